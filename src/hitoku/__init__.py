@@ -1,0 +1,1 @@
+"""Statistical disclosure control of tables: protect, attack, and prove."""

@@ -1,0 +1,1 @@
+"""What a hostile reader can infer from a release."""

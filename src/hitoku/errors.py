@@ -1,0 +1,101 @@
+"""Every exception that hitoku raises on purpose: what is wrong, where, and how to fix it.
+
+Messages carry codes and counts, never a cell value, a contribution or a record.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class HitokuError(Exception):
+    """A deliberate error: what is wrong, where it is, what to do about it.
+
+    Examples
+    --------
+    >>> print(DataError("no column 'turnver'", where="data", fix="did you mean 'turnover'?"))
+    no column 'turnver'
+      where: data
+      fix: did you mean 'turnover'?
+    """
+
+    def __init__(self, what: str, *, where: str = "", fix: str = "") -> None:
+        self.what = what
+        self.where = where
+        self.fix = fix
+        lines = [what]
+        if where:
+            lines.append(f"  where: {where}")
+        if fix:
+            lines.append(f"  fix: {fix}")
+        super().__init__("\n".join(lines))
+
+
+class ParameterError(HitokuError):
+    """A parameter is out of range, or two of them contradict each other."""
+
+
+class DataError(HitokuError):
+    """Records or a frame cannot be read as a table."""
+
+
+class HierarchyError(HitokuError):
+    """A code list is not a tree, or two of them do not fit together."""
+
+
+class TableError(HitokuError):
+    """Cells, relations and bounds do not make a table."""
+
+
+class RuleError(HitokuError):
+    """A primary rule got parameters it cannot use, or a table that lacks what it needs."""
+
+
+class NeedError(HitokuError):
+    """A protection requirement is malformed or cannot be met."""
+
+
+class ProtectionError(HitokuError):
+    """A protection does not fit its table."""
+
+
+class SolverError(HitokuError):
+    """The solver failed, or its answer did not survive recomputation."""
+
+
+class CertificateError(HitokuError):
+    """A proof could not be made exact, or cannot be read."""
+
+
+class OutputError(HitokuError):
+    """A file or folder cannot be written."""
+
+
+def did_you_mean(name: str, known: Iterable[str], *, otherwise: str = "") -> str:
+    """Return a fix line naming the nearest known word.
+
+    Examples
+    --------
+    >>> did_you_mean("turnver", ["region", "turnover"])
+    "did you mean 'turnover'?"
+    """
+    choices = list(known)
+    near = difflib.get_close_matches(name, choices, n=1, cutoff=0.6)
+    if near:
+        return f"did you mean {near[0]!r}?"
+    return otherwise or f"use one of: {some(choices)}"
+
+
+def some(words: Iterable[object], limit: int = 5) -> str:
+    """List the first few words and say how many more there are.
+
+    Examples
+    --------
+    >>> some("abcdefgh", limit=3)
+    'a, b, c and 5 more'
+    """
+    listed = [str(word) for word in words]
+    head = ", ".join(listed[:limit])
+    rest = len(listed) - limit
+    return f"{head} and {rest} more" if rest > 0 else head

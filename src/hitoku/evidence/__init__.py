@@ -1,0 +1,1 @@
+"""Does a release meet its need, and the proof."""

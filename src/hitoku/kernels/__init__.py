@@ -1,0 +1,1 @@
+"""Numba functions: arrays in, arrays out; they import nothing of ours."""

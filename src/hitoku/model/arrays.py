@@ -1,0 +1,55 @@
+"""Arrays that do not change: the form in which every model object keeps its cells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from hitoku.errors import TableError
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Positions = NDArray[np.int32]
+Mask = NDArray[np.bool_]
+
+
+def frozen(values: ArrayLike, dtype: Any, *, shape: tuple[int, ...], what: str) -> NDArray[Any]:
+    """Return a read-only array of this type and shape; a scalar is repeated, an array copied."""
+    try:
+        array = np.array(values, dtype=dtype)
+    except (TypeError, ValueError) as error:
+        raise TableError(
+            f"{what} cannot be read as {np.dtype(dtype).name}", fix=f"give {what} as numbers"
+        ) from error
+    if array.ndim == 0 and shape:
+        array = np.full(shape, array, dtype=dtype)
+    if array.shape != shape:
+        raise TableError(
+            f"{what} has shape {array.shape}, expected {shape}",
+            where=what,
+            fix="arrays over cells follow the order of table.cells, one entry per cell",
+        )
+    array.setflags(write=False)
+    return array
+
+
+def frozen_relations(relations: Any, n_cells: int) -> sparse.csr_array:
+    """Return the relations as a read-only CSR array with sorted, summed entries."""
+    matrix = sparse.csr_array(relations, dtype=np.float64)
+    if matrix.shape[1] != n_cells:
+        raise TableError(
+            f"relations have {matrix.shape[1]} columns, the table has {n_cells} cells",
+            where="relations",
+            fix="give one column per cell",
+        )
+    if not np.isfinite(matrix.data).all():
+        raise TableError("a relation has a coefficient that is not a number", where="relations")
+    if matrix is relations and not matrix.has_canonical_format:
+        matrix = matrix.copy()
+    matrix.sum_duplicates()
+    for part in (matrix.data, matrix.indices, matrix.indptr):
+        part.setflags(write=False)
+    return matrix

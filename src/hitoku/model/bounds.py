@@ -1,0 +1,55 @@
+"""What an attack proves about each cell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hitoku.errors import TableError
+from hitoku.model.arrays import Floats, Mask, frozen
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Bounds:
+    """An interval for every cell.
+
+    Parameters
+    ----------
+    lower, upper
+        The ends; equal where a cell is published or worked out exactly.
+    unknown
+        Cells for which the attack stopped early: their interval is no result.
+
+    Examples
+    --------
+    >>> bounds = Bounds(lower=[3, 0], upper=[3, 8])
+    >>> bounds, bounds.width.tolist()
+    (Bounds(2 cells, 1 exact), [0.0, 8.0])
+    """
+
+    lower: Floats
+    upper: Floats
+    unknown: Mask = False  # type: ignore[assignment]  # a scalar is repeated
+
+    def __post_init__(self) -> None:
+        n = len(np.atleast_1d(self.lower))
+        lower = frozen(self.lower, np.float64, shape=(n,), what="lower bounds")
+        upper = frozen(self.upper, np.float64, shape=(n,), what="upper bounds")
+        unknown = frozen(self.unknown, np.bool_, shape=(n,), what="unknown")
+        if np.isnan(lower).any() or np.isnan(upper).any() or np.any(lower > upper):
+            raise TableError("a bound is not a number, or lies on the wrong side of the other")
+        for name, array in (("lower", lower), ("upper", upper), ("unknown", unknown)):
+            object.__setattr__(self, name, array)
+
+    @property
+    def width(self) -> Floats:
+        """Length of each interval."""
+        with np.errstate(invalid="ignore"):
+            width = self.upper - self.lower
+        return np.where(np.isnan(width), np.inf, width)
+
+    def __repr__(self) -> str:
+        exact = int(((self.upper == self.lower) & ~self.unknown).sum())
+        unknown = f", {int(self.unknown.sum()):_} unknown" if self.unknown.any() else ""
+        return f"Bounds({len(self.lower):_} cells, {exact:_} exact{unknown})"

@@ -1,0 +1,122 @@
+"""Data frames of any kind, read through narwhals: columns of codes and columns of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from hitoku.errors import DataError, did_you_mean, some
+from hitoku.model.arrays import Floats, Integers
+
+
+def opened(frame: Any) -> nw.DataFrame[Any]:
+    """Accept pandas, polars, pyarrow or a DuckDB relation."""
+    try:
+        wrapped = nw.from_native(frame)
+    except TypeError as error:
+        raise DataError(
+            f"cannot read a {type(frame).__name__} as a data frame",
+            fix="give a pandas, polars or pyarrow frame, or a DuckDB relation",
+        ) from error
+    return wrapped.collect() if isinstance(wrapped, nw.LazyFrame) else wrapped
+
+
+def backend_of(frame: nw.DataFrame[Any]) -> str:
+    """Kind of frame in which answers are handed back: the caller's, or pandas."""
+    name = frame.implementation.value
+    return name if name in {"pandas", "polars", "pyarrow"} else "pandas"
+
+
+def require_columns(frame: nw.DataFrame[Any], names: Sequence[str], where: str = "data") -> None:
+    """Raise on the first column that is missing, naming the nearest one."""
+    for name in names:
+        if name not in frame.columns:
+            raise DataError(f"no column {name!r}", where=where, fix=did_you_mean(name, frame.columns))
+
+
+def numbers(frame: nw.DataFrame[Any], name: str, where: str = "data") -> Floats:
+    """Read a column of finite numbers."""
+    require_columns(frame, [name], where)
+    series = frame[name]
+    if not series.dtype.is_numeric():
+        raise not_numbers(name, where, example=_first_text(series))
+    values = series.cast(nw.Float64).to_numpy().astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        raise DataError(
+            f"column {name!r} has {len(bad)} missing, NaN or infinite value(s)",
+            where=f"{where}, first in row {bad[0] + 1}",
+            fix="fill or drop these rows; a cell without respondents is zero",
+        )
+    return values
+
+
+def not_numbers(name: str, where: str, example: str) -> DataError:
+    """Explain text where numbers are due; the text itself is not shown."""
+    comma = "," in example and "." not in example
+    return DataError(
+        f"column {name!r} holds text where numbers are due",
+        where=where,
+        fix="the numbers use a decimal comma: read the file with that decimal sign"
+        if comma
+        else "convert the column to numbers first",
+    )
+
+
+def whole_numbers(frame: nw.DataFrame[Any], name: str, where: str = "data") -> Integers:
+    """Read a column of counts."""
+    values = numbers(frame, name, where)
+    bad = np.flatnonzero((values != np.round(values)) | (values < 0))
+    if len(bad):
+        raise DataError(
+            f"column {name!r} holds {len(bad)} value(s) that are no counts",
+            where=f"{where}, first in row {bad[0] + 1}",
+            fix="counts are whole and not negative",
+        )
+    return values.astype(np.int64)
+
+
+def texts(frame: nw.DataFrame[Any], name: str, where: str = "data") -> np.ndarray[Any, Any]:
+    """Read a column of codes as text; a missing code is refused."""
+    require_columns(frame, [name], where)
+    series = frame[name]
+    if series.dtype.is_float():
+        series = series.cast(nw.Int64) if _all_whole(series) else series
+    missing = int(series.is_null().sum())
+    if missing:
+        raise DataError(
+            f"column {name!r} has {missing} missing code(s)",
+            where=where,
+            fix="give missing codes a name of their own before building the table",
+        )
+    return np.array(series.cast(nw.String).to_list(), dtype=str)
+
+
+def code_list(codes: np.ndarray[Any, Any]) -> list[str]:
+    """Distinct codes: numbers in numerical, all else in alphabetical order."""
+    distinct = [str(code) for code in np.unique(codes)]
+    if all(code.isdigit() for code in distinct):
+        distinct.sort(key=lambda code: (int(code), code))
+    return distinct
+
+
+def unseen_codes(name: str, codes: Sequence[str], known: Sequence[str], where: str) -> DataError:
+    """Name codes that a code list lacks."""
+    return DataError(
+        f"column {name!r} has {len(codes)} code(s) that its hierarchy lacks",
+        where=f"{where}, codes {some(repr(code) for code in codes)}",
+        fix=did_you_mean(codes[0], known, otherwise="add them to the hierarchy, or correct the data"),
+    )
+
+
+def _first_text(series: nw.Series[Any]) -> str:
+    kept = series.drop_nulls()
+    return str(kept[0]) if len(kept) else ""
+
+
+def _all_whole(series: nw.Series[Any]) -> bool:
+    values = series.to_numpy()
+    return bool(np.all(np.isfinite(values)) and np.all(values == np.round(values)))

@@ -1,0 +1,200 @@
+"""A table from cells in long form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from hitoku.errors import DataError, ParameterError, did_you_mean, some
+from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model.contributors import Contributors
+from hitoku.model.dimension import Dimension
+from hitoku.model.frames import (
+    backend_of,
+    code_list,
+    numbers,
+    opened,
+    require_columns,
+    texts,
+    unseen_codes,
+    whole_numbers,
+)
+from hitoku.model.hierarchy import TOTAL, Hierarchy
+from hitoku.model.labels import Labels
+from hitoku.model.relations import add_up
+from hitoku.model.table import Table
+
+Hierarchies = Mapping[str, Hierarchy | Sequence[Hierarchy]]
+
+
+def from_frame(
+    frame: Any,
+    by: Sequence[str],
+    value: str,
+    *,
+    frequency: str | None = None,
+    hierarchies: Hierarchies | None = None,
+    total: str | Mapping[str, str] = TOTAL,
+    largest: Sequence[str] = (),
+    cost: str | None = None,
+    lower: str | None = None,
+    upper: str | None = None,
+    fixed: str | None = None,
+    integer: bool | None = None,
+    measure: str | None = None,
+) -> Table:
+    """Build a table from one row per cell; see :meth:`Table.from_frame`.
+
+    Parameters
+    ----------
+    frame, by, value
+        The frame, its columns of codes, its column of values.
+    frequency
+        Column with the number of respondents.
+    hierarchies
+        Code trees by variable; a variable without one is flat.
+    total
+        Code of the total, one for all variables or one for each.
+    largest
+        Columns with the largest contributions, the largest first. They cannot be derived for totals, so the
+        totals must be in the frame.
+    cost, lower, upper, fixed
+        Columns with own costs, known bounds, and marks of cells that stay published. Cells that the frame
+        leaves out cost their value, have the default bounds and are free.
+    integer
+        Values are whole numbers and an outsider knows it. Default: yes when the column's type says so.
+    measure
+        Name of the quantity; default the name of the value column.
+    """
+    data = opened(frame)
+    if not by:
+        raise ParameterError("no variables to tabulate by", where="by", fix="name at least one column")
+    require_columns(data, [*by, value])
+    if len(data) == 0:
+        raise DataError("the data are empty", where="data", fix="check the file or the filter before it")
+    dimensions, cell = _locate(data, by, hierarchies or {}, total)
+    labels = Labels.cross(dimensions)
+    given = np.zeros(len(labels), dtype=bool)
+    given[cell] = True
+    leaf = _leaf_mask(dimensions)
+
+    def spread(column: Floats | Integers) -> Floats:
+        """Every cell: given where the frame has it, else the sum of its parts."""
+        cells = np.zeros(len(labels))
+        cells[cell] = column
+        added = add_up(cells[leaf].reshape([len(d.leaves) for d in dimensions]), dimensions)
+        return np.where(given, cells, added)
+
+    def chosen(name: str | None, default: Any) -> Any:
+        if name is None:
+            return None
+        cells = np.broadcast_to(np.asarray(default, dtype=np.float64), len(labels)).copy()
+        cells[cell] = _marks(data, name) if name == fixed else numbers(data, name)
+        return cells
+
+    values = spread(numbers(data, value))
+    counts = None if frequency is None else spread(whole_numbers(data, frequency))
+    units = None
+    if largest:
+        units = _units(data, largest, cell, given | leaf, values, counts, labels)
+    return Table(
+        value=values,
+        dimensions=dimensions,
+        frequency=None if counts is None else counts.astype(np.int64),
+        units=units,
+        integer=data[value].dtype.is_integer() if integer is None else integer,
+        lower=chosen(lower, -np.inf if np.any(values < 0) else 0.0),
+        upper=chosen(upper, np.inf),
+        cost=chosen(cost, np.abs(values)),
+        fixed=chosen(fixed, 0.0),
+        measure=measure or value,
+        backend=backend_of(data),
+    )
+
+
+def _locate(
+    data: nw.DataFrame[Any], by: Sequence[str], hierarchies: Hierarchies, total: str | Mapping[str, str]
+) -> tuple[tuple[Dimension, ...], Integers]:
+    """Dimensions, and the cell that each row stands for."""
+    for name in hierarchies:
+        if name not in by:
+            raise ParameterError(
+                f"a hierarchy for {name!r}, which is not a variable of the table",
+                where="hierarchies",
+                fix=did_you_mean(name, by),
+            )
+    dimensions: list[Dimension] = []
+    places: list[Integers] = []
+    for name in by:
+        codes = texts(data, name)
+        top = total if isinstance(total, str) else total.get(name, TOTAL)
+        if name in hierarchies:
+            dimension = Dimension.of(name, hierarchies[name])
+        else:
+            listed = [code for code in code_list(codes) if code != top]
+            if not listed:
+                raise DataError(f"column {name!r} holds nothing but the total", where="data")
+            dimension = Dimension.of(name, Hierarchy.flat(listed, top))
+        distinct, inverse = np.unique(codes, return_inverse=True)
+        strangers = [str(code) for code in distinct if str(code) not in dimension.position]
+        if strangers:
+            raise unseen_codes(name, strangers, dimension.codes, "data")
+        places.append(np.array([dimension.position[str(code)] for code in distinct], dtype=np.int64)[inverse])
+        dimensions.append(dimension)
+    shape = tuple(len(d) for d in dimensions)
+    cell = np.asarray(np.ravel_multi_index(tuple(places), shape), dtype=np.int64)
+    distinct_cells, times = np.unique(cell, return_counts=True)
+    twice = distinct_cells[times > 1]
+    if len(twice):
+        labels = Labels.cross(dimensions)
+        raise DataError(
+            f"{len(twice)} cell(s) occur in more than one row",
+            where=f"cells {some((labels.describe(int(c)) for c in twice[:3]), 3)}",
+            fix="give one row per cell; records are for hitoku.tabulate",
+        )
+    return tuple(dimensions), cell
+
+
+def _leaf_mask(dimensions: Sequence[Dimension]) -> Mask:
+    mask = np.zeros([len(d) for d in dimensions], dtype=bool)
+    mask[tuple(slice(len(d.leaves)) for d in dimensions)] = True
+    return mask.ravel()
+
+
+def _marks(data: nw.DataFrame[Any], name: str) -> Floats:
+    require_columns(data, [name])
+    series = data[name]
+    if series.dtype == nw.Boolean:
+        return np.asarray(series.to_numpy(), dtype=np.float64)
+    return numbers(data, name)
+
+
+def _units(
+    data: nw.DataFrame[Any],
+    columns: Sequence[str],
+    cell: Integers,
+    known: Mask,
+    values: Floats,
+    counts: Floats | None,
+    labels: Labels,
+) -> Contributors:
+    unknown = np.flatnonzero(~known)
+    if len(unknown):
+        raise DataError(
+            f"largest contributions of {len(unknown)} total(s) are not given; parts do not tell them",
+            where=f"cells {some((labels.describe(int(c)) for c in unknown[:3]), 3)}",
+            fix="give a row for every total, or start from records with hitoku.tabulate",
+        )
+    ranks = np.zeros((len(labels), len(columns)))
+    for rank, column in enumerate(columns):
+        ranks[cell, rank] = numbers(data, column)
+    count = counts if counts is not None else (ranks > 0).sum(axis=1)
+    return Contributors(
+        count=np.asarray(count, dtype=np.int64),
+        largest=ranks,
+        total=np.asarray(values),
+        negative=bool(np.any(values < 0)),
+    )

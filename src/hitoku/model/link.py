@@ -1,0 +1,172 @@
+"""Linked tables: equal cells once, all relations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from hitoku.errors import TableError, some
+from hitoku.model.arrays import Integers
+from hitoku.model.contributors import Contributors
+from hitoku.model.labels import Labels
+from hitoku.model.table import Table
+from hitoku.model.tolerance import ADDITIVITY
+
+MEASURE = "measure"
+
+
+def link(tables: Sequence[Table]) -> Table:
+    """Stack tables over the cells that mean the same; see :meth:`Table.link`."""
+    if not tables:
+        raise TableError("no tables to link", fix="give at least one table")
+    for place, table in enumerate(tables):
+        if not table.dimensions:
+            raise TableError(
+                "a table without dimensions cannot be linked: its cells have no codes to compare",
+                where=f"table {place + 1}",
+                fix="link tables made with from_array, from_frame or tabulate, all at once",
+            )
+    names, codes, totals = _variables(tables)
+    keys = np.concatenate([_keys(table, names, codes, totals) for table in tables])
+    distinct, first, cell = np.unique(keys, return_index=True, return_inverse=True)
+    # Cells stay in the order in which they first appear.
+    order = np.argsort(first, kind="stable")
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    cell, first, distinct = rank[cell], first[order], distinct[order]
+    positions = np.stack(np.unravel_index(distinct, [len(c) for c in codes]), axis=1).astype(np.int32)
+    labels = Labels(tuple(names), tuple(tuple(c) for c in codes), positions)
+
+    value = np.concatenate([table.value for table in tables])
+    differs = np.abs(value - value[first][cell]) > ADDITIVITY * np.maximum(
+        np.abs(value), np.abs(value[first][cell])
+    )
+    if np.any(differs):
+        places = np.unique(cell[differs])
+        raise TableError(
+            f"linked tables disagree about {len(places)} cell(s) that they share",
+            where=f"cells {some((labels.describe(int(p)) for p in places[:3]), 3)}",
+            fix="tabulate both from the same records, or give the quantities different measures",
+        )
+    return Table(
+        value=value[first],
+        relations=_stacked(tables, cell, len(first)),
+        labels=labels,
+        frequency=_first(tables, "frequency", first),
+        units=_contributors([table.units for table in tables], first),
+        holdings=_contributors([table.holdings for table in tables], first),
+        integer=all(table.integer for table in tables),
+        lower=_tightest(np.maximum, [table.lower for table in tables], cell, -np.inf),
+        upper=_tightest(np.minimum, [table.upper for table in tables], cell, np.inf),
+        cost=_first(tables, "cost", first),
+        fixed=_any_fixed(tables, cell, len(first)),
+        measure=tables[0].measure,
+        additive=all(table.additive for table in tables),
+        backend=tables[0].backend,
+    )
+
+
+def _variables(tables: Sequence[Table]) -> tuple[list[str], list[list[str]], list[str]]:
+    """All variables with all their codes, and for each the code that means everything."""
+    names = list(dict.fromkeys(d.name for table in tables for d in table.dimensions))
+    codes: list[list[str]] = []
+    totals: list[str] = []
+    for name in names:
+        same = [d for table in tables for d in table.dimensions if d.name == name]
+        tops = dict.fromkeys(d.total for d in same)
+        # A total that is an ordinary code of another table is part of that table's total.
+        highest = [top for top in tops if not any(top in d.position and top != d.total for d in same)]
+        if len(highest) != 1:
+            raise TableError(
+                f"the totals of {name!r} cannot be compared: {some(repr(top) for top in tops)}",
+                where="linked tables",
+                fix="give the same total one code in all tables, or make one a code below the other",
+            )
+        listed = dict.fromkeys(code for d in same for code in d.codes if code != highest[0])
+        codes.append([*listed, highest[0]])
+        totals.append(highest[0])
+    measures = list(dict.fromkeys(table.measure for table in tables))
+    if len(measures) > 1:
+        names, codes, totals = [*names, MEASURE], [*codes, measures], [*totals, ""]
+    if np.prod([float(len(c)) for c in codes]) > 2.0**62:
+        raise TableError(
+            "the linked tables span too many combinations of codes", fix="link fewer tables at once"
+        )
+    return names, codes, totals
+
+
+def _keys(table: Table, names: list[str], codes: list[list[str]], totals: list[str]) -> Integers:
+    """One number per cell: the position of its codes among all combinations."""
+    own = {d.name: place for place, d in enumerate(table.dimensions)}
+    columns: list[Any] = []
+    for name, listed, total in zip(names, codes, totals, strict=True):
+        where = {code: place for place, code in enumerate(listed)}
+        if name in own:
+            translate = np.array([where[code] for code in table.dimensions[own[name]].codes], dtype=np.int64)
+            columns.append(translate[table.labels.column(own[name])])
+        else:
+            code = table.measure if name == MEASURE and total == "" else total
+            columns.append(np.full(table.n_cells, where[code], dtype=np.int64))
+    return np.asarray(np.ravel_multi_index(columns, [len(c) for c in codes]), dtype=np.int64)
+
+
+def _stacked(tables: Sequence[Table], cell: Integers, n_cells: int) -> sparse.csr_array:
+    """All relations over the common cells, each once."""
+    blocks, offset = [], 0
+    for table in tables:
+        own = table.relations
+        columns = cell[offset + own.indices]
+        blocks.append(sparse.csr_array((own.data, columns, own.indptr), shape=(own.shape[0], n_cells)))
+        offset += table.n_cells
+    stacked = sparse.csr_array(sparse.vstack(blocks))
+    stacked.sum_duplicates()
+    ends = stacked.indptr
+    seen: dict[bytes, int] = {}
+    for row in range(stacked.shape[0]):
+        part = slice(ends[row], ends[row + 1])
+        seen.setdefault(stacked.indices[part].tobytes() + stacked.data[part].tobytes(), row)
+    return stacked[sorted(seen.values())]
+
+
+def _first(tables: Sequence[Table], name: str, first: Integers) -> Any:
+    columns = [getattr(table, name) for table in tables]
+    if any(column is None for column in columns):
+        return None
+    return np.concatenate(columns)[first]
+
+
+def _contributors(parts: Sequence[Contributors | None], first: Integers) -> Contributors | None:
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    top = min(part.largest.shape[1] for part in known)
+    choices = {part.magnitude for part in known}
+    if len(choices) > 1:
+        raise TableError(
+            "linked tables rank contributions below zero differently", fix="tabulate with the same magnitude="
+        )
+    return Contributors(
+        count=np.concatenate([part.count for part in known]),
+        largest=np.concatenate([part.largest[:, :top] for part in known]),
+        total=np.concatenate([part.total for part in known]),
+        negative=any(part.negative for part in known),
+        magnitude=known[0].magnitude,
+    ).take(first)
+
+
+def _tightest(pick: Any, bounds: Sequence[Any], cell: Integers, start: float) -> Any:
+    out = np.full(int(cell.max()) + 1, start)
+    pick.at(out, cell, np.concatenate(bounds))
+    return out
+
+
+def _any_fixed(tables: Sequence[Table], cell: Integers, n_cells: int) -> Any:
+    if all(table.fixed is None for table in tables):
+        return None
+    marks = [np.zeros(t.n_cells, dtype=bool) if t.fixed is None else t.fixed for t in tables]
+    out = np.zeros(n_cells, dtype=bool)
+    np.logical_or.at(out, cell, np.concatenate(marks))
+    return out

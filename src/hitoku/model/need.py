@@ -1,0 +1,108 @@
+"""How far each unsafe cell must be blurred, and which rule said so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from hitoku.errors import NeedError
+from hitoku.model.arrays import Floats, Mask, frozen
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Need:
+    """Which cells are unsafe and what protects them.
+
+    An unsafe cell is safe in a release when what an outsider can infer about it reaches at least ``lower``
+    below its value, ``upper`` above it, and is at least ``width`` wide.
+
+    Parameters
+    ----------
+    unsafe
+        Cells that must not be published.
+    lower, upper
+        Required distance of the inferable bounds from the value; zero where a cell is safe.
+    width
+        Required length of the inferable interval.
+    rules
+        For every rule that was applied, the cells it hit.
+
+    Examples
+    --------
+    >>> need = Need(unsafe=[True, False], lower=[2, 0], upper=[3, 0], rules={"p_percent": [True, False]})
+    >>> need, need.why(0)
+    (Need(1 of 2 cells unsafe: p_percent 1), ('p_percent',))
+    """
+
+    unsafe: Mask
+    lower: Floats = 0.0  # type: ignore[assignment]  # a scalar is repeated
+    upper: Floats = 0.0  # type: ignore[assignment]
+    width: Floats = 0.0  # type: ignore[assignment]
+    rules: Mapping[str, Mask] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        n = len(np.atleast_1d(self.unsafe))
+        unsafe = frozen(self.unsafe, np.bool_, shape=(n,), what="unsafe")
+        object.__setattr__(self, "unsafe", unsafe)
+        for name in ("lower", "upper", "width"):
+            level: Any = getattr(self, name)
+            level = np.where(unsafe, level, 0.0) if np.ndim(level) == 0 else level
+            level = frozen(level, np.float64, shape=(n,), what=f"required {name}")
+            if not np.isfinite(level).all() or np.any(level < 0):
+                raise NeedError(
+                    f"a required {name} is negative or not finite", where=name, fix="levels start at 0"
+                )
+            if np.any(level[~unsafe] > 0):
+                raise NeedError(
+                    f"a safe cell has a required {name}",
+                    where=name,
+                    fix="mark the cell unsafe, or give it zero",
+                )
+            object.__setattr__(self, name, level)
+        rules = {name: frozen(hits, np.bool_, shape=(n,), what=name) for name, hits in self.rules.items()}
+        if any(np.any(hits & ~unsafe) for hits in rules.values()):
+            raise NeedError("a rule hits a cell that is not marked unsafe", where="rules")
+        object.__setattr__(self, "rules", MappingProxyType(rules))
+
+    @classmethod
+    def merge(cls, needs: Sequence[Need]) -> Need:
+        """Unsafe where any is; levels are the largest; every rule is remembered."""
+        if not needs:
+            raise NeedError("no needs to merge", fix="give at least one rule")
+        rules: dict[str, Mask] = {}
+        for need in needs:
+            for name, hits in need.rules.items():
+                rules[name] = rules[name] | hits if name in rules else hits
+        return cls(
+            unsafe=np.logical_or.reduce([need.unsafe for need in needs]),
+            lower=np.maximum.reduce([need.lower for need in needs]),
+            upper=np.maximum.reduce([need.upper for need in needs]),
+            width=np.maximum.reduce([need.width for need in needs]),
+            rules=rules,
+        )
+
+    def why(self, cell: int) -> tuple[str, ...]:
+        """Name the rules that hit a cell."""
+        return tuple(name for name, hits in self.rules.items() if hits[cell])
+
+    def __len__(self) -> int:
+        return len(self.unsafe)
+
+    def _tally(self) -> str:
+        return ", ".join(f"{name} {int(hits.sum()):_}" for name, hits in self.rules.items())
+
+    def __repr__(self) -> str:
+        tally = self._tally()
+        return f"Need({int(self.unsafe.sum()):_} of {len(self):_} cells unsafe{': ' if tally else ''}{tally})"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{name}</td><td>{int(hits.sum()):,}</td></tr>" for name, hits in self.rules.items()
+        )
+        head = "<tr><th>rule</th><th>cells</th></tr>"
+        body = f"<table>{head}{rows}</table>" if rows else ""
+        return f"<div><b>Need</b>: {int(self.unsafe.sum()):,} of {len(self):,} cells are unsafe{body}</div>"

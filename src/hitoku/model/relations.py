@@ -1,0 +1,74 @@
+"""Additivity as one sparse matrix, and the sums that satisfy it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from hitoku.model.arrays import Floats, Integers
+from hitoku.model.dimension import Dimension
+from hitoku.model.tolerance import ADDITIVITY
+
+
+def cross_relations(dimensions: Sequence[Dimension]) -> sparse.csr_array:
+    """Relations of the full cross of some dimensions.
+
+    For every dimension, every group of its codes and every combination of codes of the others: the
+    parts minus the sum. Written straight into CSR arrays, a dimension at a time: the group matrix of the
+    dimension is repeated for every combination, its columns shifted.
+    """
+    shape = tuple(len(d) for d in dimensions)
+    n_cells = int(np.prod(shape, dtype=np.int64))
+    if not dimensions:
+        return sparse.csr_array((0, n_cells), dtype=np.float64)
+    n_entries = sum(d.sums.nnz * (n_cells // len(d)) for d in dimensions)
+    index: Any = np.int32 if max(n_entries, n_cells) < np.iinfo(np.int32).max else np.int64
+    indices = np.empty(n_entries, dtype=index)
+    data = np.empty(n_entries, dtype=np.float64)
+    lengths: list[NDArray[np.int64]] = []
+    filled = 0
+    for axis, dimension in enumerate(dimensions):
+        sums = dimension.sums
+        before = int(np.prod(shape[:axis], dtype=np.int64))
+        after = int(np.prod(shape[axis + 1 :], dtype=np.int64))
+        # A cell is (combination before, code, combination after): column = (b * size + code) * after + a.
+        own = sums.indices.astype(index) * index(after)
+        first = np.arange(before, dtype=index) * index(after * shape[axis])
+        last = np.arange(after, dtype=index)
+        per_row = np.diff(sums.indptr)
+        block = slice(filled, filled + before * sums.nnz * after)
+        filled = block.stop
+        # Rows run over (before, group, after); within a row over the entries of the group.
+        columns, coefficients = indices[block], data[block]
+        place = 0
+        for group, length in enumerate(per_row):
+            entries = slice(sums.indptr[group], sums.indptr[group + 1])
+            size = before * after * int(length)
+            part = columns[place : place + size].reshape(before, after, int(length))
+            np.add(first[:, None, None] + last[None, :, None], own[entries], out=part)
+            coefficients[place : place + size].reshape(before * after, int(length))[:] = sums.data[entries]
+            place += size
+        lengths.append(np.repeat(per_row.astype(np.int64), before * after))
+    indptr = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(index)
+    return sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, n_cells))
+
+
+def add_up(leaves: NDArray[np.generic], dimensions: Sequence[Dimension]) -> Floats:
+    """Fill every code's cell from the array of leaf cells, one axis at a time, in a fixed order."""
+    cells = np.asarray(leaves)
+    for axis, dimension in enumerate(dimensions):
+        moved = np.moveaxis(cells, axis, 0)
+        added = dimension.closure @ moved.reshape(len(dimension.leaves), -1)
+        cells = np.moveaxis(added.reshape(len(dimension), *moved.shape[1:]), 0, axis)
+    return np.ascontiguousarray(cells, dtype=np.float64).ravel()
+
+
+def broken(relations: sparse.csr_array, value: Floats, tolerance: float = ADDITIVITY) -> Integers:
+    """Return the relations whose terms do not cancel, to within a share of their absolute sum."""
+    residual = relations @ value
+    sizes = sparse.csr_array((np.abs(relations.data), relations.indices, relations.indptr), relations.shape)
+    return np.flatnonzero(np.abs(residual) > tolerance * (sizes @ np.abs(value)))

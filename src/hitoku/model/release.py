@@ -1,0 +1,120 @@
+"""Exactly what an outsider sees and may assume; nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hitoku.errors import ProtectionError, TableError
+from hitoku.model.arrays import Floats, Mask, frozen, frozen_relations
+from hitoku.model.labels import Labels
+
+if TYPE_CHECKING:
+    from hitoku.model.protection import Protection
+    from hitoku.model.table import Table
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Release:
+    """A table as it is published.
+
+    Attacks work on this object alone; it holds no confidential value.
+
+    Parameters
+    ----------
+    published
+        Value of every cell, NaN where it is withheld.
+    relations
+        How the cells add up; everybody can work that out from the printed table.
+    labels
+        Names of the cells.
+    lower, upper
+        Bounds that an outsider knows before reading.
+    integer
+        An outsider knows that values are whole numbers.
+    measure, backend
+        As in the table.
+
+    Examples
+    --------
+    >>> from hitoku.model.protection import Protection
+    >>> from hitoku.model.table import Table
+    >>> table = Table.from_array([[20, 15], [72, 1]])
+    >>> release = Release.of(table, Protection.withhold(table, table.value == 1))
+    >>> release, int(release.withheld.sum())
+    (Release(9 cells, 1 withheld), 1)
+    """
+
+    published: Floats
+    relations: Any
+    labels: Labels
+    lower: Floats = 0.0  # type: ignore[assignment]  # a scalar is repeated
+    upper: Floats = np.inf  # type: ignore[assignment]
+    integer: bool = False
+    measure: str = "value"
+    backend: str = "pandas"
+
+    def __post_init__(self) -> None:
+        n = len(np.atleast_1d(self.published))
+        published = frozen(self.published, np.float64, shape=(n,), what="published values")
+        if np.isinf(published).any():
+            raise TableError("a published value is infinite")
+        if len(self.labels) != n:
+            raise TableError(f"{len(self.labels)} labels for {n} cells", where="labels")
+        object.__setattr__(self, "published", published)
+        object.__setattr__(self, "relations", frozen_relations(self.relations, n))
+        for name in ("lower", "upper"):
+            bound = frozen(getattr(self, name), np.float64, shape=(n,), what=f"{name} bounds")
+            if np.isnan(bound).any():
+                raise TableError(
+                    f"a {name} bound is not a number", fix="write infinity where nothing is known"
+                )
+            object.__setattr__(self, name, bound)
+
+    @classmethod
+    def of(cls, table: Table, protection: Protection) -> Release:
+        """Publish a table as a protection decided."""
+        if len(protection.withheld) != table.n_cells:
+            raise ProtectionError(
+                f"a protection of {len(protection.withheld)} cells for a table of {table.n_cells}",
+                fix="protect this very table",
+            )
+        return cls(
+            published=np.where(protection.withheld, np.nan, protection.value),
+            relations=table.relations,
+            labels=table.labels,
+            lower=table.lower,
+            upper=table.upper,
+            integer=table.integer,
+            measure=table.measure,
+            backend=table.backend,
+        )
+
+    @property
+    def n_cells(self) -> int:
+        return len(self.published)
+
+    @property
+    def withheld(self) -> Mask:
+        return np.asarray(np.isnan(self.published))
+
+    @property
+    def cells(self) -> Any:
+        """Codes of every cell as a frame, one row per cell."""
+        return self.labels.frame(self.backend)
+
+    def describe(self, cell: int) -> str:
+        """Name one cell by its codes."""
+        return self.labels.describe(cell)
+
+    def __repr__(self) -> str:
+        return f"Release({self.n_cells:_} cells, {int(self.withheld.sum()):_} withheld)"
+
+    def _repr_html_(self) -> str:
+        share = self.withheld.mean()
+        return (
+            f"<div><b>Release of {self.measure}</b>: {self.n_cells:,} cells, "
+            f"{int(self.withheld.sum()):,} withheld ({share:.1%})</div>"
+        )

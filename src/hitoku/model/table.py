@@ -1,0 +1,272 @@
+"""The table: cells tied by linear relations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from hitoku.errors import TableError, some
+from hitoku.model.arrays import Floats, Integers, Mask, frozen, frozen_relations
+from hitoku.model.contributors import Contributors
+from hitoku.model.dimension import Dimension
+from hitoku.model.labels import Labels
+from hitoku.model.relations import broken, cross_relations
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Table:
+    """Cells with ``relations @ value == 0``, and what is known about who is behind them.
+
+    Usually made by :meth:`from_array`, :meth:`from_frame`, ``hitoku.tabulate`` or ``hitoku.read_jj``.
+    Arrays over cells are read-only and follow the order of :attr:`cells`.
+
+    Parameters
+    ----------
+    value
+        What would be published in each cell.
+    relations
+        One row per sum: parts minus total. Left out, it follows from ``dimensions``.
+    dimensions
+        The variables when the table is the full cross of their codes; empty otherwise.
+    labels
+        Names of the cells; left out, they follow from ``dimensions``, or cells are numbered.
+    frequency
+        Respondents per cell (distinct units; records where no unit was named).
+    units, holdings
+        Contributors per unit and per holding.
+    measures
+        Further numbers per cell, by name.
+    integer
+        Values are whole numbers and an outsider knows it.
+    lower, upper
+        Bounds that an outsider is assumed to know; zero and infinity by default, no lower bound when
+        some value is negative.
+    cost
+        Own price of withholding each cell.
+    fixed
+        Cells that may not be withheld.
+    measure
+        Name of the quantity in ``value``. Linking shares cells of equal measure only.
+    additive
+        False for a table that is known not to add up exactly, such as one printed with six digits.
+    backend
+        Kind of data frame handed out: "pandas", "polars" or "pyarrow".
+
+    Examples
+    --------
+    >>> table = Table.from_array(np.array([[20, 15], [72, 1]]))
+    >>> table
+    Table(9 cells, 6 relations, 2 dimensions, whole numbers)
+    >>> table.describe(4)
+    'row=2, column=2'
+    """
+
+    value: Floats
+    relations: Any = None
+    dimensions: tuple[Dimension, ...] = ()
+    labels: Labels = None  # type: ignore[assignment]  # filled from the dimensions
+    frequency: Integers | None = None
+    units: Contributors | None = None
+    holdings: Contributors | None = None
+    measures: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    integer: bool = False
+    lower: Floats = None  # type: ignore[assignment]  # filled from the values' signs
+    upper: Floats = None  # type: ignore[assignment]  # filled with infinity
+    cost: Floats | None = None
+    fixed: Mask | None = None
+    measure: str = "value"
+    additive: bool = True
+    backend: str = "pandas"
+
+    def __post_init__(self) -> None:
+        n = len(np.atleast_1d(self.value))
+        keep = self._keep
+        value = keep("value", self.value, np.float64)
+        if n == 0:
+            raise TableError("a table without cells", fix="give at least one cell")
+        keep("dimensions", tuple(self.dimensions))
+        if self.relations is None:
+            keep("relations", frozen_relations(cross_relations(self.dimensions), n))
+        else:
+            keep("relations", frozen_relations(self.relations, n))
+        if self.labels is None:
+            keep("labels", Labels.cross(self.dimensions) if self.dimensions else Labels.numbered(n))
+        if len(self.labels) != n:
+            raise TableError(f"{len(self.labels)} labels for {n} cells", where="labels")
+        default_lower = -np.inf if np.any(value < 0) else 0.0
+        keep("lower", default_lower if self.lower is None else self.lower, np.float64)
+        keep("upper", np.inf if self.upper is None else self.upper, np.float64)
+        if self.frequency is not None:
+            keep("frequency", self.frequency, np.int64)
+        if self.cost is not None:
+            keep("cost", self.cost, np.float64)
+        if self.fixed is not None:
+            keep("fixed", self.fixed, np.bool_)
+        measures = {name: frozen(a, None, shape=(n,), what=name) for name, a in self.measures.items()}
+        keep("measures", MappingProxyType(measures))
+        self._validate()
+
+    def _keep(self, name: str, thing: Any, dtype: Any = None) -> Any:
+        if dtype is not None:
+            thing = frozen(thing, dtype, shape=(len(np.atleast_1d(self.value)),), what=name)
+        object.__setattr__(self, name, thing)
+        return thing
+
+    def _validate(self) -> None:
+        self._refuse(~np.isfinite(self.value), "is not a finite number", "fill or drop missing values first")
+        if self.integer:
+            parts = self.value != np.round(self.value)
+            self._refuse(parts, "is not a whole number", "leave integer=False, or round the values first")
+        below, above = np.isnan(self.lower) | (self.value < self.lower), self.value > self.upper
+        self._refuse(
+            below | np.isnan(self.upper) | above, "lies outside its own bounds", "widen lower or upper"
+        )
+        if self.frequency is not None:
+            self._refuse(self.frequency < 0, "has a negative frequency", "frequencies start at zero")
+        if self.cost is not None:
+            bad = ~np.isfinite(self.cost) | (self.cost < 0)
+            self._refuse(bad, "has a cost that is negative or not finite", "costs start at zero")
+        for contributors in (self.units, self.holdings):
+            if contributors is not None and len(contributors) != self.n_cells:
+                raise TableError(f"contributors of {len(contributors)} cells for {self.n_cells} cells")
+        if self.additive:
+            refuse_broken(self.relations, self.value, self.labels)
+
+    def _refuse(self, wrong: Mask, what: str, fix: str) -> None:
+        places = np.flatnonzero(wrong)
+        if len(places):
+            cells = some((self.labels.describe(int(p)) for p in places[:3]), 3)
+            raise TableError(f"{len(places)} cell value(s): {what}", where=f"cells {cells}", fix=fix)
+
+    @classmethod
+    def from_array(cls, array: ArrayLike, **parts: Any) -> Table:
+        """Inner cells as an array of any dimension; every margin is added.
+
+        Cells run row-major over the array with its totals appended last in each dimension. An array of
+        non-negative whole numbers is taken for counts: ``frequency`` is the value itself unless given.
+
+        Parameters
+        ----------
+        array
+            Inner cells.
+        **parts
+            ``names`` and ``codes`` of the variables, ``total``, ``frequency`` (inner cells, same shape),
+            and what :class:`Table` takes (``lower``, ``upper``, ``cost``, ``fixed``, ``measure``).
+
+        Examples
+        --------
+        >>> Table.from_array([[20, 15], [72, 1]]).value.reshape(3, 3)[:, 2]
+        array([ 35.,  73., 108.])
+        """
+        from hitoku.model.from_array import from_array  # noqa: PLC0415 - the builder needs this class
+
+        return from_array(array, **parts)
+
+    @classmethod
+    def from_frame(cls, frame: Any, by: Sequence[str], value: str, **parts: Any) -> Table:
+        """Cells in long form, one row per cell, with or without the totals.
+
+        Combinations that are missing count as zero; totals that are given are checked.
+
+        Parameters
+        ----------
+        frame
+            pandas, polars or pyarrow.
+        by
+            Columns with the codes.
+        value
+            Column with the cell values.
+        **parts
+            ``frequency``, ``hierarchies``, ``total``, and the columns ``largest``, ``cost``, ``lower``,
+            ``upper``, ``fixed``; see :func:`hitoku.model.from_frame.from_frame`.
+        """
+        from hitoku.model.from_frame import from_frame  # noqa: PLC0415 - the builder needs this class
+
+        return from_frame(frame, by, value, **parts)
+
+    @classmethod
+    def link(cls, tables: Sequence[Table]) -> Table:
+        """Put several tables together: equal cells once, all relations.
+
+        Two cells are the same when they name the same codes and measure, totals aside.
+        """
+        from hitoku.model.link import link  # noqa: PLC0415 - the builder needs this class
+
+        return link(tables)
+
+    @property
+    def n_cells(self) -> int:
+        return len(self.value)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Codes per dimension, totals included; the number of cells where there are no dimensions."""
+        return tuple(len(d) for d in self.dimensions) or (self.n_cells,)
+
+    @property
+    def contributors(self) -> Contributors | None:
+        """Contributors as rules see them: holdings where they are known, else units."""
+        return self.units if self.holdings is None else self.holdings
+
+    @property
+    def largest(self) -> Floats | None:
+        """Cells by ranks, the largest contributions per holding (per unit where there are no holdings)."""
+        return None if self.contributors is None else self.contributors.largest
+
+    @property
+    def cells(self) -> Any:
+        """Codes of every cell as a frame, one row per cell."""
+        return self.labels.frame(self.backend)
+
+    @property
+    def inner(self) -> Mask:
+        """Cells that are no sum: no relation has them on the side of the total."""
+        total = np.zeros(self.n_cells, dtype=bool)
+        total[self.relations.indices[self.relations.data < 0]] = True
+        return ~total
+
+    def describe(self, cell: int) -> str:
+        """Name one cell by its codes."""
+        return self.labels.describe(cell)
+
+    def __repr__(self) -> str:
+        words = [f"{self.n_cells:_} cells", f"{self.relations.shape[0]:_} relations"]
+        if self.dimensions:
+            words.append(f"{len(self.dimensions)} dimensions")
+        if self.integer:
+            words.append("whole numbers")
+        return f"Table({', '.join(words)})"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{d.name}</td><td>{len(d.leaves):,}</td><td>{len(d.codes):,}</td></tr>"
+            for d in self.dimensions
+        )
+        head = "<tr><th>variable</th><th>categories</th><th>with totals</th></tr>"
+        body = f"<table>{head}{rows}</table>" if rows else ""
+        size = f"{self.n_cells:,} cells tied by {self.relations.shape[0]:,} relations"
+        return f"<div><b>Table of {self.measure}</b>: {size}{body}</div>"
+
+
+def refuse_broken(relations: sparse.csr_array, value: Floats, labels: Labels) -> None:
+    """Raise when a relation does not add up: how many, and the first few by their codes."""
+    failing = broken(relations, value)
+    if len(failing) == 0:
+        return
+    named = []
+    for row in failing[:3]:
+        entries = slice(relations.indptr[row], relations.indptr[row + 1])
+        cells, signs = relations.indices[entries], relations.data[entries]
+        totals = cells[signs < 0] if np.any(signs < 0) else cells[:1]
+        named.append(f"[{labels.describe(int(totals[0]))}] and its {len(cells) - len(totals)} parts")
+    raise TableError(
+        f"the table does not add up: {len(failing)} of {relations.shape[0]} relations fail",
+        where="; ".join(named),
+        fix="correct these totals or their parts, or leave the totals out and let hitoku add them",
+    )

@@ -1,0 +1,11 @@
+"""Every tolerance, named and explained once."""
+
+from __future__ import annotations
+
+# A relation counts as satisfied when its terms cancel to within this share of their absolute
+# sum: a thousand times the rounding of doubles, far below one unit in the last printed digit.
+ADDITIVITY = 1e-9
+
+# Bounds that an attack computes in floating point are compared with a requirement up to this
+# share of the larger of the two. Proofs do not use it: certificates are exact.
+BOUND = 1e-7

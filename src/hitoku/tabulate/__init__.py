@@ -1,0 +1,1 @@
+"""Microdata to tables."""

@@ -1,0 +1,48 @@
+"""Small tables and checks, for tests, documentation and plug-ins."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hitoku.model.bounds import Bounds
+from hitoku.model.contributors import Contributors
+from hitoku.model.need import Need
+from hitoku.model.table import Table
+from hitoku.model.tolerance import BOUND
+
+
+def one_cell(*contributions: float, top: int = 3) -> Table:
+    """Make a table of a single cell with these contributors.
+
+    Examples
+    --------
+    >>> one_cell(80, 15, 5).largest
+    array([[80., 15.,  5.]])
+    """
+    ranked = sorted((float(c) for c in contributions), reverse=True)
+    negative = any(c < 0 for c in ranked)
+    largest = ([max(c, 0.0) for c in ranked] + [0.0] * top)[: max(top, 1)]
+    units = Contributors(
+        count=np.array([len(ranked)]),
+        largest=np.array([largest]),
+        total=np.array([sum(ranked)]),
+        negative=negative,
+    )
+    return Table(value=units.total, relations=np.zeros((0, 1)), frequency=units.count, units=units)
+
+
+def covers(bounds: Bounds, table: Table, need: Need, tolerance: float = BOUND) -> bool:
+    """Tell whether every unsafe cell is blurred as far as the need asks, up to rounding.
+
+    Examples
+    --------
+    >>> table = one_cell(80, 15, 5)
+    >>> need = Need(unsafe=[True], lower=[10], upper=[10], width=[30])
+    >>> [covers(Bounds(lower=[low], upper=[110]), table, need) for low in (90, 80)]
+    [False, True]
+    """
+    slack = tolerance * np.maximum(1.0, np.abs(table.value))
+    low = bounds.lower <= table.value - need.lower + slack
+    high = bounds.upper >= table.value + need.upper - slack
+    wide = bounds.width >= need.width - slack
+    return bool(np.all((low & high & wide & ~bounds.unknown)[need.unsafe]))
