@@ -1,0 +1,111 @@
+"""Need, Protection, Release, Bounds, Finding: small values that check themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hitoku.errors import NeedError, ProtectionError, TableError
+from hitoku.model.bounds import Bounds
+from hitoku.model.finding import Finding, Severity
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+from hitoku.testing import covers
+
+TABLE = Table.from_array([[20, 15], [72, 1]], fixed=[False] * 8 + [True])
+
+
+def test_merged_needs_keep_every_rule_and_the_largest_level():
+    one = Need(
+        unsafe=[True, False, False], lower=[2, 0, 0], upper=[1, 0, 0], rules={"a": [True, False, False]}
+    )
+    two = Need(unsafe=[True, True, False], upper=[3, 4, 0], width=[0, 9, 0], rules={"b": [True, True, False]})
+    both = Need.merge([one, two])
+    assert both.unsafe.tolist() == [True, True, False]
+    assert both.lower.tolist() == [2, 0, 0]
+    assert both.upper.tolist() == [3, 4, 0]
+    assert both.width.tolist() == [0, 9, 0]
+    assert both.why(0) == ("a", "b")
+    assert both.why(2) == ()
+
+
+@pytest.mark.parametrize(
+    ("parts", "what"),
+    [
+        ({"lower": [-1, 0]}, "negative or not finite"),
+        ({"upper": [np.inf, 0]}, "negative or not finite"),
+        ({"width": [0, 3]}, "a safe cell has a required width"),
+        ({"rules": {"a": [False, True]}}, "not marked unsafe"),
+    ],
+)
+def test_a_need_checks_itself(parts, what):
+    with pytest.raises(NeedError, match=what):
+        Need(unsafe=[True, False], **parts)
+
+
+def test_a_scalar_level_applies_to_unsafe_cells_only():
+    assert Need(unsafe=[True, False], width=9).width.tolist() == [9, 0]
+
+
+def test_a_mask_of_another_shape_is_refused():
+    with pytest.raises(TableError, match="shape"):
+        Protection.withhold(TABLE, [True])
+
+
+def test_a_cell_that_must_stay_published_cannot_be_withheld():
+    with pytest.raises(ProtectionError, match="must stay published") as caught:
+        Protection.withhold(TABLE, [True] * 9)
+    assert "row=Total, column=Total" in caught.value.where
+
+
+def test_secondary_cells_are_those_the_need_does_not_name():
+    withheld = np.array([1, 1, 0, 1, 1, 0, 0, 0, 0], dtype=bool)
+    need = Need(unsafe=TABLE.value == 1)
+    protection = Protection.withhold(TABLE, withheld, need)
+    assert np.flatnonzero(protection.secondary).tolist() == [0, 1, 3]
+    with pytest.raises(ProtectionError):
+        Protection(withheld=~withheld, value=TABLE.value, secondary=withheld)
+
+
+def test_a_release_shows_what_is_published_and_nothing_else():
+    release = Release.of(TABLE, Protection.withhold(TABLE, TABLE.value == 1))
+    assert np.isnan(release.published[4])
+    assert release.withheld.sum() == 1
+    assert np.array_equal(release.published[~release.withheld], TABLE.value[~release.withheld])
+    held = set(release.__dataclass_fields__)
+    assert held == {"published", "relations", "labels", "lower", "upper", "integer", "measure", "backend"}
+
+
+def test_a_protection_of_another_table_is_refused():
+    other = Table.from_array([1, 2])
+    with pytest.raises(ProtectionError, match="3 cells for a table of 9"):
+        Release.of(TABLE, Protection.withhold(other, [True, True, False]))
+
+
+@pytest.mark.parametrize(("lower", "upper"), [([2.0], [1.0]), ([np.nan], [1.0])])
+def test_bounds_check_themselves(lower, upper):
+    with pytest.raises(TableError):
+        Bounds(lower=lower, upper=upper)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "safe"),
+    [
+        pytest.param(18, 23, True, id="wide enough"),
+        pytest.param(19, 23, False, id="too high a lower bound"),
+        pytest.param(18, 22, False, id="too low an upper bound"),
+    ],
+)
+def test_covers_asks_for_every_level(low, high, safe):
+    need = Need(unsafe=TABLE.value == 20, lower=2, upper=3)
+    lower, upper = TABLE.value.copy(), TABLE.value.copy()
+    lower[0], upper[0] = low, high
+    assert covers(Bounds(lower=lower, upper=upper), TABLE, need) is safe
+    assert not covers(Bounds(lower=lower, upper=upper, unknown=True), TABLE, need)
+
+
+def test_a_finding_reads_as_a_sentence():
+    finding = Finding(severity=Severity.LOOK, place="region=R03", reason="one holding")
+    assert str(finding) == "look: region=R03: one holding"
