@@ -1,1 +1,1 @@
-"""One figure per file."""
+"""One figure per file; every function returns a matplotlib figure and shows or saves nothing itself."""

@@ -1,0 +1,92 @@
+"""A protected two-way table as a picture: what is printed, what is withheld, and what a reader can infer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from hitoku.errors import ParameterError
+from hitoku.model.bounds import Bounds
+from hitoku.model.release import Release
+
+PAPER, INK, MARGIN, WITHHELD = "#ffffff", "#1b2a38", "#e9eef2", "#35506b"
+
+
+def protected_table(release: Release, bounds: Bounds | None = None, *, title: str = "") -> Figure:
+    """Draw a two-way release; a withheld cell is dark and hatched, with its interval when bounds are given.
+
+    Examples
+    --------
+    >>> from hitoku.model.protection import Protection
+    >>> from hitoku.model.table import Table
+    >>> table = Table.from_array([[20, 15], [72, 1]])
+    >>> release = Release.of(table, Protection.withhold(table, table.value == 1))
+    >>> len(protected_table(release).axes)
+    1
+    """
+    if len(release.labels.names) != 2 or release.labels.positions is not None:
+        raise ParameterError(
+            f"a picture of a table with {len(release.labels.names)} variable(s)",
+            where="protected_table",
+            fix="draw a table of two variables",
+        )
+    rows, columns = release.labels.codes
+    withheld = release.withheld.reshape(len(rows), len(columns))
+    texts = _texts(release, bounds)
+    width, height = 1.6 + 0.95 * len(columns), 0.9 + 0.42 * len(rows)
+    figure = Figure(figsize=(width, height), facecolor=PAPER, layout="constrained")
+    axes: Any = figure.add_subplot()
+    for (i, j), hidden in np.ndenumerate(withheld):
+        margin = i == len(rows) - 1 or j == len(columns) - 1
+        axes.add_patch(
+            Rectangle(
+                (j, i),
+                1,
+                1,
+                facecolor=WITHHELD if hidden else (MARGIN if margin else PAPER),
+                edgecolor="#9fb0bf" if hidden else "#d4dce3",
+                # Hatching as well as colour: a black-and-white print must show it too.
+                hatch="////" if hidden else None,
+                linewidth=0.8,
+            )
+        )
+        axes.text(
+            j + 0.5,
+            i + 0.5,
+            texts[i][j],
+            ha="center",
+            va="center",
+            fontsize=9,
+            color="#ffffff" if hidden else INK,
+            fontweight="bold" if margin and not hidden else "normal",
+            bbox={"facecolor": WITHHELD, "edgecolor": "none", "pad": 1.2} if hidden else None,
+        )
+    axes.set_xlim(0, len(columns))
+    axes.set_ylim(len(rows), 0)
+    axes.set_xticks(np.arange(len(columns)) + 0.5, labels=columns, fontsize=9, color=INK)
+    axes.set_yticks(np.arange(len(rows)) + 0.5, labels=rows, fontsize=9, color=INK)
+    axes.xaxis.tick_top()
+    axes.tick_params(length=0)
+    for side in axes.spines.values():
+        side.set_visible(False)
+    if title:
+        axes.set_title(title, fontsize=11, color=INK, loc="left")
+    return figure
+
+
+def _texts(release: Release, bounds: Bounds | None) -> list[list[str]]:
+    shape = tuple(len(codes) for codes in release.labels.codes)
+    texts = np.empty(release.n_cells, dtype=object)
+    for cell, value in enumerate(release.published):
+        if not np.isnan(value):
+            texts[cell] = f"{value:,.0f}" if release.integer else f"{value:,.1f}"
+        elif bounds is None:
+            texts[cell] = "c"
+        else:
+            top = bounds.upper[cell]
+            texts[cell] = f"{bounds.lower[cell]:,.0f} to {'∞' if np.isinf(top) else f'{top:,.0f}'}"
+    listed: list[list[str]] = texts.reshape(shape).tolist()
+    return listed

@@ -1,0 +1,67 @@
+"""What leaves the house: CSV and web page show published values and nothing else."""
+
+from __future__ import annotations
+
+import csv
+import re
+
+import numpy as np
+import pytest
+
+from hitoku.io.csv import printed, write_release
+from hitoku.io.page import page
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+
+SECRET = 4711
+
+
+def release_of(array, **parts):
+    table = Table.from_array(array, **parts)
+    return Release.of(table, Protection.withhold(table, table.value == SECRET))
+
+
+@pytest.mark.parametrize("integer", [True, False])
+def test_numbers_read_back_as_they_were(integer):
+    values = np.array([0.0, 3.0, 1e16, -7.0, 123456789.0])
+    values = values if integer else np.append(values, [0.1, 1 / 3, 2.5e-8])
+    assert [float(text) for text in printed(values, integer=integer)] == values.tolist()
+
+
+def test_the_csv_has_one_row_per_cell_and_no_withheld_value(tmp_path):
+    release = release_of([[20, 15], [72, SECRET]], names=("region", "job"))
+    write_release(tmp_path / "t.csv", release)
+    with (tmp_path / "t.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 9
+    assert rows[0] == {"region": "1", "job": "1", "value": "20", "status": "published"}
+    assert rows[4] == {"region": "2", "job": "2", "value": "", "status": "withheld"}
+    assert str(SECRET) not in (tmp_path / "t.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    ("array", "tables"),
+    [
+        pytest.param([3, SECRET], 1, id="one variable"),
+        pytest.param([[3, SECRET], [5, 6]], 1, id="two variables"),
+        pytest.param([[[3, SECRET], [5, 6]], [[1, 2], [3, 4]]], 3, id="three variables"),
+    ],
+)
+def test_the_page_shows_every_cell_once_and_no_withheld_value(array, tables):
+    release = release_of(array, measure="<persons>")
+    html = page(release, title="A & B")
+    assert html.count("<table>") == tables
+    assert len(re.findall(r"<td(?: class=\"[a-z]+\"[^>]*)?>[^<]+</td>", html)) == release.n_cells
+    assert html.count('class="withheld"') == 1
+    assert "4,711" not in html
+    assert "A &amp; B" in html
+    assert "<persons>" not in html
+    assert "http" not in html
+
+
+def test_a_huge_table_gets_a_page_that_points_to_the_csv():
+    table = Table.from_array(np.ones((200, 200), dtype=int))
+    html = page(Release.of(table, Protection.withhold(table, table.value == SECRET)), title="big")
+    assert "table.csv" in html
+    assert len(html) < 10_000
