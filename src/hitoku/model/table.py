@@ -15,6 +15,7 @@ from hitoku.errors import TableError, some
 from hitoku.model.arrays import Floats, Integers, Mask, frozen, frozen_relations
 from hitoku.model.contributors import Contributors
 from hitoku.model.dimension import Dimension
+from hitoku.model.hierarchy import TOTAL, Hierarchy
 from hitoku.model.labels import Labels
 from hitoku.model.relations import broken, cross_relations
 
@@ -145,7 +146,16 @@ class Table:
             raise TableError(f"{len(places)} cell value(s): {what}", where=f"cells {cells}", fix=fix)
 
     @classmethod
-    def from_array(cls, array: ArrayLike, **parts: Any) -> Table:
+    def from_array(
+        cls,
+        array: ArrayLike,
+        *,
+        names: Sequence[str] | None = None,
+        codes: Sequence[Sequence[Any]] | None = None,
+        frequency: ArrayLike | None = None,
+        total: str = TOTAL,
+        **parts: Any,
+    ) -> Table:
         """Inner cells as an array of any dimension; every margin is added.
 
         Cells run row-major over the array with its totals appended last in each dimension. An array of
@@ -155,9 +165,14 @@ class Table:
         ----------
         array
             Inner cells.
+        names, codes
+            The variables and their codes; numbered when left out.
+        frequency
+            Respondents per inner cell, an array of the same shape.
+        total
+            Code of the totals.
         **parts
-            ``names`` and ``codes`` of the variables, ``total``, ``frequency`` (inner cells, same shape),
-            and what :class:`Table` takes (``lower``, ``upper``, ``cost``, ``fixed``, ``measure``).
+            What :class:`Table` takes: ``lower``, ``upper``, ``cost``, ``fixed``, ``measure``, ``integer``.
 
         Examples
         --------
@@ -166,10 +181,20 @@ class Table:
         """
         from hitoku.model.from_array import from_array  # noqa: PLC0415 - the builder needs this class
 
-        return from_array(array, **parts)
+        return from_array(array, names=names, codes=codes, frequency=frequency, total=total, **parts)
 
     @classmethod
-    def from_frame(cls, frame: Any, by: Sequence[str], value: str, **parts: Any) -> Table:
+    def from_frame(
+        cls,
+        frame: Any,
+        by: Sequence[str],
+        value: str,
+        *,
+        frequency: str | None = None,
+        hierarchies: Mapping[str, Hierarchy | Sequence[Hierarchy]] | None = None,
+        total: str | Mapping[str, str] = TOTAL,
+        **columns: Any,
+    ) -> Table:
         """Cells in long form, one row per cell, with or without the totals.
 
         Combinations that are missing count as zero; totals that are given are checked.
@@ -177,18 +202,33 @@ class Table:
         Parameters
         ----------
         frame
-            pandas, polars or pyarrow.
+            pandas, polars or pyarrow, or a DuckDB relation.
         by
             Columns with the codes.
         value
             Column with the cell values.
-        **parts
-            ``frequency``, ``hierarchies``, ``total``, and the columns ``largest``, ``cost``, ``lower``,
-            ``upper``, ``fixed``; see :func:`hitoku.model.from_frame.from_frame`.
+        frequency
+            Column with the number of respondents.
+        hierarchies
+            Code trees by variable; a variable without one is flat.
+        total
+            Code of the totals, one for all variables or one for each.
+        **columns
+            Names of the columns ``largest`` (a list), ``cost``, ``lower``, ``upper``, ``fixed``; ``integer`` and
+            ``measure``; see :func:`hitoku.model.from_frame.from_frame`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> cells = pd.DataFrame({"region": ["N", "S"], "persons": [12, 3]})
+        >>> Table.from_frame(cells, by=["region"], value="persons").value
+        array([12.,  3., 15.])
         """
         from hitoku.model.from_frame import from_frame  # noqa: PLC0415 - the builder needs this class
 
-        return from_frame(frame, by, value, **parts)
+        return from_frame(
+            frame, by, value, frequency=frequency, hierarchies=hierarchies, total=total, **columns
+        )
 
     @classmethod
     def link(cls, tables: Sequence[Table]) -> Table:

@@ -9,3 +9,7 @@ ADDITIVITY = 1e-9
 # Bounds that an attack computes in floating point are compared with a requirement up to this
 # share of the larger of the two. Proofs do not use it: certificates are exact.
 BOUND = 1e-7
+
+# A primary rule compares contributions computed from a handful of doubles: an excess below this
+# share of the total is rounding, and the cell stands exactly on the rule's limit, which is safe.
+LIMIT = 1e-14
