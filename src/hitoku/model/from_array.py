@@ -12,6 +12,7 @@ from hitoku.errors import DataError, TableError
 from hitoku.model.dimension import dimensions_of
 from hitoku.model.hierarchy import TOTAL
 from hitoku.model.relations import add_up
+from hitoku.model.size import refuse_too_large
 from hitoku.model.table import Table
 
 
@@ -54,6 +55,7 @@ def from_array(
             fix="fill them first",
         )
     dimensions = dimensions_of(names, codes, total)
+    refuse_too_large(dimensions)
     whole = inner.dtype.kind in "iu"
     if frequency is not None:
         counts = np.asarray(frequency)

@@ -25,6 +25,7 @@ from hitoku.model.frames import (
 from hitoku.model.hierarchy import TOTAL, Hierarchy
 from hitoku.model.labels import Labels
 from hitoku.model.relations import add_up
+from hitoku.model.size import refuse_too_large
 from hitoku.model.table import Table
 
 Hierarchies = Mapping[str, Hierarchy | Sequence[Hierarchy]]
@@ -144,6 +145,7 @@ def _locate(
             raise unseen_codes(name, strangers, dimension.codes, "data")
         places.append(np.array([dimension.position[str(code)] for code in distinct], dtype=np.int64)[inverse])
         dimensions.append(dimension)
+    refuse_too_large(dimensions)
     shape = tuple(len(d) for d in dimensions)
     cell = np.asarray(np.ravel_multi_index(tuple(places), shape), dtype=np.int64)
     distinct_cells, times = np.unique(cell, return_counts=True)

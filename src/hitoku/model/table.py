@@ -214,7 +214,7 @@ class Table:
         total
             Code of the totals, one for all variables or one for each.
         **columns
-            Names of the columns ``largest`` (a list), ``cost``, ``lower``, ``upper``, ``fixed``; ``integer`` and
+            Names of the columns ``largest`` (a list), ``cost``, ``lower``, ``upper``, ``fixed``; ``integer``,
             ``measure``; see :func:`hitoku.model.from_frame.from_frame`.
 
         Examples
