@@ -1,1 +1,48 @@
 """Primary rules: which cells must not be published."""
+
+from __future__ import annotations
+
+from hitoku.rules.assess import assess, name_of
+from hitoku.rules.direct_disclosure import DirectDisclosure
+from hitoku.rules.dominance import Dominance
+from hitoku.rules.few_contributors import FewContributors
+from hitoku.rules.given import Given
+from hitoku.rules.group_disclosure import GroupDisclosure
+from hitoku.rules.min_frequency import MinFrequency
+from hitoku.rules.p_percent import PPercent
+from hitoku.rules.prior_posterior import PriorPosterior
+from hitoku.rules.request import Request
+from hitoku.rules.rule import Rule
+from hitoku.rules.word import rule_from_word
+from hitoku.rules.zero import Zero
+
+RULES: dict[str, type[Rule]] = {
+    "min_frequency": MinFrequency,
+    "few_contributors": FewContributors,
+    "dominance": Dominance,
+    "p_percent": PPercent,
+    "prior_posterior": PriorPosterior,
+    "group_disclosure": GroupDisclosure,
+    "direct_disclosure": DirectDisclosure,
+    "zero": Zero,
+    "request": Request,
+    "given": Given,
+}
+
+__all__ = [
+    "RULES",
+    "DirectDisclosure",
+    "Dominance",
+    "FewContributors",
+    "Given",
+    "GroupDisclosure",
+    "MinFrequency",
+    "PPercent",
+    "PriorPosterior",
+    "Request",
+    "Rule",
+    "Zero",
+    "assess",
+    "name_of",
+    "rule_from_word",
+]

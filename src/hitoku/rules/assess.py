@@ -1,0 +1,167 @@
+"""Several rules on one table: which cells are unsafe, and what would protect them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hitoku.errors import NeedError, ParameterError, RuleError, some
+from hitoku.model.arrays import Floats, Mask
+from hitoku.model.need import Need
+from hitoku.model.table import Table
+from hitoku.rules.levels import DEFAULT_PERCENT, percent_of_value
+from hitoku.rules.rule import Rule
+
+
+def assess(table: Table, rules: Sequence[Rule], width: ArrayLike | None = None) -> Need:
+    """Apply rules to a table: a cell is unsafe when one of them says so, its levels are the largest.
+
+    Parameters
+    ----------
+    table
+        The table.
+    rules
+        One rule or more, such as ``[MinFrequency(5), PPercent(10)]``.
+    width
+        Length that the inferable interval of every unsafe cell must have, one number or one per cell. Rules
+        that only flag a cell then ask for nothing else. None: cells for which no rule gave levels get a
+        range of 20 percent of their value to either side, at least one unit, as far as known bounds allow.
+
+    Returns
+    -------
+    Need
+        Which remembers every rule that hit a cell, by its name; the second of a kind is "p_percent 2".
+
+    Examples
+    --------
+    >>> from hitoku.rules import MinFrequency
+    >>> table = Table.from_array([[20, 15], [72, 1]])
+    >>> need = assess(table, [MinFrequency(5)], width=9)
+    >>> need, float(need.upper[4]), float(need.width[4])
+    (Need(1 of 9 cells unsafe: min_frequency 1), 0.0, 9.0)
+    """
+    _refuse_strangers(rules)
+    needs: list[Need] = []
+    names: dict[str, int] = {}
+    for rule in rules:
+        need = rule.assess(table)
+        if len(need) != table.n_cells:
+            raise RuleError(
+                f"the rule judged {len(need)} cells of a table of {table.n_cells}",
+                where=f"rule {name_of(rule)}",
+                fix="a rule returns one verdict per cell",
+            )
+        name = name_of(rule)
+        names[name] = names.get(name, 0) + 1
+        if names[name] > 1:
+            name = f"{name} {names[name]}"
+        if width is not None and getattr(rule, "yields_to_width", False):
+            need = Need(unsafe=need.unsafe)
+        needs.append(
+            Need(
+                unsafe=need.unsafe,
+                lower=need.lower,
+                upper=need.upper,
+                width=need.width,
+                rules={name: need.unsafe},
+            )
+        )
+    merged = Need.merge(needs)
+    _refuse_fixed(table, merged)
+    return _with_default_range(table, merged) if width is None else _with_width(table, merged, width)
+
+
+def name_of(rule: Rule) -> str:
+    """Return the name of a rule in reports: its own, or its class name in small letters.
+
+    Parameters are no part of it: a published report names the rule, not its p.
+
+    Examples
+    --------
+    >>> from hitoku.rules import PPercent
+    >>> name_of(PPercent(10))
+    'p_percent'
+    """
+    named = getattr(rule, "name", None)
+    if isinstance(named, str) and named:
+        return named
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(rule).__name__).lower()
+
+
+def _refuse_strangers(rules: object) -> None:
+    if isinstance(rules, Rule):
+        raise ParameterError("rules is one rule, not a list", where="rules", fix="write [rule]")
+    if not isinstance(rules, Sequence) or isinstance(rules, str):
+        raise ParameterError(
+            f"rules is of type {type(rules).__name__}, not a list of rules",
+            where="rules",
+            fix="write [MinFrequency(5)]",
+        )
+    if not rules:
+        raise RuleError("no rules to apply", where="rules", fix="give at least one, such as MinFrequency(5)")
+    for place, rule in enumerate(rules, start=1):
+        if isinstance(rule, type):
+            raise ParameterError(
+                f"{rule.__name__} is a kind of rule, not a rule",
+                where=f"rule {place}",
+                fix=f"give it its parameters: {rule.__name__}(...)",
+            )
+        if not isinstance(rule, Rule):
+            raise ParameterError(
+                f"an object of type {type(rule).__name__} is no rule",
+                where=f"rule {place}",
+                fix="a rule has a method assess(table) that returns a Need",
+            )
+
+
+def _refuse_fixed(table: Table, need: Need) -> None:
+    if table.fixed is None:
+        return
+    places = np.flatnonzero(table.fixed & need.unsafe)
+    if len(places):
+        raise NeedError(
+            f"{len(places)} unsafe cell(s) may not be withheld",
+            where="; ".join(f"cell {table.describe(int(p))} ({some(need.why(int(p)))})" for p in places[:3]),
+            fix="free these cells in the table (fixed), or leave them out of what is published",
+        )
+
+
+def _with_default_range(table: Table, need: Need) -> Need:
+    bare: Mask = need.unsafe & (need.lower == 0) & (need.upper == 0) & (need.width == 0)
+    level = np.where(bare, percent_of_value(table, DEFAULT_PERCENT), 0.0)
+    return Need(
+        unsafe=need.unsafe,
+        lower=np.maximum(need.lower, np.minimum(level, table.value - table.lower)),
+        upper=np.maximum(need.upper, np.minimum(level, table.upper - table.value)),
+        width=need.width,
+        rules=need.rules,
+    )
+
+
+def _with_width(table: Table, need: Need, width: ArrayLike) -> Need:
+    try:
+        asked: Floats = np.asarray(width, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(
+            "width is not a number", where="width", fix="give one number, or one per cell"
+        ) from error
+    if asked.ndim and asked.shape != (table.n_cells,):
+        raise ParameterError(
+            f"width has shape {asked.shape}, the table {table.n_cells} cells",
+            where="width",
+            fix="give one number, or one per cell in the order of table.cells",
+        )
+    if not np.isfinite(asked).all() or np.any(asked < 0):
+        raise ParameterError(
+            "a width is negative or not finite", where="width", fix="widths are lengths and start at 0"
+        )
+    return Need(
+        unsafe=need.unsafe,
+        lower=need.lower,
+        upper=need.upper,
+        width=np.maximum(need.width, np.where(need.unsafe, asked, 0.0)),
+        rules=need.rules,
+    )

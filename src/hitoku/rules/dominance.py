@@ -1,0 +1,60 @@
+"""The dominance rule, also called (n, k).
+
+A cell in which a few contributors hold nearly everything is as good as a statement about them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from hitoku.model.need import Need
+from hitoku.model.table import Table
+from hitoku.model.tolerance import LIMIT
+from hitoku.rules.contributions import ranked_at
+from hitoku.rules.levels import from_distance, needed
+from hitoku.rules.parameters import Level, check_level, check_percent, check_whole
+
+
+@dataclass(frozen=True, slots=True)
+class Dominance:
+    """Flag cells whose n largest contributors hold more than k percent of the total.
+
+    Parameters
+    ----------
+    n
+        How many of the largest contributors are taken together.
+    k
+        What they may hold at most, in percent of the total; 0 < k <= 100. Exactly k percent is safe.
+    level
+        "holding" ranks holdings where the table knows them and units elsewhere; "unit" ranks units.
+
+    Examples
+    --------
+    >>> from hitoku.testing import one_cell
+    >>> need = Dominance(n=1, k=75).assess(one_cell(90, 6, 4))  # a total of 120 would make 90 safe
+    >>> bool(need.unsafe[0]), float(need.upper[0])
+    (True, 20.0)
+    """
+
+    name: ClassVar[str] = "dominance"
+
+    n: int
+    k: float
+    level: Level = "holding"
+
+    def __post_init__(self) -> None:
+        check_whole(self.name, "n", self.n, least=1)
+        check_percent(self.name, "k", self.k)
+        check_level(self.name, self.level)
+
+    def assess(self, table: Table) -> Need:
+        """Flag cells with x1 + ... + xn > k% of X; the level is what X lacks for that to be k%."""
+        ranked = ranked_at(table, self.level, self.n, self.name)
+        top, total = ranked.largest[:, : self.n].sum(axis=1), ranked.total
+        # Not >=: exactly k percent is safe, as in the published definition.
+        unsafe = top - self.k / 100 * total > LIMIT * np.abs(total)
+        level = from_distance(table, ranked, 100 / self.k * top - total)
+        return needed(table, self.name, unsafe, level, level)

@@ -1,0 +1,54 @@
+"""The rule of few contributors, for magnitude tables.
+
+Like the minimum frequency, but it counts who contributes: units, or holdings of units under one roof.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hitoku.model.need import Need
+from hitoku.model.table import Table
+from hitoku.rules.contributions import contributors_at
+from hitoku.rules.levels import needed, percent_of_value
+from hitoku.rules.parameters import Level, check_level, check_range, check_whole
+
+
+@dataclass(frozen=True, slots=True)
+class FewContributors:
+    """Flag cells with fewer than n contributors.
+
+    Parameters
+    ----------
+    n
+        Least number of contributors; a cell with exactly n is safe, and so is one with none.
+    level
+        "holding" counts holdings where the table knows them and units elsewhere; "unit" counts units.
+    percent
+        Range that protects a cell, in percent of its value, at least one unit. None leaves it to
+        :func:`hitoku.rules.assess`.
+
+    Examples
+    --------
+    >>> from hitoku.testing import one_cell
+    >>> [bool(FewContributors(3).assess(one_cell(*c)).unsafe[0]) for c in ((), (9, 1), (5, 3, 2))]
+    [False, True, False]
+    """
+
+    name: ClassVar[str] = "few_contributors"
+
+    n: int
+    level: Level = "holding"
+    percent: float | None = None
+
+    def __post_init__(self) -> None:
+        check_whole(self.name, "n", self.n, least=1)
+        check_level(self.name, self.level)
+        check_range(self.name, self.percent)
+
+    def assess(self, table: Table) -> Need:
+        """Flag cells with 0 < contributors < n."""
+        count = contributors_at(table, self.level, self.name).count
+        level = 0.0 if self.percent is None else percent_of_value(table, self.percent)
+        return needed(table, self.name, (count > 0) & (count < self.n), level, level)

@@ -1,0 +1,81 @@
+"""The rule of group disclosure.
+
+When nearly everybody of a row stands in one cell, knowing that somebody is in the row is knowing the cell.
+No contributor is needed for that and no cell need be small.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from hitoku.model.need import Need
+from hitoku.model.table import Table
+from hitoku.model.tolerance import LIMIT
+from hitoku.rules.levels import needed
+from hitoku.rules.parameters import check_share, variables_of
+from hitoku.rules.parts import parts_of, require_variables
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDisclosure:
+    """Flag cells that hold more than a share of the total of a relation they are part of.
+
+    Shares are those of the frequency; of the value where the table has no frequency.
+
+    Parameters
+    ----------
+    share
+        What a part may hold at most, as a fraction of the total; exactly the share is safe.
+    by
+        Look along these variables only: ``by="column"`` compares each cell with the total over all
+        columns, the share of its row. None: along every variable.
+    inner
+        Look at cells that are no sum themselves. False: a margin that holds nearly everybody is unsafe too.
+
+    Examples
+    --------
+    >>> table = Table.from_array([[95, 5], [40, 60]])
+    >>> GroupDisclosure(share=0.9).assess(table).unsafe.nonzero()[0].tolist()
+    [0, 4]
+    >>> GroupDisclosure(share=0.9, by="column").assess(table).unsafe.nonzero()[0].tolist()
+    [0]
+    """
+
+    name: ClassVar[str] = "group_disclosure"
+    # The paper asks for an interval of some width instead.
+    yields_to_width: ClassVar[bool] = True
+
+    share: float = 0.9
+    by: tuple[str, ...] | str | None = None
+    inner: bool = False
+
+    def __post_init__(self) -> None:
+        check_share(self.name, "share", self.share)
+        if self.by is not None:
+            object.__setattr__(self, "by", variables_of(self.name, "by", self.by))
+
+    def assess(self, table: Table) -> Need:
+        """Flag parts above ``share`` of their total; where values are counts, ask for what ends that."""
+        by = None if self.by is None else variables_of(self.name, "by", self.by)
+        if by is not None:
+            require_variables(table, by, self.name)
+        counts = table.value if table.frequency is None else table.frequency
+        pairs = parts_of(table, by)
+        part, total = pairs.weight * counts[pairs.part], counts[pairs.total]
+        # Not >=: the paper forbids more than the share.
+        above = (total > 0) & (part - self.share * total > LIMIT * total)
+        if self.inner:
+            above &= table.inner[pairs.part]
+        unsafe = np.zeros(table.n_cells, dtype=bool)
+        unsafe[pairs.part[above]] = True
+        lower = np.zeros(table.n_cells)
+        if table.frequency is None or np.array_equal(table.frequency, table.value):
+            # An outsider who cannot tell the part from `share` of a published total has learnt nothing.
+            allowed = self.share * total / pairs.weight
+            if table.integer:
+                allowed = np.floor(allowed * (1 + LIMIT))
+            np.maximum.at(lower, pairs.part[above], (counts[pairs.part] - allowed)[above])
+        return needed(table, self.name, unsafe, lower)

@@ -1,0 +1,87 @@
+"""How far an unsafe cell must be blurred: from a rule's distance to levels around the value.
+
+A dominance rule measures, on the scale of the contributions, how much larger the total should be for the
+cell to be safe. Published is the cell value, which may be another quantity: the distance becomes a fraction
+of the total of contributions, and the level is that fraction of the size of the value. In theory only the
+upper level follows from the rule; the lower one is set equal, as is usual.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hitoku.model.arrays import Floats, Mask
+from hitoku.model.contributors import Contributors
+from hitoku.model.need import Need
+from hitoku.model.table import Table
+
+# The range of a cell that somebody marked unsafe without saying how far to blur it, in percent of its value.
+DEFAULT_PERCENT = 20.0
+
+
+def step(table: Table) -> float:
+    """Return the smallest level worth asking for: one unit of the last decimal, where that is known."""
+    return 1.0 if table.integer else 0.0
+
+
+def percent_of_value(table: Table, percent: float) -> Floats:
+    """Return a range in percent of every cell's size, at least one unit.
+
+    Examples
+    --------
+    >>> table = Table.from_array([[50, 3], [7, 40]])
+    >>> percent_of_value(table, 10)[:2].tolist()
+    [5.0, 1.0]
+    """
+    return np.maximum(percent / 100 * np.abs(table.value), step(table))
+
+
+def from_distance(table: Table, contributors: Contributors, distance: Floats) -> Floats:
+    """Turn distances on the scale of contributions into levels on the scale of values.
+
+    A cell may be unsafe although its distance or its total of contributions is not positive (contributions
+    below zero do that); such a cell gets the default range, never nothing.
+
+    Examples
+    --------
+    >>> from hitoku.testing import one_cell
+    >>> table = one_cell(80, 15, 5)
+    >>> from_distance(table, table.units, np.array([3.0])).tolist()
+    [3.0]
+    """
+    usable = (contributors.total > 0) & (distance > 0)
+    total = np.where(usable, contributors.total, 1.0)
+    scaled = np.where(usable, distance, 0.0) * (np.abs(table.value) / total)
+    return np.where(usable, np.maximum(scaled, step(table)), percent_of_value(table, DEFAULT_PERCENT))
+
+
+def structural_zero(table: Table) -> Mask:
+    """Tell which cells are empty by nature: nobody is in them and they may not be withheld."""
+    if table.fixed is None:
+        return np.zeros(table.n_cells, dtype=bool)
+    empty = table.value == 0 if table.frequency is None else (table.value == 0) & (table.frequency == 0)
+    return np.asarray(table.fixed & empty)
+
+
+def needed(
+    table: Table, rule: str, unsafe: Mask, lower: Floats | float = 0.0, upper: Floats | float = 0.0
+) -> Need:
+    """Put together what a rule found, with levels an outsider's own knowledge leaves room for.
+
+    What an outsider knows already cannot be blurred: a level never reaches beyond the known bounds of its
+    cell. Structural zeros are never hit.
+
+    Examples
+    --------
+    >>> from hitoku.testing import one_cell
+    >>> need = needed(one_cell(2), "given", np.array([True]), lower=5.0, upper=5.0)
+    >>> need.lower.tolist(), need.upper.tolist()
+    ([2.0], [5.0])
+    """
+    unsafe = np.asarray(unsafe & ~structural_zero(table))
+    return Need(
+        unsafe=unsafe,
+        lower=np.where(unsafe, np.minimum(lower, table.value - table.lower), 0.0),
+        upper=np.where(unsafe, np.minimum(upper, table.upper - table.value), 0.0),
+        rules={rule: unsafe},
+    )

@@ -1,0 +1,81 @@
+"""The minimum frequency rule.
+
+A cell with very few respondents points at them; whoever is behind it may be recognised.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hitoku.errors import RuleError
+from hitoku.model.need import Need
+from hitoku.model.table import Table
+from hitoku.rules.levels import needed, percent_of_value
+from hitoku.rules.parameters import check_range, check_whole
+
+WEIGHTED_COUNT = "weighted_count"
+
+
+@dataclass(frozen=True, slots=True)
+class MinFrequency:
+    """Flag cells with fewer than n respondents.
+
+    Parameters
+    ----------
+    n
+        Least frequency that may be published; a cell with exactly n is safe.
+    weighted
+        Compare the weighted number of respondents, ``table.measures["weighted_count"]``.
+    zeros
+        Flag empty cells too. Structural zeros (empty cells that may not be withheld) stay out.
+    percent
+        Range that protects a cell, in percent of its value, at least one unit. None leaves it to
+        :func:`hitoku.rules.assess`.
+
+    Examples
+    --------
+    >>> table = Table.from_array([[0, 1, 4], [5, 6, 20]])
+    >>> MinFrequency(5).assess(table).unsafe[:3].tolist()
+    [False, True, True]
+    """
+
+    name: ClassVar[str] = "min_frequency"
+
+    n: int
+    weighted: bool = False
+    zeros: bool = False
+    percent: float | None = None
+
+    def __post_init__(self) -> None:
+        check_whole(self.name, "n", self.n, least=1)
+        check_range(self.name, self.percent)
+
+    def assess(self, table: Table) -> Need:
+        """Flag cells with 0 < frequency < n; with ``zeros`` also those with frequency 0."""
+        frequency = self._frequency(table)
+        unsafe = frequency < self.n
+        if not self.zeros:
+            unsafe &= frequency > 0
+        level = 0.0 if self.percent is None else percent_of_value(table, self.percent)
+        return needed(table, self.name, unsafe, level, level)
+
+    def _frequency(self, table: Table) -> NDArray[Any]:
+        if self.weighted:
+            if WEIGHTED_COUNT not in table.measures:
+                raise RuleError(
+                    "the table has no weighted frequency",
+                    where=f"rule {self.name}, weighted=True",
+                    fix=f"tabulate(..., weight=...), or give the table the measure {WEIGHTED_COUNT!r}",
+                )
+            return np.asarray(table.measures[WEIGHTED_COUNT])
+        if table.frequency is None:
+            raise RuleError(
+                "the table does not say how many respondents are in its cells",
+                where=f"rule {self.name}",
+                fix="give from_array or from_frame frequency=..., or start from records with tabulate",
+            )
+        return table.frequency

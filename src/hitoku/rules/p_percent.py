@@ -1,0 +1,69 @@
+"""The p% rule for magnitude tables.
+
+A cell is unsafe when its second largest contributor, subtracting their own value from the total, can
+estimate the largest contributor to within p percent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from hitoku.model.need import Need
+from hitoku.model.table import Table
+from hitoku.model.tolerance import LIMIT
+from hitoku.rules.contributions import ranked_at
+from hitoku.rules.levels import from_distance, needed
+from hitoku.rules.parameters import Level, check_level, check_percent, check_whole
+
+
+@dataclass(frozen=True, slots=True)
+class PPercent:
+    """Flag cells whose remainder is smaller than p percent of the largest value.
+
+    Parameters
+    ----------
+    p
+        Required uncertainty, in percent of the largest contribution; 0 < p <= 100. Exactly p is safe.
+    n
+        Size of the coalition that shares what it knows: the second largest alone (1), or with the
+        next ones.
+    level
+        "holding" ranks holdings where the table knows them and units elsewhere; "unit" ranks units.
+
+    Examples
+    --------
+    >>> from hitoku.testing import one_cell
+    >>> need = PPercent(p=10).assess(one_cell(80, 15, 5))  # total 100, remainder 5
+    >>> bool(need.unsafe[0]), float(need.upper[0])
+    (True, 3.0)
+    """
+
+    name: ClassVar[str] = "p_percent"
+
+    p: float
+    n: int = 1
+    level: Level = "holding"
+
+    def __post_init__(self) -> None:
+        check_percent(self.name, "p", self.p)
+        check_whole(self.name, "n", self.n, least=1)
+        check_level(self.name, self.level)
+
+    def assess(self, table: Table) -> Need:
+        """Flag cells with X - x1 - ... - x(n+1) < p% of x1; the level is what the remainder lacks."""
+        return small_remainder(table, self.p / 100, self.n, self.level, self.name)
+
+
+def small_remainder(table: Table, fraction: float, coalition: int, level: Level, rule: str) -> Need:
+    """Flag cells whose remainder, seen by a coalition, is below a fraction of the largest contribution."""
+    ranked = ranked_at(table, level, coalition + 1, rule)
+    first, known = ranked.largest[:, 0], ranked.largest[:, : coalition + 1].sum(axis=1)
+    # What the remainder lacks to blur `first` by the fraction; negative means safe.
+    lacking = fraction * first + (known - ranked.total)
+    # Not >=: a remainder of exactly p percent is safe, as in the published definition.
+    unsafe = lacking > LIMIT * np.abs(ranked.total)
+    distance = from_distance(table, ranked, lacking)
+    return needed(table, rule, unsafe, distance, distance)

@@ -1,0 +1,83 @@
+"""Which cells are parts of which totals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hitoku.errors import RuleError, did_you_mean
+from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model.table import Table
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """Pairs of a part and its total, one for each part of each relation.
+
+    ``weight`` is how often the part counts in the total: one in every ordinary table.
+    """
+
+    part: Integers
+    total: Integers
+    weight: Floats
+
+
+def parts_of(table: Table, variables: Sequence[str] | None = None) -> Parts:
+    """Pair every part with its total, for all relations or those along some variables.
+
+    A relation runs along a variable when its cells differ in that variable's code: the relation of a row and
+    its total runs along the variable of the columns. A total is the one cell on its side of a relation.
+    Relations with a single part are left out: that part is its total under another name.
+
+    Examples
+    --------
+    >>> table = Table.from_array([[20, 15], [72, 1]])
+    >>> pairs = parts_of(table, ["column"])
+    >>> list(zip(pairs.part.tolist(), pairs.total.tolist()))
+    [(0, 2), (1, 2), (3, 5), (4, 5), (6, 8), (7, 8)]
+    """
+    relations = table.relations
+    n_rows = relations.shape[0]
+    cell, coefficient = relations.indices, relations.data
+    row = np.repeat(np.arange(n_rows), np.diff(relations.indptr))
+    below = np.bincount(row, weights=coefficient < 0, minlength=n_rows)
+    above = np.bincount(row, weights=coefficient > 0, minlength=n_rows)
+    sign = np.where(below == 1, -1.0, np.where(above == 1, 1.0, 0.0))
+    kept = (sign != 0) & (below + above > 2)
+    if variables is not None:
+        kept &= _along(table, variables, row)
+    is_total = np.sign(coefficient) == sign[row]
+    total_cell = np.zeros(n_rows, dtype=np.int64)
+    total_weight = np.ones(n_rows)
+    total_cell[row[is_total]] = cell[is_total]
+    total_weight[row[is_total]] = np.abs(coefficient[is_total])
+    chosen = kept[row] & ~is_total & (coefficient != 0)
+    return Parts(
+        part=cell[chosen].astype(np.int64),
+        total=total_cell[row[chosen]],
+        weight=np.abs(coefficient[chosen]) / total_weight[row[chosen]],
+    )
+
+
+def _along(table: Table, variables: Sequence[str], row: Integers) -> Mask:
+    """Tell which relations have cells that differ in one of these variables."""
+    relations = table.relations
+    found = np.zeros(relations.shape[0], dtype=bool)
+    for variable in variables:
+        code = table.labels.column(table.labels.names.index(variable))[relations.indices]
+        differs = code != code[relations.indptr[row]]
+        found |= np.bincount(row, weights=differs, minlength=relations.shape[0]) > 0
+    return found
+
+
+def require_variables(table: Table, variables: Sequence[str], rule: str) -> None:
+    """Refuse names that are no variables of the table."""
+    for variable in variables:
+        if variable not in table.labels.names:
+            raise RuleError(
+                f"the table has no variable {variable!r}",
+                where=f"rule {rule}",
+                fix=did_you_mean(variable, table.labels.names),
+            )

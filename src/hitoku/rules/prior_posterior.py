@@ -1,0 +1,64 @@
+"""The prior-posterior rule, also called pq.
+
+Before publication everybody can estimate every contribution to within q percent; afterwards nobody shall be
+able to do so within p percent. With q = 100, knowing nothing but the sign, it is the p% rule.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hitoku.errors import RuleError
+from hitoku.model.need import Need
+from hitoku.model.table import Table
+from hitoku.rules.p_percent import small_remainder
+from hitoku.rules.parameters import Level, check_level, check_percent, check_whole
+
+
+@dataclass(frozen=True, slots=True)
+class PriorPosterior:
+    """Flag cells whose remainder, known to q percent beforehand, does not blur the largest value by p.
+
+    Parameters
+    ----------
+    p
+        Required uncertainty after publication, in percent of the largest contribution.
+    q
+        Uncertainty before publication, in percent of any contribution; p < q <= 100. Only p / q matters.
+    n
+        Size of the coalition that shares what it knows: the second largest alone (1), or with the
+        next ones.
+    level
+        "holding" ranks holdings where the table knows them and units elsewhere; "unit" ranks units.
+
+    Examples
+    --------
+    >>> from hitoku.testing import one_cell
+    >>> need = PriorPosterior(p=10, q=50).assess(one_cell(80, 15, 5))  # 10% of 80 against 50% of 5
+    >>> bool(need.unsafe[0]), float(need.upper[0])
+    (True, 11.0)
+    """
+
+    name: ClassVar[str] = "prior_posterior"
+
+    p: float
+    q: float
+    n: int = 1
+    level: Level = "holding"
+
+    def __post_init__(self) -> None:
+        check_percent(self.name, "p", self.p)
+        check_percent(self.name, "q", self.q)
+        if not self.p < self.q:
+            raise RuleError(
+                f"p must be smaller than q, got p={self.p} and q={self.q}",
+                where=f"rule {self.name}",
+                fix="p is what must stay unknown after publication, q what is unknown before it",
+            )
+        check_whole(self.name, "n", self.n, least=1)
+        check_level(self.name, self.level)
+
+    def assess(self, table: Table) -> Need:
+        """Flag cells with q% of (X - x1 - ... - x(n+1)) < p% of x1; the level is what that lacks."""
+        return small_remainder(table, self.p / self.q, self.n, self.level, self.name)

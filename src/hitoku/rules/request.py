@@ -1,0 +1,113 @@
+"""The request rule, for statistics in which a cell is protected only when somebody in it asked for that.
+
+Foreign trade is the usual case: a firm that may be recognised can ask to be protected, and those that did
+not ask are published.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hitoku.errors import RuleError, did_you_mean
+from hitoku.model.arrays import Floats, frozen
+from hitoku.model.need import Need
+from hitoku.model.table import Table
+from hitoku.model.tolerance import LIMIT
+from hitoku.rules.contributions import contributors_at
+from hitoku.rules.levels import needed, percent_of_value
+from hitoku.rules.parameters import Level, check_level, check_percent, check_range, check_whole
+
+REQUEST_SHARE = "request_share"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Request:
+    """Flag cells in which somebody asked for protection and is large, or one of few.
+
+    A table does not remember who asked, so the rule is told: for every cell the largest contribution among
+    those who asked, as a fraction of the total of all contributions, and zero where nobody did. Who asked
+    but contributed nothing cannot be told from nobody and is not protected.
+
+    Parameters
+    ----------
+    p
+        Share above which the contribution of somebody who asked makes a cell unsafe, in percent.
+    n
+        A cell is unsafe too when somebody asked and it has fewer than n contributors; 0 switches this off.
+    share
+        Name of the measure of the table that holds the shares, or the shares themselves, one per cell.
+    level
+        "holding" counts holdings where the table knows them and units elsewhere; "unit" counts units.
+    percent
+        Range that protects a cell, in percent of its value, at least one unit. None leaves it to
+        :func:`hitoku.rules.assess`.
+
+    Examples
+    --------
+    >>> from hitoku.testing import one_cell
+    >>> [bool(Request(p=50, share=[s]).assess(one_cell(60, 30, 10)).unsafe[0]) for s in (0, 0.3, 0.6)]
+    [False, False, True]
+    """
+
+    name: ClassVar[str] = "request"
+
+    p: float
+    n: int = 0
+    share: str | ArrayLike = REQUEST_SHARE
+    level: Level = "holding"
+    percent: float | None = None
+
+    def __post_init__(self) -> None:
+        check_percent(self.name, "p", self.p)
+        check_whole(self.name, "n", self.n, least=0)
+        check_level(self.name, self.level)
+        check_range(self.name, self.percent)
+        if not isinstance(self.share, str):
+            # Copied: the caller's array may change later, a rule does not.
+            array = np.array(self.share)
+            object.__setattr__(self, "share", frozen(array, None, shape=array.shape, what="share"))
+
+    def assess(self, table: Table) -> Need:
+        """Flag cells where share > p%, or share > 0 and contributors < n."""
+        share = self._share(table)
+        # Not >=: exactly p percent is safe.
+        unsafe = share - self.p / 100 > LIMIT
+        if self.n:
+            unsafe |= (share > 0) & (contributors_at(table, self.level, self.name).count < self.n)
+        level = 0.0 if self.percent is None else percent_of_value(table, self.percent)
+        return needed(table, self.name, unsafe, level, level)
+
+    def _share(self, table: Table) -> Floats:
+        given = self.share
+        if isinstance(given, str):
+            if given not in table.measures:
+                raise RuleError(
+                    f"the table has no measure {given!r} that says who asked for protection",
+                    where=f"rule {self.name}",
+                    fix=did_you_mean(
+                        given,
+                        table.measures,
+                        otherwise="give share= as an array over cells: the largest contribution among "
+                        "those who asked, as a fraction of the total",
+                    ),
+                )
+            given = table.measures[given]
+        share = frozen(given, np.float64, shape=(table.n_cells,), what="share of those who asked")
+        if not np.isfinite(share).all() or np.any(share < 0) or np.any(share > 1):
+            raise RuleError(
+                "a share of somebody who asked lies outside [0, 1]",
+                where=f"rule {self.name}",
+                fix="give fractions of the total: 0 where nobody asked, 0.5 for half of it",
+            )
+        return share
+
+    def __repr__(self) -> str:
+        share = repr(self.share) if isinstance(self.share, str) else "given per cell"
+        return (
+            f"Request(p={self.p!r}, n={self.n!r}, share={share}, level={self.level!r}, "
+            f"percent={self.percent!r})"
+        )

@@ -1,0 +1,22 @@
+"""What every primary rule is: a few validated parameters and one verb."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+from hitoku.model.need import Need
+from hitoku.model.table import Table
+
+
+@runtime_checkable
+class Rule(Protocol):
+    """A primary rule: it looks at a table and says which cells are unsafe, and how far to blur them.
+
+    A rule may carry two more things, both optional. ``name``: what reports call it, else its class
+    name. ``yields_to_width``: its levels are a suggestion, and a ``width`` given to
+    :func:`hitoku.rules.assess` takes their place.
+    """
+
+    def assess(self, table: Table) -> Need:
+        """Return the cells this rule hits and the levels it asks for."""
+        ...

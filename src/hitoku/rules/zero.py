@@ -1,0 +1,55 @@
+"""The zero rule.
+
+A total of zero tells that each of its contributors has zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hitoku.model.need import Need
+from hitoku.model.table import Table
+from hitoku.rules.contributions import contributors_at, ranked_at
+from hitoku.rules.levels import needed
+from hitoku.rules.parameters import Level, check_level, check_positive
+
+
+@dataclass(frozen=True, slots=True)
+class Zero:
+    """Flag cells that have contributors, all of whom contribute zero.
+
+    Parameters
+    ----------
+    upper
+        How far above zero the inferable range must reach, in units of the value; a percentage of zero
+        would say nothing.
+    level
+        "holding" looks at holdings where the table knows them and at units elsewhere; "unit" at units.
+
+    Examples
+    --------
+    >>> from hitoku.testing import one_cell
+    >>> need = Zero(upper=10).assess(one_cell(0, 0, 0))
+    >>> bool(need.unsafe[0]), float(need.lower[0]), float(need.upper[0])
+    (True, 0.0, 10.0)
+    """
+
+    name: ClassVar[str] = "zero"
+
+    upper: float
+    level: Level = "holding"
+
+    def __post_init__(self) -> None:
+        fix = "give upper in units of the cell value, such as 10"
+        check_positive(self.name, "upper", self.upper, fix)
+        check_level(self.name, self.level)
+
+    def assess(self, table: Table) -> Need:
+        """Flag cells with X = 0 and at least one contributor."""
+        contributors = contributors_at(table, self.level, self.name)
+        unsafe = (contributors.total == 0) & (contributors.count > 0)
+        if contributors.negative:
+            # Gains and losses may cancel to zero; then somebody's contribution is above it.
+            unsafe &= ranked_at(table, self.level, 1, self.name).largest[:, 0] == 0
+        return needed(table, self.name, unsafe, 0.0, self.upper)

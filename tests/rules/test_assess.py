@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.strategies import count_tables, magnitude_tables
+
+from hitoku.errors import HitokuError, NeedError, ParameterError, RuleError
+from hitoku.model.need import Need
+from hitoku.model.table import Table
+from hitoku.rules import Dominance, FewContributors, Given, MinFrequency, PPercent, assess
+
+# Minami & Abe 2019: counts below 5 are unsafe, and w > 8 means an interval of length 9 at least.
+COUNTS = Table.from_array([[20, 15, 2], [72, 1, 30]])
+UNSAFE = [2, 5]
+
+
+def test_a_width_is_all_that_the_papers_ask_for():
+    need = assess(COUNTS, [MinFrequency(5)], width=9)
+    assert need.unsafe.nonzero()[0].tolist() == UNSAFE
+    assert not need.lower.any()
+    assert not need.upper.any()
+    assert need.width.tolist() == [9.0 if cell in UNSAFE else 0.0 for cell in range(12)]
+
+
+def test_a_width_per_cell():
+    need = assess(COUNTS, [MinFrequency(5)], width=np.arange(12) * 1.0)
+    assert need.width.sum() == sum(UNSAFE)
+
+
+def test_without_a_width_cells_get_a_fifth_of_their_value_and_one_at_least():
+    table = Table.from_array([[20, 15], [72, 1]], fixed=None)
+    need = assess(table, [Given([True, False, False, False, True] + [False] * 4, percent=None)])
+    assert need.upper[[0, 4]].tolist() == [4.0, 1.0]
+    assert need.lower[[0, 4]].tolist() == [4.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "lower", "upper"),
+    [
+        pytest.param({}, 2.0, 2.0, id="free"),
+        pytest.param({"lower": 9.5}, 0.5, 2.0, id="known from below"),
+        pytest.param({"upper": 11.0}, 2.0, 1.0, id="known from above"),
+    ],
+)
+def test_the_default_range_respects_what_an_outsider_knows(bounds, lower, upper):
+    table = Table(value=[10.0], relations=np.zeros((0, 1)), frequency=[2], **bounds)
+    need = assess(table, [MinFrequency(5)])
+    assert (need.lower[0], need.upper[0]) == pytest.approx((lower, upper))
+
+
+def test_a_need_that_has_a_width_gets_no_default_range():
+    need = assess(COUNTS, [Given(COUNTS.value == 1, width=6)])
+    assert (need.upper.max(), need.width.max()) == (0.0, 6.0)
+
+
+@given(table=magnitude_tables(integer=True), n=st.integers(1, 5), k=st.integers(40, 100))
+def test_unsafe_where_any_rule_hits_and_the_largest_level_wins(table, n, k):
+    rules = [FewContributors(n, percent=5), Dominance(1, k), PPercent(10)]
+    own = [rule.assess(table) for rule in rules]
+    need = assess(table, rules)
+    assert need.unsafe.tolist() == np.any([o.unsafe for o in own], axis=0).tolist()
+    for name in ("lower", "upper"):
+        levels = getattr(need, name)
+        assert levels.tolist() == np.max([getattr(o, name) for o in own], axis=0).tolist()
+    assert np.all(need.upper[need.unsafe] >= 1), "one unit at least"
+    for cell in range(table.n_cells):
+        hit = [r.name for r, o in zip(rules, own, strict=True) if o.unsafe[cell]]
+        assert list(need.why(cell)) == hit
+
+
+@given(table=count_tables(hierarchical=True), width=st.integers(0, 20))
+def test_levels_never_reach_beyond_known_bounds(table, width):
+    for need in (assess(table, [MinFrequency(5)]), assess(table, [MinFrequency(5)], width=width)):
+        assert np.all(table.value - need.lower >= table.lower)
+
+
+def test_names_are_those_of_the_registry_and_tell_no_parameter():
+    table = Table.from_array([[20, 15], [72, 1]])
+    need = assess(table, [MinFrequency(2), MinFrequency(16), Given(table.value == 15), MinFrequency(3)])
+    assert list(need.rules) == ["min_frequency", "min_frequency 2", "given", "min_frequency 3"]
+    assert need.why(1) == ("min_frequency 2", "given")
+
+
+class OddOnes:
+    """A rule from elsewhere: it has nothing but the verb."""
+
+    def assess(self, table):
+        return Need(unsafe=table.value % 2 == 1)
+
+
+def test_a_rule_from_elsewhere_goes_by_its_class():
+    need = assess(COUNTS, [OddOnes(), OddOnes()])
+    assert list(need.rules) == ["odd_ones", "odd_ones 2"]
+    assert need.upper[need.unsafe].min() >= 1
+
+
+class TooShort:
+    def assess(self, table):
+        return Need(unsafe=table.value[1:] > 0)
+
+
+@pytest.mark.parametrize(
+    ("rules", "error", "what"),
+    [
+        pytest.param([], RuleError, "no rules", id="none"),
+        pytest.param(MinFrequency(5), ParameterError, "not a list", id="one rule"),
+        pytest.param("p_percent", ParameterError, "not a list", id="a word"),
+        pytest.param(["p_percent"], ParameterError, "no rule", id="a list of words"),
+        pytest.param([MinFrequency], ParameterError, "kind of rule", id="a class"),
+        pytest.param([None], ParameterError, "no rule", id="nothing"),
+        pytest.param([TooShort()], RuleError, "11 cells", id="a verdict too short"),
+    ],
+)
+def test_rules_that_are_none(rules, error, what):
+    with pytest.raises(error, match=what) as caught:
+        assess(COUNTS, rules)
+    assert caught.value.fix
+
+
+@pytest.mark.parametrize("width", [-1, np.nan, np.inf, "nine", [1, 2]])
+def test_widths_that_are_none(width):
+    with pytest.raises(ParameterError) as caught:
+        assess(COUNTS, [MinFrequency(5)], width=width)
+    assert caught.value.where == "width"
+
+
+def test_a_cell_that_must_stay_published_cannot_be_unsafe():
+    table = Table.from_array([[20, 15], [72, 1]], fixed=np.arange(9) == 4)
+    with pytest.raises(NeedError, match="may not be withheld") as caught:
+        assess(table, [MinFrequency(5)])
+    assert "row=2, column=2" in caught.value.where
+    assert "min_frequency" in caught.value.where
+    assert isinstance(caught.value, HitokuError)

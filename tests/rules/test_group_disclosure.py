@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.strategies import count_tables, magnitude_tables
+
+from hitoku.errors import RuleError
+from hitoku.model.table import Table
+from hitoku.rules import GroupDisclosure, assess
+
+
+def hits(rule, table):
+    return [table.describe(int(cell)) for cell in np.flatnonzero(rule.assess(table).unsafe)]
+
+
+@pytest.mark.parametrize(
+    ("counts", "unsafe"),
+    [
+        pytest.param([[95, 5], [40, 60]], ["row=1, column=1", "row=2, column=2"], id="one row, one column"),
+        pytest.param([[90, 10], [40, 60]], [], id="exactly 90% of the row is safe"),
+        pytest.param([[91, 9], [40, 60]], ["row=1, column=1"], id="91% of the row"),
+        pytest.param([[1, 0], [2, 3]], ["row=1, column=1", "row=2, column=2"], id="no total is too small"),
+        pytest.param(
+            [[0, 0], [3, 4]],
+            ["row=2, column=1", "row=2, column=2", "row=2, column=Total"],
+            id="an empty row tells nothing, the full one is 100% of everything",
+        ),
+    ],
+)
+def test_more_than_the_share_of_a_row_or_column(counts, unsafe):
+    assert hits(GroupDisclosure(share=0.9), Table.from_array(counts)) == unsafe
+
+
+TALL = Table.from_array([[95, 5], [890, 110]])
+
+
+@pytest.mark.parametrize(
+    ("rule", "unsafe"),
+    [
+        pytest.param(
+            GroupDisclosure(by="column"),
+            ["row=1, column=1"],
+            id="95% of its row, less than 90% in the others",
+        ),
+        pytest.param(
+            GroupDisclosure(by="row"),
+            ["row=2, column=1", "row=2, column=2", "row=2, column=Total"],
+            id="more than 90% of their columns",
+        ),
+        pytest.param(
+            GroupDisclosure(by="row", inner=True),
+            ["row=2, column=1", "row=2, column=2"],
+            id="margins left alone",
+        ),
+        pytest.param(
+            GroupDisclosure(by=("row", "column"), inner=True),
+            ["row=1, column=1", "row=2, column=1", "row=2, column=2"],
+            id="both",
+        ),
+    ],
+)
+def test_along_one_variable(rule, unsafe):
+    assert hits(rule, TALL) == unsafe
+
+
+@given(table=count_tables(dims=3, max_side=3, hierarchical=True), share=st.integers(1, 20))
+def test_agrees_with_every_relation_written_out(table, share):
+    expected = set()
+    relations = table.relations.toarray()
+    for relation in relations:
+        parts, (total,) = np.flatnonzero(relation > 0), np.flatnonzero(relation < 0)
+        if len(parts) > 1:
+            expected |= {p for p in parts if 20 * table.value[p] > share * table.value[total]}
+    need = GroupDisclosure(share / 20).assess(table)
+    assert set(np.flatnonzero(need.unsafe)) == expected
+
+
+@given(table=count_tables(), low=st.integers(1, 20), more=st.integers(0, 19))
+def test_a_higher_share_never_adds_a_cell(table, low, more):
+    strict, mild = (GroupDisclosure(min(s, 20) / 20).assess(table) for s in (low, low + more))
+    assert np.all(mild.unsafe <= strict.unsafe)
+
+
+@given(table=count_tables(), share=st.integers(1, 20))
+def test_reaching_the_level_ends_the_disclosure(table, share):
+    """With the total published, the lowest value an outsider must think possible is within the share."""
+    need = GroupDisclosure(share / 20).assess(table)
+    for relation in table.relations.toarray():
+        (total,) = np.flatnonzero(relation < 0)
+        for part in np.flatnonzero(relation > 0):
+            if need.unsafe[part]:
+                assert 20 * (table.value[part] - need.lower[part]) <= share * table.value[total]
+    assert not need.upper.any()
+
+
+def test_a_width_takes_the_place_of_levels():
+    table = Table.from_array([[95, 5], [40, 60]])
+    need = assess(table, [GroupDisclosure(0.9)], width=10)
+    assert need.unsafe.nonzero()[0].tolist() == [0, 4]
+    assert not need.lower.any()
+    assert need.width[need.unsafe].tolist() == [10, 10]
+
+
+def test_magnitudes_are_judged_by_who_is_behind_them():
+    table = Table.from_array([[1.0, 99.0], [50.0, 50.0]], frequency=[[95, 5], [50, 50]])
+    need = GroupDisclosure(0.9, by="column").assess(table)
+    assert need.unsafe.nonzero()[0].tolist() == [0]
+    assert not need.lower.any(), "a share of persons is no level for money"
+
+
+@given(table=magnitude_tables(integer=True))
+def test_without_frequencies_values_are_compared(table):
+    bare = Table(value=table.value, dimensions=table.dimensions)
+    same = Table(value=table.value, dimensions=table.dimensions, frequency=table.value)
+    one, two = (GroupDisclosure().assess(t).unsafe for t in (bare, same))
+    assert one.tolist() == two.tolist()
+
+
+def test_works_on_relations_without_codes():
+    # 0 = total - parts, the total first: the sign of a relation does not matter.
+    table = Table(value=[100.0, 95.0, 5.0], relations=[[1, -1, -1]], integer=True)
+    assert GroupDisclosure(0.9).assess(table).unsafe.tolist() == [False, True, False]
+
+
+def test_a_single_part_is_its_total_by_another_name():
+    table = Table(value=[7.0, 7.0], relations=[[1, -1]], integer=True)
+    assert not GroupDisclosure(0.9).assess(table).unsafe.any()
+
+
+def test_a_total_that_is_not_positive_has_no_shares():
+    table = Table(value=[5.0, -5.0, 0.0], relations=[[1, 1, -1]])
+    assert not GroupDisclosure(0.9).assess(table).unsafe.any()
+
+
+def test_unknown_variable():
+    with pytest.raises(RuleError, match="no variable 'colum'") as caught:
+        GroupDisclosure(by="colum").assess(TALL)
+    assert "'column'" in caught.value.fix

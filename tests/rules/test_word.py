@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from hitoku.errors import RuleError
+from hitoku.rules import (
+    RULES,
+    DirectDisclosure,
+    Dominance,
+    GroupDisclosure,
+    MinFrequency,
+    PPercent,
+    rule_from_word,
+)
+
+PAGES = Path(__file__).resolve().parents[2] / "docs" / "reference" / "rules"
+
+
+@pytest.mark.parametrize(
+    ("word", "rule"),
+    [
+        ("p_percent:p=10", PPercent(10)),
+        (" dominance: n=2, k=87.5, level=unit ", Dominance(2, 87.5, level="unit")),
+        ("min_frequency:n=3,zeros=true,percent=none", MinFrequency(3, zeros=True)),
+        ("group_disclosure", GroupDisclosure()),
+        ("group_disclosure:share=0.8,by=row+column", GroupDisclosure(0.8, by=("row", "column"))),
+        (
+            "direct_disclosure:k=0,sensitive=injury,unknown=injury/Unknown+region/Abroad",
+            DirectDisclosure(0, "injury", {"injury": "Unknown", "region": "Abroad"}),
+        ),
+    ],
+)
+def test_words_are_rules(word, rule):
+    assert rule_from_word(word, RULES) == rule
+
+
+@pytest.mark.parametrize(
+    ("word", "what", "fix"),
+    [
+        pytest.param("p_percnt:p=10", "no rule", "'p_percent'", id="rule"),
+        pytest.param("p_percent:q=10", "no parameter 'q'", "p", id="parameter"),
+        pytest.param("prior_posterior:p=10", "needs q", "q=", id="missing"),
+        pytest.param("p_percent", "needs p", "p=", id="bare"),
+        pytest.param("p_percent:10", "no parameter with its value", "p=", id="value alone"),
+        pytest.param("p_percent:p=", "no parameter with its value", "p=", id="nothing"),
+        pytest.param("p_percent:p=5,p=6", "given twice", "p=", id="twice"),
+        pytest.param("p_percent:p=0.1x", "p must lie", "percent", id="the rule's own check"),
+    ],
+)
+def test_words_that_are_none(word, what, fix):
+    with pytest.raises(RuleError, match=what) as caught:
+        rule_from_word(word, RULES)
+    assert fix in caught.value.fix
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_the_page_of_a_rule_shows_a_word_that_works(name):
+    page = (PAGES / f"{name}.md").read_text("utf-8")
+    words = re.findall(r"`--rule ([^`]+)`", page)
+    assert words
+    assert all(isinstance(rule_from_word(word, RULES), RULES[name]) for word in words)
