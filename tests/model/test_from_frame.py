@@ -92,6 +92,14 @@ def test_largest_contributions_need_the_totals():
         Table.from_frame(frame[:2], ["r"], "v", largest=["max1"])
 
 
+def test_contributions_below_zero_may_be_declared():
+    frame = pd.DataFrame({"r": ["a", "b", "Total"], "v": [-5.0, 9.0, 4.0], "max1": [0.0, 6.0, 6.0]})
+    units = Table.from_frame(frame, ["r"], "v", largest=["max1"], magnitude="signed").units
+    assert units.negative
+    assert units.magnitude == "signed"
+    assert Table.from_frame(frame, ["r"], "v", largest=["max1"]).units.magnitude is None
+
+
 def test_costs_bounds_and_marks_come_from_columns():
     frame = CELLS.assign(price=2.0, low=0.5, high=30.0, keep=[True, False, False, False, False])
     table = build(frame, cost="price", lower="low", upper="high", fixed="keep")

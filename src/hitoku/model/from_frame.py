@@ -10,7 +10,7 @@ import numpy as np
 
 from hitoku.errors import DataError, ParameterError, did_you_mean, some
 from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.contributors import Contributors
+from hitoku.model.contributors import Contributors, Magnitude
 from hitoku.model.dimension import Dimension
 from hitoku.model.frames import (
     backend_of,
@@ -46,6 +46,7 @@ def from_frame(
     fixed: str | None = None,
     integer: bool | None = None,
     measure: str | None = None,
+    magnitude: Magnitude | None = None,
 ) -> Table:
     """Build a table from one row per cell; see :meth:`Table.from_frame`.
 
@@ -69,6 +70,8 @@ def from_frame(
         Values are whole numbers and an outsider knows it. Default: yes when the column's type says so.
     measure
         Name of the quantity; default the name of the value column.
+    magnitude
+        How the largest contributions treat those below zero; see :class:`Contributors`.
     """
     data = opened(frame)
     if not by:
@@ -100,7 +103,7 @@ def from_frame(
     counts = None if frequency is None else spread(whole_numbers(data, frequency))
     units = None
     if largest:
-        units = _units(data, largest, cell, given | leaf, values, counts, labels)
+        units = _units(data, largest, cell, given | leaf, values, counts, labels, magnitude)
     return Table(
         value=values,
         dimensions=dimensions,
@@ -182,6 +185,7 @@ def _units(
     values: Floats,
     counts: Floats | None,
     labels: Labels,
+    magnitude: Magnitude | None,
 ) -> Contributors:
     unknown = np.flatnonzero(~known)
     if len(unknown):
@@ -199,4 +203,5 @@ def _units(
         largest=ranks,
         total=np.asarray(values),
         negative=bool(np.any(values < 0)),
+        magnitude=magnitude,
     )

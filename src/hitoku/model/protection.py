@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from hitoku.errors import ProtectionError
 from hitoku.model.arrays import Floats, Mask, frozen
+from hitoku.model.step import Step
 
 if TYPE_CHECKING:
     from hitoku.model.need import Need
@@ -36,6 +37,8 @@ class Protection:
         Otherwise: by how much, as a share of the cost, a better decision may be cheaper at most.
     method
         Who decided.
+    steps
+        How, from a method that decides cell by cell; confidential.
     """
 
     withheld: Mask
@@ -45,6 +48,7 @@ class Protection:
     proven: bool = False
     gap: float = float("nan")
     method: str = "given"
+    steps: tuple[Step, ...] = ()
 
     def __post_init__(self) -> None:
         n = len(np.atleast_1d(self.withheld))

@@ -215,7 +215,7 @@ class Table:
             Code of the totals, one for all variables or one for each.
         **columns
             Names of the columns ``largest`` (a list), ``cost``, ``lower``, ``upper``, ``fixed``; ``integer``,
-            ``measure``; see :func:`hitoku.model.from_frame.from_frame`.
+            ``measure``, ``magnitude``; see :func:`hitoku.model.from_frame.from_frame`.
 
         Examples
         --------
