@@ -1,1 +1,1 @@
-"""Microdata to tables."""
+"""From microdata to a table: DuckDB reads and recodes, a kernel ranks contributors."""

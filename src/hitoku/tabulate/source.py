@@ -1,0 +1,259 @@
+"""Any kind of input becomes one DuckDB relation named ``records`` with columns of our own naming."""
+
+# ruff: noqa: S608 - queries are made of our own names, of numbers, and of names put in quotes
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import narwhals as nw
+import pyarrow as pa
+
+from hitoku.errors import DataError, ParameterError, TableError, did_you_mean
+from hitoku.model.frames import not_numbers
+
+PARQUET = (".parquet", ".pq")
+CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
+NUMERIC = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Records inside DuckDB.
+
+    Parameters
+    ----------
+    connection
+        A private in-memory database that holds ``records``.
+    types
+        DuckDB type of each column of ``records``, by our name for it.
+    names
+        The caller's name of each column.
+    where
+        What to call the data in a message.
+    backend
+        Kind of frame in which answers are handed back.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    types: Mapping[str, str]
+    names: Mapping[str, str]
+    where: str
+    backend: str
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        """Answer a query that returns few rows."""
+        with translated(self.where):
+            rows: list[tuple[Any, ...]] = self.connection.sql(query).fetchall()
+        return rows
+
+    def run(self, statement: str) -> None:
+        """Execute a statement that returns nothing."""
+        with translated(self.where):
+            self.connection.execute(statement)
+
+    @property
+    def threads(self) -> int:
+        """Threads that may work at the same time: as asked, or what the machine or container has."""
+        return int(self.rows("SELECT current_setting('threads')")[0][0])
+
+    def is_integer(self, column: str) -> bool:
+        """Tell whether a column has an integer type."""
+        return self.types[column].lstrip("U") in NUMERIC[:5]
+
+
+@contextmanager
+def opened_source(
+    data: Any,
+    columns: Mapping[str, str],
+    *,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+) -> Iterator[Source]:
+    """Open a private database with the columns wanted; nothing is left behind, not even after an error.
+
+    Parameters
+    ----------
+    data
+        A frame, a DuckDB relation, or the path of a Parquet or CSV file.
+    columns
+        Our names of the columns and the caller's. ``x`` and ``w`` must hold numbers; of a CSV file all
+        others are read as text, so that the code 01 stays 01.
+    """
+    with tempfile.TemporaryDirectory(prefix="hitoku-") as spill:
+        connection = _connected(spill, memory_limit, threads)
+        try:
+            if isinstance(data, str | Path):
+                where, backend = _attach_file(connection, Path(data), columns)
+            else:
+                where, backend = "data", _attach_frame(connection, data, columns)
+            with translated(where):
+                described = connection.sql("DESCRIBE records").fetchall()
+            source = Source(connection, {row[0]: row[1] for row in described}, columns, where, backend)
+            _refuse_text(source)
+            yield source
+        finally:
+            connection.close()
+
+
+@contextmanager
+def translated(where: str) -> Iterator[None]:
+    """Turn DuckDB's exceptions into ours; its messages may quote records, so they are not repeated."""
+    try:
+        yield
+    except duckdb.OutOfMemoryException as error:
+        raise TableError(
+            "the data do not fit into the memory allowed",
+            where=where,
+            fix="raise memory_limit, or tabulate fewer variables at a time",
+        ) from error
+    except (duckdb.Error, pa.ArrowException, OSError) as error:
+        raise DataError(
+            f"the records could not be read ({type(error).__name__})",
+            where=where,
+            fix="check that the file is whole and every column holds one kind of thing",
+        ) from error
+
+
+def quoted(name: str) -> str:
+    """Write a column name in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Write a text in SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _connected(spill: str, memory_limit: str | None, threads: int | None) -> duckdb.DuckDBPyConnection:
+    config: dict[str, Any] = {
+        "temp_directory": spill,
+        # Nothing here depends on the order of records, and keeping it costs memory.
+        "preserve_insertion_order": False,
+        # An enclave has no network; a missing extension is an error, not a download.
+        "autoinstall_known_extensions": False,
+    }
+    if memory_limit is not None:
+        config["memory_limit"] = memory_limit
+    if threads is not None:
+        config["threads"] = threads
+    try:
+        connection = duckdb.connect(":memory:", config=config)
+        connection.execute("SET enable_progress_bar = false")
+    except duckdb.Error as error:
+        raise ParameterError(
+            "memory_limit or threads cannot be used",
+            where=f"memory_limit={memory_limit!r}, threads={threads!r}",
+            fix='write a size such as memory_limit="4GB" and a whole number of threads',
+        ) from error
+    return connection
+
+
+def _attach_file(
+    connection: duckdb.DuckDBPyConnection, path: Path, columns: Mapping[str, str]
+) -> tuple[str, str]:
+    where = path.name
+    if not path.exists():
+        raise DataError(f"no file {where!r}", where=str(path), fix="check the path")
+    name = where.lower()
+    text = literal(str(path))
+    if name.endswith(PARQUET):
+        reading = f"read_parquet({text})"
+    elif name.endswith(CSV):
+        # The whole file is looked at: a column that turns to text in its last line is text.
+        reading = f"read_csv({text}, header = true, sample_size = -1)"
+    else:
+        raise DataError(
+            f"cannot tell what kind of file {where!r} is",
+            where=str(path),
+            fix="give a file that ends in .parquet or .csv (.csv.gz, .tsv, .txt), or read it into a frame",
+        )
+    with translated(where):
+        found = [row[0] for row in connection.sql(f"DESCRIBE SELECT * FROM {reading}").fetchall()]
+    require(columns.values(), found, where)
+    chosen = ", ".join(f"{quoted(column)} AS {alias}" for alias, column in columns.items())
+    if name.endswith(PARQUET):
+        statement = f"CREATE VIEW records AS SELECT {chosen} FROM {reading}"
+    else:
+        as_text = {column for alias, column in columns.items() if alias not in {"x", "w"}}
+        types = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in sorted(as_text))
+        reading = reading[:-1] + f", types = {{{types}}})"
+        # Parsed once, since several queries follow.
+        statement = f"CREATE TABLE records AS SELECT {chosen} FROM {reading}"
+    with translated(where):
+        connection.execute(statement)
+    return where, "pandas"
+
+
+def _attach_frame(connection: duckdb.DuckDBPyConnection, data: Any, columns: Mapping[str, str]) -> str:
+    if isinstance(data, duckdb.DuckDBPyRelation):
+        require(columns.values(), data.columns, "data")
+        chosen = ", ".join(f"{quoted(column)} AS {alias}" for alias, column in columns.items())
+        # Relations belong to the caller's connection, whose settings are not ours to change.
+        with translated("data"):
+            table = data.project(chosen).to_arrow_table()
+        backend = "pandas"
+    else:
+        table, backend = _arrow_of(data, columns)
+    with translated("data"):
+        connection.register("frame", table)
+        connection.execute("CREATE VIEW records AS SELECT * FROM frame")
+    return backend
+
+
+def _arrow_of(data: Any, columns: Mapping[str, str]) -> tuple[pa.Table, str]:
+    try:
+        frame = nw.from_native(data)
+    except TypeError as error:
+        raise DataError(
+            f"cannot read a {type(data).__name__} as a data frame",
+            fix="give a pandas, polars or pyarrow frame, a DuckDB relation, or a path",
+        ) from error
+    except nw.exceptions.DuplicateError as error:
+        raise DataError("two columns have the same name", where="data", fix="rename one of them") from error
+    require(columns.values(), frame.collect_schema().names(), "data")
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.select(list(dict.fromkeys(columns.values()))).collect()
+    backend = frame.implementation.value
+    arrays = {alias: _arrow_column(frame[column], column) for alias, column in columns.items()}
+    return pa.table(arrays), backend if backend in {"pandas", "polars", "pyarrow"} else "pandas"
+
+
+def _arrow_column(series: nw.Series[Any], column: str) -> pa.Array:
+    try:
+        return series.to_arrow()
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        # A pandas column of objects: numbers and texts side by side are codes, compared as text.
+        listed = series.to_list()
+    missing = [entry is None or entry != entry for entry in listed]  # noqa: PLR0124 - NaN
+    if all(isinstance(entry, str | int) for entry, gone in zip(listed, missing, strict=True) if not gone):
+        return pa.array([None if gone else str(e) for e, gone in zip(listed, missing, strict=True)])
+    raise DataError(
+        f"column {column!r} mixes several kinds of things",
+        where="data",
+        fix="give it one type: text for codes, numbers for values",
+    )
+
+
+def require(wanted: Any, found: Sequence[str], where: str) -> None:
+    """Raise on the first column that is missing, naming the nearest one."""
+    for column in wanted:
+        if column not in found:
+            raise DataError(f"no column {column!r}", where=where, fix=did_you_mean(column, found))
+
+
+def _refuse_text(source: Source) -> None:
+    for column in ("x", "w"):
+        kind = source.types.get(column)
+        if kind is None or kind == '"NULL"' or kind.lstrip("U").startswith(NUMERIC):
+            continue
+        example = ""
+        if kind == "VARCHAR":
+            first = source.rows(f"SELECT {column} FROM records WHERE {column} LIKE '%,%' LIMIT 1")
+            example = first[0][0] if first else ""
+        raise not_numbers(source.names[column], source.where, example)

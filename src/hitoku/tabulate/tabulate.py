@@ -1,0 +1,234 @@
+"""From microdata to a table with exact contributor statistics at every marginal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hitoku.errors import ParameterError
+from hitoku.model.arrays import Integers
+from hitoku.model.contributors import Contributors, Magnitude
+from hitoku.model.from_frame import Hierarchies
+from hitoku.model.hierarchy import TOTAL
+from hitoku.model.table import Table
+from hitoku.tabulate import identity as identities
+from hitoku.tabulate.cube import Cube, cube_of
+from hitoku.tabulate.memory import refuse_too_large
+from hitoku.tabulate.numbers import Numbers, numbers_of
+from hitoku.tabulate.source import Source, opened_source
+from hitoku.tabulate.structural_zeros import known_zeros
+
+
+def tabulate(
+    data: Any,
+    by: Sequence[str],
+    *,
+    value: str | None = None,
+    weight: str | None = None,
+    unit: str | None = None,
+    holding: str | None = None,
+    hierarchies: Hierarchies | None = None,
+    total: str | Mapping[str, str] = TOTAL,
+    top: int = 3,
+    magnitude: Magnitude | None = None,
+    missing: str = "error",
+    unseen: str = "error",
+    structural_zeros: Any = None,
+    measure: str | None = None,
+    engine: str = "duckdb",
+    memory_limit: str | None = None,
+    threads: int | None = None,
+) -> Table:
+    """Add up records to a table: every combination of codes, totals included.
+
+    Largest contributions and numbers of distinct contributors are exact in every cell, also where a holding
+    is in several of the cells below. The same records give the same bits, in any order and with any number
+    of threads.
+
+    Parameters
+    ----------
+    data
+        pandas, polars or pyarrow frame, DuckDB relation, or the path of a Parquet or CSV file.
+    by
+        Columns with the codes, one variable each.
+    value
+        Column to add up; left out, records are counted.
+    weight
+        Column with the number of units each record stands for: sums and counts are weighted, and a
+        contributor of weight w fills w ranks.
+    unit
+        Column that names the respondent; left out, every record is one. A record without a name is a
+        respondent of its own.
+    holding
+        Column that names the group of respondents who act as one. A respondent without one is a holding of
+        its own. With ``holding`` but no ``unit``, contributors are known per holding only.
+    hierarchies
+        Code trees by variable, or several groupings for one; a variable without one is flat.
+    total
+        Code of the total of flat variables, one for all or one for each.
+    top
+        How many of the largest contributions to keep per cell.
+    magnitude
+        What becomes of contributions below zero: "signed" (the default), they lower the total and are
+        never among the largest; "abs", they are ranked by size, and ``contributors.total`` adds sizes.
+    missing
+        "error", or "code": a record without a code goes under the code "missing".
+    unseen
+        "error", or "code": a code that the hierarchy lacks goes under its code "other".
+    structural_zeros
+        Cells that can only be zero: a frame with the columns ``by``, or a mask over the cells. An outsider
+        knows them, and they are not withheld.
+    measure
+        Name of the quantity; default the name of the value column, or "count".
+    engine
+        "duckdb".
+    memory_limit, threads
+        Limits such as "4GB" and 2; default most of the machine. Neither changes the result.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> records = pd.DataFrame({
+    ...     "region": ["N", "N", "S", "S"],
+    ...     "owner": ["a", "b", "a", "c"],
+    ...     "turnover": [50, 20, 40, 10],
+    ... })
+    >>> table = tabulate(records, by=["region"], value="turnover", holding="owner", top=2)
+    >>> table.cells["region"].tolist(), table.value.tolist()
+    (['N', 'S', 'Total'], [70.0, 50.0, 120.0])
+
+    Owner a is in both regions: its 50 and 40 are one contribution of 90 to the total.
+
+    >>> table.holdings.largest.tolist(), table.holdings.count.tolist()
+    ([[50.0, 20.0], [40.0, 10.0], [90.0, 20.0]], [2, 2, 3])
+    """
+    columns = _columns(by, value, weight, unit, holding)
+    _refuse_parameters(top, magnitude, missing, unseen, engine)
+    with opened_source(data, columns, memory_limit=memory_limit, threads=threads) as source:
+        numbers = numbers_of(source)
+        cube = cube_of(source, by, hierarchies or {}, total, missing=missing, unseen=unseen)
+        zeros = None if structural_zeros is None else known_zeros(structural_zeros, by, cube.dimensions)
+        parts = _counted(source, cube, numbers, top if value else 0, magnitude)
+        whole = weight is None and (value is None or source.is_integer("x"))
+        if zeros is not None:
+            zeros.refuse_records(parts["measures"]["records"], cube.dimensions)
+            parts |= {"fixed": zeros.mask, "upper": np.where(zeros.mask, 0.0, np.inf)}
+        return Table(
+            dimensions=cube.dimensions,
+            integer=whole,
+            measure=measure or value or "count",
+            backend=source.backend,
+            **parts,
+        )
+
+
+def _counted(
+    source: Source,
+    cube: Cube,
+    numbers: Numbers,
+    top: int,
+    magnitude: Magnitude | None,
+) -> dict[str, Any]:
+    """Values, frequencies, contributors and measures of every cell."""
+    # Imported here: the kernel brings numba, and nobody should wait for it to learn of a misspelt column.
+    from hitoku.tabulate.contributors import Ranked, Ranking, ranked  # noqa: PLC0415 - see above
+    from hitoku.tabulate.sums import LeafSums  # noqa: PLC0415 - see above
+
+    weighted, valued = "w" in source.types, "x" in source.types
+    ranking = Ranking.of(numbers, top=top, absolute=magnitude == "abs", weighted=weighted)
+    refuse_too_large(source, cube, ranking.width)
+    named = "u" in source.types
+    units = identities.of_column(source, "u", cube.n_leaves) if named else None
+    levels: dict[str, identities.Identity] = {}
+    if "h" in source.types:
+        holdings = identities.of_column(source, "h", cube.n_leaves)
+        levels["holdings"] = identities.of_holdings(source, holdings, units)
+    if units is not None:
+        levels["units"] = units
+    elif not levels:
+        levels["units"] = identities.of_records(numbers.n_records)
+    sums = LeafSums.empty(cube, numbers, valued=valued, weighted=weighted)
+    found: dict[str, Ranked] = {}
+    for level, who in levels.items():
+        watch = None if found else sums.watch
+        found[level] = ranked(source, cube, who, ranking, numbers, watch)
+    measures: dict[str, NDArray[Any]] = sums.measures()
+    value = measures[_quantity(valued=valued, weighted=weighted)]
+    contributors = {
+        level: Contributors(
+            count=r.count,
+            largest=r.largest,
+            total=r.sizes if ranking.absolute else value,
+            negative=numbers.negative,
+            magnitude=magnitude,
+        )
+        for level, r in found.items()
+    }
+    for level in ("units", "holdings"):
+        if level in found and (level == "holdings" or named):
+            measures[level] = found[level].count
+    if valued:
+        measures["squares"] = found["holdings" if "holdings" in found else "units"].squares
+    frequency: Integers = found["units"].count if named else measures["records"]
+    return {
+        "value": value,
+        "frequency": frequency,
+        "units": contributors.get("units"),
+        "holdings": contributors.get("holdings"),
+        "measures": measures,
+    }
+
+
+def _quantity(*, valued: bool, weighted: bool) -> str:
+    if valued:
+        return "weighted_sum" if weighted else "sum"
+    return "weighted_count" if weighted else "records"
+
+
+def _columns(
+    by: Sequence[str], value: str | None, weight: str | None, unit: str | None, holding: str | None
+) -> dict[str, str]:
+    """Our short names of the columns wanted."""
+    if isinstance(by, str):
+        raise ParameterError("by is one text, not a list", where="by", fix=f"write by=[{by!r}]")
+    if not by:
+        raise ParameterError("no variables to tabulate by", where="by", fix="name at least one column")
+    twice = [name for place, name in enumerate(by) if name in by[:place]]
+    if twice:
+        raise ParameterError(f"variable {twice[0]!r} is named twice", where="by", fix="name it once")
+    for role, name in (("value", value), ("weight", weight)):
+        if name is not None and name in by:
+            raise ParameterError(
+                f"column {name!r} is both {role} and a variable of the table",
+                where=f"by, {role}",
+                fix="a column either holds codes or numbers to add",
+            )
+    if value is not None and value == weight:
+        raise ParameterError(
+            f"column {value!r} is both value and weight", where="value, weight", fix="name two columns"
+        )
+    roles = {"x": value, "w": weight, "u": unit, "h": holding}
+    columns = {f"c{number}": name for number, name in enumerate(by)}
+    return columns | {role: name for role, name in roles.items() if name is not None}
+
+
+def _refuse_parameters(top: int, magnitude: str | None, missing: str, unseen: str, engine: str) -> None:
+    if isinstance(top, bool) or not isinstance(top, int) or top < 1:
+        raise ParameterError(
+            f"top must be a whole number above zero, got {top!r}",
+            where="top",
+            fix="3 suits dominance and p% rules with one intruder",
+        )
+    choices: list[tuple[str, str | None, tuple[str | None, ...]]] = [
+        ("magnitude", magnitude, (None, "signed", "abs")),
+        ("missing", missing, ("error", "code")),
+        ("unseen", unseen, ("error", "code")),
+        ("engine", engine, ("duckdb",)),
+    ]
+    for name, given, allowed in choices:
+        if given not in allowed:
+            words = " or ".join(repr(word) for word in allowed)
+            raise ParameterError(f"{name} must be {words}, got {given!r}", where=name, fix=f"use {words}")
