@@ -275,7 +275,7 @@ def test_a_table_too_large_for_memory_is_refused_before_it_is_built():
     records = pd.DataFrame({"a": codes, "b": codes, "x": 1.0})
     with pytest.raises(TableError, match="4,004,001 cells needs about") as caught:
         tabulate(records, ["a", "b"], value="x", memory_limit="200MB")
-    assert "fewer levels" in str(caught.value)
+    assert "fewer variables" in str(caught.value)
 
 
 def test_weights_of_zero_that_leave_ranks_open_are_refused():

@@ -10,8 +10,8 @@ from hitoku.model.dimension import Dimension
 
 # Value, bounds, frequency and a few working copies of each, in bytes.
 PER_CELL = 100
-# One coefficient and one column index, built once and checked once.
-PER_ENTRY = 24
+# One coefficient and one column index, built once, copied once and checked once.
+PER_ENTRY = 36
 
 
 def memory_available() -> int:
@@ -29,8 +29,10 @@ def memory_available() -> int:
         return 1 << 62
 
 
-def refuse_too_large(dimensions: Sequence[Dimension], *, per_cell: int = PER_CELL) -> None:
-    """Raise when the full cross of some dimensions would not fit into the memory that is free.
+def refuse_too_large(
+    dimensions: Sequence[Dimension], *, per_cell: int = PER_CELL, allowed: int | None = None
+) -> None:
+    """Raise when the full cross of some dimensions would not fit into memory.
 
     Parameters
     ----------
@@ -38,16 +40,20 @@ def refuse_too_large(dimensions: Sequence[Dimension], *, per_cell: int = PER_CEL
         The variables.
     per_cell
         Bytes needed for every cell beside its relations.
+    allowed
+        Bytes that may be used; default what is free.
     """
     n_cells = 1
     for dimension in dimensions:
         n_cells *= len(dimension)
     entries = sum(int(d.sums.nnz) * (n_cells // len(d)) for d in dimensions)
     needed = n_cells * per_cell + entries * PER_ENTRY
-    if needed > memory_available():
+    limit = memory_available() if allowed is None else allowed
+    if needed > limit:
         sizes = " x ".join(f"{d.name} {len(d):,}" for d in dimensions)
         raise TableError(
-            f"the table would have {n_cells:,} cells and need about {needed / 2**30:,.0f} GiB of memory",
+            f"a table of {n_cells:,} cells needs about {needed / 2**30:,.1f} GiB of memory, "
+            f"{limit / 2**30:,.1f} GiB may be used",
             where=sizes,
             fix="use fewer variables or coarser codes, or make several tables and link them",
         )
