@@ -1,1 +1,45 @@
-"""The command line: one file per command."""
+"""The command line: every command parses, calls one library function and prints."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+
+from hitoku.errors import HitokuError
+
+FOUND = 1  # the audit, attack or check found something
+BAD_INPUT = 2
+OUR_BUG = 70  # EX_SOFTWARE of sysexits.h: must not be taken for a finding
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Run ``hitoku`` and leave with its exit code.
+
+    0 fine, 1 something was found, 2 bad input (what, where, fix), 70 a bug of ours, 130 interrupted.
+    """
+    from hitoku.cli.commands import app  # noqa: PLC0415 - an interrupt while loading is caught below
+
+    sys.exit(guarded(lambda: app(args=args, prog_name="hitoku")))
+
+
+def guarded(command: Callable[[], object]) -> int:
+    """Run a command and turn what it raises into words and an exit code."""
+    try:
+        command()
+    except SystemExit as leaving:
+        return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
+    except HitokuError as error:
+        sys.stderr.write(f"{type(error).__name__}: {error}\n")
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        return 130
+    except Exception:  # noqa: BLE001 - the last line of defence; the traceback is shown
+        traceback.print_exc()
+        sys.stderr.write(
+            "This is a bug in hitoku. Please report the lines above;\n"
+            "read them first, and take out whatever is confidential.\n"
+        )
+        return OUR_BUG
+    return 0

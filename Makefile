@@ -1,0 +1,89 @@
+# Needs python3 (3.11 or newer) and make. Everything else is installed into .venv.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PEERS := .bench/peers-venv
+# What pytest is told: two processes, unless somebody says otherwise.
+PYTEST ?= -n 2
+# Set-up is repeated when one of these changes.
+PINS := pyproject.toml constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help demo setup test check format lint types tests bench bench-peers docs changelog clean
+
+help:  ## show this list
+	@echo "hitoku: protect statistical tables, attack them, prove them safe"
+	@echo
+	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+demo: $(VENV)/.installed  ## install hitoku into .venv, protect a made-up register, write demo-release/
+	@if [ -f demo-release/checker/summary.json ]; then rm -rf demo-release; fi  # of an earlier make demo
+	@$(BIN)/hitoku demo
+
+setup: $(VENV)/.installed-dev  ## install hitoku with everything needed to work on it
+	@echo "ready: $(BIN)/hitoku, $(BIN)/pytest; make test runs everything"
+
+test: lint types tests  ## lint, types and every test
+
+check: format test  ## put the code in form, then the same as make test
+
+format: $(VENV)/.installed-dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix --quiet .
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed-dev
+	$(BIN)/mypy
+
+tests: $(VENV)/.installed-dev
+	$(BIN)/pytest $(PYTEST)
+
+bench: $(VENV)/.installed-dev  ## speed and memory, beside a baseline measured in the same run
+	@set -e; for file in bench/*.py; do \
+	  name=$$(basename "$$file" .py); echo "== $$name"; $(BIN)/python -m "bench.$$name"; done
+
+bench-peers: $(VENV)/.installed-dev $(PEERS)/.installed  ## the same work done by other programs
+	@set -e; for file in bench/peers/*.py; do echo "== $$file"; $(PEERS)/bin/python "$$file"; done
+
+docs: $(VENV)/.installed-docs  ## build the documentation into site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "open site/index.html"
+
+changelog: $(VENV)/.created  ## show what the next release will say
+	@$(BIN)/python changelog.d/collect.py $(VERSION)
+
+clean:  ## remove everything that make has made
+	rm -rf $(VENV) .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis site demo-release
+	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.created:
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "no $(PYTHON) on this machine"; \
+	  echo "  fix: install Python 3.11 or newer, or name it: make PYTHON=/path/to/python3"; exit 2; } >&2
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "hitoku needs Python 3.11 or newer, $(PYTHON) is $$($(PYTHON) -V 2>&1)"; \
+	  echo "  fix: name a newer one: make PYTHON=python3.12"; exit 2; } >&2
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "$(PYTHON) cannot make virtual environments"; \
+	  echo "  fix: install its venv package (Debian and Ubuntu: apt install python3-venv)"; exit 2; } >&2
+	@echo "creating $(VENV)" && $(PYTHON) -m venv $(VENV) && touch $@
+
+$(VENV)/.installed: $(VENV)/.created $(PINS)
+	@echo "installing hitoku into $(VENV)" && $(INSTALL) --editable . && touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.created $(PINS)
+	@echo "installing hitoku and the development tools into $(VENV)"
+	@$(INSTALL) --editable '.[dev]' && touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-docs: $(VENV)/.installed-dev
+	@echo "installing the documentation tools into $(VENV)" && $(INSTALL) --editable '.[docs]' && touch $@
+
+# Peers get an environment of their own: their solvers cannot share a process with ours.
+$(PEERS)/.installed: $(VENV)/.created
+	@echo "installing peers into $(PEERS)" && $(PYTHON) -m venv $(PEERS)
+	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check pytauargus && touch $@

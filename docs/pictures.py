@@ -1,0 +1,40 @@
+"""Draw the pictures of README and documentation again: python docs/pictures.py."""
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import hitoku as ht
+from hitoku.plots.protected_table import INK, PAPER, draw_table
+
+IMAGES = Path(__file__).parent / "images"
+
+
+def protected_table() -> None:
+    """One unsafe cell, first left blank, then withheld with three others."""
+    table = ht.Table.from_array(
+        [[20, 50, 10, 22], [8, 19, 22, 50], [17, 32, 3, 12]],
+        names=("region", "trade"),
+        codes=[
+            ["Gullhaven", "Mossford", "Eelmouth"],
+            ["Music boxes", "Sea yarns", "Fog bottling", "Map drawing"],
+        ],
+    )
+    need = ht.assess(table, [ht.MinFrequency(5)], width=9)
+    blank = ht.Protection.withhold(table, need.unsafe, need)
+    safe = ht.Greedy(keep="margins", tidy=True).protect(table, need)
+    figure = Figure(figsize=(13.2, 2.9), facecolor=PAPER, layout="constrained")
+    titles = ("Left blank, a reader subtracts and has it", "Withheld with others, an interval is all there is")
+    for axes, title, protection in zip(figure.subplots(1, 2), titles, (blank, safe), strict=True):
+        release = ht.Release.of(table, protection)
+        draw_table(axes, release, ht.Interval().bounds(release))
+        axes.set_title(title, fontsize=11.5, color=INK, loc="left", pad=12)
+    assert ht.audit(table, need, ht.Release.of(table, safe)).safe
+    assert np.count_nonzero(need.unsafe) == 1
+    figure.savefig(IMAGES / "protected-table.png", dpi=110, metadata={"Software": None})
+
+
+if __name__ == "__main__":
+    IMAGES.mkdir(exist_ok=True)
+    protected_table()

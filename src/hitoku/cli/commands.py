@@ -1,0 +1,47 @@
+"""The list of commands; each stands in the file of its name."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from typing import Annotated
+
+import typer
+
+from hitoku.cli.audit import audit
+from hitoku.cli.demo import demo
+from hitoku.cli.verify import verify
+from hitoku.cli.warm_up import warm_up
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    # A traceback with local variables would show confidential values.
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"hitoku {metadata.version('hitoku')}")
+        raise typer.Exit
+
+
+@app.callback()
+def hitoku(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version and leave.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Protect statistical tables, attack them, prove them safe.
+
+    Exit codes: 0 fine; 1 the audit, attack or check found something; 2 bad input.
+    """
+
+
+app.command()(demo)
+app.command()(audit)
+app.command()(verify)
+app.command("warm-up")(warm_up)

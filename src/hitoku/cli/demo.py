@@ -1,0 +1,107 @@
+"""``hitoku demo``: the whole way on a made-up register."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hitoku.cli import FOUND
+from hitoku.cli.terminal import AsJson, print_json, progress
+from hitoku.errors import ParameterError, did_you_mean
+
+BY = ("region", "activity", "size")
+DOING = {
+    "assess": "finding the cells that must not be published",
+    "protect": "choosing the cells to withhold with them",
+    "attack": "attacking the release",
+    "audit": "proving that it is safe",
+}
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder to write; must not hold anything yet.")] = Path(
+        "demo-release"
+    ),
+    records: Annotated[int, typer.Option(min=1, help="Enterprises to invent.")] = 50_000,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed, another country.")] = 1,
+    by: Annotated[list[str], typer.Option(help="Variable of the table; repeat for more.")] = list(BY),  # noqa: B006 - typer copies it
+    as_json: AsJson = False,
+) -> None:
+    """Invent a register of enterprises, tabulate, protect, attack and audit it, and write a release.
+
+    Every place, industry and firm is made up.
+
+    [bold]Examples[/bold]
+
+    hitoku demo
+
+    hitoku demo --out elsewhere --records 5000 --by region --by size
+    """
+    from rich.console import Console  # noqa: PLC0415 - a command loads what it needs
+
+    from hitoku.cli.summary import counts, show  # noqa: PLC0415
+    from hitoku.io.folder import refuse_occupied  # noqa: PLC0415
+    from hitoku.io.release_folder import write_release_folder  # noqa: PLC0415
+    from hitoku.methods.greedy import Greedy  # noqa: PLC0415
+    from hitoku.pipeline import STAGES, protect, recomputable  # noqa: PLC0415
+    from hitoku.rules.few_contributors import FewContributors  # noqa: PLC0415
+    from hitoku.rules.p_percent import PPercent  # noqa: PLC0415
+    from hitoku.rules.rule import Rule  # noqa: PLC0415
+    from hitoku.samples import register  # noqa: PLC0415
+    from hitoku.tabulate.tabulate import tabulate  # noqa: PLC0415
+
+    for name in by:
+        if name not in BY:
+            raise ParameterError(f"no variable {name!r}", where="--by", fix=did_you_mean(name, BY))
+    refuse_occupied(out)
+    rules: list[Rule] = [PPercent(p=10), FewContributors(n=3)]
+    method = Greedy(tidy=True)
+    with progress(len(STAGES) + 3) as step:
+        step("inventing enterprises")
+        firms = register(records, seed)
+        step("tabulating")
+        table = tabulate(
+            firms.records,
+            by=by,
+            value="turnover",
+            unit="enterprise",
+            holding="holding",
+            hierarchies={name: tree for name, tree in firms.hierarchies.items() if name in by},
+        )
+        outcome = protect(table, rules, method=method, report=lambda stage: step(DOING[stage]))
+        step("writing the release")
+        naive = recomputable(table, outcome.need)
+        write_release_folder(
+            out,
+            table,
+            outcome.need,
+            outcome.protection,
+            outcome.audit,
+            title=f"Turnover by {', '.join(by)} (made up)",
+            recipe={
+                "by": by,
+                "records": records,
+                "seed": seed,
+                "rules": [repr(r) for r in rules],
+                "method": repr(method),
+            },
+        )
+    if as_json:
+        print_json(
+            {"enterprises": len(firms.records), "out": str(out), "left_blank": naive, **counts(outcome)}
+        )
+    else:
+        console = Console()
+        console.print(
+            f"[bold]{len(firms.records):,} enterprises[/], all made up: turnover by {', '.join(by)}\n"
+        )
+        show(console, outcome, naive=naive)
+        console.print(
+            f"\n[bold]{out}/public[/]   what leaves: table.csv, table.html"
+            f"\n[bold]{out}/checker[/]  the evidence, confidential; check it: [bold]hitoku verify {out}[/]",
+            soft_wrap=True,  # a path is copied from the terminal: no line break inside
+        )
+    if not outcome.audit.safe:
+        raise typer.Exit(FOUND)

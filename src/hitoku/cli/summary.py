@@ -1,0 +1,122 @@
+"""What a run comes to, in counts for machines and in words for a person."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from hitoku.model.dimension import Dimension
+from hitoku.model.release import Release
+from hitoku.pipeline import Outcome
+
+WITHHELD = Text("c", style="bold reverse")
+MOST_ROWS, MOST_COLUMNS = 8, 5
+
+
+def counts(outcome: Outcome) -> dict[str, Any]:
+    """Everything worth counting; no cell value is among it."""
+    table, need, protection = outcome.table, outcome.need, outcome.protection
+    withheld = protection.withheld
+    inner = table.inner
+    total = float(table.value[inner].sum())
+    kept = float(table.value[inner & ~withheld].sum())
+    return {
+        "cells": table.n_cells,
+        "relations": int(table.relations.shape[0]),
+        "unsafe": int(need.unsafe.sum()),
+        "rules": {name: int(hits.sum()) for name, hits in need.rules.items()},
+        "secondary": int(protection.secondary.sum()),
+        "withheld": int(withheld.sum()),
+        "published_share_of_cells": round(float(1 - withheld.mean()), 4),
+        "published_share_of_value": round(kept / total, 4) if total > 0 else None,
+        "worked_out_exactly": int(((outcome.bounds.width == 0) & need.unsafe).sum()),
+        "method": protection.method,
+        "safe": outcome.audit.safe,
+    }
+
+
+def excerpt(release: Release, dimensions: tuple[Dimension, ...]) -> Grid | None:
+    """Show the corner of a release that has most to show; further variables in total."""
+    if len(dimensions) < 2:
+        return None
+    rows, columns = dimensions[:2]
+    # The total is the last code of every variable.
+    printed = release.published.reshape(len(rows), len(columns), -1)[:, :, -1]
+    best, chosen = 0.0, None
+    for row_group in rows.groups:
+        for column_group in columns.groups:
+            block = _block(printed, rows, columns, row_group, column_group)
+            if block.shape[0] > MOST_ROWS or block.shape[1] > MOST_COLUMNS:
+                continue
+            hidden = float(np.isnan(block).mean())
+            # Half and half tells most; all or nothing tells nothing.
+            if hidden * (1 - hidden) > best:
+                best, chosen = hidden * (1 - hidden), (row_group, column_group)
+    if chosen is None:
+        return None
+    (row_sum, row_parts), (column_sum, column_parts) = chosen
+    grid = Grid(title=f"{release.measure}: {row_sum}, {column_sum}", title_style="bold")
+    grid.add_column(rows.name)
+    for code in (*column_parts, column_sum):
+        grid.add_column(code, justify="right")
+    block = _block(printed, rows, columns, *chosen)
+    for code, line in zip((*row_parts, row_sum), block, strict=True):
+        last = code == row_sum
+        cells = [WITHHELD if np.isnan(x) else Text(f"{x:,.0f}") for x in line]
+        grid.add_row(code, *cells, style="bold" if last else "", end_section=code == row_parts[-1])
+    return grid
+
+
+def _block(
+    printed: np.ndarray[Any, np.dtype[np.float64]],
+    rows: Dimension,
+    columns: Dimension,
+    row_group: tuple[str, tuple[str, ...]],
+    column_group: tuple[str, tuple[str, ...]],
+) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Take the parts of two groups, their sums last."""
+    i = [rows.position[code] for code in (*row_group[1], row_group[0])]
+    j = [columns.position[code] for code in (*column_group[1], column_group[0])]
+    return printed[np.ix_(i, j)]
+
+
+def show(console: Console, outcome: Outcome, *, naive: int) -> None:
+    """Tell a person what was found, decided and proved.
+
+    Parameters
+    ----------
+    naive
+        Unsafe cells that could be worked out if nothing but them were withheld.
+    """
+    n = counts(outcome)
+    hit = ", ".join(f"{name} {cells:,}" for name, cells in n["rules"].items())
+    value = n["published_share_of_value"]
+    lines = [
+        ("table", f"{n['cells']:,} cells tied by {n['relations']:,} sums"),
+        ("unsafe", f"{n['unsafe']:,} cells must not be published ({hit})"),
+        ("left blank", f"{naive:,} of them could be worked out from the rest by adding and subtracting"),
+        ("protected", f"{n['secondary']:,} further cells are withheld with them, by {n['method']}"),
+        (
+            "published",
+            f"{n['published_share_of_cells']:.1%} of all cells"
+            + ("" if value is None else f", {value:.1%} of the {outcome.table.measure} in single cells"),
+        ),
+        ("attacked", f"{n['worked_out_exactly']:,} unsafe cells can be worked out"),
+        ("audited", "safe, with a proof" if n["safe"] else "NOT safe"),
+    ]
+    grid = Grid.grid(padding=(0, 2))
+    grid.add_column(style="bold cyan", justify="right", no_wrap=True)
+    for name, text in lines:
+        grid.add_row(name, text)
+    console.print(grid)
+    corner = excerpt(outcome.release, outcome.table.dimensions)
+    if corner is not None:
+        console.print()
+        console.print(corner)
+        console.print(
+            "A corner of the release as a reader sees it; [bold reverse]c[/] is withheld.", style="dim"
+        )

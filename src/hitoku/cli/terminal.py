@@ -1,0 +1,52 @@
+"""What commands share on the terminal: input paths, JSON, a progress bar."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hitoku.errors import DataError, did_you_mean
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
+
+
+def existing(path: Path) -> Path:
+    """Return a path that exists, or say which one was meant."""
+    if path.exists():
+        return path
+    beside = sorted(entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else []
+    raise DataError(
+        f"no file or folder {path.name!r}",
+        where=str(path.parent),
+        fix=did_you_mean(path.name, beside, otherwise="check the path"),
+    )
+
+
+def print_json(facts: Mapping[str, Any]) -> None:
+    """Print one object on one line."""
+    typer.echo(json.dumps(facts, sort_keys=True, default=str))
+
+
+@contextmanager
+def progress(n_steps: int) -> Iterator[Callable[[str], None]]:
+    """Show a bar that moves on with every named step; nothing where standard error is no terminal."""
+    from rich.console import Console  # noqa: PLC0415 - a command without a bar starts faster
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+
+    console = Console(stderr=True)
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+        task = bar.add_task("", total=n_steps)
+        begun = 0
+
+        def step(what: str) -> None:
+            nonlocal begun
+            bar.update(task, description=what, completed=begun)
+            begun += 1
+
+        yield step

@@ -1,0 +1,41 @@
+"""``hitoku verify``: re-check a certificate of safety."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hitoku.cli.terminal import AsJson, existing, print_json
+from hitoku.errors import CertificateError
+
+
+def verify(
+    path: Annotated[Path, typer.Argument(help="A release folder, or a certificate (.json, .json.gz).")],
+    as_json: AsJson = False,
+) -> None:
+    """Check the proof that a release is safe, without trusting the program that wrote it.
+
+    The same check runs without hitoku: evidence/verify.py is one file that needs Python alone.
+
+    [bold]Examples[/bold]
+
+    hitoku verify demo-release
+
+    hitoku verify demo-release/checker/certificate.json.gz
+    """
+    from hitoku.evidence import verify as proof  # noqa: PLC0415 - a command loads what it needs
+
+    verdict = proof.verify(existing(path))
+    if verdict.code == 2:
+        raise CertificateError(
+            verdict.reason,
+            where=str(path),
+            fix="give a release folder as hitoku wrote it, or the certificate in its checker folder",
+        )
+    if as_json:
+        print_json({"path": str(path), "proved": verdict.ok, "reason": verdict.reason})
+    else:
+        typer.echo(f"{'yes' if verdict.ok else 'no'}: {verdict.reason}")
+    raise typer.Exit(verdict.code)

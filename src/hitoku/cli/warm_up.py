@@ -1,0 +1,96 @@
+"""``hitoku warm-up``: compile ahead of time what would otherwise be compiled on first use."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+import typer
+
+from hitoku.cli.terminal import AsJson, print_json, progress
+
+
+def tabulate_a_little() -> None:
+    """Add up a few enterprises, with weights and without."""
+    from hitoku.samples import register  # noqa: PLC0415 - loading is part of the work
+    from hitoku.tabulate.tabulate import tabulate  # noqa: PLC0415
+
+    firms = register(n=300)
+    for records, weight in ((firms.records, None), (firms.records.assign(weight=1.5), "weight")):
+        tabulate(
+            records,
+            by=["region", "activity"],
+            value="turnover",
+            weight=weight,
+            unit="enterprise",
+            holding="holding",
+            hierarchies=firms.hierarchies,
+        )
+        tabulate(records, by=["size"], value="turnover", weight=weight)  # every record a contributor
+
+
+def attack_a_little() -> None:
+    """Work out intervals: in a plane table by flows, in a solid one by elimination."""
+    import numpy as np  # noqa: PLC0415 - loading is part of the work
+
+    from hitoku.attacks.exposure import exposed  # noqa: PLC0415
+    from hitoku.attacks.interval import Interval  # noqa: PLC0415
+    from hitoku.model.protection import Protection  # noqa: PLC0415
+    from hitoku.model.release import Release  # noqa: PLC0415
+    from hitoku.model.table import Table  # noqa: PLC0415
+
+    for shape in ((3, 3), (3, 3, 3)):
+        table = Table.from_array(np.arange(1, 1 + np.prod(shape)).reshape(shape))
+        release = Release.of(table, Protection.withhold(table, table.inner))
+        Interval().bounds(release)
+        exposed(release)
+
+
+def eliminate_a_little() -> None:
+    """Choose secondary cells of a small table by elimination."""
+    import numpy as np  # noqa: PLC0415 - loading is part of the work
+
+    from hitoku.methods.gauss_dual import eliminate  # noqa: PLC0415
+    from hitoku.model.table import Table  # noqa: PLC0415
+
+    table = Table.from_array(np.arange(1, 10).reshape(3, 3))
+    unsafe = table.value == 1
+    eliminate(table.relations, np.flatnonzero(~unsafe), unsafe, np.zeros_like(unsafe))
+
+
+def cut_a_little() -> None:
+    """Push flow through a network of two arcs."""
+    from hitoku.kernels import mincut  # noqa: PLC0415 - loading is part of the work
+
+    mincut.warm_up()
+
+
+# For every module of kernels a small job that calls what is in it, with the types that real work uses.
+JOBS: Mapping[str, Callable[[], None]] = {
+    "topk": tabulate_a_little,
+    "record_order": tabulate_a_little,
+    "flow": attack_a_little,
+    "elimination": attack_a_little,
+    "basis": eliminate_a_little,
+    "gauss": eliminate_a_little,
+    "mincut": cut_a_little,
+}
+
+
+def warm_up(as_json: AsJson = False) -> None:
+    """Compile the kernels once and keep them, so that the next command starts at full speed.
+
+    Worth running after an installation, and in the recipe of a container image.
+
+    [bold]Example[/bold]: hitoku warm-up
+    """
+    began = time.perf_counter()
+    with progress(len(JOBS)) as step:
+        for name, job in JOBS.items():
+            step(f"compiling {name}")
+            job()
+    took = time.perf_counter() - began
+    if as_json:
+        print_json({"kernels": list(JOBS), "seconds": round(took, 3)})
+    else:
+        typer.echo(f"{len(JOBS)} groups of kernels ready after {took:.1f} s")

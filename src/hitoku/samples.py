@@ -1,0 +1,206 @@
+"""A made-up register of enterprises, to try things on.
+
+Every place, industry and firm is invented. The numbers behave like a business register: towns and industries
+of very different sizes, turnover with a heavy tail, a few industries that one firm rules, empty corners, and
+holdings whose enterprises are spread over many cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hitoku.errors import ParameterError
+from hitoku.model.arrays import Floats, Integers
+from hitoku.model.hierarchy import Hierarchy
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+REGIONS = {
+    "Upper Fennmark": {
+        "Gull Coast": ["Gullhaven", "Saltwick", "Little Herring"],
+        "Fenn Valley": ["Fennbridge", "Mossford"],
+        "The Teeth": ["Icicle Pass", "Yonderpeak"],
+    },
+    "Lower Fennmark": {
+        "Reedland": ["Eelmouth", "Dampstead", "Ducksworth"],
+        "Butter Plain": ["Butterby", "Churnham", "Creamley"],
+    },
+    "Thistlemoor": {
+        "Old Moor": ["Thistleton", "Gorsewick", "Boggart Cross"],
+        "New Moor": ["Heatherstead", "Peatbury"],
+        "Whispering Wood": ["Mushroomford", "Owlstone"],
+    },
+    "Lantern Isles": {
+        "Great Lantern": ["Port Lantern", "Wickbay", "Tallow Town"],
+        "Small Lanterns": ["Glimmer Rock", "Snuff Island", "Farther Flicker"],
+    },
+}
+
+ACTIVITIES = {
+    "Cloud farming": {
+        "Cloud rearing": ["Rain cloud rearing", "Fleece cloud rearing", "Fog bottling"],
+        "Wind growing": ["Breeze growing", "Gale pressing"],
+    },
+    "Moon mining": {
+        "Cheese quarrying": ["Blue cheese quarrying", "Hard cheese quarrying"],
+        "Moonlight works": ["Moonlight refining", "Moondust sifting"],
+    },
+    "Clockwork making": {
+        "Clockwork animals": ["Clockwork birds", "Clockwork cats", "Clockwork beetles"],
+        "Fine clockwork": ["Pocket suns", "Music boxes", "Sleep counters"],
+        "Heavy clockwork": ["Tide engines", "Walking bridges"],
+    },
+    "Lantern trade": {
+        "Light selling": ["Candle wholesale", "Firefly retail", "Shadow repair"],
+        "Carrying": ["Parcel by gull", "Ferries by night"],
+    },
+    "Tales and riddles": {
+        "Storytelling": ["Bedtime stories", "Sea yarns"],
+        "Advice": ["Riddle solving", "Map drawing", "Weather excuses"],
+        "Rest": ["Nap houses"],
+    },
+}
+
+# Codes that sort by size, with the smallest number of employees of each class.
+SIZES = {"1 micro": 1, "2 small": 10, "3 medium": 50, "4 large": 250}
+
+# Industries that one firm rules, and how many times larger than chance would have it.
+RULED = {
+    "Moonlight refining": 60.0,
+    "Tide engines": 40.0,
+    "Blue cheese quarrying": 30.0,
+    "Fog bottling": 30.0,
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Register:
+    """Enterprises, one per record, and the code trees of their variables.
+
+    Attributes
+    ----------
+    records
+        Columns ``enterprise``, ``holding``, ``region``, ``activity``, ``size``, ``employees`` and
+        ``turnover`` (whole thousands).
+    hierarchies
+        Trees of ``region`` and ``activity``, three levels each below the total; ``size`` is flat.
+
+    Examples
+    --------
+    >>> sample = register(n=1000, seed=1)
+    >>> sample
+    Register(1_000 enterprises, 41 regions, 46 activities, 4 sizes)
+    >>> list(sample.records.columns)
+    ['enterprise', 'holding', 'region', 'activity', 'size', 'employees', 'turnover']
+    """
+
+    records: pd.DataFrame
+    hierarchies: Mapping[str, Hierarchy]
+
+    def __repr__(self) -> str:
+        region, activity = (len(self.hierarchies[name].codes) for name in ("region", "activity"))
+        n = len(self.records)
+        return f"Register({n:_} enterprises, {region} regions, {activity} activities, {len(SIZES)} sizes)"
+
+
+def register(n: int = 50_000, seed: int = 1) -> Register:
+    """Invent a register of enterprises; the same numbers for the same arguments.
+
+    Parameters
+    ----------
+    n
+        Enterprises.
+    seed
+        Another seed, another country.
+
+    Examples
+    --------
+    >>> sample = register(n=200, seed=7)
+    >>> sample.records["turnover"].equals(register(n=200, seed=7).records["turnover"])
+    True
+    """
+    import pandas as pd  # noqa: PLC0415 - whoever imports hitoku need not wait for it
+
+    if n < 1:
+        raise ParameterError(
+            f"a register of {n} enterprises", where="n", fix="ask for at least one; the demo has 50000"
+        )
+    if seed < 0:
+        raise ParameterError(f"seed must not be negative, got {seed}", where="seed", fix="use 0, 1, 2, ...")
+    rng = np.random.default_rng(seed)
+    hierarchies = {"region": Hierarchy.from_tree(REGIONS), "activity": Hierarchy.from_tree(ACTIVITIES)}
+    towns, industries = (hierarchies[name].leaves for name in ("region", "activity"))
+    town, industry = _places(rng, n, towns, industries)
+    employees = _employees(rng, industry, industries)
+    turnover = _turnover(rng, employees, industry, len(industries))
+    classes = np.searchsorted(list(SIZES.values()), employees, side="right") - 1
+    records = pd.DataFrame(
+        {
+            "enterprise": [f"E{number:06d}" for number in range(1, n + 1)],
+            "holding": [f"H{number:06d}" for number in _holdings(rng, employees)],
+            "region": np.array(towns, dtype=object)[town],
+            "activity": np.array(industries, dtype=object)[industry],
+            "size": np.array(list(SIZES), dtype=object)[classes],
+            "employees": employees,
+            "turnover": turnover,
+        }
+    )
+    return Register(records, MappingProxyType(hierarchies))
+
+
+def _places(
+    rng: np.random.Generator, n: int, towns: tuple[str, ...], industries: tuple[str, ...]
+) -> tuple[Integers, Integers]:
+    """Draw town and industry of every enterprise: both skewed, some pairs common, some impossible."""
+    town_size = rng.permutation(np.arange(1, len(towns) + 1) ** -0.8)
+    industry_size = rng.permutation(np.arange(1, len(industries) + 1) ** -1.0)
+    # A ruled industry has few firms beside its ruler.
+    industry_size[[industries.index(name) for name in RULED]] = 0.008
+    affinity = rng.lognormal(0.0, 0.9, (len(towns), len(industries)))
+    absent = rng.random(affinity.shape) < 0.12
+    weight = np.where(absent, 0.0, town_size[:, None] * industry_size * affinity).ravel()
+    cell = rng.choice(len(weight), size=n, p=weight / weight.sum())
+    return cell // len(industries), cell % len(industries)
+
+
+def _employees(rng: np.random.Generator, industry: Integers, industries: tuple[str, ...]) -> Integers:
+    """Draw heavy-tailed sizes, larger in some industries, with one giant where an industry is ruled."""
+    typical = rng.normal(0.9, 0.5, len(industries))
+    spread = rng.uniform(1.1, 1.8, len(industries))
+    staff = rng.lognormal(typical[industry], spread[industry])
+    for name, times in RULED.items():
+        members = np.flatnonzero(industry == industries.index(name))
+        if len(members):
+            giant = members[np.argmax(staff[members])]
+            staff[giant] *= times
+    return np.ceil(np.minimum(staff, 60_000.0)).astype(np.int64)
+
+
+def _turnover(
+    rng: np.random.Generator, employees: Integers, industry: Integers, n_industries: int
+) -> Integers:
+    """Draw whole thousands: what a head turns over varies by industry and by firm; a few firms rest."""
+    per_head = rng.lognormal(4.3, 0.5, n_industries)
+    thousands: Floats = employees * per_head[industry] * rng.lognormal(0.0, 0.6, len(employees))
+    resting = rng.random(len(employees)) < 0.01
+    return np.where(resting, 0, np.round(thousands)).astype(np.int64)
+
+
+def _holdings(rng: np.random.Generator, employees: Integers) -> Integers:
+    """Draw the holding of every enterprise: mostly itself; some groups everywhere, many small ones."""
+    n = len(employees)
+    # One enterprise in twelve belongs to a group, the larger ones rather: exponential keys draw a
+    # weighted sample without replacement.
+    keys = rng.exponential(size=n) / np.sqrt(employees)
+    grouped = rng.permutation(np.argsort(keys, kind="stable")[: n // 12])
+    sizes = np.concatenate([rng.integers(20, 80, max(n // 2_500, 1)), rng.integers(2, 6, n // 12 + 1)])
+    group = np.repeat(np.arange(len(sizes)), sizes)[: len(grouped)]
+    holding = np.arange(1, n + 1)
+    holding[grouped] = n + 1 + group
+    return holding

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from hitoku.cli import BAD_INPUT, FOUND, main
+from hitoku.cli.commands import app
+from hitoku.evidence.verify import verify
+from hitoku.io.csv import write_release
+from hitoku.io.jj import write_jj
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+
+TABLE = Table.from_array(
+    [[20, 15], [72, 1]], names=["region", "sector"], codes=[["North", "South"], ["farms", "mills"]]
+)
+NEED = Need(unsafe=TABLE.value == 1, lower=1.0, upper=1.0)
+# Alone, the 1 is a row total minus its neighbour; with all inner cells withheld it can be 0 to 16.
+ALONE, WITH_OTHERS = NEED.unsafe, TABLE.inner
+
+
+@pytest.fixture
+def jj(tmp_path):
+    def write(withheld):
+        path = tmp_path / "table.jj"
+        write_jj(path, TABLE, NEED, Protection.withhold(TABLE, withheld, NEED))
+        return path
+
+    return write
+
+
+@pytest.fixture
+def folder(tmp_path):
+    def write(withheld):
+        path = tmp_path / "release"
+        for part in ("public", "checker"):
+            (path / part).mkdir(parents=True)
+        protection = Protection.withhold(TABLE, withheld, NEED)
+        write_release(path / "public" / "table.csv", Release.of(TABLE, protection))
+        write_jj(path / "checker" / "table.jj.gz", TABLE, NEED, protection)
+        summary = {"integer": TABLE.integer, "measure": TABLE.measure}
+        (path / "checker" / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+        return path
+
+    return write
+
+
+def run(*args):
+    return CliRunner().invoke(app, ["audit", *map(str, args)], catch_exceptions=False)
+
+
+@pytest.mark.parametrize(
+    ("withheld", "verdict", "code"),
+    [
+        pytest.param(ALONE, "NOT safe", FOUND, id="alone"),
+        pytest.param(WITH_OTHERS, "safe", 0, id="with others"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["jj", "folder"])
+def test_the_verdict_and_its_exit_code(request, kind, withheld, verdict, code):
+    done = run(request.getfixturevalue(kind)(withheld))
+    assert done.exit_code == code
+    assert done.stdout.startswith(f"{verdict}: ")
+
+
+def test_a_finding_of_a_folder_names_the_codes(folder):
+    assert "region=South, sector=mills" in run(folder(ALONE)).stdout
+
+
+def test_a_folder_is_audited_as_it_is_now(folder):
+    path = folder(WITH_OTHERS)
+    public = path / "public" / "table.csv"
+    shown = public.read_text("utf-8")
+    assert "South,mills,,withheld" in shown
+    public.write_text(shown.replace("South,mills,,withheld", "South,mills,1,published"), encoding="utf-8")
+    assert run(path).exit_code == FOUND
+
+
+def test_an_answer_for_machines(jj):
+    done = run(jj(ALONE), "--integer", "--json")
+    answer = json.loads(done.stdout)
+    assert done.exit_code == FOUND
+    assert (answer["safe"], answer["unsafe"], answer["recomputable"]) == (False, 1, 1)
+    assert len(answer["findings"]) == 1
+
+
+def test_the_proof_can_be_kept(jj, tmp_path):
+    proof = tmp_path / "proof.json.gz"
+    assert run(jj(WITH_OTHERS), "--certificate", proof).exit_code == 0
+    assert verify(proof).ok
+
+
+@pytest.mark.parametrize("missing", ["public/table.csv", "checker/table.jj.gz", "checker/summary.json"])
+def test_half_a_folder_is_bad_input(folder, capsys, missing):
+    path = folder(WITH_OTHERS)
+    (path / missing).unlink()
+    with pytest.raises(SystemExit) as left:
+        main(["audit", str(path)])
+    assert left.value.code == BAD_INPUT
+    assert f"where: {missing} is missing" in capsys.readouterr().err
+
+
+def test_a_damaged_public_file_is_bad_input_and_shows_no_value(folder, capsys):
+    path = folder(WITH_OTHERS)
+    (path / "public" / "table.csv").write_text(
+        "region,sector,value,status\nNorth,farms,8x31,published\n", "utf-8"
+    )
+    with pytest.raises(SystemExit) as left:
+        main(["audit", str(path)])
+    err = capsys.readouterr().err
+    assert left.value.code == BAD_INPUT
+    assert "8x31" not in err

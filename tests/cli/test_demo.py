@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from hitoku.cli import BAD_INPUT, main
+from hitoku.cli.commands import app
+from hitoku.evidence.verify import verify
+
+SMALL = ["--records", "600", "--by", "region", "--by", "size"]
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
+    out = tmp_path_factory.mktemp("demo") / "release"
+    args = ["demo", "--out", str(out), *SMALL, "--json"]
+    return out, CliRunner().invoke(app, args, catch_exceptions=False)
+
+
+def test_the_demo_ends_safe_and_its_proof_holds(released):
+    out, done = released
+    answer = json.loads(done.stdout)
+    assert done.exit_code == 0
+    assert answer["safe"] is True
+    assert answer["worked_out_exactly"] == 0
+    assert answer["withheld"] == answer["unsafe"] + answer["secondary"]
+    assert verify(out).ok
+
+
+def test_leaving_unsafe_cells_blank_would_not_have_been_enough(released):
+    assert json.loads(released[1].stdout)["left_blank"] > 0
+
+
+def test_a_folder_that_holds_something_is_refused_and_left_alone(tmp_path, capsys):
+    (tmp_path / "letter.txt").write_text("keep me", encoding="utf-8")
+    with pytest.raises(SystemExit) as left:
+        main(["demo", "--out", str(tmp_path)])
+    assert left.value.code == BAD_INPUT
+    assert capsys.readouterr().err.startswith("OutputError: ")
+    assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
+
+
+@pytest.mark.parametrize(
+    "args", [["--records", "0"], ["--seed", "-1"], ["--records", "many"], ["--by", "regoin"]]
+)
+def test_parameters_out_of_range_are_bad_input(args, tmp_path):
+    with pytest.raises(SystemExit) as left:
+        main(["demo", "--out", str(tmp_path / "x"), *args])
+    assert left.value.code == BAD_INPUT
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_person_is_told_what_happened(tmp_path):
+    done = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "r"), *SMALL], catch_exceptions=False)
+    for word in ("unsafe", "protected", "attacked", "audited", "public", "checker"):
+        assert word in done.stdout

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from hitoku import errors
+from hitoku.cli import BAD_INPUT, OUR_BUG, guarded, main
+from hitoku.cli.commands import app
+
+
+def leave(args, capsys):
+    with pytest.raises(SystemExit) as left:
+        main(args)
+    return left.value.code, *capsys.readouterr()
+
+
+def deliberate():
+    found, todo = [], [errors.HitokuError]
+    while todo:
+        found.append(todo.pop())
+        todo += found[-1].__subclasses__()
+    return sorted(found, key=lambda kind: kind.__name__)
+
+
+@pytest.mark.parametrize("kind", deliberate(), ids=lambda kind: kind.__name__)
+def test_a_deliberate_error_is_three_lines_and_exit_code_2(kind, capsys):
+    def command():
+        raise kind("no column 'turnver'", where="data", fix="did you mean 'turnover'?")
+
+    assert guarded(command) == BAD_INPUT
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines() == [
+        f"{kind.__name__}: no column 'turnver'",
+        "  where: data",
+        "  fix: did you mean 'turnover'?",
+    ]
+
+
+def test_a_bug_of_ours_is_not_taken_for_a_finding(capsys):
+    assert guarded(lambda: {}["nothing"]) == OUR_BUG
+    err = capsys.readouterr().err
+    assert "Traceback" in err
+    assert "bug in hitoku" in err
+
+
+def test_an_interrupt_leaves_with_130(capsys):
+    def command():
+        raise KeyboardInterrupt
+
+    assert guarded(command) == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+@pytest.mark.parametrize(("code", "expected"), [(None, 0), (0, 0), (1, 1), (2, 2), ("text", 1)])
+def test_an_exit_code_is_passed_on(code, expected):
+    def command():
+        sys.exit(code)
+
+    assert guarded(command) == expected
+
+
+def test_version(capsys):
+    code, out, _ = leave(["--version"], capsys)
+    assert code == 0
+    assert out.startswith("hitoku ")
+
+
+def test_an_unknown_command_is_bad_input(capsys):
+    assert leave(["protekt"], capsys)[0] == BAD_INPUT
+
+
+@pytest.mark.parametrize("command", app.registered_commands, ids=lambda command: command.callback.__name__)
+def test_every_command_explains_itself_with_an_example(command, capsys):
+    name = command.name or command.callback.__name__
+    code, out, _ = leave([name, "--help"], capsys)
+    assert code == 0
+    assert f"hitoku {name}" in out.partition("Example")[2]
+
+
+def test_help_does_not_load_what_it_does_not_need():
+    script = (
+        "import sys; from hitoku.cli.commands import app; "
+        "print(sorted({'numba', 'matplotlib', 'pandas'} & set(sys.modules)))"
+    )
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert loaded.stdout.strip() == "[]"
+
+
+def test_nothing_is_coloured_in_a_pipe():
+    script = "from hitoku.cli import main; main(['--help'])"
+    shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "Usage: hitoku" in shown.stdout
+    assert "\x1b[" not in shown.stdout

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from hitoku.cli import BAD_INPUT, main
+from hitoku.cli.commands import app
+from hitoku.evidence.verify import FORMAT, fingerprint
+
+# A row 4 + 6 = 10 with both parts withheld: each may be anything from 0 to 10.
+ROW = {
+    "format": FORMAT,
+    "measure": "count",
+    "integer": True,
+    "variables": ["sex"],
+    "codes": [["f"], ["m"], ["Total"]],
+    "values": [4, 6, 10],
+    "lower": [0, 0, 0],
+    "upper": [None, None, None],
+    "withheld": [0, 1],
+    "relations": [[[0, 1, 2], [1, 1, -1]]],
+    "unsafe": [{"cell": 0, "lower": 4, "upper": 6, "width": 10, "low": 0, "high": 1}],
+    "witnesses": [
+        {"denominator": 1, "cells": [0, 1], "differences": [-4, 4]},
+        {"denominator": 1, "cells": [0, 1], "differences": [6, -6]},
+    ],
+}
+
+
+@pytest.fixture
+def certificate(tmp_path):
+    def write(**changes):
+        content = {**ROW, **changes}
+        content["sha256"] = fingerprint(content)
+        path = tmp_path / "certificate.json"
+        path.write_text(json.dumps(content), encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+def run(*args):
+    return CliRunner().invoke(app, ["verify", *args], catch_exceptions=False)
+
+
+def test_a_proof_that_holds(certificate):
+    done = run(certificate())
+    assert done.exit_code == 0
+    assert done.stdout.startswith("yes: ")
+
+
+def test_a_proof_that_does_not_hold(certificate):
+    too_much = [{**ROW["unsafe"][0], "upper": 7}]
+    done = run(certificate(unsafe=too_much))
+    assert done.exit_code == 1
+    assert done.stdout.startswith("no: ")
+
+
+@pytest.mark.parametrize(("withheld", "proved", "code"), [([0, 1], True, 0), ([1], False, 1)])
+def test_an_answer_for_machines(certificate, withheld, proved, code):
+    done = run(certificate(withheld=withheld), "--json")
+    assert done.exit_code == code
+    assert json.loads(done.stdout)["proved"] is proved
+
+
+def test_something_else_is_bad_input(tmp_path, capsys):
+    path = tmp_path / "letter.txt"
+    path.write_text("dear checker", encoding="utf-8")
+    with pytest.raises(SystemExit) as left:
+        main(["verify", str(path)])
+    out, err = capsys.readouterr()
+    assert left.value.code == BAD_INPUT
+    assert out == ""
+    assert [line.split(":")[0].strip() for line in err.splitlines()] == ["CertificateError", "where", "fix"]

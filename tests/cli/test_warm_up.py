@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import json
+import pkgutil
+from importlib import import_module
+
+import pytest
+from typer.testing import CliRunner
+
+import hitoku.kernels
+from hitoku.cli.commands import app
+from hitoku.cli.warm_up import JOBS
+
+
+def test_every_module_of_kernels_has_a_job():
+    assert set(JOBS) == {found.name for found in pkgutil.iter_modules(hitoku.kernels.__path__)}
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_a_job_calls_the_kernels_of_its_module(name):
+    JOBS[name]()
+    kernels = [
+        thing
+        for thing in vars(import_module(f"hitoku.kernels.{name}")).values()
+        if hasattr(thing, "signatures")
+    ]
+    # Not all of them: what only other kernels call is not compiled apart once the cache is warm.
+    assert any(kernel.signatures for kernel in kernels)
+
+
+def test_warm_up_says_what_is_ready():
+    done = CliRunner().invoke(app, ["warm-up", "--json"], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)["kernels"] == list(JOBS)

@@ -1,0 +1,253 @@
+"""The tree is the architecture: who may import whom, how long files are, what they are called."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SRC = ROOT / "src" / "hitoku"
+
+# A layer may import itself and any layer before it; packages that share a layer do not know each other.
+LAYERS = [
+    {"errors", "kernels"},
+    {"model", "solver"},
+    {"tabulate", "rules", "testing", "samples"},
+    {"attacks"},
+    {"methods", "evidence"},
+    {"checks"},
+    {"pipeline"},
+    {"experiments", "io", "plots"},
+    {"cli", "app"},
+]
+LAYER = {name: place for place, names in enumerate(LAYERS) for name in names}
+
+ONLY_IN = {
+    "highspy": "solver",
+    "numba": "kernels",
+    "ibis": "tabulate",
+    "duckdb": "tabulate",
+    "typer": "cli",
+    "fastapi": "app",
+    "matplotlib": "plots",
+}
+
+# An attack that peeks at the truth proves nothing.
+THE_TRUTH = ("table", "from_array", "from_frame", "link", "Table")
+
+HOMELESS = {"utils", "util", "helpers", "helper", "common", "base", "misc"}
+MAX_LINES = 500
+MACHINE_PATH = re.compile(r"(?<![\w.~])/(?:work|farm|root|home|Users|tmp/h)/")
+
+
+def imported(source: str, module: str, *, is_package: bool = False) -> set[str]:
+    """Every dotted name a module imports: at the top, inside functions, for type checkers, by name.
+
+    ``from a.b import c`` counts as ``a.b`` and ``a.b.c``, for ``c`` may be a module.
+    """
+    package = module if is_package else module.rpartition(".")[0]
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            start = node.module or ""
+            if node.level:
+                above = package.split(".")[: len(package.split(".")) - node.level + 1]
+                start = ".".join([*above, *filter(None, [node.module])])
+            names.add(start)
+            names.update(f"{start}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+            function = (
+                node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            )
+            if function in {"import_module", "__import__"} and isinstance(node.args[0].value, str):
+                names.add(node.args[0].value)
+    return names
+
+
+def complaints(source: str, module: str, *, is_package: bool = False) -> list[str]:
+    """What a module imports against the arrows; empty when all is well."""
+    if module == "hitoku":
+        return []  # the front door shows everything
+    home = module.split(".")[1]
+    if home not in LAYER:
+        return [f"{module}: package {home!r} has no layer; add it to LAYERS"]
+    found: list[str] = []
+    for name in sorted(imported(source, module, is_package=is_package)):
+        first, *rest = name.split(".")
+        if first == "hitoku":
+            found += _ours(module, home, rest)
+        elif ONLY_IN.get(first, home) != home:
+            found.append(f"{module} imports {first}, which only {ONLY_IN[first]} may know")
+        if module == "hitoku.evidence.verify" and first not in sys.stdlib_module_names:
+            found.append(f"{module} imports {name}: a checker reads it with the standard library alone")
+    return found
+
+
+def _ours(module: str, home: str, rest: list[str]) -> list[str]:
+    if not rest:
+        return [f"{module} imports hitoku itself: name the module that is meant"]
+    target = rest[0]
+    if target not in LAYER:
+        return [f"{module} imports hitoku.{target}, which has no layer"]
+    if home == "kernels" and target != "kernels":
+        return [f"{module} imports hitoku.{target}: kernels import nothing of ours"]
+    if home == "attacks" and target == "model" and rest[1:2] and rest[1] in THE_TRUTH:
+        return [f"{module} imports hitoku.model.{rest[1]}: an attack sees the release only"]
+    if target != home and LAYER[target] >= LAYER[home]:
+        return [f"{module} imports hitoku.{target} against the arrows"]
+    return []
+
+
+def modules() -> Iterator[tuple[Path, str, bool]]:
+    for path in sorted(SRC.rglob("*.py")):
+        parts = ["hitoku", *path.relative_to(SRC).with_suffix("").parts]
+        is_package = parts[-1] == "__init__"
+        yield path, ".".join(parts[:-1] if is_package else parts), is_package
+
+
+def tracked() -> list[Path]:
+    """Files that are, or are about to be, in the repository."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],  # noqa: S607 - git of this machine
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    if listed.returncode:
+        pytest.skip("not a git working tree")
+    return [path for name in listed.stdout.split("\0") if name and (path := ROOT / name).is_file()]
+
+
+def test_arrows_go_one_way():
+    wrong = [
+        complaint
+        for path, module, is_package in modules()
+        for complaint in complaints(path.read_text("utf-8"), module, is_package=is_package)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        pytest.param("hitoku.model.table", "import hitoku.rules", id="against the arrows"),
+        pytest.param("hitoku.model.table", "def f():\n    from hitoku.rules import dominance", id="lazily"),
+        pytest.param(
+            "hitoku.rules.dominance",
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import hitoku.methods",
+            id="for type checkers",
+        ),
+        pytest.param("hitoku.rules.dominance", "from ..methods import greedy", id="relative"),
+        pytest.param("hitoku.rules.dominance", "import_module('hitoku.methods.greedy')", id="by name"),
+        pytest.param("hitoku.rules.dominance", "from hitoku.tabulate import cube", id="within a layer"),
+        pytest.param(
+            "hitoku.methods.greedy", "from hitoku.evidence.audit import audit", id="pupil, examiner"
+        ),
+        pytest.param(
+            "hitoku.evidence.audit", "from hitoku.methods.greedy import Greedy", id="examiner, pupil"
+        ),
+        pytest.param(
+            "hitoku.kernels.flow", "from hitoku.errors import SolverError", id="kernels know nobody"
+        ),
+        pytest.param("hitoku.attacks.interval", "from hitoku.model.table import Table", id="attack, truth"),
+        pytest.param("hitoku.attacks.interval", "from hitoku.model import table", id="attack, truth again"),
+        pytest.param(
+            "hitoku.attacks.interval", "from hitoku.model.from_array import x", id="attack, builder"
+        ),
+        pytest.param("hitoku.attacks.interval", "import highspy", id="solver outside its door"),
+        pytest.param("hitoku.methods.gauss", "from numba import njit", id="numba outside kernels"),
+        pytest.param("hitoku.evidence.verify", "import numpy", id="verify, numpy"),
+        pytest.param("hitoku.evidence.verify", "from hitoku.errors import HitokuError", id="verify, ours"),
+        pytest.param("hitoku.evidence.verify", "from . import audit", id="verify, ours, relative"),
+        pytest.param("hitoku.rules.dominance", "import hitoku as ht", id="the front door from inside"),
+        pytest.param("hitoku.gadgets.thing", "", id="package without a layer"),
+        pytest.param("hitoku.cli.demo", "from hitoku.gadgets import thing", id="import without a layer"),
+    ],
+)
+def test_an_offending_import_is_noticed(module, source):
+    assert complaints(source, module)
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        pytest.param("hitoku.model.table", "from hitoku.errors import TableError", id="to the left"),
+        pytest.param("hitoku.model.table", "from hitoku.model.labels import Labels", id="own package"),
+        pytest.param("hitoku.evidence.audit", "from hitoku.model.table import Table", id="examiner, truth"),
+        pytest.param(
+            "hitoku.attacks.interval", "from hitoku.model.release import Release", id="attack, release"
+        ),
+        pytest.param("hitoku.solver.linear", "import highspy", id="solver behind its door"),
+        pytest.param("hitoku.evidence.verify", "import json\nfrom fractions import Fraction", id="verify"),
+        pytest.param("hitoku", "from hitoku.cli import main", id="the front door"),
+    ],
+)
+def test_a_lawful_import_passes(module, source):
+    assert complaints(source, module) == []
+
+
+def test_every_third_party_import_is_declared():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"].values()
+    wanted = [*project["dependencies"], *(name for extra in extras for name in extra)]
+    declared = {re.split(r"[^\w.-]", requirement, maxsplit=1)[0].lower() for requirement in wanted}
+    undeclared = {
+        f"{module} imports {first}"
+        for path, module, is_package in modules()
+        for name in imported(path.read_text("utf-8"), module, is_package=is_package)
+        if (first := name.split(".")[0]) not in {"hitoku", *sys.stdlib_module_names, *declared}
+    }
+    assert not undeclared, sorted(undeclared)
+
+
+def test_files_stay_short():
+    code = [path for folder in ("src", "tests", "bench") for path in (ROOT / folder).rglob("*.py")]
+    lengths = {path.relative_to(ROOT): len(path.read_text("utf-8").splitlines()) for path in code}
+    assert lengths
+    long = {str(path): n for path, n in lengths.items() if n > MAX_LINES}
+    assert not long, f"look for the second idea inside: {long}"
+
+
+def test_every_file_is_named_after_what_it_is_about():
+    homeless = [
+        str(path.relative_to(ROOT))
+        for folder in ("src", "tests", "bench")
+        for path in (ROOT / folder).rglob("*.py")
+        if HOMELESS & {path.stem, path.parent.name}
+    ]
+    assert not homeless
+
+
+def test_no_file_knows_the_machine_it_was_written_on():
+    binary = {".png", ".ico", ".parquet", ".xlsx", ".woff2", ".pdf"}
+    found = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in tracked()
+        if path.suffix not in binary
+        for number, line in enumerate(path.read_text("utf-8", errors="replace").splitlines(), 1)
+        if MACHINE_PATH.search(line)
+    ]
+    assert not found
+
+
+@pytest.mark.parametrize("line", [f"open('/{place}/main/x.csv')" for place in ("work", "home", "root")])
+def test_a_machine_path_is_noticed(line):
+    assert MACHINE_PATH.search(line)
+
+
+def test_pins_are_plain_and_addresses_nowhere():
+    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    pins = [line for line in lines if line and not line.startswith("#")]
+    assert pins
+    assert [pin for pin in pins if not re.fullmatch(r"[\w.-]+==[\w.+!-]+", pin)] == []
+    assert [path.name for path in tracked() if path.suffix == ".lock" or path.name == "pylock.toml"] == []

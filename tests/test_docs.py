@@ -1,0 +1,214 @@
+"""Documentation is held to its word: examples run, links lead somewhere, registered names have pages."""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import inspect
+import io
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from tests.test_architecture import ROOT
+
+import hitoku
+
+DOCS = ROOT / "docs"
+PAGES = sorted(
+    path
+    for path in [*ROOT.glob("*.md"), *DOCS.rglob("*.md")]
+    if not path.relative_to(ROOT).parts[0].startswith(".")
+)
+REGISTRIES = {"rules": "RULES", "attacks": "ATTACKS", "methods": "METHODS"}
+
+FENCE = re.compile(r"^(?P<indent> *)(?P<fence>```+|~~~+)(?P<info>[^\n`]*)$")
+LINK = re.compile(r"(?<!\\)!?\[[^\]\n]*\]\((?P<target>[^)\s]+)(?:\s+\"[^\"]*\")?\)")
+COMMAND = re.compile(r"^\$? *(?:\.venv/bin/)?hitoku (?P<command>[a-z][a-z-]*)", re.MULTILINE)
+
+
+class Block(NamedTuple):
+    """A fenced block: what stands after the fence, its text, the line where the text starts."""
+
+    info: str
+    text: str
+    line: int
+
+
+def blocks(markdown: str) -> Iterator[Block]:
+    opened: re.Match[str] | None = None
+    kept: list[str] = []
+    start = 0
+    for number, line in enumerate(markdown.splitlines(), 1):
+        match = FENCE.match(line)
+        if opened is None:
+            if match:
+                opened, kept, start = match, [], number + 1
+        elif match and match["fence"].startswith(opened["fence"]) and not match["info"].strip():
+            yield Block(opened["info"].strip(), "\n".join(kept) + "\n", start)
+            opened = None
+        else:
+            kept.append(line.removeprefix(opened["indent"]))
+    assert opened is None, f"the block opened before line {start} is never closed"
+
+
+def run(page: str, name: str) -> None:
+    """Execute the Python blocks of a page in one namespace.
+
+    A block in ``>>>`` form is a doctest. An ``output`` block right after a Python block is what it prints.
+    ``python no-run`` is left alone.
+    """
+    names: dict[str, Any] = {"__name__": "__page__"}
+    printed: str | None = None
+    for block in blocks(page):
+        if block.info == "output":
+            assert printed is not None, f"{name}:{block.line}: output of nothing"
+            assert printed.rstrip() == block.text.rstrip(), f"{name}:{block.line}: prints\n{printed}"
+            printed = None
+            continue
+        printed = None
+        if block.info.split(" ")[0] not in {"python", "py"} or "no-run" in block.info:
+            continue
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            if block.text.lstrip().startswith(">>>"):
+                check = doctest.DocTestParser().get_doctest(block.text, names, name, name, block.line - 1)
+                result = doctest.DocTestRunner(verbose=False).run(check, clear_globs=False, out=out.write)
+                names.update(check.globs)
+                assert not result.failed, out.getvalue()
+            else:
+                # Blank lines before the code: a traceback shows the line of the page.
+                code = compile("\n" * (block.line - 1) + block.text, name, "exec")
+                exec(code, names)  # noqa: S102 - our own documentation
+        printed = out.getvalue()
+
+
+def anchors(markdown: str) -> set[str]:
+    """Names of the headings, as GitHub and MkDocs make them."""
+    outside = re.sub(r"^(```+|~~~+).*?^\1", "", markdown, flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ +(.+?) *$", outside, flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+def broken_links(page: Path) -> list[str]:
+    text = page.read_text("utf-8")
+    for block in blocks(text):
+        text = text.replace(block.text, "")
+    wrong = []
+    for match in LINK.finditer(text):
+        path, _, anchor = match["target"].partition("#")
+        if re.match(r"[a-z]+:", path):
+            continue
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists() or (
+            anchor and target.suffix == ".md" and anchor not in anchors(target.read_text("utf-8"))
+        ):
+            wrong.append(match["target"])
+    return wrong
+
+
+def named(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_examples_run_as_printed(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    run(page.read_text("utf-8"), named(page))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_links_lead_somewhere(page):
+    assert broken_links(page) == []
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param("```python\n1 / 0\n```\n", id="raises"),
+        pytest.param("```python\nprint(2)\n```\n\n```output\n3\n```\n", id="prints something else"),
+        pytest.param("```python\n>>> 1 + 1\n3\n```\n", id="doctest"),
+        pytest.param("```python\nimport warnings; warnings.warn('old')\n```\n", id="warns"),
+        pytest.param("```python\nx = 1\n", id="never closed"),
+    ],
+)
+def test_a_wrong_example_is_noticed(page):
+    with pytest.raises((AssertionError, ZeroDivisionError, UserWarning)):
+        run(page, "page")
+
+
+def test_blocks_of_a_page_share_their_names():
+    run("```python\nx = 2\n```\ntext\n```python\n>>> x + 1\n3\n```\n```python no-run\n1 / 0\n```\n", "page")
+
+
+def test_a_dead_link_is_noticed(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# Here\n[a](page.md#here) [b](nowhere.md) [c](#gone) [d](https://x.org/y)\n", "utf-8")
+    assert broken_links(page) == ["nowhere.md", "#gone"]
+
+
+@pytest.mark.parametrize("kind", REGISTRIES)
+def test_every_registered_name_has_its_page(kind):
+    registry = getattr(import_module(f"hitoku.{kind}"), REGISTRIES[kind], {})
+    missing = [name for name in registry if not (DOCS / "reference" / kind / f"{name}.md").is_file()]
+    assert not missing, f"write docs/reference/{kind}/<name>.md for {missing}"
+
+
+def test_every_public_name_explains_itself():
+    assert hitoku.__all__
+    silent = [
+        name
+        for name in hitoku.__all__
+        if explainable(thing := getattr(hitoku, name)) and not explained(thing)
+    ]
+    assert silent == []
+
+
+def explainable(thing: Any) -> bool:
+    return inspect.isclass(thing) or inspect.isroutine(thing) or inspect.ismodule(thing)
+
+
+def explained(thing: Any) -> bool:
+    # A dataclass without a docstring gets its signature for one.
+    own = thing.__doc__ or ""
+    return bool(own.strip()) and not own.startswith(f"{thing.__name__}(")
+
+
+def test_commands_shown_in_the_documentation_exist():
+    commands = import_module("hitoku.cli.commands").app.registered_commands
+    known = {command.name or command.callback.__name__.replace("_", "-") for command in commands}
+    shown = {
+        (match["command"], named(page))
+        for page in PAGES
+        for block in blocks(page.read_text("utf-8"))
+        if block.info.split(" ")[0] in {"console", "bash", "sh", "shell"}
+        for match in COMMAND.finditer(block.text)
+    }
+    assert shown
+    assert [use for use in sorted(shown) if use[0] not in known] == []
+    reference = anchors((DOCS / "reference" / "cli.md").read_text("utf-8"))
+    assert [name for name in sorted(known) if f"hitoku-{name}" not in reference] == []
+
+
+def test_make_targets_shown_in_the_documentation_exist():
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), flags=re.MULTILINE))
+    shown = {
+        (target, named(page))
+        for page in PAGES
+        for target in re.findall(r"(?:^|`)\$? *make ([a-z-]+)", page.read_text("utf-8"), flags=re.MULTILINE)
+    }
+    assert shown
+    assert [use for use in sorted(shown) if use[0] not in targets] == []
+
+
+def test_fragments_of_the_changelog_are_named_properly():
+    script = ROOT / "changelog.d" / "collect.py"
+    listed = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    assert listed.returncode == 0, listed.stderr
+    assert listed.stdout.startswith("## Next version")

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import pytest
+
+from hitoku.errors import ParameterError
+from hitoku.samples import RULED, SIZES, register
+
+
+@pytest.fixture(scope="module")
+def country():
+    return register()
+
+
+def test_the_same_seed_gives_the_same_country():
+    assert register(2_000, seed=3).records.equals(register(2_000, seed=3).records)
+    assert not register(2_000, seed=3).records.equals(register(2_000, seed=4).records)
+
+
+def test_every_enterprise_is_one_record_at_the_leaves(country):
+    records = country.records
+    assert records["enterprise"].is_unique
+    assert len(records) == 50_000
+    assert not records.isna().to_numpy().any()
+    for name, hierarchy in country.hierarchies.items():
+        assert set(records[name]) == set(hierarchy.leaves)
+        assert hierarchy.n_levels == 4  # three below the total
+    assert (records["turnover"] >= 0).all()
+
+
+def test_size_class_follows_from_employees(country):
+    starts = [*SIZES.values(), None]
+    for place, name in enumerate(SIZES):
+        staff = country.records.loc[country.records["size"] == name, "employees"]
+        assert staff.min() >= starts[place]
+        assert starts[place + 1] is None or staff.max() < starts[place + 1]
+    assert sorted(SIZES) == list(SIZES), "a flat variable is shown in alphabetical order"
+
+
+def test_the_table_has_the_size_the_demo_is_meant_for(country):
+    region, activity = (len(country.hierarchies[name].codes) for name in ("region", "activity"))
+    assert 8_000 <= region * activity * (len(SIZES) + 1) <= 10_000
+
+
+@pytest.mark.parametrize("activity", RULED)
+def test_a_ruled_industry_has_a_ruler(country, activity):
+    turnover = country.records.loc[country.records["activity"] == activity, "turnover"]
+    assert turnover.max() > 0.5 * turnover.sum()
+
+
+def test_holdings_reach_over_many_cells_and_most_enterprises_stand_alone(country):
+    by_holding = country.records.groupby("holding")
+    cells = country.records.drop_duplicates(["holding", "region", "activity"]).groupby("holding").size()
+    alone = by_holding.size() == 1
+    assert (cells >= 10).sum() >= 5
+    assert alone.sum() > 0.85 * len(country.records)
+
+
+def test_some_corners_are_empty_and_some_nearly(country):
+    corners = country.records.groupby(["region", "activity"]).size()
+    possible = len(country.hierarchies["region"].leaves) * len(country.hierarchies["activity"].leaves)
+    assert len(corners) < possible
+    assert (corners < 3).any()
+
+
+@pytest.mark.parametrize("n", [1, 2, 30])
+def test_a_tiny_register_works_too(n):
+    assert len(register(n).records) == n
+
+
+@pytest.mark.parametrize(("n", "seed", "where"), [(0, 1, "n"), (-5, 1, "n"), (10, -1, "seed")])
+def test_a_register_that_cannot_be_is_refused(n, seed, where):
+    with pytest.raises(ParameterError) as caught:
+        register(n, seed)
+    assert caught.value.where == where
+    assert caught.value.fix
