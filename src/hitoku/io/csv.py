@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from hitoku.evidence.grid import texts
 from hitoku.model.arrays import Floats
 from hitoku.model.labels import Labels
 from hitoku.model.release import Release
@@ -37,11 +38,11 @@ def write_cells(path: Path, labels: Labels, columns: Mapping[str, Sequence[Any]]
 def write_release(path: Path, release: Release) -> None:
     """Write what an outsider may see: codes, value (empty where withheld), status.
 
-    The file does not tell unsafe cells from those withheld with them: that is confidential.
+    Values are printed as the certificate holds them. The file does not tell unsafe cells from those
+    withheld with them: that is confidential.
     """
     status = np.where(release.withheld, "withheld", "published").tolist()
-    value = printed(release.published, integer=release.integer)
-    write_cells(path, release.labels, {"value": value, "status": status})
+    write_cells(path, release.labels, {"value": texts(release.published), "status": status})
 
 
 def _print(value: float, *, integer: bool) -> str:

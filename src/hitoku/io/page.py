@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from html import escape
+from typing import Any
 
 import numpy as np
 
@@ -84,7 +85,8 @@ def _sections(release: Release) -> str:
         named = zip(labels.names[2:], labels.codes[2:], place, strict=True)
         title = ", ".join(f"{name}: {codes[p]}" for name, codes, p in named)
         heading = f"<h2>{escape(title)}</h2>\n" if title else ""
-        parts.append(heading + _two_way(release, labels, cells[(slice(None), slice(None), *place)]))
+        here: Any = (slice(None), slice(None), *place)
+        parts.append(heading + _two_way(release, labels, cells[here]))
     return "\n".join(parts)
 
 

@@ -34,12 +34,19 @@ def protected_table(release: Release, bounds: Bounds | None = None, *, title: st
             fix="draw a table of two variables",
         )
     rows, columns = release.labels.codes
-    withheld = release.withheld.reshape(len(rows), len(columns))
+    size = (1.6 + 0.95 * len(columns), 0.9 + 0.42 * len(rows))
+    figure = Figure(figsize=size, facecolor=PAPER, layout="constrained")
+    draw_table(figure.add_subplot(), release, bounds)
+    if title:
+        figure.axes[0].set_title(title, fontsize=11, color=INK, loc="left")
+    return figure
+
+
+def draw_table(axes: Any, release: Release, bounds: Bounds | None = None) -> None:
+    """Draw into axes that are there already, so that several tables can stand side by side."""
+    rows, columns = release.labels.codes
     texts = _texts(release, bounds)
-    width, height = 1.6 + 0.95 * len(columns), 0.9 + 0.42 * len(rows)
-    figure = Figure(figsize=(width, height), facecolor=PAPER, layout="constrained")
-    axes: Any = figure.add_subplot()
-    for (i, j), hidden in np.ndenumerate(withheld):
+    for (i, j), hidden in np.ndenumerate(release.withheld.reshape(len(rows), len(columns))):
         margin = i == len(rows) - 1 or j == len(columns) - 1
         axes.add_patch(
             Rectangle(
@@ -72,9 +79,6 @@ def protected_table(release: Release, bounds: Bounds | None = None, *, title: st
     axes.tick_params(length=0)
     for side in axes.spines.values():
         side.set_visible(False)
-    if title:
-        axes.set_title(title, fontsize=11, color=INK, loc="left")
-    return figure
 
 
 def _texts(release: Release, bounds: Bounds | None) -> list[list[str]]:
@@ -86,7 +90,8 @@ def _texts(release: Release, bounds: Bounds | None) -> list[list[str]]:
         elif bounds is None:
             texts[cell] = "c"
         else:
-            top = bounds.upper[cell]
-            texts[cell] = f"{bounds.lower[cell]:,.0f} to {'∞' if np.isinf(top) else f'{top:,.0f}'}"
+            low, high = bounds.lower[cell], bounds.upper[cell]
+            top = "∞" if np.isinf(high) else f"{high:,.0f}"
+            texts[cell] = f"= {top}" if low == high else f"{low:,.0f} to {top}"
     listed: list[list[str]] = texts.reshape(shape).tolist()
     return listed

@@ -1,0 +1,83 @@
+"""Assess, protect, attack, audit, in order: from a table to a release with its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hitoku.attacks.exposure import exposed
+from hitoku.attacks.interval import Interval
+from hitoku.evidence.audit import Audit, audit
+from hitoku.methods.method import Method
+from hitoku.model.bounds import Bounds
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+from hitoku.rules.assess import assess
+from hitoku.rules.rule import Rule
+
+STAGES = ("assess", "protect", "attack", "audit")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Outcome:
+    """Everything that came out of one run; ``audit.safe`` is the verdict."""
+
+    table: Table
+    need: Need
+    protection: Protection
+    release: Release
+    bounds: Bounds
+    audit: Audit
+
+    def __repr__(self) -> str:
+        verdict = "safe" if self.audit.safe else "NOT safe"
+        return f"Outcome({verdict}: {self.protection!r})"
+
+
+def protect(
+    table: Table,
+    rules: Sequence[Rule],
+    *,
+    method: Method,
+    width: Any = None,
+    report: Callable[[str], None] | None = None,
+) -> Outcome:
+    """Run the whole way from a table to an audited release.
+
+    Parameters
+    ----------
+    table
+        What would be published.
+    rules
+        Primary rules; see :func:`hitoku.assess`.
+    method
+        What chooses the cells to withhold with the unsafe ones.
+    width
+        Required length of the interval of every unsafe cell.
+    report
+        Called with the name of each stage as it begins.
+    """
+    tell = report or (lambda _stage: None)
+    tell("assess")
+    need = assess(table, rules, width=width)
+    tell("protect")
+    protection = method.protect(table, need)
+    release = Release.of(table, protection)
+    tell("attack")
+    bounds = Interval().bounds(release)
+    tell("audit")
+    verdict = audit(table, need, release)
+    return Outcome(
+        table=table, need=need, protection=protection, release=release, bounds=bounds, audit=verdict
+    )
+
+
+def recomputable(table: Table, need: Need) -> int:
+    """Count the unsafe cells that adding and subtracting gives away when nothing else is withheld."""
+    naive = Release.of(table, Protection.withhold(table, need.unsafe, need))
+    return int(np.count_nonzero(exposed(naive) & need.unsafe))

@@ -1,0 +1,135 @@
+"""A release on disk: two folders, complete or absent, the public one without anything confidential."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hitoku.errors import DataError, OutputError
+from hitoku.evidence.audit import audit
+from hitoku.evidence.verify import verify
+from hitoku.io.release_folder import write_release_folder
+from hitoku.io.release_reader import read_release_folder
+from hitoku.methods.greedy import Greedy
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.rules.assess import assess
+from hitoku.rules.few_contributors import FewContributors
+from hitoku.rules.p_percent import PPercent
+from hitoku.tabulate.tabulate import tabulate
+
+RULES = [PPercent(10), FewContributors(3)]
+
+
+@pytest.fixture(scope="module")
+def decided():
+    """A magnitude table with decimals, holdings and a protected pattern."""
+    rng = np.random.default_rng(7)
+    n = 400
+    records = pd.DataFrame(
+        {
+            "region": rng.choice(list("ABCDE"), n),
+            "trade": rng.choice(list("pqrs"), n, p=[0.5, 0.3, 0.15, 0.05]),
+            "owner": rng.integers(0, 250, n),
+            "turnover": np.round(rng.lognormal(5, 1.5, n), 2) + 1000.0,
+        }
+    )
+    table = tabulate(records, ["region", "trade"], value="turnover", holding="owner")
+    need = assess(table, RULES)
+    protection = Greedy().protect(table, need)
+    assert need.unsafe.any()
+    assert protection.secondary.any()
+    return table, need, protection, audit(table, need, Release.of(table, protection))
+
+
+def test_the_release_is_complete_and_verifies(decided, tmp_path):
+    folder = write_release_folder(tmp_path / "out", *decided, title="Turnover", recipe={"rules": "p_percent"})
+    names = sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
+    assert names == [
+        "checker/README.txt",
+        "checker/audit.csv",
+        "checker/cells.csv",
+        "checker/certificate.json.gz",
+        "checker/summary.json",
+        "checker/table.jj.gz",
+        "public/table.csv",
+        "public/table.html",
+    ]
+    assert verify(folder).ok
+    summary = json.loads((folder / "checker" / "summary.json").read_text())
+    assert summary["safe"] is True
+    assert summary["recipe"] == {"rules": "p_percent"}
+    assert len(pd.read_csv(folder / "checker" / "audit.csv")) == decided[1].unsafe.sum()
+
+
+def test_nothing_withheld_is_in_the_public_files(decided, tmp_path):
+    table, _, protection, _ = decided
+    folder = write_release_folder(tmp_path / "out", *decided)
+    text = "".join(p.read_text() for p in (folder / "public").iterdir())
+    for value in table.value[protection.withheld]:
+        for written in (f"{value:.2f}", f"{value:,.2f}", repr(float(value))):
+            assert written not in text
+    for word in ("primary", "secondary", "p_percent", "few_contributors"):
+        assert word not in text
+
+
+def test_the_same_decision_gives_the_same_bytes(decided, tmp_path):
+    one, two = (write_release_folder(tmp_path / name, *decided) for name in ("one", "two"))
+    for path in sorted(one.rglob("*")):
+        if path.is_file():
+            assert path.read_bytes() == (two / path.relative_to(one)).read_bytes(), path.name
+
+
+def test_a_folder_read_back_is_audited_as_it_stands(decided, tmp_path):
+    table, need, protection, _ = decided
+    folder = write_release_folder(tmp_path / "out", *decided)
+    again, levels, release = read_release_folder(folder)
+    assert np.allclose(again.value, table.value, rtol=1e-12)
+    assert np.array_equal(levels.unsafe, need.unsafe)
+    assert np.array_equal(release.withheld, protection.withheld)
+    assert audit(again, levels, release).safe
+
+
+def test_a_cell_published_by_hand_is_found(decided, tmp_path):
+    table, need, _, _ = decided
+    folder = write_release_folder(tmp_path / "out", *decided)
+    public = folder / "public" / "table.csv"
+    with public.open(newline="") as file:
+        rows = list(csv.reader(file))
+    place = int(np.flatnonzero(need.unsafe)[0])
+    rows[place + 1][2:] = [f"{table.value[place]:.2f}", "published"]
+    with public.open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    verdict = verify(folder)
+    assert not verdict.ok
+    assert "withheld" in verdict.reason
+    found = audit(*read_release_folder(folder))
+    assert not found.safe
+    assert found.summary["published"] == 1
+
+
+def test_an_unsafe_release_is_written_without_a_certificate(decided, tmp_path):
+    table, need, _, _ = decided
+    blank = Protection.withhold(table, need.unsafe, need)
+    found = audit(table, need, Release.of(table, blank))
+    folder = write_release_folder(tmp_path / "out", table, need, blank, found)
+    assert not (folder / "checker" / "certificate.json.gz").exists()
+    assert json.loads((folder / "checker" / "summary.json").read_text())["safe"] is False
+
+
+def test_a_folder_that_holds_something_is_refused(decided, tmp_path):
+    (tmp_path / "old.txt").write_text("old")
+    with pytest.raises(OutputError, match="already holds something"):
+        write_release_folder(tmp_path, *decided)
+
+
+@pytest.mark.parametrize("lost", ["checker/table.jj.gz", "checker/summary.json", "public/table.csv"])
+def test_a_folder_that_is_not_whole_is_refused(decided, tmp_path, lost):
+    folder = write_release_folder(tmp_path / "out", *decided)
+    (folder / lost).unlink()
+    with pytest.raises(DataError, match="not a whole release folder"):
+        read_release_folder(folder)

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import numpy as np
+
+from hitoku.methods.greedy import Greedy
+from hitoku.model.protection import Protection
+from hitoku.model.table import Table
+from hitoku.pipeline import STAGES, protect, recomputable
+from hitoku.rules.assess import assess
+from hitoku.rules.min_frequency import MinFrequency
+
+COUNTS = np.array([[20, 50, 10, 22], [8, 19, 22, 50], [17, 32, 3, 12]])
+
+
+class UnsafeOnly:
+    """A method that forgets what it is for."""
+
+    def protect(self, table, need, progress=None):
+        del progress
+        return Protection.withhold(table, need.unsafe, need)
+
+
+def test_stages_run_in_order_and_the_outcome_is_audited():
+    stages: list[str] = []
+    outcome = protect(
+        Table.from_array(COUNTS), [MinFrequency(5)], method=Greedy(), width=9, report=stages.append
+    )
+    assert tuple(stages) == STAGES
+    assert outcome.audit.safe
+    assert outcome.bounds.width[outcome.need.unsafe].min() >= 9
+
+
+def test_a_method_that_withholds_too_little_is_found_out():
+    outcome = protect(Table.from_array(COUNTS), [MinFrequency(5)], method=UnsafeOnly(), width=9)
+    assert not outcome.audit.safe
+    assert "NOT safe" in repr(outcome)
+
+
+def test_blank_cells_that_subtraction_gives_back_are_counted():
+    table = Table.from_array(COUNTS)
+    assert recomputable(table, assess(table, [MinFrequency(5)])) == 1
+    # Two rows and two columns with two small cells each: none can be had by subtraction.
+    square = Table.from_array([[1, 2, 30], [3, 4, 30], [30, 30, 30]])
+    assert recomputable(square, assess(square, [MinFrequency(5)])) == 0
