@@ -1,0 +1,288 @@
+"""Feasibility intervals for somebody inside: a contributor, or a few who pool what they know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
+from math import comb
+
+import numpy as np
+
+from hitoku.attacks.contribution import Contribution, contributions_of
+from hitoku.attacks.deadline import Deadline
+from hitoku.attacks.equations import Equations, components, settle
+from hitoku.attacks.interval import Interval
+from hitoku.attacks.simplex import REACHED
+from hitoku.errors import ParameterError, TableError
+from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model.bounds import Bounds
+from hitoku.model.release import Release
+from hitoku.model.tolerance import BOUND
+
+__all__ = ["Contribution", "Insider", "Worst"]
+
+Coalition = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Worst:
+    """Who learns most about each cell; contributors are numbered as they first appear in what was given.
+
+    Parameters
+    ----------
+    lower_by, upper_by
+        The coalition that proves the lower and the upper bound; empty where an outsider proves as much.
+    narrowest
+        The coalition with the shortest interval, both ends from the same people; empty likewise.
+    width
+        Length of that shortest interval.
+    """
+
+    lower_by: tuple[Coalition, ...]
+    upper_by: tuple[Coalition, ...]
+    narrowest: tuple[Coalition, ...]
+    width: Floats
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Insider:
+    """What contributors can infer about cells that are not their own.
+
+    A sole contributor knows the value of a withheld cell and takes it out of the sums; what protected the
+    other cells of a relation may be gone with it. Any contributor knows that a cell is no less than the own
+    amount.
+    A respondent behind several cells knows them all at once; a coalition knows what its members know.
+
+    Parameters
+    ----------
+    contributions
+        Own amounts, as :class:`Contribution` objects or a frame with columns ``contributor``, ``cell``,
+        ``amount``, ``sole``, ``among``. Only withheld cells matter.
+    coalition
+        How many contributors may pool what they know; smaller groups are included.
+    integer, time_limit_s
+        As in :class:`Interval`.
+    limit
+        Most coalitions to try.
+
+    Notes
+    -----
+    A cell that a coalition knows by itself is no disclosure: for that coalition it does not count. The own
+    amount bounds a cell from below where the release has a lower bound of at least zero, as contributions are
+    not negative then.
+
+    Examples
+    --------
+    Two cells of a row are withheld, and two more below them. Firm A is alone in the first and can tell the
+    rest.
+
+    >>> from hitoku.model.protection import Protection
+    >>> from hitoku.model.table import Table
+    >>> table = Table.from_array([[7, 11], [10, 60]])
+    >>> release = Release.of(table, Protection.withhold(table, table.inner))
+    >>> attack = Insider([Contribution("A", cell=0, amount=7, sole=True)])
+    >>> bounds = attack.bounds(release)
+    >>> float(bounds.lower[4]), float(bounds.upper[4])
+    (60.0, 60.0)
+    >>> attack.worst(release).narrowest[4]
+    (0,)
+    """
+
+    contributions: tuple[Contribution, ...] = ()
+    coalition: int = 1
+    integer: bool = False
+    time_limit_s: float | None = None
+    limit: int = 10_000
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "contributions", contributions_of(self.contributions))
+        if self.coalition < 1:
+            raise ParameterError(
+                "a coalition has at least one member", where="coalition", fix="give 1 or more"
+            )
+        Interval(integer=self.integer, time_limit_s=self.time_limit_s)
+
+    def __repr__(self) -> str:
+        return f"Insider({len(self.contributions)} contributions, coalition={self.coalition})"
+
+    def bounds(self, release: Release) -> Bounds:
+        """Tightest bounds that any coalition proves about a cell it does not know by itself.
+
+        The two ends may come from different coalitions: each is a risk of its own. :meth:`worst` tells whose.
+        """
+        return self._attack(release)[0]
+
+    def worst(self, release: Release) -> Worst:
+        """Tell which coalition proves each bound."""
+        return self._attack(release)[1]
+
+    def _attack(self, release: Release) -> tuple[Bounds, Worst]:
+        knowledge = _Knowledge(self, release)
+        deadline = Deadline(self.time_limit_s)
+        attack = Interval(integer=self.integer, time_limit_s=self.time_limit_s)
+        equations = knowledge.equations
+        low, high, unknown = attack.ends(equations, deadline=deadline)
+        record = _Record(low, high, unknown, REACHED * equations.reach)
+        for coalition, group in knowledge.coalitions(low):
+            part, cells, own = knowledge.of(coalition, group)
+            try:
+                ends = attack.ends(part, deadline=deadline)
+            except TableError as error:
+                raise ParameterError(
+                    "contributions do not fit the release: no table has them",
+                    where=f"contributors number {', '.join(str(member + 1) for member in coalition)}",
+                    fix="check cells and amounts, and that sole contributors are alone",
+                ) from error
+            record.take(coalition, cells[~own], ends[0][~own], ends[1][~own], ends[2][~own])
+        return record.bounds(release, equations), record.worst(release, equations)
+
+
+class _Knowledge:
+    """Who contributes what to the cells that are still open to an outsider."""
+
+    def __init__(self, attack: Insider, release: Release) -> None:
+        self.attack = attack
+        self.equations = Equations.of(release, whole=attack.integer)
+        settled = settle(self.equations)
+        _, _, self.group = components(settled.rest.matrix)
+        self.open = settled.cells
+        # Right-hand sides once the settled cells are moved over.
+        self.rhs = self.equations.rhs - self.equations.matrix @ np.where(settled.known, settled.value, 0.0)
+        # Where each open cell stands in its group, and the groups' cells.
+        order = np.argsort(self.group, kind="stable")
+        ends = np.searchsorted(self.group[order], np.arange(self.group.max(initial=-1) + 2))
+        self.cells = [order[first:last] for first, last in pairwise(ends.tolist())]
+        self.rank = np.empty(len(order), dtype=np.int64)
+        for cells in self.cells:
+            self.rank[cells] = np.arange(len(cells))
+        column = np.full(release.n_cells, -1)
+        column[np.flatnonzero(release.withheld)[self.open]] = np.arange(len(self.open))
+        numbers: dict[object, int] = {}
+        # Per contributor: open cell -> (amount, sole, among)
+        self.own: list[dict[int, tuple[float, bool, int | None]]] = []
+        for item in attack.contributions:
+            if item.cell >= release.n_cells:
+                raise ParameterError(
+                    f"a contribution is to cell {item.cell} of a release of {release.n_cells} cells",
+                    where="contributions",
+                    fix="cells are numbered as in release.cells, from 0",
+                )
+            member = numbers.setdefault(item.contributor, len(numbers))
+            if member == len(self.own):
+                self.own.append({})
+            place = int(column[item.cell])
+            if place >= 0:
+                amount, sole, among = self.own[member].get(place, (0.0, False, None))
+                amount += self._units(item.amount)
+                self.own[member][place] = (amount, sole or item.sole, among or item.among)
+
+    def _units(self, amount: float) -> float:
+        """Count an amount in units; 0.07 in hundredths is 7, not 7.000000000000001."""
+        units = amount * self.equations.per_unit
+        near = abs(units - round(units)) <= 4 * np.finfo(float).eps * abs(units)
+        return float(round(units)) if near else units
+
+    def coalitions(self, low: Floats) -> Iterator[tuple[Coalition, int]]:
+        """Coalitions that know something of a group of cells that hang together, with the group."""
+        members: dict[int, list[int]] = {}
+        for member, own in enumerate(self.own):
+            for group in sorted({int(self.group[place]) for place in own}):
+                members.setdefault(group, []).append(member)
+        sizes = range(1, self.attack.coalition + 1)
+        n = sum(comb(len(inside), size) for inside in members.values() for size in sizes)
+        if n > self.attack.limit:
+            raise ParameterError(
+                f"{n} coalitions to try, the limit is {self.attack.limit}",
+                where=f"coalitions of up to {self.attack.coalition} contributors",
+                fix="take a smaller coalition, name fewer contributors, or raise limit",
+            )
+        for group, inside in members.items():
+            for size in sizes:
+                for coalition in combinations(inside, size):
+                    if self._news(coalition, group, low):
+                        yield coalition, group
+
+    def _news(self, coalition: Coalition, group: int, low: Floats) -> bool:
+        """Tell whether a coalition knows more than an outsider has found."""
+        return any(
+            known or amount > low[self.open[place]] for place, amount, known in self._known(coalition, group)
+        )
+
+    def _known(self, coalition: Coalition, group: int) -> Iterator[tuple[int, float, bool]]:
+        """Open cells to which a coalition contributes, its amount, and whether that is all of the cell."""
+        places = sorted({place for member in coalition for place in self.own[member]})
+        for place in places:
+            if self.group[place] != group:
+                continue
+            shares = [self.own[member][place] for member in coalition if place in self.own[member]]
+            sole = [amount for amount, alone, _ in shares if alone]
+            among = next((n for _, _, n in shares if n is not None), None)
+            if sole or among == len(shares):
+                yield place, sole[0] if sole else sum(amount for amount, _, _ in shares), True
+            else:
+                total = sum(amount for amount, _, _ in shares)
+                # In a table of whole numbers the rest of the cell is whole too.
+                yield place, float(np.ceil(total - BOUND)) if self.attack.integer else total, False
+
+    def of(self, coalition: Coalition, group: int) -> tuple[Equations, Integers, Mask]:
+        """Equations of a group as a coalition sees them, its cells, and those it knows by itself."""
+        cells = self.open[self.cells[group]]
+        lower, upper = self.equations.lower[cells].copy(), self.equations.upper[cells].copy()
+        own = np.zeros(len(cells), dtype=np.bool_)
+        for place, amount, known in self._known(coalition, group):
+            rank = self.rank[place]
+            if known:
+                lower[rank] = upper[rank] = amount
+                own[rank] = True
+            elif lower[rank] >= 0:
+                lower[rank] = max(lower[rank], amount)
+        part = self.equations.part(cells, self.rhs, lower, upper)
+        # An amount between two units takes the numbers off the grid.
+        finite = lower[np.isfinite(lower)]
+        return replace(part, exact=part.exact and np.array_equal(finite, np.round(finite))), cells, own
+
+
+class _Record:
+    """The best bounds so far, and whose they are."""
+
+    def __init__(self, low: Floats, high: Floats, unknown: Mask, near: Floats) -> None:
+        self.low, self.high, self.unknown, self.near = low.copy(), high.copy(), unknown.copy(), near
+        with np.errstate(invalid="ignore"):
+            width = high - low
+        self.width = np.where(np.isnan(width), np.inf, width)
+        self.lower_by: dict[int, Coalition] = {}
+        self.upper_by: dict[int, Coalition] = {}
+        self.narrowest: dict[int, Coalition] = {}
+
+    def take(self, coalition: Coalition, cells: Integers, low: Floats, high: Floats, unknown: Mask) -> None:
+        """Keep what is better than before by more than rounding."""
+        self.unknown[cells[unknown]] = True
+        for cell, down, up in zip(cells.tolist(), low.tolist(), high.tolist(), strict=True):
+            near = self.near[cell]
+            if down > self.low[cell] + near:
+                self.low[cell], self.lower_by[cell] = down, coalition
+            if up < self.high[cell] - near:
+                self.high[cell], self.upper_by[cell] = up, coalition
+            if up - down < self.width[cell] - near:
+                self.width[cell], self.narrowest[cell] = up - down, coalition
+
+    def bounds(self, release: Release, equations: Equations) -> Bounds:
+        lower, upper = release.published.copy(), release.published.copy()
+        withheld = release.withheld
+        # Two coalitions that both know a cell exactly may differ by rounding.
+        lower[withheld] = equations.values(np.minimum(self.low, self.high))
+        upper[withheld] = equations.values(np.maximum(self.low, self.high))
+        unknown = np.zeros(release.n_cells, dtype=np.bool_)
+        unknown[withheld] = self.unknown
+        return Bounds(lower=lower, upper=upper, unknown=unknown)
+
+    def worst(self, release: Release, equations: Equations) -> Worst:
+        places = {int(cell): place for place, cell in enumerate(np.flatnonzero(release.withheld))}
+
+        def spread(by: dict[int, Coalition]) -> tuple[Coalition, ...]:
+            return tuple(by.get(places.get(cell, -1), ()) for cell in range(release.n_cells))
+
+        width = np.zeros(release.n_cells)
+        width[release.withheld] = equations.values(self.width)
+        return Worst(spread(self.lower_by), spread(self.upper_by), spread(self.narrowest), width)

@@ -1,0 +1,168 @@
+"""Interval ends by linear programs that share everything: one model, its basis, and every solution.
+
+Each optimal point is a table that fits, so it shows something about all cells at once. A cell is asked for on
+its own only when no point met so far reaches the bound that one relation alone implies for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hitoku.attacks.deadline import Deadline
+from hitoku.attacks.equations import Equations, contradiction
+from hitoku.model.arrays import Floats, Mask
+from hitoku.model.tolerance import ADDITIVITY
+from hitoku.solver.linear import LinearProgram, Status, Warm, opened
+
+# Solver output this close to a goal, as a share of the numbers in the cell's relations, has reached it; in
+# whole units never more than the second number. A cell judged too strictly costs one more program, no more.
+REACHED, REACHED_MOST = 1e-13, 1e-6
+# Solver output this close to a whole number of units is that number; fractions of a vertex are farther off.
+SNAP, SNAP_MOST = 1e-9, 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Met:
+    """The least and largest values in any point met so far, and the same for whole points alone.
+
+    ``unknown`` marks cells for which time ran out.
+    """
+
+    low: Floats
+    high: Floats
+    whole_low: Floats
+    whole_high: Floats
+    unknown: Mask
+
+    @classmethod
+    def nothing(cls, n: int) -> Met:
+        """Return the record before any point is met."""
+        up, down = np.full(n, np.inf), np.full(n, -np.inf)
+        return cls(up, down, up.copy(), down.copy(), np.zeros(n, dtype=np.bool_))
+
+    def note(self, x: Floats, *, whole: bool) -> None:
+        """Take a point into account."""
+        np.minimum(self.low, x, out=self.low)
+        np.maximum(self.high, x, out=self.high)
+        if whole:
+            np.minimum(self.whole_low, x, out=self.whole_low)
+            np.maximum(self.whole_high, x, out=self.whole_high)
+
+
+def stretch_linear(
+    equations: Equations,
+    implied: tuple[Floats, Floats],
+    goals: tuple[Floats, Floats],
+    deadline: Deadline,
+    *,
+    sums: bool,
+) -> Met:
+    """Push every cell down to its low goal and up to its high goal, or as far as it goes.
+
+    Parameters
+    ----------
+    equations
+        The polyhedron.
+    implied
+        Bounds that hold for every point of it.
+    goals
+        Where to stop; NaN where nothing is asked.
+    deadline
+        When to stop.
+    sums
+        Push all open cells at once before each on its own: it pays when goals are less than the ends.
+    """
+    for program in _programs(equations):
+        with opened(program, time_limit_s=deadline.left) as warm:
+            push = _Push(warm, equations, implied, goals, Met.nothing(equations.n_cells))
+            if push(np.zeros(equations.n_cells), maximise=False) is not Status.INFEASIBLE:
+                return push.all(sums=sums)
+    raise contradiction()
+
+
+def any_point(equations: Equations, deadline: Deadline) -> Floats | None:
+    """Return some point of the polyhedron; None when time is over."""
+    for program in _programs(equations):
+        with opened(program, time_limit_s=deadline.left) as warm:
+            solution = warm.solve(program.cost, details=False)
+        if solution.status is not Status.INFEASIBLE:
+            return None if solution.x is None else snapped(solution.x, equations)
+    raise contradiction()
+
+
+def snapped(x: Floats, equations: Equations) -> Floats:
+    """Move numbers that are whole up to the solver's rounding to the whole number itself."""
+    if not equations.exact:
+        return x
+    whole = np.round(x)
+    near = np.abs(whole - x) <= np.minimum(SNAP * np.maximum(1.0, np.abs(x)), SNAP_MOST)
+    return np.where(near, whole, x)
+
+
+def _programs(equations: Equations) -> tuple[LinearProgram, LinearProgram]:
+    """Return the program, and the same with room for rounding in its rows in case it has no point."""
+    program = LinearProgram(
+        np.zeros(equations.n_cells), equations.matrix, equations.rhs, equations.lower, equations.upper
+    )
+    room = ADDITIVITY * equations.size
+    return program, replace(program, rhs=equations.rhs - room, row_upper=equations.rhs + room)
+
+
+@dataclass(frozen=True, eq=False)
+class _Push:
+    """Objective after objective on one open model; every point is noted."""
+
+    warm: Warm
+    equations: Equations
+    implied: tuple[Floats, Floats]
+    goals: tuple[Floats, Floats]
+    met: Met
+
+    def __call__(self, cost: Floats, *, maximise: bool) -> Status:
+        solution = self.warm.solve(cost, maximise=maximise, details=False)
+        if solution.x is not None and solution.status is not Status.INFEASIBLE:
+            x = snapped(np.clip(solution.x, *self.implied), self.equations)
+            whole = self.equations.exact and np.array_equal(x, np.round(x))
+            self.met.note(x, whole=whole and np.array_equal(self.equations.matrix @ x, self.equations.rhs))
+        return solution.status
+
+    def all(self, *, sums: bool) -> Met:
+        """Push everything; what has reached a goal stands on it, as the goal is exact where the data are."""
+        near = REACHED * self.equations.reach
+        near = np.minimum(near, REACHED_MOST) if self.equations.exact else near
+        low_goal, high_goal = self.goals[0] + near, self.goals[1] - near
+        everything = np.ones(self.equations.n_cells)
+        self(everything, maximise=True)
+        self(everything, maximise=False)
+        if sums:
+            self._together(high_goal, maximise=True)
+            self._together(low_goal, maximise=False)
+        for cell in range(self.equations.n_cells):
+            if self.met.high[cell] < high_goal[cell]:
+                self._alone(cell, self.met.high, np.inf, maximise=True)
+            if self.met.low[cell] > low_goal[cell]:
+                self._alone(cell, self.met.low, -np.inf, maximise=False)
+        np.copyto(self.met.low, self.goals[0], where=self.met.low <= low_goal)
+        np.copyto(self.met.high, self.goals[1], where=self.met.high >= high_goal)
+        return self.met
+
+    def _together(self, goal: Floats, *, maximise: bool) -> None:
+        """Push all cells that are short of their goal at once, as long as that brings some of them there."""
+        while True:
+            short = self.met.high < goal if maximise else self.met.low > goal
+            if short.sum() < 2 or self(short.astype(np.float64), maximise=maximise) is Status.LIMIT:
+                return
+            still = self.met.high < goal if maximise else self.met.low > goal
+            if still.sum() == short.sum():
+                return
+
+    def _alone(self, cell: int, ends: Floats, end: float, *, maximise: bool) -> None:
+        one = np.zeros(len(ends))
+        one[cell] = 1.0
+        status = self(one, maximise=maximise)
+        if status is Status.LIMIT:
+            self.met.unknown[cell] = True
+        elif status is Status.UNBOUNDED:
+            ends[cell] = end

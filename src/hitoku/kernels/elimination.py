@@ -1,0 +1,326 @@
+"""Exact linear algebra over withheld cells: peeling, bound propagation, rank and fixed coordinates.
+
+Matrices come as CSR parts. Peeling and propagation work on doubles, which hold the whole numbers of a table
+exactly; rank and fixed coordinates are found modulo a prime of 61 bits, 2**61 - c with a small c, so that
+a product is reduced with shifts. What a kernel calls is in this file too: numba's cache looks no further.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Residues = NDArray[np.uint64]
+
+# 2**61 - 1 and 2**61 - 31 are prime.
+PRIMES = (1, 31)
+
+_30 = np.uint64(30)
+_31 = np.uint64(31)
+_61 = np.uint64(61)
+_LOW30 = np.uint64(2**30 - 1)
+_LOW31 = np.uint64(2**31 - 1)
+_LOW61 = np.uint64(2**61 - 1)
+_ONE = np.uint64(1)
+_ZERO = np.uint64(0)
+_BLOCK = 64
+
+
+@njit(cache=True)
+def _fold(high: Any, low: Any, c: Any) -> Any:
+    """Reduce ``high * 2**61 + low`` modulo ``2**61 - c`` for high, low < 2**63 and c < 2**9."""
+    prime = (_ONE << _61) - c
+    upper = (high >> _30) * c  # stands for upper * 2**30
+    total = (low & _LOW61) + (low >> _61) * c
+    total += (high & _LOW30) * c
+    total += (upper >> _31) * c + ((upper & _LOW31) << _30)
+    total = (total & _LOW61) + (total >> _61) * c
+    return total - prime if total >= prime else total
+
+
+@njit(cache=True)
+def multiplied(a: Any, b: Any, c: Any) -> Any:
+    """Product of two residues modulo ``2**61 - c``, from 31-bit pieces."""
+    a1, a0 = a >> _31, a & _LOW31
+    b1, b0 = b >> _31, b & _LOW31
+    middle = a1 * b0 + a0 * b1
+    high = ((a1 * b1) << _ONE) + (middle >> _30)
+    return _fold(high, ((middle & _LOW30) << _31) + a0 * b0, c)
+
+
+@njit(cache=True)
+def inverse(a: Any, c: Any) -> Any:
+    """Inverse of a residue, by Fermat's little theorem."""
+    prime = (_ONE << _61) - c
+    exponent = prime - np.uint64(2)
+    result, power = _ONE, a
+    while exponent > _ZERO:
+        if exponent & _ONE:
+            result = multiplied(result, power, c)
+        power = multiplied(power, power, c)
+        exponent >>= _ONE
+    return result
+
+
+@njit(cache=True)
+def _mixed(state: Any) -> Any:
+    """Scramble a counter into 61 bits (the finaliser of splitmix64)."""
+    z = state * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> _30)) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return (z ^ (z >> _31)) & _LOW61
+
+
+@njit(cache=True)
+def _reduced(
+    row: Residues,
+    touched: NDArray[np.bool_],
+    echelon: tuple[Integers, Integers, Residues],
+    pivot_row: Integers,
+    rank: int,
+    c: Any,
+) -> tuple[int, Integers, Residues]:
+    """Take the pivots out of a row and write what is left behind the echelon form; return its new end.
+
+    The row is cleared on the way. Echelon rows start with their pivot, a one, and go on to later columns,
+    so one pass from the first column to the last is enough.
+    """
+    prime = (_ONE << _61) - c
+    start, columns, entries = echelon
+    filled = start[rank]
+    for block in range(len(touched)):
+        if not touched[block]:
+            continue
+        for j in range(block * _BLOCK, min((block + 1) * _BLOCK, len(row))):
+            factor = row[j]
+            if factor == _ZERO:
+                continue
+            row[j] = _ZERO
+            reducer = pivot_row[j]
+            if reducer >= 0:
+                for k in range(start[reducer] + 1, start[reducer + 1]):
+                    place = columns[k]
+                    less = row[place] + prime - multiplied(factor, entries[k], c)
+                    row[place] = less - prime if less >= prime else less
+                    touched[place // _BLOCK] = True
+                continue
+            if filled == len(columns):
+                columns = np.concatenate((columns, np.empty(filled, dtype=np.int64)))
+                entries = np.concatenate((entries, np.empty(filled, dtype=np.uint64)))
+            columns[filled] = j
+            entries[filled] = factor
+            filled += 1
+        touched[block] = False
+    return filled, columns, entries
+
+
+@njit(cache=True)
+def null_vector(
+    indptr: Integers, indices: Integers, data: Residues, n_columns: int, c: Any, seed: Any
+) -> tuple[int, Residues]:
+    """Rank of a matrix modulo ``2**61 - c``, and a random vector that the matrix sends to zero.
+
+    A coordinate that is zero in every null vector is zero here; any other is zero with probability 2**-61.
+    Columns should be ordered with rare ones first: a pivot is the first column of its row, and few entries
+    below a pivot mean little fill.
+
+    Parameters
+    ----------
+    indptr, indices, data
+        CSR parts, residues as data.
+    n_columns
+        Columns of the matrix.
+    c
+        Choice of prime.
+    seed
+        Choice of the vector.
+    """
+    prime = (_ONE << _61) - c
+    start = np.zeros(len(indptr), dtype=np.int64)  # rows of the echelon form, in order of discovery
+    columns = np.empty(max(len(indices), 16), dtype=np.int64)
+    entries = np.empty(max(len(indices), 16), dtype=np.uint64)
+    pivot_row = np.full(n_columns, -1, dtype=np.int64)
+    row = np.zeros(n_columns, dtype=np.uint64)
+    touched = np.zeros(n_columns // _BLOCK + 1, dtype=np.bool_)
+    rank = 0
+    for i in range(len(indptr) - 1):
+        for k in range(indptr[i], indptr[i + 1]):
+            row[indices[k]] = data[k]
+            touched[indices[k] // _BLOCK] = True
+        echelon = (start, columns, entries)
+        filled, columns, entries = _reduced(row, touched, echelon, pivot_row, rank, c)
+        if filled > start[rank]:
+            scale = inverse(entries[start[rank]], c)
+            for k in range(start[rank], filled):
+                entries[k] = multiplied(entries[k], scale, c)
+            pivot_row[columns[start[rank]]] = rank
+            rank += 1
+            start[rank] = filled
+    vector = np.empty(n_columns, dtype=np.uint64)
+    for j in range(n_columns - 1, -1, -1):
+        reducer = pivot_row[j]
+        if reducer < 0:
+            vector[j] = _mixed(np.uint64(j + 1) + seed * np.uint64(n_columns + 1)) % prime
+            continue
+        total = _ZERO
+        for k in range(start[reducer] + 1, start[reducer + 1]):
+            total += multiplied(entries[k], vector[columns[k]], c)
+            total = total - prime if total >= prime else total
+        vector[j] = prime - total if total > _ZERO else _ZERO
+    return rank, vector
+
+
+@njit(cache=True)
+def peel(
+    rows: tuple[Integers, Integers, Floats],
+    columns: tuple[Integers, Integers, Floats],
+    rhs: Floats,
+    value: Floats,
+    known: NDArray[np.bool_],
+    row_of: Integers,
+) -> None:
+    """Work out every cell that is alone in a relation, then what that leaves alone, and so on; in place.
+
+    Parameters
+    ----------
+    rows, columns
+        CSR parts of the matrix and of its transpose.
+    rhs
+        Right-hand sides; what is known is moved over.
+    value, known
+        Values of known columns; columns known beforehand have not been moved over yet.
+    row_of
+        The relation that gave a column away; left as it is where none did.
+    """
+    indptr, indices, data = rows
+    t_indptr, t_indices, t_data = columns
+    n_rows, n_columns = len(indptr) - 1, len(t_indptr) - 1
+    n_open = indptr[1:] - indptr[:-1]
+    alone = np.empty(n_rows, dtype=np.int64)  # rows with a single open cell, each at most once
+    before = np.flatnonzero(n_open == 1)
+    last = len(before)
+    alone[:last] = before
+    cells = np.empty(n_columns, dtype=np.int64)
+    before = np.flatnonzero(known)
+    n_cells = len(before)
+    cells[:n_cells] = before
+    moved, first = 0, 0
+    while True:
+        while moved < n_cells:
+            j = cells[moved]
+            moved += 1
+            for k in range(t_indptr[j], t_indptr[j + 1]):
+                i = t_indices[k]
+                rhs[i] -= t_data[k] * value[j]
+                n_open[i] -= 1
+                if n_open[i] == 1:
+                    alone[last] = i
+                    last += 1
+        if first == last:
+            return
+        i = alone[first]
+        first += 1
+        k = indptr[i]
+        while k < indptr[i + 1] and known[indices[k]]:
+            k += 1
+        if k < indptr[i + 1]:
+            j = indices[k]
+            value[j] = rhs[i] / data[k]
+            known[j] = True
+            row_of[j] = i
+            cells[n_cells] = j
+            n_cells += 1
+
+
+@njit(cache=True)
+def _span(a: float, low: float, high: float) -> tuple[float, float]:
+    """Return the ends of ``a * x`` for x between two bounds."""
+    return (a * low, a * high) if a > 0 else (a * high, a * low)
+
+
+@njit(cache=True)
+def _others(total: float, n_open: int, own: float) -> float:
+    """Sum of the other terms' ends, from that of all terms and the number of infinite ones among them."""
+    if n_open == 0:
+        return total - own
+    return total if n_open == 1 and np.isinf(own) else np.inf
+
+
+@njit(cache=True)
+def _narrow(j: int, low: float, high: float, lower: Floats, upper: Floats, slack: Floats) -> int:
+    """Narrow the bounds of one cell: 1 when that changed them, 0 when not, -1 when they cross for good.
+
+    Bounds that cross by rounding are made equal: left crossed, they would push their neighbours further
+    apart in every round.
+    """
+    if low > upper[j] + slack[j] or high < lower[j] - slack[j]:
+        return -1
+    low, high = min(low, upper[j]), max(high, lower[j])
+    changed = low > lower[j] or high < upper[j]
+    lower[j] = max(lower[j], low)
+    if high < upper[j]:
+        upper[j] = max(high, lower[j])
+    return int(changed)
+
+
+@njit(cache=True)
+def _tightened(row: tuple[Integers, Floats], rhs: float, lower: Floats, upper: Floats, slack: Floats) -> int:
+    """Tighten the bounds of the cells of one relation; answers as :func:`_narrow`."""
+    indices, data = row
+    least, most, open_least, open_most = 0.0, 0.0, 0, 0
+    for k in range(len(indices)):
+        low, high = _span(data[k], lower[indices[k]], upper[indices[k]])
+        if np.isinf(low):
+            open_least += 1
+        else:
+            least += low
+        if np.isinf(high):
+            open_most += 1
+        else:
+            most += high
+    changed = 0
+    for k in range(len(indices)):
+        j = indices[k]
+        low, high = _span(data[k], lower[j], upper[j])
+        ceiling = rhs - _others(least, open_least, low)  # minus infinity stands for unknown
+        floor = rhs - _others(most, open_most, high)
+        ceiling = np.inf if np.isinf(ceiling) else ceiling
+        new_low, new_high = _span(1.0 / data[k], floor, ceiling)
+        answer = _narrow(j, new_low, new_high, lower, upper, slack)
+        if answer < 0:
+            return -1
+        changed = max(changed, answer)
+    return changed
+
+
+@njit(cache=True)
+def propagate(
+    indptr: Integers,
+    indices: Integers,
+    data: Floats,
+    rhs: Floats,
+    lower: Floats,
+    upper: Floats,
+    slack: Floats,
+    rounds: int,
+) -> bool:
+    """Tighten bounds by one relation at a time: a part is no more than what the others leave; in place.
+
+    Returns False when a cell's bounds cross by more than its slack: then no point fits.
+    """
+    for _ in range(rounds):
+        changed = 0
+        for i in range(len(indptr) - 1):
+            row = (indices[indptr[i] : indptr[i + 1]], data[indptr[i] : indptr[i + 1]])
+            answer = _tightened(row, rhs[i], lower, upper, slack)
+            if answer < 0:
+                return False
+            changed = max(changed, answer)
+        if changed == 0:
+            break
+    return True

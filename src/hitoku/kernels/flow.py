@@ -1,0 +1,244 @@
+"""Maximum flow for tables that are networks: every cell an arc between the two relations it is in.
+
+Arc k runs from ``tail[k]`` to ``head[k]`` and carries ``x[k]``, which lies between ``lower[k]`` and
+``upper[k]``, either of which may be infinite. From one flow that balances every node, the largest value of an
+arc follows from the largest flow that the rest of the network can send back from its head to its tail.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+# tail, head, then the arcs at every node as CSR parts
+Graph = tuple[Integers, Integers, Integers, Integers]
+# x, lower, upper, and the least and largest value of every arc in any flow met so far
+State = tuple[Floats, Floats, Floats, Floats, Floats]
+
+
+@njit(cache=True)
+def graph_of(tail: Integers, head: Integers, n_nodes: int) -> Any:
+    """Arcs with, for every node, the arcs that touch it."""
+    indptr = np.zeros(n_nodes + 1, dtype=np.int64)
+    for k in range(len(tail)):
+        indptr[tail[k] + 1] += 1
+        indptr[head[k] + 1] += 1
+    for node in range(n_nodes):
+        indptr[node + 1] += indptr[node]
+    place = indptr[:-1].copy()
+    arcs = np.empty(2 * len(tail), dtype=np.int64)
+    for k in range(len(tail)):
+        arcs[place[tail[k]]] = k
+        place[tail[k]] += 1
+        arcs[place[head[k]]] = k
+        place[head[k]] += 1
+    return tail, head, indptr, arcs
+
+
+@njit(cache=True)
+def _levels(
+    graph: Graph,
+    state: State,
+    source: int,
+    sink: int,
+    own: int,
+    tiny: float,
+    level: Integers,
+    queue: Integers,
+) -> bool:
+    """Distance to the sink in arcs with room left, as far as the source; False when that is cut off."""
+    tail, head, indptr, arcs = graph
+    x, lower, upper, _, _ = state
+    level[:] = -1
+    level[sink] = 0
+    queue[0] = sink
+    first, last = 0, 1
+    while first < last and level[source] < 0:
+        node = queue[first]
+        first += 1
+        for p in range(indptr[node], indptr[node + 1]):
+            k = arcs[p]
+            if k == own:
+                continue
+            if head[k] == node:
+                other, room = tail[k], upper[k] - x[k]
+            else:
+                other, room = head[k], x[k] - lower[k]
+            if level[other] < 0 and room > tiny:
+                level[other] = level[node] + 1
+                queue[last] = other
+                last += 1
+    return bool(level[source] >= 0)
+
+
+@njit(cache=True)
+def _step(
+    graph: Graph, state: State, node: int, own: int, tiny: float, level: Integers, pointer: Integers
+) -> int:
+    """Next arc from a node towards the sink, as ``2 * arc + forward``; -1 when there is none."""
+    tail, head, indptr, arcs = graph
+    x, lower, upper, _, _ = state
+    while pointer[node] < indptr[node + 1]:
+        k = arcs[pointer[node]]
+        if k != own:
+            if tail[k] == node:
+                other, room, forward = head[k], upper[k] - x[k], 1
+            else:
+                other, room, forward = tail[k], x[k] - lower[k], 0
+            if room > tiny and level[other] >= 0 and level[other] == level[node] - 1:
+                return int(2 * k + forward)
+        pointer[node] += 1
+    return -1
+
+
+@njit(cache=True)
+def _room(state: State, path: Integers, depth: int, most: float) -> float:
+    """Return what a path can take."""
+    x, lower, upper, _, _ = state
+    for d in range(depth):
+        k = path[d] >> 1
+        most = min(most, upper[k] - x[k] if path[d] & 1 else x[k] - lower[k])
+    return most
+
+
+@njit(cache=True)
+def _push(state: State, path: Integers, depth: int, amount: float) -> int:
+    """Send an amount along a path; return the place of the first arc that is full then, else zero."""
+    x, lower, upper, seen_low, seen_high = state
+    back = 0
+    for d in range(depth - 1, -1, -1):
+        k = path[d] >> 1
+        # A full arc gets its bound itself: x + (upper - x) may round to something else.
+        if path[d] & 1:
+            full = upper[k] - x[k] <= amount
+            x[k] = upper[k] if full else x[k] + amount
+            seen_high[k] = max(seen_high[k], x[k])
+        else:
+            full = x[k] - lower[k] <= amount
+            x[k] = lower[k] if full else x[k] - amount
+            seen_low[k] = min(seen_low[k], x[k])
+        if full:
+            back = d
+    return back
+
+
+@njit(cache=True)
+def send(
+    graph: Graph,
+    state: State,
+    ends: tuple[int, int],
+    own: int,
+    sign: float,
+    wanted: float,
+    tiny: float,
+    scratch: NDArray[np.int64],
+) -> float:
+    """Send up to ``wanted`` from one end to the other past arc ``own``; infinite when nothing limits it.
+
+    Dinic's algorithm. Arc ``own`` (-1 for none) is changed by ``sign`` times the flow, so that every node is
+    balanced after every path: each state on the way is a table that fits, and what it shows about the arcs of
+    the path is noted.
+    """
+    tail, head, indptr, _ = graph
+    x, lower, upper, seen_low, seen_high = state
+    source, sink = ends
+    n_nodes = len(indptr) - 1
+    level, pointer, queue, path = scratch[0, :n_nodes], scratch[1], scratch[2], scratch[3]
+    sent = 0.0
+    while sent < wanted and _levels(graph, state, source, sink, own, tiny, level, queue):
+        pointer[:n_nodes] = indptr[:n_nodes]
+        node, depth = source, 0
+        while sent < wanted:
+            if node == sink:
+                amount = _room(state, path, depth, wanted - sent)
+                if np.isinf(amount):
+                    return np.inf
+                depth = _push(state, path, depth, amount)
+                sent += amount
+                if own >= 0:
+                    x[own] = min(max(x[own] + sign * amount, lower[own]), upper[own])
+                    seen_low[own] = min(seen_low[own], x[own])
+                    seen_high[own] = max(seen_high[own], x[own])
+                node = tail[path[depth] >> 1] if path[depth] & 1 else head[path[depth] >> 1]
+                continue
+            move = _step(graph, state, node, own, tiny, level, pointer)
+            if move >= 0:
+                path[depth] = move
+                depth += 1
+                node = head[move >> 1] if move & 1 else tail[move >> 1]
+                continue
+            if depth == 0:
+                break
+            depth -= 1
+            node = tail[path[depth] >> 1] if path[depth] & 1 else head[path[depth] >> 1]
+            pointer[node] += 1
+    return sent
+
+
+@njit(cache=True)
+def balance(
+    tail: Integers,
+    head: Integers,
+    x: Floats,
+    lower: Floats,
+    upper: Floats,
+    supply: Floats,
+    tiny: float,
+) -> Floats:
+    """Change ``x`` in place until every node sends out its supply; return what is left unbalanced."""
+    n_arcs, n_nodes = len(tail), len(supply)
+    short = supply.copy()
+    for k in range(n_arcs):
+        short[tail[k]] -= x[k]
+        short[head[k]] += x[k]
+    # Two further nodes: one feeds what must still flow out, the other takes what must still flow in.
+    all_tail = np.concatenate((tail, np.where(short > 0, n_nodes, np.arange(n_nodes))))
+    all_head = np.concatenate((head, np.where(short > 0, np.arange(n_nodes), n_nodes + 1)))
+    all_x = np.concatenate((x, np.zeros(n_nodes)))
+    all_lower = np.concatenate((lower, np.zeros(n_nodes)))
+    all_upper = np.concatenate((upper, np.abs(short)))
+    graph = graph_of(all_tail, all_head, n_nodes + 2)
+    state = (all_x, all_lower, all_upper, all_x.copy(), all_x.copy())
+    scratch = np.empty((4, n_nodes + 3), dtype=np.int64)
+    send(graph, state, (n_nodes, n_nodes + 1), -1, 0.0, np.inf, tiny, scratch)
+    x[:] = all_x[:n_arcs]
+    return all_upper[n_arcs:] - all_x[n_arcs:]
+
+
+@njit(cache=True)
+def stretch(
+    graph: Graph,
+    state: State,
+    goal_low: Floats,
+    goal_high: Floats,
+    first: int,
+    last: int,
+    tiny: float,
+) -> None:
+    """Push arcs ``first`` to ``last`` down to their low goal and up to their high goal, or as far as they go.
+
+    ``x`` is a balanced flow and stays one. A goal that is NaN is not asked for. Results are the least and
+    largest values met: with goals that no flow can pass they are the exact ends.
+    """
+    tail, head, indptr, _ = graph
+    x, lower, upper, seen_low, seen_high = state
+    scratch = np.empty((4, len(indptr)), dtype=np.int64)
+    for k in range(len(x)):
+        seen_low[k] = min(seen_low[k], x[k])
+        seen_high[k] = max(seen_high[k], x[k])
+    for k in range(first, last):
+        if seen_high[k] + tiny < goal_high[k]:
+            wanted = min(goal_high[k], upper[k]) - x[k]
+            sent = send(graph, state, (head[k], tail[k]), k, 1.0, wanted, tiny, scratch)
+            if np.isinf(sent):
+                seen_high[k] = np.inf
+        if seen_low[k] - tiny > goal_low[k]:
+            wanted = x[k] - max(goal_low[k], lower[k])
+            sent = send(graph, state, (tail[k], head[k]), k, -1.0, wanted, tiny, scratch)
+            if np.isinf(sent):
+                seen_low[k] = -np.inf

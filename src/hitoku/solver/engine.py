@@ -1,0 +1,148 @@
+"""HiGHS itself: how it is made, run, read, and how its numbers are brought near one.
+
+Tolerances of HiGHS are absolute, so models are scaled, by powers of two, which is exact in doubles. All its
+objects in a process share one scheduler and so one thread count. A run that fails leaves the old model
+status behind, so every return code is looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from hitoku.errors import SolverError
+from hitoku.solver.solution import BASIC, FREE, LOWER, UPPER, Basis, Status
+
+Floats = NDArray[np.float64]
+
+# Asked of HiGHS, on scaled data. Its own default (1e-7) would let a cell of a large table drift visibly.
+FEASIBLE, FEASIBLE_AGAIN = 1e-9, 1e-10
+# Granted by our own check: ten times what was asked, plus the rounding of a long sum of doubles.
+GRANTED, ROUNDING = 1e-8, 1e-12
+# Scaled numbers stay below this, or the absolute tolerance would fall under the rounding of doubles.
+LARGEST = 2.0**30
+
+STATUSES = {
+    highspy.HighsModelStatus.kOptimal: Status.OPTIMAL,
+    highspy.HighsModelStatus.kInfeasible: Status.INFEASIBLE,
+    highspy.HighsModelStatus.kUnbounded: Status.UNBOUNDED,
+    highspy.HighsModelStatus.kTimeLimit: Status.LIMIT,
+    highspy.HighsModelStatus.kIterationLimit: Status.LIMIT,
+    highspy.HighsModelStatus.kSolutionLimit: Status.LIMIT,
+}
+PLACES = {
+    highspy.HighsBasisStatus.kBasic: BASIC,
+    highspy.HighsBasisStatus.kLower: LOWER,
+    highspy.HighsBasisStatus.kUpper: UPPER,
+    highspy.HighsBasisStatus.kZero: FREE,
+    highspy.HighsBasisStatus.kNonbasic: LOWER,
+}
+
+
+class _Scheduler:
+    """The thread count that HiGHS' process-wide scheduler was started with."""
+
+    threads: int | None = None
+
+
+def power_of_two(size: Floats | float) -> Any:
+    """Nearest power of two, elementwise; one where the size is zero or not finite."""
+    size = np.abs(np.asarray(size, dtype=np.float64))
+    usable = np.isfinite(size) & (size > 0)
+    return np.where(usable, np.exp2(np.round(np.log2(np.where(usable, size, 1.0)))), 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """``x = column * y``; row i is multiplied by ``row[i]``: powers of two, so nothing is rounded."""
+
+    column: Floats
+    row: Floats
+
+    @classmethod
+    def of(cls, relations: sparse.csr_array, sizes: Floats, fixed: NDArray[np.bool_] | None = None) -> Scale:
+        """Choose one unit for all columns from the sizes in the data; ``fixed`` columns keep theirs.
+
+        One unit rather than one per column: it keeps the coefficients of a table at plus and minus one.
+        """
+        sizes = np.abs(sizes[np.isfinite(sizes) & (sizes != 0)])
+        unit = 1.0
+        if len(sizes):
+            unit = float(power_of_two(max(float(np.median(sizes)), float(sizes.max()) / LARGEST)))
+        column = np.full(relations.shape[1], unit)
+        if fixed is not None:
+            column[fixed] = 1.0
+        weight = np.abs(relations.data) * column[relations.indices]
+        largest = np.zeros(relations.shape[0])
+        np.maximum.at(largest, np.repeat(np.arange(len(largest)), np.diff(relations.indptr)), weight)
+        return cls(column, 1.0 / power_of_two(largest))
+
+    def matrix(self, relations: sparse.csr_array) -> Floats:
+        """Return the scaled coefficients, in the order of the matrix' own data."""
+        per_row = np.repeat(self.row, np.diff(relations.indptr))
+        return np.asarray(relations.data * per_row * self.column[relations.indices])
+
+
+def engine(options: dict[str, Any]) -> Any:
+    """Make a silent HiGHS object with these options."""
+    highs = highspy.Highs()
+    accept(highs.setOptionValue("output_flag", False), "setting an option")
+    for name, setting in options.items():
+        accept(highs.setOptionValue(name, setting), f"setting option {name}")
+    return highs
+
+
+def hand_over(
+    highs: Any,
+    relations: sparse.csr_array,
+    scaled: Floats,
+    cost: Floats,
+    bounds: tuple[Floats, Floats],
+    rows: tuple[Floats, Floats],
+    integer: NDArray[np.bool_] | None = None,
+) -> None:
+    """Pass a scaled model to HiGHS."""
+    n_rows, n_columns = relations.shape
+    kinds = np.zeros(n_columns, dtype=np.int32) if integer is None else integer.astype(np.int32)
+    rowwise, minimise = 2, 1  # codes of HiGHS
+    passed = highs.passModel(
+        *(n_columns, n_rows, relations.nnz, rowwise, minimise, 0.0, cost, *bounds, *rows),
+        *(relations.indptr.astype(np.int32), relations.indices.astype(np.int32), scaled, kinds),
+    )
+    accept(passed, "passing the model")
+
+
+def run(highs: Any, threads: int) -> Status | None:
+    """Run, and translate the status; None when HiGHS itself does not know."""
+    if _Scheduler.threads != threads:
+        # Otherwise HiGHS answers kError for every object made after the first thread count.
+        highspy.Highs.resetGlobalScheduler(True)
+        _Scheduler.threads = threads
+    returned = highs.run()
+    if returned == highspy.HighsStatus.kError:
+        return None
+    return STATUSES.get(highs.getModelStatus())
+
+
+def accept(returned: Any, doing: str) -> None:
+    """Raise when HiGHS refuses; a warning on a model of ours is a refusal too."""
+    if returned != highspy.HighsStatus.kOk:
+        raise SolverError(
+            f"HiGHS refused: {doing}", where="solver", fix="report this together with the size of the table"
+        )
+
+
+def basis_of(highs: Any) -> Basis | None:
+    """Return the current basis in our own terms."""
+    basis = highs.getBasis()
+    if not basis.valid:
+        return None
+    return Basis(
+        np.array([PLACES[status] for status in basis.col_status], dtype=np.int8),
+        np.array([PLACES[status] for status in basis.row_status], dtype=np.int8),
+    )

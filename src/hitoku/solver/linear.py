@@ -1,0 +1,333 @@
+"""Linear programs, and the same program re-solved for one objective after another.
+
+Plain arrays in, a :class:`Solution` out. An attack asks for two optima per withheld cell of one polyhedron.
+Only the objective changes between them, so the last basis stays feasible and the primal simplex walks on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from hitoku.errors import ParameterError, SolverError
+from hitoku.solver.engine import (
+    FEASIBLE,
+    FEASIBLE_AGAIN,
+    GRANTED,
+    ROUNDING,
+    Scale,
+    accept,
+    basis_of,
+    engine,
+    hand_over,
+    power_of_two,
+    run,
+)
+from hitoku.solver.solution import BASIC, FREE, LOWER, UPPER, Basis, Solution, Status
+
+__all__ = [
+    "BASIC",
+    "FREE",
+    "LOWER",
+    "UPPER",
+    "Basis",
+    "LinearProgram",
+    "Solution",
+    "Status",
+    "Warm",
+    "opened",
+    "solve",
+]
+
+Floats = NDArray[np.float64]
+
+PRIMAL_SIMPLEX, DUAL_SIMPLEX = 4, 1  # codes of HiGHS
+NO_LIMIT = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearProgram:
+    """Minimise ``cost @ x`` subject to ``relations @ x == rhs`` and ``lower <= x <= upper``.
+
+    Parameters
+    ----------
+    cost
+        One number per column; a scalar is repeated.
+    relations
+        Rows by columns, dense or sparse.
+    rhs
+        What each row must equal; with ``row_upper`` what it must reach at least (may be minus infinity).
+    lower, upper
+        Bounds of the columns, infinite where there is none.
+    row_upper
+        What each row may reach at most; left out, rows are equations.
+    """
+
+    cost: Floats
+    relations: Any
+    rhs: Floats
+    lower: Floats = 0.0  # type: ignore[assignment]  # a scalar is repeated
+    upper: Floats = np.inf  # type: ignore[assignment]
+    row_upper: Floats | None = None
+
+    def __post_init__(self) -> None:
+        relations = sparse.csr_array(self.relations, dtype=np.float64)
+        if not relations.has_canonical_format:
+            relations = relations.copy()
+            relations.sum_duplicates()
+        n_rows, n_columns = relations.shape
+        object.__setattr__(self, "relations", relations)
+        for name, length in (
+            ("cost", n_columns),
+            ("rhs", n_rows),
+            ("lower", n_columns),
+            ("upper", n_columns),
+        ):
+            object.__setattr__(self, name, _array(name, getattr(self, name), length))
+        if self.row_upper is not None:
+            object.__setattr__(self, "row_upper", _array("row_upper", self.row_upper, n_rows))
+        if not (np.isfinite(self.cost).all() and np.isfinite(relations.data).all()):
+            raise ParameterError("a cost or a coefficient is not finite", where="LinearProgram")
+        if self.row_upper is None and not np.isfinite(self.rhs).all():
+            raise ParameterError(
+                "a right-hand side is not finite", where="LinearProgram", fix="give row_upper for ranges"
+            )
+
+    @property
+    def row_ends(self) -> tuple[Floats, Floats]:
+        """Least and largest allowed value of every row."""
+        return self.rhs, self.rhs if self.row_upper is None else self.row_upper
+
+
+def _array(name: str, values: ArrayLike, length: int) -> Floats:
+    array = np.array(values, dtype=np.float64)
+    array = np.full(length, array) if array.ndim == 0 else array
+    if array.shape != (length,):
+        raise ParameterError(
+            f"{name} has shape {array.shape}, expected ({length},)",
+            where="LinearProgram",
+            fix="one entry per column for cost and bounds, one per row for right-hand sides",
+        )
+    if np.isnan(array).any():
+        raise ParameterError(f"{name} holds a NaN", where="LinearProgram", fix="use infinity for no bound")
+    array.setflags(write=False)
+    return array
+
+
+def _ordered(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Swap crossed ends: HiGHS would refuse them, and ``Warm.solve`` answers before they matter."""
+    return np.minimum(low, high), np.maximum(low, high)
+
+
+class Warm:
+    """One program kept open in the solver; made by :func:`opened`."""
+
+    def __init__(
+        self,
+        program: LinearProgram,
+        *,
+        threads: int = 1,
+        time_limit_s: float | None = None,
+        work_limit: int | None = None,
+    ) -> None:
+        self._relations = program.relations
+        self._absolute = abs(program.relations)
+        self._rows = program.row_ends
+        self._lower, self._upper = program.lower, program.upper
+        self._threads, self._time_limit_s = threads, time_limit_s
+        sizes = np.concatenate([*self._rows, self._lower, self._upper])
+        self._scale = Scale.of(program.relations, sizes)
+        self._cost = np.zeros(len(program.cost))
+        self._highs: Any = None
+        if len(program.cost):
+            limit = NO_LIMIT if work_limit is None else work_limit
+            self._highs = engine(
+                {
+                    "threads": threads,
+                    "solver": "simplex",
+                    "presolve": "off",
+                    "simplex_strategy": PRIMAL_SIMPLEX,
+                    "primal_feasibility_tolerance": FEASIBLE,
+                    "dual_feasibility_tolerance": FEASIBLE,
+                    "simplex_iteration_limit": limit,
+                }
+            )
+            column, row = self._scale.column, self._scale.row
+            hand_over(
+                self._highs,
+                program.relations,
+                self._scale.matrix(program.relations),
+                np.zeros(len(column)),
+                _ordered(self._lower / column, self._upper / column),
+                _ordered(self._rows[0] * row, self._rows[1] * row),
+            )
+
+    def bounds(self, lower: ArrayLike, upper: ArrayLike) -> None:
+        """Replace the bounds of all columns; the basis is kept."""
+        n = len(self._cost)
+        self._lower, self._upper = _array("lower", lower, n), _array("upper", upper, n)
+        if self._highs is not None:
+            column = self._scale.column
+            places = np.arange(n, dtype=np.int32)
+            ends = _ordered(self._lower / column, self._upper / column)
+            accept(self._highs.changeColsBounds(n, places, *ends), "changing bounds")
+
+    def minimise(self, cell: int, *, details: bool = True) -> Solution:
+        """Push one column down."""
+        return self._one(cell, maximise=False, details=details)
+
+    def maximise(self, cell: int, *, details: bool = True) -> Solution:
+        """Push one column up."""
+        return self._one(cell, maximise=True, details=details)
+
+    def _one(self, cell: int, *, maximise: bool, details: bool) -> Solution:
+        cost = np.zeros(len(self._cost))
+        cost[cell] = 1.0
+        return self.solve(cost, maximise=maximise, details=details)
+
+    def solve(self, cost: ArrayLike, *, maximise: bool = False, details: bool = True) -> Solution:
+        """Optimise another objective from where the last one ended.
+
+        Parameters
+        ----------
+        cost
+            The objective, one number per column.
+        maximise
+            Push it up instead of down; duals then belong to the objective as given.
+        details
+            Also read basis, duals and reduced costs.
+        """
+        cost = _array("cost", cost, len(self._cost))
+        sense = -1.0 if maximise else 1.0
+        if np.any(self._lower > self._upper) or np.any(self._rows[0] > self._rows[1]):
+            return Solution(Status.INFEASIBLE)
+        if self._highs is None:
+            return self._without_columns()
+        unit = self._price(sense * cost)
+        status = self._run()
+        x = self._point()
+        if status is None or (status is Status.OPTIMAL and x is None):
+            status, x = self._again()
+        if status is Status.INFEASIBLE:
+            return Solution(status)
+        value = float("nan") if x is None else float(cost @ x)
+        if status is Status.UNBOUNDED:
+            value = -sense * np.inf
+        if status is not Status.OPTIMAL or x is None:
+            return Solution(status, value, x)
+        if not details:
+            return Solution(status, value, x, bound=value, gap=0.0)
+        duals = sense * unit * self._scale.row * np.asarray(self._highs.getSolution().row_dual)
+        reduced = cost - self._relations.T @ duals
+        return Solution(status, value, x, basis_of(self._highs), duals, reduced, bound=value, gap=0.0)
+
+    def _without_columns(self) -> Solution:
+        low, high = self._rows
+        if np.all(low <= 0) and np.all(high >= 0):
+            nothing, rows = np.zeros(0), np.zeros(len(low))
+            basis = Basis(np.zeros(0, dtype=np.int8), np.zeros(len(low), dtype=np.int8))
+            return Solution(Status.OPTIMAL, 0.0, nothing, basis, rows, nothing, bound=0.0, gap=0.0)
+        return Solution(Status.INFEASIBLE)
+
+    def _price(self, cost: Floats) -> float:
+        """Hand the objective over where it changed; return the unit it was divided by."""
+        scaled = cost * self._scale.column
+        unit = float(power_of_two(np.abs(scaled).max(initial=0.0)))
+        scaled = scaled / unit
+        changed = np.flatnonzero(scaled != self._cost).astype(np.int32)
+        if len(changed):
+            accept(self._highs.changeColsCost(len(changed), changed, scaled[changed]), "changing costs")
+        self._cost = scaled
+        return unit
+
+    def _run(self) -> Status | None:
+        if self._time_limit_s is not None:
+            # HiGHS compares the limit with the time spent in all runs of this object, as we want it to.
+            self._highs.setOptionValue("time_limit", float(self._time_limit_s))
+        return run(self._highs, self._threads)
+
+    def _again(self) -> tuple[Status, Floats | None]:
+        """Once more from a cold start, by the other simplex and with tighter tolerances, then give up."""
+        self._highs.clearSolver()
+        for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
+            self._highs.setOptionValue(name, FEASIBLE_AGAIN)
+        self._highs.setOptionValue("simplex_strategy", DUAL_SIMPLEX)
+        status = self._run()
+        x = self._point()
+        for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
+            self._highs.setOptionValue(name, FEASIBLE)
+        self._highs.setOptionValue("simplex_strategy", PRIMAL_SIMPLEX)
+        if status is None or (status is Status.OPTIMAL and x is None):
+            n_rows, n_columns = self._relations.shape
+            raise SolverError(
+                f"a linear program of {n_columns} columns and {n_rows} rows has no trustworthy answer",
+                where="solver",
+                fix="look for values of very different size in one table, or split it",
+            )
+        return status, x
+
+    def _point(self) -> Floats | None:
+        """Return the point in original units, or None when it does not meet rows and bounds there."""
+        solution = self._highs.getSolution()
+        if not solution.value_valid:
+            return None
+        x = np.asarray(solution.col_value) * self._scale.column
+        return x if self._meets(x) else None
+
+    def _meets(self, x: Floats) -> bool:
+        slack = GRANTED * self._scale.column + ROUNDING * np.abs(x)
+        if np.any(x < self._lower - slack) or np.any(x > self._upper + slack):
+            return False
+        activity = self._relations @ x
+        slack = GRANTED / self._scale.row + ROUNDING * (self._absolute @ np.abs(x))
+        return bool(np.all(activity >= self._rows[0] - slack) and np.all(activity <= self._rows[1] + slack))
+
+
+@contextmanager
+def opened(
+    program: LinearProgram,
+    *,
+    threads: int = 1,
+    time_limit_s: float | None = None,
+    work_limit: int | None = None,
+) -> Iterator[Warm]:
+    """Keep a program open in the solver, to optimise many objectives over the same points.
+
+    Parameters
+    ----------
+    program
+        What to solve; its own cost is used by :func:`solve` only.
+    threads
+        Changes no answer.
+    time_limit_s
+        Seconds for everything that is solved while open; the only way in which the clock matters. A solve
+        that hits it has ``Status.LIMIT``.
+    work_limit
+        Simplex steps for each single solve: a limit that is the same on every computer.
+
+    Examples
+    --------
+    Two parts of a total of 10, the first at most 4.
+
+    >>> program = LinearProgram(cost=0, relations=[[1, 1]], rhs=[10], lower=0, upper=[4, np.inf])
+    >>> with opened(program) as warm:
+    ...     [warm.minimise(1).value, warm.maximise(1).value]
+    [6.0, 10.0]
+    """
+    warm = Warm(program, threads=threads, time_limit_s=time_limit_s, work_limit=work_limit)
+    try:
+        yield warm
+    finally:
+        warm._highs = None  # noqa: SLF001 - frees the solver's memory now, not at the next collection
+
+
+def solve(program: LinearProgram, **limits: Any) -> Solution:
+    """Minimise the program's own cost once; limits as in :func:`opened`."""
+    with opened(program, **limits) as warm:
+        return warm.solve(program.cost)

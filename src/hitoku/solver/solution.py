@@ -1,0 +1,73 @@
+"""What a solver answers: a status of ours, a value recomputed in original units, a point, a basis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Where a column or row stands in a basis. An int8 each: a certificate keeps many of them.
+BASIC, LOWER, UPPER, FREE = 0, -1, 1, 2
+
+
+class Status(StrEnum):
+    """How a solve ended; no solver constant leaves this package."""
+
+    OPTIMAL = "optimal"
+    INFEASIBLE = "infeasible"
+    UNBOUNDED = "unbounded"
+    LIMIT = "limit"
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """Which columns and rows are basic, and at which bound the others stand.
+
+    Parameters
+    ----------
+    columns, rows
+        ``BASIC`` (0), ``LOWER`` (-1), ``UPPER`` (1), or ``FREE`` (2) for a nonbasic column at zero.
+    """
+
+    columns: NDArray[np.int8]
+    rows: NDArray[np.int8]
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """The end of one solve.
+
+    Parameters
+    ----------
+    status
+        Only ``OPTIMAL`` is an answer; ``LIMIT`` says that a limit of the caller's was hit.
+    value
+        ``cost @ x`` in original units; minus or plus infinity when unbounded, NaN without a point.
+    x
+        The point; None when there is none that meets the rows and bounds.
+    basis, duals, reduced
+        Of an optimal linear program: the basis, a dual per row, and ``cost - relations.T @ duals``.
+    bound
+        What no point can beat; the value itself when proven.
+    gap
+        ``abs(value - bound)`` as a share of the value.
+    """
+
+    status: Status
+    value: float = float("nan")
+    x: NDArray[np.float64] | None = None
+    basis: Basis | None = None
+    duals: NDArray[np.float64] | None = None
+    reduced: NDArray[np.float64] | None = None
+    bound: float = float("nan")
+    gap: float = float("nan")
+
+    @property
+    def optimal(self) -> bool:
+        return self.status is Status.OPTIMAL
+
+    def __repr__(self) -> str:
+        # The value of a cell may be confidential: a repr shows the status alone.
+        return f"Solution({self.status})"

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from tests.oracles.enumeration import determined, echelon
+from tests.strategies import count_tables, protections
+
+from hitoku.attacks.exposure import exposed, fixed, null_dimension
+from hitoku.attacks.interval import Interval
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+
+
+@settings(deadline=None, max_examples=80)
+@given(data=st.data(), dims=st.integers(1, 3), hierarchical=st.booleans())
+def test_exposed_cells_are_those_of_exact_fractions(data, dims, hierarchical):
+    table = data.draw(count_tables(max_side=3, dims=dims, hierarchical=hierarchical))
+    release = Release.of(table, data.draw(protections(table)))
+    matrix = release.relations[:, np.flatnonzero(release.withheld)].toarray()
+    mask = exposed(release)
+    assert np.array_equal(mask[release.withheld], determined(matrix))
+    assert not mask[~release.withheld].any()
+    assert null_dimension(release) == matrix.shape[1] - len(echelon(matrix))
+    # What adding and subtracting gives away is exact whatever else is known.
+    bounds = Interval().bounds(release)
+    assert np.array_equal(bounds.lower[mask], table.value[mask])
+    assert np.array_equal(bounds.upper[mask], table.value[mask])
+
+
+@settings(deadline=None, max_examples=60)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_any_coefficients(seed):
+    rng = np.random.default_rng(seed)
+    shape = rng.integers(1, 7), rng.integers(1, 9)
+    matrix = rng.choice([0, 0, 0, 1, -1, 0.5, 3, 0.1], shape)
+    mask, rank = fixed(sparse.csr_array(matrix))
+    assert np.array_equal(mask, determined(matrix))
+    assert rank == len(echelon(matrix))
+
+
+@pytest.mark.parametrize(
+    ("cells", "given_away", "moves"),
+    [
+        pytest.param([0], [0], 0, id="alone in its row"),
+        pytest.param([0, 1, 4, 5], [], 1, id="a rectangle"),
+        pytest.param([0, 1, 4, 5, 6], [6], 1, id="a rectangle and a tail"),
+        pytest.param([0, 1, 4, 5, 15], [15], 1, id="grand total apart"),
+        pytest.param([], [], 0, id="nothing withheld"),
+    ],
+)
+def test_small_patterns(cells, given_away, moves):
+    table = Table.from_array(np.arange(1, 10).reshape(3, 3))
+    release = Release.of(table, Protection.withhold(table, np.isin(np.arange(16), cells)))
+    assert np.flatnonzero(exposed(release)).tolist() == given_away
+    assert null_dimension(release) == moves
+
+
+def test_a_narrow_interval_is_not_linear_disclosure():
+    # Row sums 0 + 0: both cells must be zero as nothing is negative, yet adding and subtracting cannot tell.
+    table = Table.from_array([[0, 0, 5], [0, 4, 5], [3, 0, 1]])
+    release = Release.of(table, Protection.withhold(table, np.isin(np.arange(16), [0, 1, 4, 5, 8, 9])))
+    assert not exposed(release).any()
+    bounds = Interval().bounds(release)
+    assert bounds.upper[[0, 1]].tolist() == [0, 0]

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hitoku.errors import ParameterError, SolverError
+from hitoku.solver import integer as door
+from hitoku.solver.integer import IntegerProgram, solve
+from hitoku.solver.linear import Status
+
+
+@settings(deadline=None, max_examples=40)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_agrees_with_trying_every_point(seed):
+    rng = np.random.default_rng(seed)
+    relations = rng.integers(-2, 3, (2, 4)).astype(float)
+    upper = rng.integers(1, 4, 4)
+    rhs = relations @ rng.integers(0, upper + 1)
+    cost = rng.integers(-5, 6, 4).astype(float)
+    solution = solve(IntegerProgram(cost, relations, rhs, 0, upper))
+    points = np.array(list(itertools.product(*(range(u + 1) for u in upper))))
+    fitting = points[(points @ relations.T == rhs).all(axis=1)]
+    assert solution.status is Status.OPTIMAL
+    assert solution.value == (fitting @ cost).min()
+    assert solution.bound == solution.value
+    assert solution.gap == 0
+    assert solution.x.tolist() in fitting.tolist()
+
+
+@pytest.mark.parametrize(
+    ("program", "status", "value"),
+    [
+        pytest.param(IntegerProgram([1], [[2]], [3]), Status.INFEASIBLE, None, id="half a unit"),
+        pytest.param(IntegerProgram([1], [[2]], [3], integer=False), Status.OPTIMAL, 1.5, id="none is whole"),
+        pytest.param(
+            IntegerProgram([0, 1], [[2, 1]], [3.5], integer=[True, False]), Status.OPTIMAL, 1.5, id="mixed"
+        ),
+        pytest.param(IntegerProgram([-1, 0], [[1, -1]], [0]), Status.UNBOUNDED, -np.inf, id="unbounded"),
+        pytest.param(IntegerProgram([1], [[1]], [1], 3, 2), Status.INFEASIBLE, None, id="crossed bounds"),
+        pytest.param(
+            IntegerProgram([-1, -1], [[2, 2]], [0], row_upper=[7]), Status.OPTIMAL, -3.0, id="range of a row"
+        ),
+    ],
+)
+def test_statuses_and_values(program, status, value):
+    solution = solve(program)
+    assert solution.status is status
+    if value is not None:
+        assert solution.value == value
+
+
+def knapsack(n=30, seed=5):
+    rng = np.random.default_rng(seed)
+    weight = rng.integers(20, 90, n).astype(float)
+    cost = -weight - rng.integers(0, 9, n)
+    return IntegerProgram(cost, weight[None, :], [0], 0, 1, row_upper=[weight.sum() // 2])
+
+
+def test_threads_change_no_answer():
+    first, second, third = (solve(knapsack(), threads=threads) for threads in (1, 2, 1))
+    assert first.x.tobytes() == second.x.tobytes() == third.x.tobytes()
+
+
+def test_limits_are_said_and_the_bound_is_still_true():
+    program = knapsack(60)
+    best = solve(program)
+    stopped = solve(program, work_limit=0)
+    assert best.status is Status.OPTIMAL
+    assert stopped.status is Status.LIMIT
+    assert stopped.bound <= best.value
+    assert solve(program, time_limit_s=0.0).status is Status.LIMIT
+
+
+def test_a_start_is_used_and_does_not_change_the_optimum():
+    program = knapsack()
+    best = solve(program)
+    assert solve(program, start=best.x).value == best.value
+
+
+def test_the_mask_must_fit():
+    with pytest.raises(ParameterError, match="integer has shape"):
+        IntegerProgram([1, 1], [[1, 1]], [1], integer=[True])
+
+
+def test_a_point_that_is_not_whole_is_tried_again_and_then_refused(monkeypatch):
+    asked = []
+
+    def engine(options):
+        asked.append(options["mip_feasibility_tolerance"])
+        return made(options)
+
+    made = door.engine
+    monkeypatch.setattr(door, "engine", engine)
+    monkeypatch.setattr(door, "_whole", lambda *_: None)
+    with pytest.raises(SolverError, match="no trustworthy answer"):
+        solve(knapsack())
+    assert asked == [1e-6, 1e-9]
+
+
+def test_rounding_is_a_correction_not_a_decision():
+    program = IntegerProgram([1, 1], [[1, 1]], [3])
+    scale = door.Scale.of(program.relations, np.array([3.0]), fixed=program.integer)
+    assert door._whole(np.array([1 + 1e-7, 2 - 1e-7]), program, scale).tolist() == [1, 2]
+    assert door._whole(np.array([1.01, 1.99]), program, scale) is None
+    assert door._whole(np.array([1.0, 1.0]), program, scale) is None
+    assert door._whole(np.array([4.0, -1.0]), program, scale) is None
