@@ -1,0 +1,365 @@
+"""Does a release blur every unsafe cell as far as it must? The answer, cell by cell, and its proof.
+
+The prover is the audit: the linear programs that decide also leave the witnesses, and where they fail, the
+sum of published numbers that gives the cell away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from hitoku.attacks.exposure import fixed
+from hitoku.attacks.interval import Interval
+from hitoku.errors import NeedError, ProtectionError, TableError
+from hitoku.evidence.certificate import Certificate
+from hitoku.evidence.disclosure import Disclosure, arithmetic, recomputable, shorter
+from hitoku.evidence.grid import Grid
+from hitoku.evidence.problem import Problem
+from hitoku.evidence.prover import Proof, prove
+from hitoku.model.bounds import Bounds
+from hitoku.model.finding import Finding, Severity
+from hitoku.model.need import Need
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+
+
+class Outcome(StrEnum):
+    """What became of one unsafe cell."""
+
+    SAFE = "safe"
+    PUBLISHED = "published"
+    RECOMPUTABLE = "recomputable"
+    NARROW = "narrow"
+    UNDECIDED = "undecided"
+
+
+# So many cells get the shortest reason there is; for the others the first one found is shown.
+SHORT_REASONS = 50
+REASONS = {
+    Outcome.PUBLISHED: ("unsafe, and published", "withhold it"),
+    Outcome.RECOMPUTABLE: (
+        "recomputable from published cells by adding and subtracting",
+        "withhold another cell in each relation that gives it away: see why in audit.cells",
+    ),
+    Outcome.NARROW: (
+        "what an outsider can infer is closer than required",
+        "withhold more, or larger, cells in its relations: see why in audit.cells",
+    ),
+    Outcome.UNDECIDED: (
+        "neither safety nor its opposite could be proved exactly",
+        "round the values to fewer digits, or audit a smaller part",
+    ),
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Audit:
+    """The result of :func:`audit`; prints counts only, the frame is for the checker.
+
+    Parameters
+    ----------
+    table, need, release
+        What was audited.
+    grid, problem, proof
+        The same in exact numbers, and what was found out about it.
+    outcomes
+        For each unsafe cell what became of it.
+    additive
+        The table adds up exactly.
+    intervals
+        Bounds of all cells, where they were asked for.
+    """
+
+    table: Table
+    need: Need
+    release: Release
+    grid: Grid
+    problem: Problem
+    proof: Proof
+    outcomes: Mapping[int, Outcome]
+    recomputable: int
+    null_dimension: int
+    additive: bool
+    intervals: Bounds | None = None
+
+    @property
+    def safe(self) -> bool:
+        """Every unsafe cell is withheld and blurred as far as it must be."""
+        return all(outcome is Outcome.SAFE for outcome in self.outcomes.values())
+
+    @cached_property
+    def certificate(self) -> Certificate | None:
+        """The proof; None when the release is not safe, or the table does not add up exactly."""
+        if not self.safe or not self.additive:
+            return None
+        return Certificate(self.release, self.grid, self.problem, self.proof)
+
+    @property
+    def summary(self) -> Mapping[str, int]:
+        """Counts: no value can be read from them.
+
+        ``recomputable`` and ``narrow`` tell apart what adding and subtracting gives away and what takes
+        known bounds. ``free_dimensions`` is the number of independent ways in which withheld cells can
+        move; few of them are a risk in themselves.
+        """
+        tally = {outcome: list(self.outcomes.values()).count(outcome) for outcome in Outcome}
+        withheld, unsafe = self.release.withheld, self.need.unsafe
+        return MappingProxyType(
+            {
+                "cells": self.table.n_cells,
+                "unsafe": int(unsafe.sum()),
+                "withheld": int(withheld.sum()),
+                "secondary": int((withheld & ~unsafe).sum()),
+                "open": len(self.outcomes) - tally[Outcome.SAFE],
+                "published": tally[Outcome.PUBLISHED],
+                "recomputable": tally[Outcome.RECOMPUTABLE],
+                "narrow": tally[Outcome.NARROW],
+                "undecided": tally[Outcome.UNDECIDED],
+                "withheld_recomputable": self.recomputable,
+                "free_dimensions": self.null_dimension,
+                "programs": self.proof.n_programs,
+                "witnesses": len(self.proof.witnesses),
+            }
+        )
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Remarks for the checker: every cell that is not safe, and what else deserves a look."""
+        found = [
+            Finding(
+                severity=Severity.FAIL,
+                place=self.table.describe(cell),
+                reason=REASONS[o][0],
+                advice=REASONS[o][1],
+            )
+            for cell, o in self.outcomes.items()
+            if o is not Outcome.SAFE
+        ]
+        hidden = self.recomputable - list(self.outcomes.values()).count(Outcome.RECOMPUTABLE)
+        if hidden > 0:
+            found.append(
+                Finding(
+                    severity=Severity.NOTE,
+                    place="withheld cells",
+                    reason=f"{hidden} secondary cell(s) can be recomputed: withholding them protects nothing",
+                    advice="publish them, if no other cell relies on them",
+                )
+            )
+        if not self.additive:
+            found.append(
+                Finding(
+                    severity=Severity.LOOK,
+                    place="table",
+                    reason="the values do not add up exactly, so there is no certificate",
+                    advice="round the inner cells to at most six decimals and add them up again",
+                )
+            )
+        return found
+
+    @cached_property
+    def cells(self) -> Any:
+        """One row per unsafe cell: what was required, what an outsider can infer, and why it fails.
+
+        ``low`` and ``high``: at least so far where the cell is safe, at most so far on the side where it is
+        not, exactly so far with ``intervals=True``. Confidential.
+        """
+        labels, order = self.table.labels, list(self.outcomes)
+        columns: dict[str, list[Any]] = {
+            name: [labels.codes[v][int(position)] for position in labels.column(v)[order]]
+            for v, name in enumerate(labels.names)
+        }
+        rows = [self._row(cell) for cell in order]
+        for name in ROW:
+            key = name if name not in columns else f"audit_{name}"
+            columns[key] = [row[name] for row in rows]
+        backend: Any = self.table.backend
+        return nw.from_dict(columns, backend=backend).to_native()
+
+    def _row(self, cell: int) -> dict[str, Any]:
+        need, value, outcome = self.need, float(self.table.value[cell]), self.outcomes[cell]
+        low, high, why = value, value, "published"
+        place = self._places.get(cell)
+        if place is not None:
+            reach = self.proof.reach[place]
+            down, up = reach.low, reach.high
+            for reason in self.disclosures.get(place, ()):
+                down = reason.difference if reason.linear or not reason.up else down
+                up = reason.difference if reason.linear or reason.up else up
+            low, high = (float(self.grid.value(cell) + Fraction(end)) for end in (down, up))
+            why = self._why(place)
+        if self.intervals is not None:
+            low, high = float(self.intervals.lower[cell]), float(self.intervals.upper[cell])
+        lower, upper, width = float(need.lower[cell]), float(need.upper[cell]), float(need.width[cell])
+        return {
+            "rules": ", ".join(need.why(cell)),
+            "required_lower": lower,
+            "required_upper": upper,
+            "required_width": width,
+            "low": low,
+            "high": high,
+            "met": outcome is Outcome.SAFE,
+            "outcome": str(outcome),
+            "slack": min(value - lower - low, high - value - upper, high - low - width),
+            "why": why,
+        }
+
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        return {int(cell): place for place, cell in enumerate(self.problem.cells.tolist())}
+
+    @cached_property
+    def disclosures(self) -> Mapping[int, tuple[Disclosure, ...]]:
+        """For each unsafe cell that fails, by position among the withheld, what gives it away.
+
+        Worked out on demand: a checker who only wants the verdict need not wait for the shortest reasons.
+        """
+        problem = self.problem
+        found = dict(self.proof.failed)
+        found |= {place: (reason,) for place, reason in recomputable(problem, self.proof.exposed).items()}
+        first = dict(list(found.items())[:SHORT_REASONS])
+        found |= {place: tuple(shorter(problem, r) for r in reasons) for place, reasons in first.items()}
+        return MappingProxyType(dict(sorted(found.items())))
+
+    def _why(self, place: int) -> str:
+        """Say which sum gives a cell away; empty for a safe one."""
+        reasons = self.disclosures.get(place, ())
+        if not self.additive:
+            return REASONS[Outcome.NARROW][0] if reasons else ""
+        return "; ".join(arithmetic(self.problem, self.release, self.grid, reason) for reason in reasons)
+
+    def __repr__(self) -> str:
+        s = self.summary
+        size = f"{s['unsafe']:_} unsafe of {s['cells']:_} cells, {s['withheld']:_} withheld"
+        if self.safe:
+            proof = f"{s['witnesses']} witnesses" if self.additive else "no certificate"
+            return f"Audit(safe: {size}, {proof})"
+        return f"Audit(NOT safe: {s['open']:_} open, {size})"
+
+    def _repr_html_(self) -> str:
+        verdict = "safe" if self.safe else "not safe"
+        rows = "".join(
+            f"<tr><td>{name.replace('_', ' ')}</td><td>{count:,}</td></tr>"
+            for name, count in self.summary.items()
+        )
+        return f"<div><b>Audit</b>: the release is <b>{verdict}</b><table>{rows}</table></div>"
+
+
+ROW = (
+    "rules",
+    "required_lower",
+    "required_upper",
+    "required_width",
+    "low",
+    "high",
+    "met",
+    "outcome",
+    "slack",
+    "why",
+)
+
+
+def audit(table: Table, need: Need, release: Release, *, intervals: bool = False) -> Audit:
+    """Check that a release blurs every unsafe cell as far as the need asks, and prove it.
+
+    An unsafe cell that is published, or that can be worked out exactly, is never safe, whatever the need.
+    Tables of counts are held against whole-number tables only.
+
+    Parameters
+    ----------
+    table
+        The true values; the release must be one of this table.
+    need
+        Unsafe cells and how far each must be blurred.
+    release
+        What an outsider sees and knows.
+    intervals
+        Also work out the exact interval of every withheld cell; the answer does not depend on it.
+
+    Examples
+    --------
+    >>> from hitoku.model.protection import Protection
+    >>> table = Table.from_array([[20, 15], [72, 1]])
+    >>> need = Need(unsafe=table.value == 1, lower=1.0, upper=1.0)
+    >>> alone = Release.of(table, Protection.withhold(table, need.unsafe))
+    >>> audit(table, need, alone)
+    Audit(NOT safe: 1 open, 1 unsafe of 9 cells, 1 withheld)
+    >>> audit(table, need, alone).cells["why"][0]
+    'exactly 1 by [row=Total, column=2]: 16 - 15 = 1'
+    >>> inner = table.inner
+    >>> audit(table, need, Release.of(table, Protection.withhold(table, inner)))
+    Audit(safe: 1 unsafe of 9 cells, 4 withheld, 2 witnesses)
+    """
+    grid = Grid.of(table.value)
+    _refuse_strangers(table, need, release, grid)
+    if release.integer and grid.scale != 1:
+        raise TableError(
+            "the release says that values are whole numbers, the table has others",
+            where="release.integer",
+            fix="make the release from this table",
+        )
+    problem = Problem.of(grid, need, release)
+    given_away, rank = fixed(problem.matrix)
+    proof = prove(problem, np.flatnonzero(given_away).tolist())
+    place = {int(cell): number for number, cell in enumerate(problem.cells.tolist())}
+    outcomes = {cell: _outcome(place.get(cell), proof) for cell in np.flatnonzero(need.unsafe).tolist()}
+    return Audit(
+        table=table,
+        need=need,
+        release=release,
+        grid=grid,
+        problem=problem,
+        proof=proof,
+        outcomes=outcomes,
+        recomputable=int(given_away.sum()),
+        null_dimension=len(problem.cells) - rank,
+        additive=table.additive and grid.adds_up(release.relations),
+        intervals=Interval(integer=release.integer).bounds(release) if intervals else None,
+    )
+
+
+def _outcome(place: int | None, proof: Proof) -> Outcome:
+    if place is None:
+        return Outcome.PUBLISHED
+    if place in proof.undecided:
+        return Outcome.UNDECIDED
+    reasons = proof.failed.get(place)
+    if reasons is None:
+        return Outcome.SAFE
+    given_away = place in proof.exposed or any(reason.linear for reason in reasons)
+    return Outcome.RECOMPUTABLE if given_away else Outcome.NARROW
+
+
+def _refuse_strangers(table: Table, need: Need, release: Release, grid: Grid) -> None:
+    """Raise when need or release belong to another table."""
+    if len(need) != table.n_cells:
+        raise NeedError(
+            f"a need of {len(need)} cells for a table of {table.n_cells}", fix="assess this very table"
+        )
+    if release.n_cells != table.n_cells:
+        raise ProtectionError(
+            f"a release of {release.n_cells} cells for a table of {table.n_cells}", fix="audit its own table"
+        )
+    withheld = release.withheld
+    differs = np.flatnonzero(~withheld & ~grid.same(release.published))
+    if len(differs) == 0:
+        return
+    if not withheld.any():
+        raise ProtectionError(
+            f"{len(differs)} published value(s) were adjusted: intervals do not describe such a release",
+            where=f"first cell {table.describe(int(differs[0]))}",
+            fix="audit releases that withhold cells; attack adjusted ones instead",
+        )
+    raise ProtectionError(
+        f"{len(differs)} published value(s) are not the table's: this is a release of another table",
+        where=f"first cell {table.describe(int(differs[0]))}",
+        fix="audit the table that the release was made from",
+    )

@@ -1,0 +1,145 @@
+"""The evidence of safety as a file: the table, what was required, and the witnesses that meet it.
+
+The file is confidential. It stands alone: ``verify.py`` needs nothing else to re-check it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hitoku.errors import OutputError
+from hitoku.evidence.grid import Grid, exact_rows, rational, text
+from hitoku.evidence.problem import Problem
+from hitoku.evidence.prover import Proof
+from hitoku.evidence.verify import FORMAT, fingerprint
+from hitoku.model.arrays import Floats
+from hitoku.model.release import Release
+
+FOLDER = Path("checker")
+NAMES = ("certificate.json", "certificate.json.gz")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate:
+    """A proof that every unsafe cell of a release is blurred as far as it must be.
+
+    Made by :func:`hitoku.audit`. Same table, same release, same bytes.
+    """
+
+    release: Release
+    grid: Grid
+    problem: Problem
+    proof: Proof
+
+    @cached_property
+    def content(self) -> Mapping[str, Any]:
+        """Everything that is written, in exact numbers; see ``docs/reference/evidence.md``."""
+        release, grid, problem = self.release, self.grid, self.problem
+        labels = release.labels
+        columns = [
+            np.array(codes, dtype=object)[labels.column(v)].tolist() for v, codes in enumerate(labels.codes)
+        ]
+        cells = problem.cells.tolist()
+        unsafe = []
+        for place, demand in problem.demands.items():
+            reach = self.proof.reach[place]
+            unsafe.append(
+                {
+                    "cell": cells[place],
+                    "lower": text(demand.lower),
+                    "upper": text(demand.upper),
+                    "width": text(demand.width),
+                    "low": reach.low_witness,
+                    "high": reach.high_witness,
+                }
+            )
+        content: dict[str, Any] = {
+            "format": FORMAT,
+            "measure": release.measure,
+            "integer": release.integer,
+            "variables": list(labels.names),
+            "codes": [list(codes) for codes in zip(*columns, strict=True)],
+            "values": grid.units
+            if grid.scale == 1
+            else [text(grid.value(i)) for i in range(len(grid.units))],
+            "lower": _bounds(release.lower, grid, low=True),
+            "upper": _bounds(release.upper, grid, low=False),
+            "withheld": cells,
+            "relations": [list(row) for row in exact_rows(release.relations)],
+            "unsafe": unsafe,
+            "witnesses": [
+                {
+                    "denominator": witness.denominator,
+                    "cells": [cells[place] for place in witness.differences],
+                    "differences": list(witness.differences.values()),
+                }
+                for witness in self.proof.witnesses
+            ],
+        }
+        return {**content, "sha256": fingerprint(content)}
+
+    @property
+    def digest(self) -> str:
+        """Fingerprint of the content, to be noted where the certificate cannot be changed."""
+        return str(self.content["sha256"])
+
+    @property
+    def n_witnesses(self) -> int:
+        return len(self.proof.witnesses)
+
+    def write(self, path: str | Path) -> Path:
+        """Write the certificate and return where it is.
+
+        Parameters
+        ----------
+        path
+            A file, compressed when its name ends in ``.gz``; or a release folder, in which it becomes
+            ``checker/certificate.json.gz``.
+        """
+        target = Path(path)
+        if target.is_dir():
+            folder = target / FOLDER
+            target = next((folder / name for name in NAMES if (folder / name).exists()), folder / NAMES[1])
+        plain = json.dumps(self.content, sort_keys=True, separators=(",", ":")).encode() + b"\n"
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            # No time stamp inside: the same proof is the same file.
+            target.write_bytes(gzip.compress(plain, mtime=0) if target.suffix == ".gz" else plain)
+        except OSError as error:
+            raise OutputError(
+                "cannot write the certificate",
+                where=str(target),
+                fix="give a path in a folder you may write to",
+            ) from error
+        return target
+
+    def __repr__(self) -> str:
+        return (
+            f"Certificate({len(self.problem.demands):_} unsafe cells, {self.n_witnesses} witnesses, "
+            f"{self.release.n_cells:_} cells)"
+        )
+
+
+def _bounds(bound: Floats, grid: Grid, *, low: bool) -> list[int | str | None]:
+    """Write outside bounds exactly; one that is the value itself, but for rounding, stays on its side."""
+    known: dict[float, Fraction] = {}
+    written: list[int | str | None] = []
+    for cell, number in enumerate(bound.tolist()):
+        if np.isinf(number):
+            written.append(None)
+            continue
+        if number not in known:
+            known[number] = rational(number)
+        end, unit = known[number], grid.units[cell]
+        beyond = end * grid.scale > unit if low else end * grid.scale < unit
+        written.append(text(grid.value(cell) if beyond else end))
+    return written

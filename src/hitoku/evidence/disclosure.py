@@ -1,0 +1,322 @@
+"""Proof that a cell is not safe: published numbers added up until they bound it.
+
+Multipliers over the relations turn them into one equation that holds for every table: the cell equals a sum
+of published cells and of withheld ones. Putting every withheld one at the bound an outsider knows bounds
+the cell. Multipliers come from a linear program and are rounded to small fractions; the bound is then
+recomputed from them exactly, so whatever they are, what is shown holds.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from hitoku.evidence.exact import Row, solve
+from hitoku.evidence.grid import Grid, exact_rows, text
+from hitoku.evidence.problem import Problem
+from hitoku.model.arrays import Floats
+from hitoku.model.release import Release
+from hitoku.solver.linear import BASIC, LinearProgram, Solution, opened
+from hitoku.solver.linear import solve as solve_linear
+
+# Multipliers of tables are whole or small fractions; beyond the last denominator the basis is solved.
+DENOMINATORS = (1, 12, 1000, 10**6)
+NEGLIGIBLE = 1e-9
+# Searching for the shortest combination costs a linear program of its own: up to so many withheld cells.
+SHORT_CELLS = 500
+
+
+@dataclass(frozen=True)
+class Disclosure:
+    """A bound on one withheld cell that every outsider can compute.
+
+    Parameters
+    ----------
+    place
+        The cell, by position among the withheld.
+    up
+        It bounds the cell from above; otherwise from below.
+    difference
+        The bound, as a difference from the true value.
+    multipliers
+        How often each row of the problem is taken; empty where the cell's own known bound is all there is.
+    taken
+        Other withheld cells put at a known bound: True for the upper one.
+    whole
+        There is no such sum, but no table of whole numbers goes further either.
+    """
+
+    place: int
+    up: bool
+    difference: Fraction
+    multipliers: Mapping[int, Fraction] = field(default_factory=dict)
+    taken: Mapping[int, bool] = field(default_factory=dict)
+    whole: bool = False
+
+    @property
+    def linear(self) -> bool:
+        """Adding and subtracting published cells is enough; no known bound is used."""
+        return bool(self.multipliers) and not self.taken
+
+
+def bounded(
+    problem: Problem, place: int, multipliers: Mapping[int, Fraction], *, up: bool
+) -> Disclosure | None:
+    """Work out exactly what some multipliers prove; None when that is nothing."""
+    sums: dict[int, Fraction] = {}
+    for number, times in multipliers.items():
+        for cell, coefficient in problem.rows[number].items():
+            sums[cell] = sums.get(cell, Fraction(0)) + times * coefficient
+    own = sums.pop(place, Fraction(0))
+    if own == 0:
+        return None
+    difference, taken = Fraction(0), {}
+    for cell, total in sums.items():
+        share = -total / own
+        if share == 0:
+            continue
+        upper = (share > 0) == up
+        end = problem.upper[cell] if upper else problem.lower[cell]
+        if end is None:
+            return None
+        difference += share * end
+        taken[cell] = upper
+    scaled = {number: times / own for number, times in sorted(multipliers.items()) if times}
+    return Disclosure(place, up, difference, scaled, dict(sorted(taken.items())))
+
+
+def disclosed(
+    problem: Problem, place: int, solution: Solution, reached: Fraction, *, up: bool
+) -> Disclosure | None:
+    """Explain why a cell goes no further than a witness shows; one relation before many.
+
+    Parameters
+    ----------
+    problem, place, up
+        Which cell, and on which side it is bounded.
+    solution
+        Of the linear program that pushed it, with the cell's own coefficient one.
+    reached
+        How far it went, exactly.
+    """
+    best: Disclosure | None = None
+    for reason in _candidates(problem, place, solution, up=up):
+        if reason.difference == reached:
+            return reason
+        if best is None or (reason.difference < best.difference) == up:
+            best = reason
+    return best
+
+
+def _candidates(problem: Problem, place: int, solution: Solution, *, up: bool) -> Iterator[Disclosure]:
+    own = problem.upper[place] if up else problem.lower[place]
+    if own is not None:
+        yield Disclosure(place, up, own)
+    for guess in _guesses(problem, place, solution):
+        reason = bounded(problem, place, guess, up=up)
+        if reason is not None:
+            yield reason
+
+
+def _guesses(problem: Problem, place: int, solution: Solution) -> Iterator[Mapping[int, Fraction]]:
+    for number in problem.users[place]:
+        yield {number: Fraction(1)}
+    yield from _rounded(solution.duals)
+    exact = _from_basis(problem, place, solution)
+    if exact is not None:
+        yield exact
+
+
+def shorter(problem: Problem, reason: Disclosure) -> Disclosure:
+    """Look for fewer relations that prove the same."""
+    if len(reason.multipliers) < 2 or len(problem.cells) > SHORT_CELLS:
+        return reason
+    for guess in _rounded(_shortest(problem, reason)):
+        other = bounded(problem, reason.place, guess, up=reason.up)
+        same = other is not None and other.difference == reason.difference
+        if same and other is not None and len(other.multipliers) < len(reason.multipliers):
+            return other
+    return reason
+
+
+def recomputable(problem: Problem, places: Iterable[int]) -> dict[int, Disclosure]:
+    """Show for cells that adding and subtracting gives away how it is done.
+
+    First what one relation gives away, then what a relation gives away once those are known, and so on; what
+    only a combination of relations gives away last.
+    """
+    wanted = set(places)
+    known = _chains(problem, wanted)
+    found = {
+        place: reason for place, times in known.items() if (reason := bounded(problem, place, times, up=True))
+    }
+    left = sorted(wanted - found.keys())
+    if not left:
+        return found
+    matrix = problem.matrix
+    no_bound = np.full(matrix.shape[1], np.inf)
+    free = LinearProgram(np.zeros(matrix.shape[1]), matrix, np.zeros(matrix.shape[0]), -no_bound, no_bound)
+    with opened(free) as warm:
+        for place in left:
+            reasons = (bounded(problem, place, g, up=True) for g in _rounded(warm.maximise(place).duals))
+            plain = next((reason for reason in reasons if reason is not None and reason.linear), None)
+            found[place] = plain or _combined(problem, place)
+    return found
+
+
+def _chains(problem: Problem, wanted: set[int]) -> dict[int, dict[int, Fraction]]:
+    """Multipliers for the wanted cells that follow one after the other from relations with one unknown."""
+    unknown = [set(row) for row in problem.rows]
+    ready = deque(number for number, left in enumerate(unknown) if len(left) == 1)
+    known: dict[int, dict[int, Fraction]] = {}
+    while ready:
+        number = ready.popleft()
+        if len(unknown[number]) != 1:
+            continue
+        (place,) = unknown[number]
+        row = problem.rows[number]
+        times = {number: Fraction(1, row[place])}
+        for other, coefficient in row.items():
+            if other != place:
+                for earlier, share in known[other].items():
+                    times[earlier] = (
+                        times.get(earlier, Fraction(0)) - Fraction(coefficient, row[place]) * share
+                    )
+        known[place] = {earlier: share for earlier, share in times.items() if share}
+        for user in problem.users[place]:
+            unknown[user].discard(place)
+            if len(unknown[user]) == 1:
+                ready.append(user)
+    return {place: times for place, times in known.items() if place in wanted}
+
+
+def _combined(problem: Problem, place: int) -> Disclosure:
+    """Solve exactly for a combination of rows that leaves one cell alone."""
+    rows: list[Row] = [
+        {number: problem.rows[number][cell] for number in users} for cell, users in enumerate(problem.users)
+    ]
+    found = solve(rows, [int(cell == place) for cell in range(len(rows))])
+    multipliers = {number: Fraction(times) for number, times in (found or {}).items() if times}
+    return bounded(problem, place, multipliers, up=True) or Disclosure(place, True, Fraction(0))
+
+
+def _rounded(duals: Floats | None) -> Iterator[dict[int, Fraction]]:
+    """Guess the fractions behind doubles, simple ones first."""
+    if duals is None:
+        return
+    used = np.flatnonzero(np.abs(duals) > NEGLIGIBLE).tolist()
+    for limit in DENOMINATORS:
+        guess = {number: Fraction(float(duals[number])).limit_denominator(limit) for number in used}
+        yield {number: times for number, times in guess.items() if times}
+
+
+def _from_basis(problem: Problem, place: int, solution: Solution) -> dict[int, Fraction] | None:
+    """Solve for the multipliers exactly: basic columns have no reduced cost, basic rows no multiplier."""
+    if solution.basis is None:
+        return None
+    tight = np.flatnonzero(solution.basis.rows != BASIC).tolist()
+    free = set(tight)
+    n = len(problem.cells)
+    basic = [c for c in np.flatnonzero(solution.basis.columns == BASIC).tolist() if c < n]
+    rows: list[Row] = [
+        {number: problem.rows[number][cell] for number in problem.users[cell] if number in free}
+        for cell in basic
+    ]
+    found = solve(rows, [int(cell == place) for cell in basic])
+    return None if found is None else {number: Fraction(times) for number, times in found.items() if times}
+
+
+def _shortest(problem: Problem, reason: Disclosure) -> Floats | None:
+    """Multipliers of least total size that prove the bound.
+
+    Columns: multipliers up and down, then for every cell how much of it is put at its upper and at its
+    lower bound. Rows: what is left of each cell; the bound itself.
+    """
+    n_rows, n, place, up = len(problem.rows), len(problem.cells), reason.place, reason.up
+    ends = (problem.upper, problem.lower) if up else (problem.lower, problem.upper)
+    high = np.array([np.nan if b is None else float(b) for b in ends[0]])
+    low = np.array([np.nan if b is None else float(b) for b in ends[1]])
+    # A bound that is not known cannot be used; neither can the cell's own, nor any where none was needed.
+    most = 0.0 if reason.linear else np.inf
+    usable = [np.where(np.isnan(high), 0.0, most), np.where(np.isnan(low), 0.0, most)]
+    for limit in usable:
+        limit[place] = 0.0
+    one: Any = sparse.identity(n, format="csr")
+    across = problem.matrix.T
+    bound = np.concatenate([np.zeros(2 * n_rows), np.nan_to_num(high), -np.nan_to_num(low)])
+    sign = 1.0 if up else -1.0
+    relations = sparse.vstack(
+        [sparse.hstack([across, -across, one, -one]), sparse.csr_array(sign * bound[None, :])]
+    )
+    target = np.zeros(n + 1)
+    target[place] = 1.0
+    allowed = target.copy()
+    target[n], allowed[n] = -np.inf, sign * float(reason.difference)
+    program = LinearProgram(
+        cost=np.concatenate([np.ones(2 * n_rows), np.zeros(2 * n)]),
+        relations=relations,
+        rhs=target,
+        lower=np.zeros(2 * n_rows + 2 * n),
+        upper=np.concatenate([np.full(2 * n_rows, np.inf), *usable]),
+        row_upper=allowed,
+    )
+    solution = solve_linear(program)
+    if not solution.optimal or solution.x is None:
+        return None
+    return np.asarray(solution.x[:n_rows] - solution.x[n_rows : 2 * n_rows])
+
+
+def arithmetic(problem: Problem, release: Release, grid: Grid, reason: Disclosure) -> str:
+    """Write a disclosure as a sum that a person can redo. It shows confidential numbers: for the checker."""
+    cell = int(problem.cells[reason.place])
+    bound = grid.value(cell) + reason.difference
+    word = "exactly" if reason.linear else "at most" if reason.up else "at least"
+    if reason.whole:
+        return f"{word} {text(bound)}: no table of whole numbers goes further"
+    if not reason.multipliers:
+        return f"{word} {text(bound)}: known before reading"
+    shares: dict[int, Fraction] = {}
+    names = []
+    for number, times in reason.multipliers.items():
+        relation = int(problem.relation[number])
+        ((cells, coefficients),) = exact_rows(release.relations[[relation]])
+        # A row of the problem is the relation's withheld part, scaled to whole coefficients by itself.
+        here = next(
+            c
+            for i, c in zip(cells, coefficients, strict=True)
+            if i == int(problem.cells[next(iter(problem.rows[number]))])
+        )
+        ratio = times * next(iter(problem.rows[number].values())) / here
+        for i, c in zip(cells, coefficients, strict=True):
+            shares[i] = shares.get(i, Fraction(0)) - ratio * c
+        total = next((i for i, c in zip(cells, coefficients, strict=True) if c < 0), cells[0])
+        names.append(f"[{release.describe(total)}]")
+    ends = {int(problem.cells[place]): upper for place, upper in reason.taken.items()}
+    terms: list[str] = []
+    bounds: list[str] = []
+    for i, share in sorted(shares.items(), key=lambda item: (item[1] < 0, item[0])):
+        if i == cell or share == 0:
+            continue
+        shown = grid.value(i)
+        if i in ends:
+            place = int(np.searchsorted(problem.cells, i))
+            end = problem.upper[place] if ends[i] else problem.lower[place]
+            shown += end if end is not None else 0
+            bounds.append(f"[{release.describe(i)}] at its {'upper' if ends[i] else 'lower'} bound")
+        terms.append(_term(share, shown, first=not terms))
+    known = f", with {' and '.join(bounds)}" if bounds else ""
+    return f"{word} {text(bound)} by {' and '.join(names)}{known}: {' '.join(terms) or '0'} = {text(bound)}"
+
+
+def _term(share: Fraction, number: Fraction, *, first: bool) -> str:
+    sign = "-" if share < 0 else "" if first else "+"
+    times = "" if abs(share) == 1 else f"{text(abs(share))} * "
+    shown = f"({text(number)})" if number < 0 else f"{text(number)}"
+    space = "" if not sign else " " if not first else ""
+    return f"{sign}{space}{times}{shown}"

@@ -1,0 +1,83 @@
+"""Information lost: what a reader of the release no longer finds, whoever decided it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hitoku.errors import ProtectionError
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+
+
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class Loss:
+    """How much of a table is not published, or not as it was.
+
+    Parameters
+    ----------
+    n_cells, n_withheld
+        Cells of the table; cells withheld.
+    n_inner, n_inner_withheld
+        The same for cells that are no sum of others.
+    value_share, inner_value_share
+        Share of the sum of absolute values that is withheld, over all cells and over inner cells. With few
+        cells withheld it gives their value away: for the checker, not for readers.
+    n_changed, distance
+        Published cells that differ from the table, and the sum of the absolute differences.
+    """
+
+    n_cells: int
+    n_withheld: int
+    n_inner: int
+    n_inner_withheld: int
+    value_share: float
+    inner_value_share: float
+    n_changed: int
+    distance: float
+
+    @property
+    def share(self) -> float:
+        """Share of cells withheld."""
+        return self.n_withheld / self.n_cells
+
+    def __repr__(self) -> str:
+        changed = f", {self.n_changed:_} changed" if self.n_changed else ""
+        return f"Loss({self.n_withheld:_} of {self.n_cells:_} cells withheld ({self.share:.1%}){changed})"
+
+
+def loss(table: Table, decision: Protection | Release) -> Loss:
+    """Measure what a protection or release takes away from a table.
+
+    Examples
+    --------
+    >>> table = Table.from_array([[20, 15], [72, 1]])
+    >>> lost = loss(table, Protection.withhold(table, table.value < 20))
+    >>> lost, lost.n_inner_withheld, round(lost.inner_value_share, 3)
+    (Loss(3 of 9 cells withheld (33.3%)), 2, 0.148)
+    """
+    shown = decision.published if isinstance(decision, Release) else decision.value
+    withheld = decision.withheld
+    if len(withheld) != table.n_cells:
+        raise ProtectionError(
+            f"a decision about {len(withheld)} cells for a table of {table.n_cells}",
+            fix="measure the loss of this very table",
+        )
+    inner, size = table.inner, np.abs(table.value)
+    change = np.abs(np.where(withheld, table.value, shown) - table.value)
+    return Loss(
+        n_cells=table.n_cells,
+        n_withheld=int(withheld.sum()),
+        n_inner=int(inner.sum()),
+        n_inner_withheld=int((withheld & inner).sum()),
+        value_share=_share(size[withheld].sum(), size.sum()),
+        inner_value_share=_share(size[withheld & inner].sum(), size[inner].sum()),
+        n_changed=int(np.count_nonzero(change)),
+        distance=float(change.sum()),
+    )
+
+
+def _share(part: float, whole: float) -> float:
+    return float(part / whole) if whole else 0.0

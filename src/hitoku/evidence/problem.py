@@ -1,0 +1,206 @@
+"""What an outsider does not know, in exact numbers: differences from the true table in withheld cells.
+
+A difference of zero everywhere is the true table itself, so there is always a point to start from, and the
+differences need only cancel in every relation: how the published numbers add up no longer matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import ceil, floor
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from hitoku.errors import TableError
+from hitoku.evidence.exact import Row
+from hitoku.evidence.grid import Grid, common_denominator, exact_rows, rational
+from hitoku.model.arrays import Integers
+from hitoku.model.need import Need
+from hitoku.model.release import Release
+
+# Stands for "no bound" among whole steps; sums of a few of them still fit 64 bits.
+FAR = 2**58
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """How far one unsafe cell must be able to move: down, up, and altogether."""
+
+    lower: Fraction
+    upper: Fraction
+    width: Fraction
+
+    def low_enough(self, low: Fraction) -> bool:
+        return low <= -self.lower
+
+    def high_enough(self, high: Fraction) -> bool:
+        return high >= self.upper
+
+    def wide_enough(self, low: Fraction, high: Fraction) -> bool:
+        """Tell whether the ends are far enough apart; a single point never protects."""
+        return high - low >= self.width and high > low
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """A table that fits the release, as differences from the true one over a common denominator."""
+
+    denominator: int
+    differences: Mapping[int, int]
+
+    @classmethod
+    def of(cls, moves: Mapping[int, Fraction | int]) -> Witness:
+        """Bring exact differences over their common denominator, zeros left out."""
+        below = common_denominator(moves.values())
+        return cls(below, {place: int(move * below) for place, move in sorted(moves.items()) if move})
+
+    def at(self, place: int) -> Fraction:
+        return Fraction(self.differences.get(place, 0), self.denominator)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Differences ``d`` with ``relations @ d == 0`` and ``lower <= d <= upper``.
+
+    Parameters
+    ----------
+    cells
+        Withheld cells by their position in the table; everything below is by position in this list.
+    rows
+        Relations among them, whole coefficients; relations without a withheld cell are left out.
+    relation
+        Which relation of the table each row is.
+    lower, upper
+        Exact bounds of the differences; None where there is none.
+    scale
+        Steps per unit of the grid on which the values lie.
+    integer
+        Differences are whole numbers.
+    demands
+        What each unsafe cell needs.
+    """
+
+    cells: Integers
+    rows: Sequence[Row]
+    relation: Integers
+    lower: Sequence[Fraction | None]
+    upper: Sequence[Fraction | None]
+    scale: int
+    integer: bool
+    demands: Mapping[int, Demand]
+
+    @classmethod
+    def of(cls, grid: Grid, need: Need, release: Release) -> Problem:
+        """Set up what is unknown about a release; unsafe cells that are published are left out."""
+        withheld = release.withheld
+        cells = np.flatnonzero(withheld)
+        restricted = release.relations[:, cells]
+        used = np.flatnonzero(np.diff(restricted.indptr))
+        rows = [
+            dict(zip(places, coefficients, strict=True))
+            for places, coefficients in exact_rows(restricted[used])
+        ]
+        lower: list[Fraction | None] = []
+        upper: list[Fraction | None] = []
+        for cell in cells.tolist():
+            value = grid.value(cell)
+            low, high = outside_bounds(release, cell, value)
+            lower.append(None if low is None else low - value)
+            upper.append(None if high is None else high - value)
+        demands = {
+            place: Demand(rational(need.lower[cell]), rational(need.upper[cell]), rational(need.width[cell]))
+            for place, cell in enumerate(cells.tolist())
+            if need.unsafe[cell]
+        }
+        # Beyond six decimals the "grid" is the bits of the doubles: rounding to it would prove nothing.
+        return cls(cells, rows, used, lower, upper, grid.scale, release.integer, demands)
+
+    @cached_property
+    def matrix(self) -> sparse.csr_array:
+        """Rows as a sparse array of doubles."""
+        ends = np.cumsum([0, *(len(row) for row in self.rows)])
+        places = np.array([place for row in self.rows for place in row], dtype=np.int64)
+        data = np.array([c for row in self.rows for c in row.values()], dtype=np.float64)
+        shape = (len(self.rows), len(self.cells))
+        matrix = sparse.csr_array((data, places, ends), shape=shape)
+        matrix.sum_duplicates()
+        return matrix
+
+    @cached_property
+    def whole_matrix(self) -> Any:
+        """The same in whole numbers."""
+        return self.matrix.astype(np.int64)
+
+    @cached_property
+    def widest(self) -> float:
+        """Largest sum of absolute coefficients in a row."""
+        return float(np.max(abs(self.matrix).sum(axis=1), initial=0.0))
+
+    @cached_property
+    def steps(self) -> tuple[Integers, Integers]:
+        """Bounds in steps of the grid, rounded inwards."""
+        low = [-FAR if b is None else max(-FAR, ceil(b * self.scale)) for b in self.lower]
+        high = [FAR if b is None else min(FAR, floor(b * self.scale)) for b in self.upper]
+        return np.array(low, dtype=np.int64), np.array(high, dtype=np.int64)
+
+    @cached_property
+    def users(self) -> list[list[int]]:
+        """For each cell the rows it is in."""
+        users: list[list[int]] = [[] for _ in self.cells]
+        for number, row in enumerate(self.rows):
+            for place in row:
+                users[place].append(number)
+        return users
+
+    def on_grid(self, point: np.ndarray[Any, Any]) -> Witness | None:
+        """Round a point to the grid; None when it then breaks a relation or a bound."""
+        steps = np.rint(point * self.scale)
+        # Past 53 bits a double has no whole part left to trust; past 62 the sums would overflow.
+        largest = float(np.max(np.abs(steps), initial=0.0))
+        if largest > 2.0**52 or largest * self.widest > 2.0**62:
+            return None
+        whole = steps.astype(np.int64)
+        low, high = self.steps
+        if np.any(whole < low) or np.any(whole > high) or np.any(self.whole_matrix @ whole):
+            return None
+        moved = np.flatnonzero(whole)
+        return Witness.of(
+            {p: Fraction(n, self.scale) for p, n in zip(moved.tolist(), whole[moved].tolist(), strict=True)}
+        )
+
+    def fits(self, moves: Mapping[int, Fraction | int]) -> bool:
+        """Tell whether exact differences cancel in every relation; bounds are another matter."""
+        sums: dict[int, Fraction | int] = {}
+        for place, move in moves.items():
+            for number in self.users[place]:
+                sums[number] = sums.get(number, 0) + self.rows[number][place] * move
+        return not any(sums.values())
+
+
+def outside_bounds(release: Release, cell: int, value: Fraction) -> tuple[Fraction | None, Fraction | None]:
+    """Read the bounds that an outsider knows about one cell, exactly.
+
+    Twelve digits are read, so a bound that is the value itself may come out a hair inside: it is moved back.
+    """
+    low, high = float(release.lower[cell]), float(release.upper[cell])
+    hair = max(Fraction(1), abs(value)) / 10**9
+    exact_low = None if np.isinf(low) else rational(low)
+    exact_high = None if np.isinf(high) else rational(high)
+    if (exact_low is not None and exact_low > value + hair) or (
+        exact_high is not None and exact_high < value - hair
+    ):
+        raise TableError(
+            "a value lies outside the bounds that the release says an outsider knows",
+            where=f"cell {release.describe(cell)}",
+            fix="make the release from this table, or widen its bounds",
+        )
+    if exact_low is not None:
+        exact_low = min(exact_low, value)
+    if exact_high is not None:
+        exact_high = max(exact_high, value)
+    return exact_low, exact_high

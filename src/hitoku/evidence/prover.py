@@ -1,0 +1,306 @@
+"""Few linear programs that decide the safety of all unsafe cells, and leave the witnesses that prove it.
+
+All cells that are still open are pushed up at once, then down, then again with other weights; a solution
+serves every cell that it moves far enough. What remains is settled cell by cell: a witness, or a proof that
+there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+import numpy as np
+
+from hitoku.evidence.disclosure import Disclosure, disclosed
+from hitoku.evidence.problem import Problem, Witness
+from hitoku.evidence.repair import Split, exact_witness
+from hitoku.model.arrays import Floats
+from hitoku.solver import integer
+from hitoku.solver.linear import Solution, Warm, opened
+
+ROUNDS = 8
+# A round of summed objectives that settles less than this share of what is open is the last one.
+WORTHWHILE = 0.1
+# Summed integer programs are stopped early: any good point will do.
+SUMMED_GAP, SUMMED_NODES = 0.1, 50
+# One cell's integer program is an answer only when it is solved to the end.
+SINGLE_NODES = 20_000
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far one unsafe cell is known to move, and which witnesses show it (None: the true table)."""
+
+    low: Fraction = Fraction(0)
+    high: Fraction = Fraction(0)
+    low_witness: int | None = None
+    high_witness: int | None = None
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What the linear programs found out.
+
+    Parameters
+    ----------
+    witnesses
+        Tables that fit the release.
+    reach
+        For each unsafe cell (by position among the withheld) how far witnesses move it.
+    failed
+        Unsafe cells that cannot move as far as they must, with what bounds them; nothing for exposed ones.
+    exposed
+        Unsafe cells that adding and subtracting gives away.
+    undecided
+        Unsafe cells for which neither a witness nor a proof of its absence could be made exact.
+    n_programs
+        Linear and integer programs solved.
+    """
+
+    witnesses: tuple[Witness, ...]
+    reach: Mapping[int, Reach]
+    failed: Mapping[int, tuple[Disclosure, ...]]
+    exposed: frozenset[int]
+    undecided: tuple[int, ...]
+    n_programs: int
+
+
+def prove(problem: Problem, exposed: Iterable[int] = ()) -> Proof:
+    """Find a low and a high witness for every unsafe cell, or say which cells have none.
+
+    Parameters
+    ----------
+    problem
+        What an outsider does not know.
+    exposed
+        Cells known to be recomputable by adding and subtracting: nothing is tried for them.
+    """
+    split = Split.of(problem)
+    with opened(split.program) as warm:
+        search = _Search(problem, split, warm, frozenset(exposed) & problem.demands.keys())
+        search.push_all()
+        search.push_each()
+    return search.proof()
+
+
+@dataclass
+class _Search:
+    """Witnesses found so far, and how far each unsafe cell has come."""
+
+    problem: Problem
+    split: Split
+    warm: Warm
+    exposed: frozenset[int]
+    witnesses: list[Witness] = field(default_factory=list)
+    reach: dict[int, Reach] = field(default_factory=dict)
+    # One side of one cell at a time: tried to the end, and what bounds it.
+    tried: set[tuple[int, bool]] = field(default_factory=set)
+    reasons: dict[tuple[int, bool], Disclosure] = field(default_factory=dict)
+    n_programs: int = 0
+
+    def __post_init__(self) -> None:
+        self.reach = {place: Reach() for place in self.problem.demands}
+        self.slot = {place: slot for slot, place in enumerate(self.split.unsafe)}
+        # Cells that must still go further; none of them comes back once it has gone far enough.
+        self.lacking = {
+            up: {place for place in self.reach if self.lacks(place, up=up)} for up in (True, False)
+        }
+
+    def lacks(self, place: int, *, up: bool) -> bool:
+        """Tell whether a cell must still go further on one side."""
+        demand, reach = self.problem.demands[place], self.reach[place]
+        far = demand.high_enough(reach.high) if up else demand.low_enough(reach.low)
+        return not (far and demand.wide_enough(reach.low, reach.high))
+
+    def open(self, *, up: bool) -> list[int]:
+        """Cells that must still go further on one side, as far as that is not settled."""
+        left = self.lacking[up] - self.exposed
+        return sorted(place for place in left if (place, up) not in self.tried)
+
+    def push_all(self) -> None:
+        """Push with summed objectives: unit weights first, then seeded random ones, while they pay."""
+        random = np.random.default_rng(0)
+        for number in range(ROUNDS):
+            before = left = 0
+            for up in (True, False):
+                cells = self.open(up=up)
+                if not cells:
+                    continue
+                weight = np.ones(len(cells)) if number == 0 else random.uniform(0.1, 1.0, len(cells))
+                self.push(cells, weight / self.split.width[[self.slot[place] for place in cells]], up=up)
+                before += len(cells)
+                left += len(self.open(up=up))
+            if left == 0 or before - left < WORTHWHILE * before:
+                return
+
+    def push_each(self) -> None:
+        """Settle what is left one cell and one side at a time."""
+        for up in (True, False):
+            for place in self.open(up=up):
+                if place in self.lacking[up]:  # a witness for another cell may have done it since
+                    self.settle(place, up=up)
+
+    def settle(self, place: int, *, up: bool) -> None:
+        """Push one cell as far as it goes: a witness that does, or the reason why there is none."""
+        self.tried.add((place, up))
+        solution = self.push([place], np.ones(1), up=up)
+        if place not in self.lacking[up]:
+            return
+        reached = self.reach[place].high if up else self.reach[place].low
+        reason = disclosed(self.problem, place, solution, reached, up=up)
+        if reason is not None and reason.linear:
+            # Nothing moves it in either direction.
+            self.reasons[place, up] = reason
+            self.reasons[place, not up] = replace(reason, up=not up)
+            self.tried.add((place, not up))
+        elif reason is not None and self._hopeless(place, reason):
+            self.reasons[place, up] = reason
+        elif self.problem.integer:
+            self.settle_whole(place, reason, up=up)
+        elif reason is not None:
+            self.reasons[place, up] = reason
+
+    def _hopeless(self, place: int, reason: Disclosure) -> bool:
+        """Tell whether a bound alone rules the requirement out, or is what a witness attains."""
+        demand, reach = self.problem.demands[place], self.reach[place]
+        if reason.up:
+            return reason.difference == reach.high or not demand.high_enough(reason.difference)
+        return reason.difference == reach.low or not demand.low_enough(reason.difference)
+
+    def settle_whole(self, place: int, reason: Disclosure | None, *, up: bool) -> None:
+        """Push one cell of a table of counts as far as whole numbers let it."""
+        solution = self._whole([place], np.ones(1), up=up, gap=0.0, nodes=SINGLE_NODES)
+        if solution.x is not None:
+            witness = self.problem.on_grid(self.split.joined(solution.x))
+            if witness is not None:
+                self.add(witness)
+        reached = self.reach[place].high if up else self.reach[place].low
+        if place in self.lacking[up] and solution.optimal:
+            self.reasons[place, up] = Disclosure(place, up, reached, whole=True)
+        elif reason is not None:
+            self.reasons[place, up] = reason
+
+    def push(self, cells: list[int], weight: Floats, *, up: bool) -> Solution:
+        """Move some cells in one direction, all at once, and keep the exact point that results."""
+        self.n_programs += 1
+        solution = self.warm.solve(self._reward(cells, weight, up=up), maximise=up)
+        if solution.x is None:
+            return solution
+        witness = exact_witness(self.split, solution.x, solution.basis)
+        if witness is None and self.problem.integer and len(cells) > 1:
+            whole = self._whole(cells, weight, up=up, gap=SUMMED_GAP, nodes=SUMMED_NODES)
+            if whole.x is not None:
+                witness = self.problem.on_grid(self.split.joined(whole.x))
+        if witness is not None:
+            self.add(witness)
+        return solution
+
+    def _reward(self, cells: list[int], weight: Floats, *, up: bool) -> Floats:
+        """Price the base, and the overflow on the wrong side lest the base be filled from there."""
+        n, k = len(self.problem.cells), len(self.split.unsafe)
+        cost = np.zeros(n + 2 * k)
+        slots = np.array([self.slot[place] for place in cells])
+        cost[np.array(cells)] = weight
+        cost[n + slots + (k if up else 0)] = weight
+        return cost
+
+    def _whole(self, cells: list[int], weight: Floats, *, up: bool, gap: float, nodes: int) -> Solution:
+        self.n_programs += 1
+        program = self.split.program
+        cost = self._reward(cells, weight, up=up)
+        exact = integer.IntegerProgram(
+            -cost if up else cost, program.relations, program.rhs, program.lower, program.upper
+        )
+        return integer.solve(exact, gap=gap, start=np.zeros(len(cost)), work_limit=nodes)
+
+    def add(self, witness: Witness) -> None:
+        """Keep a witness that moves some cell further than it had to be moved before."""
+        number, useful = len(self.witnesses), False
+        for place in (self.lacking[True] | self.lacking[False]) & witness.differences.keys():
+            move, reach = witness.at(place), self.reach[place]
+            if move > reach.high and place in self.lacking[True]:
+                self.reach[place] = replace(reach, high=move, high_witness=number)
+            elif move < reach.low and place in self.lacking[False]:
+                self.reach[place] = replace(reach, low=move, low_witness=number)
+            else:
+                continue
+            useful = True
+            for up in (True, False):
+                if not self.lacks(place, up=up):
+                    self.lacking[up].discard(place)
+        if useful:
+            self.witnesses.append(witness)
+
+    def proof(self) -> Proof:
+        """Sum up; superfluous witnesses are dropped."""
+        failed: dict[int, tuple[Disclosure, ...]] = {}
+        undecided = []
+        for place in sorted(self.lacking[True] | self.lacking[False]):
+            known = tuple(self.reasons[place, up] for up in (False, True) if (place, up) in self.reasons)
+            known = known[:1] if known and known[0].linear else known
+            if place in self.exposed or self._excluded(place):
+                failed[place] = known
+            else:
+                undecided.append(place)
+        witnesses, reach = fewest(self.witnesses, self.reach, self.problem)
+        return Proof(witnesses, reach, failed, self.exposed, tuple(undecided), self.n_programs)
+
+    def _excluded(self, place: int) -> bool:
+        """Tell whether the bounds found rule out what the cell needs."""
+        demand = self.problem.demands[place]
+        low, high = self.reasons.get((place, False)), self.reasons.get((place, True))
+        if high is not None and not demand.high_enough(high.difference):
+            return True
+        if low is not None and not demand.low_enough(low.difference):
+            return True
+        return (
+            low is not None and high is not None and not demand.wide_enough(low.difference, high.difference)
+        )
+
+
+def fewest(
+    witnesses: list[Witness], reach: dict[int, Reach], problem: Problem
+) -> tuple[tuple[Witness, ...], dict[int, Reach]]:
+    """Drop witnesses that others make superfluous, and number the rest anew.
+
+    Where only the ends matter, any witness beyond an end will do; cells that need a width keep their pair.
+    """
+    places = [p for p, d in problem.demands.items() if d.lower + d.upper > 0 and d.width <= d.lower + d.upper]
+    ends = np.zeros((len(witnesses), 2, len(places)), dtype=bool)
+    for number, witness in enumerate(witnesses):
+        for column, place in enumerate(places):
+            if place not in witness.differences:
+                continue
+            demand, move = problem.demands[place], witness.at(place)
+            ends[number, 0, column] = demand.lower > 0 and demand.low_enough(move)
+            ends[number, 1, column] = demand.upper > 0 and demand.high_enough(move)
+    free = set(places)
+    pinned = {w for p, r in reach.items() if p not in free for w in (r.low_witness, r.high_witness)}
+    cover = ends.sum(axis=0)
+    kept = list(range(len(witnesses)))
+    for number in reversed(range(len(witnesses))):
+        if number not in pinned and np.all(cover[ends[number]] > 1):
+            cover -= ends[number]
+            kept.remove(number)
+    rank = {number: place for place, number in enumerate(kept)}
+    again = dict(reach)
+    for column, place in enumerate(places):
+        low, high = (next((n for n in kept if ends[n, side, column]), None) for side in (0, 1))
+        # Nothing required on a side: the true table is end enough. Nothing found: what was reached stands.
+        if low is not None or problem.demands[place].lower == 0:
+            end = Fraction(0) if low is None else witnesses[low].at(place)
+            again[place] = replace(again[place], low=end, low_witness=low)
+        if high is not None or problem.demands[place].upper == 0:
+            end = Fraction(0) if high is None else witnesses[high].at(place)
+            again[place] = replace(again[place], high=end, high_witness=high)
+    numbered = {
+        place: replace(r, low_witness=_new(rank, r.low_witness), high_witness=_new(rank, r.high_witness))
+        for place, r in again.items()
+    }
+    return tuple(witnesses[number] for number in kept), numbered
+
+
+def _new(rank: dict[int, int], number: int | None) -> int | None:
+    return None if number is None else rank.get(number)

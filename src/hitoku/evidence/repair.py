@@ -1,0 +1,160 @@
+"""A solver's point made exact: rounded to the grid, or solved again from its basis in whole numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from hitoku.evidence.exact import Row, solve
+from hitoku.evidence.grid import common_denominator
+from hitoku.evidence.problem import Problem, Witness
+from hitoku.model.arrays import Floats
+from hitoku.solver.linear import BASIC, UPPER, Basis, LinearProgram
+
+# A basis that the solver calls feasible may leave a bound by its tolerance; pulling the whole point this
+# little towards the true table mends that. More would be no rounding.
+PULL = Fraction(1, 10**6)
+# Further from a step of the grid than this, in steps, a coordinate is a fraction and no rounding error.
+OFF_GRID = 1e-6
+
+
+@dataclass(frozen=True)
+class Split:
+    """The columns of a linear program in which every unsafe cell has three.
+
+    The base runs from what is required below to what is required above; overflows take what goes beyond.
+    Rewarding the base alone, the solver moves a cell as far as it must and no further, with no extra row.
+
+    Parameters
+    ----------
+    problem
+        Differences to be split.
+    unsafe
+        Cells that are split; their overflows stand after the bases of all cells, first those above.
+    low, high
+        Exact bounds of all columns, None where there is none.
+    """
+
+    problem: Problem
+    unsafe: tuple[int, ...]
+    low: tuple[Fraction | None, ...]
+    high: tuple[Fraction | None, ...]
+
+    @classmethod
+    def of(cls, problem: Problem) -> Split:
+        """Split every unsafe cell at what it needs, rounded outwards to the grid."""
+        unsafe = tuple(problem.demands)
+        low, high = list(problem.lower), list(problem.upper)
+        above: list[Fraction | None] = []
+        below: list[Fraction | None] = []
+        for place in unsafe:
+            demand = problem.demands[place]
+            down = _outwards(max(demand.lower, demand.width), problem.scale)
+            up = _outwards(max(demand.upper, demand.width), problem.scale)
+            bottom, top = problem.lower[place], problem.upper[place]
+            base_low = -down if bottom is None else max(-down, bottom)
+            base_high = up if top is None else min(up, top)
+            low[place], high[place] = base_low, base_high
+            above.append(None if top is None else top - base_high)
+            below.append(None if bottom is None else bottom - base_low)
+        zero = [Fraction(0)] * len(unsafe)
+        return cls(problem, unsafe, (*low, *zero, *below), (*high, *above, *zero))
+
+    @cached_property
+    def matrix(self) -> Any:
+        parts = self.problem.matrix
+        again = parts[:, np.array(self.unsafe, dtype=np.int64)]
+        return sparse.csr_array(sparse.hstack([parts, again, again]))
+
+    @cached_property
+    def program(self) -> LinearProgram:
+        """The linear program in doubles; whole bounds rounded inwards where differences are whole."""
+        low = np.array([-np.inf if b is None else float(b) for b in self.low])
+        high = np.array([np.inf if b is None else float(b) for b in self.high])
+        if self.problem.integer:
+            low, high = np.ceil(low), np.floor(high)
+        matrix = self.matrix
+        return LinearProgram(np.zeros(matrix.shape[1]), matrix, np.zeros(matrix.shape[0]), low, high)
+
+    @cached_property
+    def width(self) -> Floats:
+        """Length of each unsafe cell's base, by which its progress is measured; one where it is fixed."""
+        program, cells = self.program, list(self.unsafe)
+        length = program.upper[cells] - program.lower[cells]
+        return np.where(length > 0, length, 1.0)
+
+    def joined(self, point: Floats) -> Floats:
+        """Add bases and overflows up to differences."""
+        n, k = len(self.problem.cells), len(self.unsafe)
+        whole = point[:n].copy()
+        whole[list(self.unsafe)] += point[n : n + k] + point[n + k :]
+        return whole
+
+    def owner(self, column: int) -> int:
+        """Return the cell that a column belongs to."""
+        n, k = len(self.problem.cells), len(self.unsafe)
+        return column if column < n else self.unsafe[(column - n) % k]
+
+
+def exact_witness(split: Split, point: Floats, basis: Basis | None) -> Witness | None:
+    """Make a solver's point exact; None when neither rounding nor its basis gives a table that fits."""
+    problem, whole = split.problem, split.joined(point)
+    rounded = problem.on_grid(whole)
+    # A point between the steps of the grid may round to a table that fits but has hardly moved.
+    steps = whole * problem.scale
+    between = bool(np.any(np.abs(steps - np.rint(steps)) > OFF_GRID))
+    if problem.integer or basis is None or not (between or rounded is None):
+        return rounded
+    return from_basis(split, basis) or rounded
+
+
+def from_basis(split: Split, basis: Basis) -> Witness | None:
+    """Solve for the basic columns exactly, the others standing at their bounds."""
+    problem = split.problem
+    basic = np.flatnonzero(basis.columns == BASIC)
+    moves: dict[int, Fraction] = {}
+    for column in np.flatnonzero(basis.columns != BASIC).tolist():
+        end = split.high[column] if basis.columns[column] == UPPER else split.low[column]
+        if end:
+            cell = split.owner(column)
+            moves[cell] = moves.get(cell, Fraction(0)) + end
+    below = common_denominator(moves.values())
+    right = [0] * len(problem.rows)
+    for cell, move in moves.items():
+        for number in problem.users[cell]:
+            right[number] -= problem.rows[number][cell] * int(move * below)
+    # Two basic columns of one cell would be parallel; the solver never chooses them, and one is enough.
+    unknown = {split.owner(column) for column in basic.tolist()}
+    rows: list[Row] = [{c: a for c, a in row.items() if c in unknown} for row in problem.rows]
+    found = solve(rows, right)
+    if found is None:
+        return None
+    for cell, steps in found.items():
+        moves[cell] = moves.get(cell, Fraction(0)) + Fraction(steps) / below
+    return _pulled(problem, moves)
+
+
+def _pulled(problem: Problem, moves: dict[int, Fraction]) -> Witness | None:
+    """Scale differences back until they keep every bound, if that takes next to nothing."""
+    share = Fraction(1)
+    for cell, move in moves.items():
+        low, high = problem.lower[cell], problem.upper[cell]
+        if high is not None and move > high:
+            share = min(share, high / move)
+        if low is not None and move < low:
+            share = min(share, low / move)
+    if share < 1 - PULL:
+        return None
+    if share < 1:
+        moves = {cell: move * share for cell, move in moves.items()}
+    return Witness.of(moves) if problem.fits(moves) else None
+
+
+def _outwards(level: Fraction, scale: int) -> Fraction:
+    """Round a level up to the grid, at least one step."""
+    return Fraction(max(1, -(-level * scale // 1)), scale)

@@ -1,0 +1,235 @@
+"""Re-check a certificate of safety without trusting the program that wrote it.
+
+    python verify.py release/            checker/certificate.json[.gz], compared with public/table.csv
+    python verify.py certificate.json    the certificate alone
+
+This file needs nothing but Python itself and may be copied anywhere. It computes with whole numbers and
+fractions only, so no rounding can deceive it. It checks, in this order, that
+
+1. nobody changed the certificate: its fingerprint fits;
+2. the table adds up, and every value lies within the bounds an outsider knows;
+3. every witness is a table that the outsider cannot tell from the true one: it differs in withheld cells
+   only, adds up, and keeps the known bounds (and is whole where the values are counts);
+4. every unsafe cell is withheld, and one witness is low enough, one high enough, for what it requires;
+5. the public file shows every other cell as it is in the table, and no withheld one.
+
+Exit code 0: proved; 1: refuted, with the first thing that fails; 2: this is no certificate.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import json
+import re
+import sys
+import zlib
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple
+
+FORMAT = "hitoku certificate 1"
+NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+|/[1-9][0-9]*)?", re.ASCII)
+MALFORMED = (
+    OSError,
+    EOFError,
+    zlib.error,
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    RecursionError,
+)
+
+
+class Verdict(NamedTuple):
+    """Yes or no, the reason, and the exit code."""
+
+    ok: bool
+    reason: str
+    code: int
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+
+class Refuted(Exception):  # noqa: N818 - a finding, not a failure of this program
+    """The first thing that fails; code 2 where the file is no certificate at all."""
+
+
+def demand(condition: bool, otherwise: str, code: int = 1) -> None:
+    if not condition:
+        raise Refuted(otherwise, code)
+
+
+def number(thing: Any, what: str) -> Fraction:
+    """Read 12, "12.5" or "25/2"; nothing else is an exact number."""
+    exact = type(thing) is int or (type(thing) is str and NUMBER.fullmatch(thing) is not None)
+    demand(exact, f"{what}: not an exact number", 2)
+    return Fraction(thing)
+
+
+def positions(things: list[Any], limit: int, what: str) -> list[int]:
+    """Read positions in a list: they exist, and none occurs twice."""
+    demand(all(type(thing) is int for thing in things), f"{what}: a position is not a whole number", 2)
+    demand(all(0 <= thing < limit for thing in things), f"{what}: a position does not exist")
+    demand(len(set(things)) == len(things), f"{what}: a position occurs twice")
+    return things
+
+
+def sparse(cells: list[Any], numbers: list[Any], limit: int, what: str) -> dict[int, Fraction]:
+    """Read numbers that belong to some cells."""
+    demand(len(cells) == len(numbers), f"{what}: not one number for each cell", 2)
+    return {cell: number(n, what) for cell, n in zip(positions(cells, limit, what), numbers, strict=True)}
+
+
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    demand(len(dict(pairs)) == len(pairs), "a name occurs twice in one record", 2)
+    return dict(pairs)
+
+
+def inexact(_: str) -> None:
+    demand(False, "a number is floating point, NaN or infinite", 2)
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Read the file, plain or compressed."""
+    raw = path.read_bytes()
+    plain = gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
+    hooks: Any = {"object_pairs_hook": once, "parse_float": inexact, "parse_constant": inexact}
+    content: dict[str, Any] = json.loads(plain.decode("utf-8"), **hooks)
+    demand(content["format"] == FORMAT, f"not in the format '{FORMAT}'", 2)
+    demand(type(content["integer"]) is bool, "'integer' is neither true nor false", 2)
+    return content
+
+
+def fingerprint(content: dict[str, Any]) -> str:
+    """SHA-256 of everything but the fingerprint itself."""
+    rest = {name: part for name, part in content.items() if name != "sha256"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+class Table:
+    """Check 2: the true table, what an outsider knows of it, and its relations."""
+
+    def __init__(self, content: dict[str, Any]) -> None:
+        self.names, self.whole = [" / ".join(codes) for codes in content["codes"]], content["integer"]
+        n = self.size = len(self.names)
+        cells = range(n)
+        self.value = sparse([*cells], content["values"], n, "values")
+        ends = [[cell for cell in cells if content[side][cell] is not None] for side in ("lower", "upper")]
+        self.lower = sparse(ends[0], [content["lower"][cell] for cell in ends[0]], n, "lower bounds")
+        self.upper = sparse(ends[1], [content["upper"][cell] for cell in ends[1]], n, "upper bounds")
+        for cell, name in enumerate(self.names):
+            demand(
+                self.allows(cell, self.value[cell]),
+                f"cell {name}: its value is outside its bounds, or not whole",
+            )
+        self.relations = [
+            sparse(members, coefficients, n, f"relation {row}")
+            for row, (members, coefficients) in enumerate(content["relations"])
+        ]
+        for row, relation in enumerate(self.relations):
+            total = sum(coefficient * self.value[cell] for cell, coefficient in relation.items())
+            demand(total == 0, f"relation {row}: the table does not add up")
+
+    def allows(self, cell: int, x: Fraction) -> bool:
+        """Tell whether an outsider holds this value possible."""
+        inside = self.lower.get(cell, x) <= x <= self.upper.get(cell, x)
+        return inside and (x.denominator == 1 or not self.whole)
+
+
+def witness(parts: dict[str, Any], table: Table, withheld: set[int], what: str) -> dict[int, Fraction]:
+    """Check 3: another table that fits the release; what it has in place of the true values."""
+    below, moves = parts["denominator"], sparse(parts["cells"], parts["differences"], table.size, what)
+    demand(type(below) is int and below > 0, f"{what}: its denominator is not a positive whole number", 2)
+    demand(withheld.issuperset(moves), f"{what}: it changes a cell that is published")
+    values = {cell: table.value[cell] + move / below for cell, move in moves.items()}
+    for cell, x in values.items():
+        demand(
+            table.allows(cell, x),
+            f"{what}: it leaves the bounds of cell {table.names[cell]}, or is not whole",
+        )
+    for row, relation in enumerate(table.relations):
+        change = sum(coefficient * moves[cell] for cell, coefficient in relation.items() if cell in moves)
+        demand(change == 0, f"{what}: it does not add up in relation {row}")
+    return values
+
+
+def protected(
+    need: dict[str, Any], table: Table, withheld: set[int], witnesses: list[dict[int, Fraction]]
+) -> int:
+    """Check 4: one unsafe cell; which one it is."""
+    (cell,) = positions([need["cell"]], table.size, "an unsafe cell")
+    what, value = f"unsafe cell {table.names[cell]}", table.value[cell]
+    demand(cell in withheld, f"{what}: it is published")
+    lower, upper, width = (number(need[name], what) for name in ("lower", "upper", "width"))
+    demand(min(lower, upper, width) >= 0, f"{what}: a requirement is negative", 2)
+    chosen = [need[side] for side in ("low", "high")]  # null stands for the true table itself
+    positions([*{place for place in chosen if place is not None}], len(witnesses), f"{what}, its witnesses")
+    low, high = (value if place is None else witnesses[place].get(cell, value) for place in chosen)
+    demand(low <= value - lower, f"{what}: its low witness is not low enough")
+    demand(high >= value + upper, f"{what}: its high witness is not high enough")
+    demand(high - low >= width and high > low, f"{what}: its witnesses are not far enough apart")
+    return cell
+
+
+def prove(content: dict[str, Any]) -> str:
+    """Go through checks 1 to 4."""
+    demand(content["sha256"] == fingerprint(content), "the fingerprint does not fit: something was changed")
+    table = Table(content)
+    withheld = set(positions(content["withheld"], table.size, "withheld cells"))
+    witnesses = [witness(w, table, withheld, f"witness {i}") for i, w in enumerate(content["witnesses"])]
+    unsafe = [protected(need, table, withheld, witnesses) for need in content["unsafe"]]
+    positions(unsafe, table.size, "unsafe cells")
+    return f"{len(unsafe)} unsafe cells are safe, {len(witnesses)} witnesses prove it"
+
+
+def compare(content: dict[str, Any], path: Path) -> str:
+    """Check 5: hold the published file against the certified table."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        head, *rows = list(csv.reader(file))
+    withheld = set(content["withheld"])
+    demand(head == [*content["variables"], "value", "status"], f"{path.name}: other columns than agreed")
+    cells = {tuple(codes): cell for cell, codes in enumerate(content["codes"])}
+    demand(len(cells) == len(content["codes"]), "two cells have the same codes")
+    for line, (*codes, shown, _) in enumerate(rows, 2):
+        cell, what = cells.pop(tuple(codes), None), f"{path.name}, line {line}, cell {' / '.join(codes)}"
+        demand(cell is not None, f"{what}: no such cell, or twice")
+        demand(cell not in withheld or shown == "", f"{what}: shown although it is withheld")
+        same = cell in withheld or number(shown, what) == number(content["values"][cell], what)
+        demand(same, f"{what}: not the certified value")
+    demand(not cells, f"{path.name}: {len(cells)} cells are missing")
+    return f"; {path.name} shows exactly the {len(rows) - len(withheld)} cells that are not withheld"
+
+
+def verify(path: str | Path) -> Verdict:
+    """Check a certificate, or a release folder that holds one."""
+    path = Path(path)
+    places = [path / "checker" / name for name in ("certificate.json", "certificate.json.gz")]
+    found = [place for place in places if place.is_file()] if path.is_dir() else [path]
+    try:
+        demand(len(found) == 1, f"{path.name}: not exactly one certificate in checker/", 2)
+        content = read(found[0])
+        answer = prove(content)
+        return Verdict(
+            True, answer + (compare(content, path / "public" / "table.csv") if path.is_dir() else ""), 0
+        )
+    except Refuted as failure:
+        return Verdict(False, *failure.args)
+    except MALFORMED as error:
+        return Verdict(False, f"{path.name}: cannot be read, or is malformed ({type(error).__name__})", 2)
+
+
+def main() -> int:
+    """Answer on the command line."""
+    verdict = (
+        verify(sys.argv[1]) if len(sys.argv) == 2 else Verdict(False, "usage: python verify.py release/", 2)
+    )
+    sys.stdout.write(f"{'yes' if verdict.ok else 'no'}: {verdict.reason}\n")
+    return verdict.code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,288 @@
+"""JJ files, in which the field exchanges cell suppression problems (CSPlib, tau-ARGUS, sdcTable).
+
+A constant, the cells (index, value, cost, status, outside bounds, required levels), the relations. Status
+``u`` is unsafe, ``s`` safe, ``z`` safe and not to be withheld, ``m`` withheld as a secondary cell.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+from scipy import sparse
+
+from hitoku.errors import DataError, NeedError, OutputError, ProtectionError
+from hitoku.model.arrays import Floats, Mask
+from hitoku.model.labels import Labels
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.relations import broken
+from hitoku.model.table import Table
+
+# Programs that read JJ files know no infinity; a bound as far out as this one says "no bound".
+NO_BOUND = 1e30
+# The cell that carries right-hand sides other than zero: published, with value one.
+CONSTANT = "constant"
+TERM = re.compile(r"([0-9]+)\s*\(\s*([^\s()]+)\s*\)")
+NUMBERS = ("value", "cost", "lower bound", "upper bound", "LPL", "UPL", "SPL")
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """The numbers of a JJ file, cells in the order of their index."""
+
+    status: list[str]
+    columns: Floats
+    relations: sparse.csr_array
+    rhs: Floats
+
+
+def read_jj(path: str | Path, *, integer: bool = False) -> tuple[Table, Need]:
+    """Read cells, relations and required levels; plain or gzip.
+
+    Cells are known by their number. Bounds become what an outsider knows, ``z`` cells are ``fixed``,
+    costs are ``table.cost``. Levels of cells that are not ``u`` mean nothing and are dropped; for cells
+    with status ``m`` see :func:`read_jj_pattern`. Values printed with too few digits to add up make a table
+    with ``additive=False``. A right-hand side other than zero becomes one more cell, named "constant",
+    with value one.
+
+    Parameters
+    ----------
+    path
+        The file.
+    integer
+        The values are counts, and an outsider knows it; the format does not say.
+    """
+    file = _read(Path(path))
+    value, cost, lower, upper, *levels = file.columns.T
+    n = len(value)
+    status = np.array(file.status)
+    fixed = status == "z"
+    relations, labels = file.relations, Labels.numbered(n)
+    if np.any(file.rhs):
+        extra = sparse.csr_array(-file.rhs[:, None])
+        relations = sparse.csr_array(sparse.hstack([relations, extra]))
+        value, lower, upper = (np.append(column, 1.0) for column in (value, lower, upper))
+        cost, fixed = np.append(cost, 1.0), np.append(fixed, True)
+        levels = [np.append(level, 0.0) for level in levels]
+        status = np.append(status, "z")
+        labels = Labels(("cell",), ((*labels.codes[0], CONSTANT),))
+    table = Table(
+        value=value,
+        relations=relations,
+        labels=labels,
+        integer=integer,
+        lower=np.where(lower <= -NO_BOUND, -np.inf, lower),
+        upper=np.where(upper >= NO_BOUND, np.inf, upper),
+        cost=cost,
+        fixed=fixed if fixed.any() else None,
+        additive=len(broken(sparse.csr_array(relations), value)) == 0,
+    )
+    unsafe = status == "u"
+    low, high, wide = (np.where(unsafe, level, 0.0) for level in levels)
+    return table, Need(unsafe=unsafe, lower=low, upper=high, width=wide, rules={"given": unsafe})
+
+
+def read_jj_pattern(path: str | Path) -> Mask:
+    """Read which cells a JJ file marks as withheld: unsafe (``u``) or secondary (``m``)."""
+    file = _read(Path(path))
+    withheld = np.isin(np.array(file.status), ["u", "m"])
+    return np.append(withheld, False) if np.any(file.rhs) else withheld
+
+
+def write_jj(path: str | Path, table: Table, need: Need, protection: Protection | None = None) -> None:
+    """Write a table and its need; compressed when the name ends in ``.gz``.
+
+    What is written is read back unchanged, names of cells and contributors apart. A table without own
+    costs gets cost one everywhere.
+
+    Parameters
+    ----------
+    path
+        Where to.
+    table, need
+        What is to be protected.
+    protection
+        Its secondary cells get status ``m``.
+    """
+    if len(need) != table.n_cells:
+        raise NeedError(
+            f"a need of {len(need)} cells for a table of {table.n_cells}", fix="assess this very table"
+        )
+    secondary = np.zeros(table.n_cells, dtype=bool)
+    if protection is not None:
+        if len(protection.withheld) != table.n_cells:
+            raise ProtectionError(
+                f"a protection of {len(protection.withheld)} cells for a table of {table.n_cells}",
+                fix="protect this very table",
+            )
+        secondary = protection.withheld & ~need.unsafe
+    status = np.full(table.n_cells, "s")
+    if table.fixed is not None:
+        status[table.fixed] = "z"
+    status[secondary] = "m"
+    status[need.unsafe] = "u"
+    cost = np.ones(table.n_cells) if table.cost is None else table.cost
+    columns = (table.value, cost, table.lower, table.upper, need.lower, need.upper, need.width)
+    n_cells, relations, rhs = _without_constant(table)
+    lines = ["0", str(n_cells)]
+    for cell, (value, price, low, high, *levels) in enumerate(
+        zip(*(c.tolist() for c in columns), strict=True)
+    ):
+        if cell < n_cells:
+            bounds = (max(low, -NO_BOUND), min(high, NO_BOUND))
+            lines.append(
+                " ".join(
+                    [
+                        str(cell),
+                        _text(value),
+                        _text(price),
+                        str(status[cell]),
+                        *map(_text, (*bounds, *levels)),
+                    ]
+                )
+            )
+    lines.append(str(relations.shape[0]))
+    ends, cells, data = relations.indptr.tolist(), relations.indices.tolist(), relations.data.tolist()
+    for row, right in enumerate(rhs.tolist()):
+        part = slice(ends[row], ends[row + 1])
+        terms = " ".join(f"{i} ({_text(c)})" for i, c in zip(cells[part], data[part], strict=True))
+        lines.append(f"{_text(right)} {part.stop - part.start} : {terms}".rstrip())
+    plain = ("\n".join(lines) + "\n").encode("ascii")
+    target = Path(path)
+    try:
+        target.write_bytes(gzip.compress(plain, mtime=0) if target.suffix == ".gz" else plain)
+    except OSError as error:
+        raise OutputError(
+            "cannot write the JJ file", where=str(target), fix="give a path in a folder you may write to"
+        ) from error
+
+
+def _without_constant(table: Table) -> tuple[int, sparse.csr_array, Floats]:
+    """Turn the constant cell of :func:`read_jj` back into right-hand sides."""
+    relations, n = table.relations, table.n_cells
+    named = table.labels.names == ("cell",) and table.labels.codes_of(n - 1) == (CONSTANT,)
+    if not named or table.value[-1] != 1.0:
+        return n, relations, np.zeros(relations.shape[0])
+    return n - 1, sparse.csr_array(relations[:, : n - 1]), -relations[:, [n - 1]].toarray().ravel()
+
+
+def _text(number: float) -> str:
+    """Shortest decimal that is read back as the same double; whole numbers without a point."""
+    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
+
+
+class _Lines:
+    """Lines of a file that is being read, with their numbers for messages."""
+
+    def __init__(self, name: str, lines: list[str]) -> None:
+        self.name = name
+        self.lines = [(number, line.split()) for number, line in enumerate(lines, 1) if line.strip()]
+        self.place = 0
+
+    def next(self, due: str) -> list[str]:
+        if self.place == len(self.lines):
+            raise DataError(
+                f"the file ends where {due} is due", where=self.name, fix="the file is cut off: get it again"
+            )
+        self.place += 1
+        return self.lines[self.place - 1][1]
+
+    def refuse(self, what: str, fix: str = "see the layout in docs/reference/evidence.md") -> NoReturn:
+        raise DataError(what, where=f"{self.name}, line {self.lines[self.place - 1][0]}", fix=fix)
+
+    def number(self, word: str, what: str, kind: Callable[[str], float] = float) -> float:
+        try:
+            found = kind(word)
+        except ValueError:
+            found = float("nan")
+        if not np.isfinite(found):
+            self.refuse(f"the {what} is not a number")
+        return found
+
+    def count(self, due: str) -> int:
+        words = self.next(due)
+        if len(words) != 1 or not words[0].isdigit():
+            self.refuse(f"{due} is due, one whole number on a line")
+        return int(words[0])
+
+
+def _read(path: Path) -> _File:
+    try:
+        raw = path.read_bytes()
+        plain = gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
+        lines = _Lines(path.name, plain.decode("ascii").splitlines())
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise DataError(
+            "cannot read the JJ file", where=str(path), fix="give a text file in JJ format, plain or gzip"
+        ) from error
+    if len(words := lines.next("the constant")) != 1:
+        lines.refuse("a JJ file starts with a constant, alone on a line")
+    lines.number(words[0], "constant")
+    n_cells = lines.count("the number of cells")
+    status, columns = _cells(lines, n_cells)
+    relations, rhs = _relations(lines, n_cells)
+    if lines.place < len(lines.lines):
+        lines.place += 1
+        lines.refuse("there is more after the last relation", "check the number of relations")
+    return _File(status, columns, relations, rhs)
+
+
+def _cells(lines: _Lines, n_cells: int) -> tuple[list[str], Floats]:
+    if n_cells == 0:
+        lines.refuse("a table without cells", "give at least one cell")
+    status = [""] * n_cells
+    columns = np.empty((n_cells, len(NUMBERS)))
+    for _ in range(n_cells):
+        words = lines.next("a cell")
+        if len(words) != 9:
+            lines.refuse(f"a cell has 9 entries, not {len(words)}: index value cost status lb ub LPL UPL SPL")
+        index = int(words[0]) if words[0].isdigit() else -1
+        if not 0 <= index < n_cells:
+            lines.refuse("the cell's index is not a number from 0 to the number of cells less one")
+        if status[index]:
+            lines.refuse(f"cell {index} occurs twice", "give each cell once")
+        if words[3] not in {"s", "z", "u", "m"}:
+            lines.refuse("the cell's status is none of s, z, u, m")
+        status[index] = words[3]
+        columns[index] = [
+            lines.number(word, what) for word, what in zip([*words[1:3], *words[4:]], NUMBERS, strict=True)
+        ]
+        value, cost, low, high, *levels = columns[index]
+        if not low <= value <= high:
+            lines.refuse(f"the value of cell {index} lies outside its bounds", "widen lb or ub")
+        if min(cost, *levels) < 0:
+            lines.refuse(f"cell {index} has a negative cost or level", "costs and levels start at zero")
+    return status, columns
+
+
+def _relations(lines: _Lines, n_cells: int) -> tuple[sparse.csr_array, Floats]:
+    n_relations = lines.count("the number of relations")
+    rhs = np.empty(n_relations)
+    cells: list[int] = []
+    data: list[float] = []
+    ends = [0]
+    for row in range(n_relations):
+        words = lines.next("a relation")
+        if len(words) < 3 or words[2] != ":" or not words[1].isdigit():
+            lines.refuse("a relation reads: rhs count : index (coefficient) index (coefficient) ...")
+        rhs[row] = lines.number(words[0], "right-hand side")
+        rest = " ".join(words[3:])
+        terms = TERM.findall(rest)
+        if TERM.sub("", rest).strip() or len(terms) != int(words[1]):
+            lines.refuse(f"{words[1]} terms are announced, {len(terms)} are there")
+        own = [int(index) for index, _ in terms]
+        if any(index >= n_cells for index in own) or len(set(own)) != len(own):
+            lines.refuse("a relation names a cell twice, or one that does not exist")
+        cells += own
+        data += [lines.number(coefficient, "coefficient") for _, coefficient in terms]
+        ends.append(len(cells))
+    matrix = sparse.csr_array((data, np.array(cells, dtype=np.int64), ends), shape=(n_relations, n_cells))
+    matrix.sort_indices()
+    return matrix, rhs

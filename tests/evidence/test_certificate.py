@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from hitoku.errors import OutputError
+from hitoku.evidence.audit import audit
+from hitoku.evidence.problem import Demand, Problem, Witness
+from hitoku.evidence.prover import Reach, fewest
+from hitoku.evidence.verify import verify
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+
+
+@pytest.fixture(scope="module")
+def certificate():
+    table = Table.from_array(np.array([[20, 15], [72, 1]]) / 4, names=["a", "b"], codes=["xy", "pq"])
+    table = replace(table, upper=np.where(table.inner, 100 / 3, np.inf))
+    need = Need(unsafe=table.value == 0.25, lower=0.25, upper=1 / 3, width=0.5)
+    found = audit(table, need, Release.of(table, Protection.withhold(table, table.inner, need)))
+    assert found.safe
+    return found.certificate
+
+
+def test_the_file_says_what_the_reference_says(certificate):
+    content = certificate.content
+    assert content["format"] == "hitoku certificate 1"
+    assert (content["measure"], content["integer"], content["variables"]) == ("value", False, ["a", "b"])
+    assert content["codes"][4] == ["y", "q"]
+    assert content["values"] == [5, "3.75", "8.75", 18, "0.25", "18.25", 23, 4, 27]
+    assert content["lower"] == [0] * 9
+    assert content["upper"] == ["100/3", "100/3", None, "100/3", "100/3", None, None, None, None]
+    assert content["withheld"] == [0, 1, 3, 4]
+    assert [[0, 1, 2], [1, 1, -1]] in content["relations"]
+    (unsafe,) = content["unsafe"]
+    assert (unsafe["cell"], unsafe["lower"], unsafe["upper"], unsafe["width"]) == (4, "0.25", "1/3", "0.5")
+    low, high = (content["witnesses"][unsafe[side]] for side in ("low", "high"))
+    moves = [
+        Fraction(dict(zip(w["cells"], w["differences"], strict=True))[4], w["denominator"])
+        for w in (low, high)
+    ]
+    assert moves[0] == Fraction(-1, 4)  # it cannot go below zero, and must get there
+    assert Fraction(1, 3) <= moves[1] <= Fraction(15, 4)
+    assert certificate.digest == content["sha256"]
+
+
+def test_a_folder_gets_it_in_its_checker_part(certificate, tmp_path):
+    path = certificate.write(tmp_path)
+    assert path == tmp_path / "checker" / "certificate.json.gz"
+    assert json.loads(gzip.decompress(path.read_bytes())) == certificate.content
+    path.rename(path.with_name("certificate.json"))
+    assert certificate.write(tmp_path).name == "certificate.json"
+    assert len(list((tmp_path / "checker").iterdir())) == 1
+
+
+def test_missing_folders_are_made(certificate, tmp_path):
+    assert verify(certificate.write(tmp_path / "deep" / "er" / "proof.json")).ok
+
+
+def test_a_place_that_cannot_be_written_is_named(certificate, tmp_path):
+    (tmp_path / "file").write_text("", "utf-8")
+    with pytest.raises(OutputError) as caught:
+        certificate.write(tmp_path / "file" / "proof.json")
+    assert "proof.json" in caught.value.where
+
+
+def test_witnesses_that_others_replace_are_dropped():
+    problem = Problem(
+        cells=np.arange(3),
+        rows=[{0: 1, 1: 1, 2: 1}],
+        relation=np.arange(1),
+        lower=[Fraction(-9)] * 3,
+        upper=[Fraction(9)] * 3,
+        scale=1,
+        integer=False,
+        demands={
+            0: Demand(Fraction(1), Fraction(2), Fraction(0)),
+            1: Demand(Fraction(0), Fraction(1), Fraction(0)),
+            2: Demand(Fraction(0), Fraction(0), Fraction(4)),
+        },
+    )
+    first, second, third = (
+        Witness(1, {0: 2, 1: -2}),
+        Witness(1, {0: 2, 1: 1, 2: -3}),
+        Witness(1, {0: -2, 1: -2, 2: 4}),
+    )
+    reach = {
+        0: Reach(Fraction(-2), Fraction(2), 2, 0),
+        1: Reach(Fraction(-2), Fraction(1), 0, 1),
+        2: Reach(Fraction(0), Fraction(4), None, 2),
+    }
+    kept, again = fewest([first, second, third], reach, problem)
+    assert kept == (second, third)
+    assert again[0] == Reach(Fraction(-2), Fraction(2), 1, 0)
+    assert again[1] == Reach(Fraction(0), Fraction(1), None, 0)
+    assert again[2] == Reach(Fraction(0), Fraction(4), None, 1)

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from hitoku.evidence.exact import solve
+from hitoku.evidence.grid import Grid, exact_rows, rational, text, texts
+
+
+@st.composite
+def systems(draw):
+    """A sparse system with whole coefficients and a known solution; rows may repeat."""
+    n_rows, n = draw(st.integers(1, 7)), draw(st.integers(1, 7))
+    coefficient = st.sampled_from([0, 0, 0, 1, -1, 1, -1, 2, -3])
+    dense = [draw(st.lists(coefficient, min_size=n, max_size=n)) for _ in range(n_rows)]
+    point = draw(st.lists(st.fractions(-5, 5, max_denominator=6), min_size=n, max_size=n))
+    return dense, point
+
+
+@given(systems())
+def test_a_system_with_a_solution_is_solved(system):
+    dense, point = system
+    right = [sum((a * x for a, x in zip(row, point, strict=True)), Fraction(0)) for row in dense]
+    found = solve([{c: a for c, a in enumerate(row) if a} for row in dense], right)
+    assert found is not None
+    for row, expected in zip(dense, right, strict=True):
+        assert sum(a * found.get(c, 0) for c, a in enumerate(row)) == expected
+
+
+@given(systems(), st.lists(st.sampled_from([-1, 0, 1]), min_size=7, max_size=7))
+def test_a_contradiction_is_noticed(system, times):
+    dense, point = system
+    combined = [sum(t * row[c] for t, row in zip(times, dense, strict=False)) for c in range(len(point))]
+    right = [sum((a * x for a, x in zip(row, point, strict=True)), Fraction(0)) for row in [*dense, combined]]
+    right[-1] += 1  # the last row is a combination of the others, so it cannot have another sum
+    assert solve([{c: a for c, a in enumerate(row) if a} for row in [*dense, combined]], right) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "scale", "units"),
+    [
+        pytest.param([3, 4, 7], 1, [3, 4, 7], id="whole"),
+        pytest.param([0.1, 0.2, 0.1 + 0.2], 10, [1, 2, 3], id="a sum of doubles is off by its last bit"),
+        pytest.param([16847646.84, 0.0], 100, [1684764684, 0], id="cents"),
+        pytest.param([0.000001, 2.0], 10**6, [1, 2_000_000], id="six decimals"),
+        pytest.param([2.0**-10, 1.0], 2**10, [1, 1024], id="seven decimals do not fit: the bits themselves"),
+        pytest.param([-1.5, 0.0], 10, [-15, 0], id="negative"),
+        pytest.param([1e12 + 0.25, 1.0], 100, [100_000_000_000_025, 100], id="large with cents"),
+    ],
+)
+def test_grid(value, scale, units):
+    grid = Grid.of(np.array(value))
+    assert (grid.scale, grid.units) == (scale, units)
+
+
+@pytest.mark.parametrize(
+    ("value", "other", "same"),
+    [
+        pytest.param(0.1 + 0.2, 0.3, True, id="rounding of doubles"),
+        pytest.param(0.3, 0.301, False, id="another number"),
+        pytest.param(1e15, 1e15 + 1, False, id="one in a million billions is another number"),
+        pytest.param(1 / 3, np.nextafter(1 / 3, 1), False, id="on no grid every bit counts"),
+        pytest.param(0.3, np.nan, False, id="withheld"),
+    ],
+)
+def test_the_same_number(value, other, same):
+    assert Grid.of(np.array([value])).same(np.array([other])).tolist() == [same]
+
+
+def test_random_doubles_are_on_no_grid():
+    value = np.random.default_rng(3).lognormal(3, 2, 50)
+    grid = Grid.of(value)
+    assert [float(grid.value(cell)) for cell in range(50)] == value.tolist()
+    assert grid.scale > 10**6
+
+
+@pytest.mark.parametrize(
+    ("value", "adds_up"),
+    [((0.1, 0.2, 0.3), True), ((1, 2, 3), True), ((1, 2, 4), False), ((1e15, 2.0**70, 2.0**70), False)],
+)
+def test_adding_up_is_exact(value, adds_up):
+    assert Grid.of(np.array(value, dtype=float)).adds_up(sparse.csr_array([[1.0, 1.0, -1.0]])) is adds_up
+
+
+def test_relations_with_fractions_become_whole():
+    rows = exact_rows(sparse.csr_array([[0.1, 0.2, -1.0], [1.0, 0.0, -1.0]]))
+    assert rows == [([0, 1, 2], [1, 2, -10]), ([0, 2], [1, -1])]
+
+
+@pytest.mark.parametrize(
+    ("number", "exact"),
+    [(5.0, "5"), (1.67, "167/100"), (0.15 * 11401 - 422, "25763/20"), (1e15, "1000000000000000")],
+)
+def test_levels_are_the_decimals_they_stand_for(number, exact):
+    assert rational(number) == Fraction(exact)
+
+
+@given(st.fractions())
+def test_exact_text_is_read_back(number):
+    assert Fraction(text(number)) == number
+
+
+def test_public_text_has_no_rounding_noise_and_hides_what_is_withheld():
+    assert texts(np.array([0.1 + 0.2, np.nan, 12.0])) == ["0.3", "", "12"]
