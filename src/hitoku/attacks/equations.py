@@ -36,8 +36,8 @@ class Equations:
     lower, upper
         What an outsider knows of each withheld cell.
     size
-        Per relation, the scale of rounding: the largest sum of sizes of published terms in any relation that
-        it hangs together with.
+        Per relation, the scale of rounding: the largest sum of sizes of terms in any relation that it hangs
+        together with, those of withheld cells as far as bounds tell them.
     per_unit
         A value times this is what the arrays hold: 100 for data in cents.
     exact
@@ -59,7 +59,9 @@ class Equations:
         published = np.where(withheld, 0.0, release.published)
         relations = release.relations
         matrix = sparse.csr_array(relations[:, np.flatnonzero(withheld)])
-        size = np.asarray(abs(relations) @ np.abs(published))
+        # A withheld cell is at least as large as its bounds say, and rounding grows with it too.
+        at_least = np.maximum(np.maximum(release.lower, -release.upper), 0.0)
+        size = np.asarray(abs(relations) @ np.where(withheld, at_least, np.abs(published)))
         rhs = -np.asarray(relations @ published)
         _refuse_broken(release, matrix, rhs, size)
         lower, upper = release.lower[withheld], release.upper[withheld]
