@@ -1,0 +1,308 @@
+"""Greedy secondary suppression: one cell at a time, the smallest where the fewest are withheld.
+
+The secondary stage of ``suppressFT`` (Kikuchi and Minami 2017, section 4.3: units, shares of rows, shares of
+columns, then cells one by one until every interval is wide enough), for cells tied by any linear relations.
+What the paper leaves open is settled in :class:`Greedy`, so that one table and one need give one pattern.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hitoku.errors import NeedError, ParameterError, ProtectionError, did_you_mean, some
+from hitoku.methods.costs import costs
+from hitoku.methods.keep import Keep, kept, refuse_unsafe
+from hitoku.methods.method import Progress
+from hitoku.methods.room import Room
+from hitoku.methods.tidy import unnecessary
+from hitoku.model.arrays import Floats, Integers, Mask, frozen
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.step import Reason, Step
+from hitoku.model.table import Table
+
+Prefer = Literal["smallest", "closing"]
+Record = Literal["cells", "full"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Greedy:
+    """Withhold the smallest cell of the relation with the fewest withheld cells, until every need is met.
+
+    All unsafe cells are withheld first. As long as one of them is *open* (it could be inferred too closely,
+    or exactly), one more cell is withheld for its sake, looked for in this order:
+
+    1. in a relation of the open cell in which it is the only withheld one, for that gives it away;
+    2. in a relation with a single withheld cell among all relations that hang together with the open one,
+       for a cell given away protects nobody;
+    3. in its own relation with the fewest withheld cells;
+    4. with no cell left there, one relation further away, and so on; again with the fewest.
+
+    Among equals the cheapest cell is taken, then the first in the order of the table. Open cells are
+    treated in the order of the table, those given away as in 1 before all others, and each until it is
+    met. Withholding more never narrows an interval, so what is met stays met.
+
+    A cell that is zero may help, since an outsider cannot know that it is; but a structural zero withheld
+    fools nobody. So 2 to 4 are tried without zeros first, and with zeros only when nothing else is
+    left. Cells that an outsider's bounds pin down never help and are not considered.
+
+    Parameters
+    ----------
+    cost
+        What makes a cell small: "value", "unit", "frequency", "own" (the table's cost column), "log", or one
+        number per cell.
+    keep
+        Cells that stay published: a mask, or "margins". The table's ``fixed`` cells always do.
+    start
+        Cells that somebody withheld by hand. They stay withheld; what is missing is added.
+    tidy
+        In the end, publish cells that turned out unnecessary, the most expensive first.
+    prefer
+        "smallest" as in the paper; "closing": before cost, the cell that is new to the fewest relations.
+        It needs fewer cells, since they end chains instead of prolonging them; their cost may be higher.
+    record
+        "cells": steps say what was withheld, why and for whom. "full": also the interval of the protected
+        cell before and after, two linear programs per step.
+
+    Examples
+    --------
+    >>> table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
+    >>> need = Need(unsafe=table.value == 7, width=11)
+    >>> protection = Greedy(tidy=True).protect(table, need)
+    >>> np.where(protection.withheld, "x", ".").reshape(4, 4)[:3, :3].tolist()
+    [['x', '.', 'x'], ['x', '.', 'x'], ['.', '.', '.']]
+    >>> protection.steps[0]
+    Step(cell 4 for cell 0: it is the only withheld cell of a relation)
+    """
+
+    cost: str | ArrayLike = "value"
+    keep: Keep | ArrayLike | None = None
+    start: ArrayLike | Protection | None = None
+    tidy: bool = False
+    prefer: Prefer = "smallest"
+    record: Record = "cells"
+
+    def __post_init__(self) -> None:
+        for name, words in (("prefer", get_args(Prefer)), ("record", get_args(Record))):
+            word = getattr(self, name)
+            if word not in words:
+                raise ParameterError(
+                    f"{name} is {word!r}", where="method greedy", fix=did_you_mean(str(word), words)
+                )
+
+    def __repr__(self) -> str:
+        # Arrays over cells are named, not shown: costs may be values.
+        words = []
+        for name, default in (
+            ("cost", "value"),
+            ("keep", None),
+            ("start", None),
+            ("tidy", False),
+            ("prefer", "smallest"),
+            ("record", "cells"),
+        ):
+            given = getattr(self, name)
+            plain = given is None or isinstance(given, str | bool)
+            if not plain or given != default:
+                words.append(f"{name}={given!r}" if plain else f"{name}=<given>")
+        return f"Greedy({', '.join(words)})"
+
+    def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
+        """Withhold cells until every unsafe one is blurred as far as the need asks.
+
+        Parameters
+        ----------
+        table
+            The table.
+        need
+            Which cells are unsafe, and how far each must be blurred.
+        progress
+            Told how many unsafe cells are met, of how many; with ``tidy`` then how many cells were tried.
+
+        Raises
+        ------
+        NeedError
+            When a cell cannot be protected, however much is withheld; it names the cells.
+        """
+        cost = costs(table, self.cost)
+        stay = kept(table, self.keep)
+        refuse_unsafe(table, need, stay)
+        by_hand = self._by_hand(table, stay)
+        first = need.unsafe | by_hand
+        eligible = ~stay & (table.upper > table.lower)
+        refuse_hopeless(table, need, eligible | first)
+        walk = Walk(table, need, first, eligible, cost, self.prefer)
+        steps = list(walk.steps(progress))
+        if self.record == "full":
+            steps = with_intervals(table, need, first, steps)
+        withheld = np.array(walk.room.pattern.withheld)
+        if self.tidy:
+            spare = withheld & ~need.unsafe & ~by_hand
+            cells = unnecessary(table, need, withheld, removable=spare, cost=cost, progress=progress)
+            withheld[cells] = False
+            steps += [Step(int(cell), Reason.UNNECESSARY) for cell in cells]
+        return Protection(
+            withheld=withheld,
+            value=table.value,
+            secondary=withheld & ~need.unsafe,
+            cost=float(cost[withheld].sum()),
+            method="greedy",
+            steps=tuple(steps),
+        )
+
+    def _by_hand(self, table: Table, stay: Mask) -> Mask:
+        if self.start is None:
+            return np.zeros(table.n_cells, dtype=bool)
+        given = self.start.withheld if isinstance(self.start, Protection) else self.start
+        by_hand: Mask = frozen(given, np.bool_, shape=(table.n_cells,), what="start")
+        places = np.flatnonzero(by_hand & stay)
+        if len(places):
+            raise ProtectionError(
+                f"{len(places)} cell(s) withheld by hand must stay published",
+                where=f"cells {some((table.describe(int(p)) for p in places[:4]), 3)}",
+                fix="take them out of start, or out of keep or fixed",
+            )
+        return by_hand
+
+
+class Walk:
+    """One run: the pattern so far, and where to look next."""
+
+    def __init__(
+        self, table: Table, need: Need, first: Mask, eligible: Mask, cost: Floats, prefer: Prefer
+    ) -> None:
+        self.room = Room(table, need, first)
+        self._table = table
+        self._unsafe = np.flatnonzero(need.unsafe)
+        self._prefer = prefer
+        # One number per cell: zeros behind all others, then by cost, then by position.
+        order = np.lexsort((np.arange(table.n_cells), cost, table.value == 0))
+        self._rank = np.empty(table.n_cells, dtype=np.int64)
+        self._rank[order] = np.arange(table.n_cells)
+        choice = eligible & ~first
+        tally = self.room.pattern.tally
+        # Candidates, and how many each relation has left; first without zeros, then with them.
+        self._tiers = [(mask, tally(mask)) for mask in (choice & (table.value != 0), choice)]
+
+    def steps(self, progress: Progress | None) -> Iterator[Step]:
+        """Withhold cell after cell until all unsafe ones are met."""
+        for cell in self._unsafe:
+            while len(given_away := self._alone(int(cell))):
+                yield self._withhold(self._smallest(given_away), int(cell), given_away, Reason.ALONE)
+        self.room.show(self._unsafe)
+        for done, cell in enumerate(self._unsafe):
+            while not self.room.met(int(cell)):
+                relations, reason, tier = self._where(int(cell))
+                yield self._withhold(self._smallest(relations, tier), int(cell), relations, reason)
+            if progress is not None:
+                progress(done + 1, len(self._unsafe))
+
+    def _alone(self, cell: int) -> Integers:
+        """Relations that give a cell away, narrowed to those with a cell that is not zero if any has one."""
+        rows = self.room.pattern.relations_of(cell)
+        rows = np.asarray(rows[self.room.pattern.count[rows] == 1])
+        if not len(rows):
+            return rows
+        (_, left), (_, left_with_zeros) = self._tiers
+        if np.any(left_with_zeros[rows] == 0):
+            raise unreachable(self._table, [cell])
+        usable = left[rows] > 0
+        return np.asarray(rows[usable]) if usable.any() else rows
+
+    def _where(self, cell: int) -> tuple[Integers, Reason, int]:
+        """Relations in which to look for a cell to withhold for the sake of an open one."""
+        pattern = self.room.pattern
+        own = pattern.relations_of(cell)
+        for tier, (_, left) in enumerate(self._tiers):
+            single = (pattern.count == 1) & (left > 0) & (pattern.group == pattern.group_of(cell))
+            if single.any():
+                return np.flatnonzero(single), Reason.TIED, tier
+            for distance, ring in enumerate(self._rings(own)):
+                usable = ring[left[ring] > 0]
+                if len(usable):
+                    fewest = usable[pattern.count[usable] == pattern.count[usable].min()]
+                    return fewest, Reason.FURTHER if distance else Reason.NARROW, tier
+        raise unreachable(self._table, [cell])
+
+    def _rings(self, own: Integers) -> Iterator[Integers]:
+        """Relations of a cell, then those that share a loose cell with them, and so on outwards."""
+        pattern = self.room.pattern
+        seen = np.zeros(len(pattern.count), dtype=bool)
+        ring = own
+        while len(ring):
+            yield ring
+            seen[ring] = True
+            cells = np.unique(pattern.cells_of(ring))
+            reached = np.unique(pattern.entries_of(cells[pattern.loose[cells]])[1])
+            ring = reached[~seen[reached]]
+
+    def _smallest(self, relations: Integers, tier: int = 1) -> int:
+        """Return the preferred candidate in these relations."""
+        pattern = self.room.pattern
+        cells = np.unique(pattern.cells_of(relations))
+        cells = cells[self._tiers[tier][0][cells]]
+        if self._prefer == "closing":
+            # Zeros stay behind: the fewest new relations among cells that are not zero, if there are any.
+            nonzero = cells[self._tiers[0][0][cells]]
+            cells = nonzero if len(nonzero) else cells
+            rows = pattern.entries_of(cells)[1]
+            degree = pattern.degree(cells)
+            new = np.add.reduceat((pattern.count[rows] == 0).astype(np.int64), np.cumsum(degree) - degree)
+            cells = cells[new == new.min()]
+        return int(cells[np.argmin(self._rank[cells])])
+
+    def _withhold(self, cell: int, protects: int, relations: Integers, reason: Reason) -> Step:
+        own = self.room.pattern.relations_of(cell)
+        for mask, left in self._tiers:
+            if mask[cell]:
+                mask[cell] = False
+                left[own] -= 1
+        self.room.withhold(cell)
+        relation = int(np.intersect1d(own, relations)[0])
+        return Step(cell, reason, relation=relation, protects=protects)
+
+
+def with_intervals(table: Table, need: Need, first: Mask, steps: list[Step]) -> list[Step]:
+    """Walk through the steps once more and add what each did to the interval of the protected cell."""
+    room = Room(table, need, first)
+    told: list[Step] = []
+    for place, step in enumerate(steps):
+        repeated = place > 0 and steps[place - 1].protects == step.protects
+        before = told[-1].after if repeated else room.interval(step.protects)
+        room.withhold(step.cell)
+        told.append(replace(step, before=before, after=room.interval(step.protects)))
+    return told
+
+
+def refuse_hopeless(table: Table, need: Need, withholdable: Mask) -> None:
+    """Raise when limits show that some cells stay open even if everything is withheld that may be."""
+    room = Room(table, need, withholdable)
+    limits = room.limits()
+    unsafe = np.flatnonzero(need.unsafe)
+    places = unsafe[~room.enough(unsafe, limits.down[unsafe], limits.up[unsafe])]
+    if not len(places):
+        return
+    down, up = (table.value - table.lower)[unsafe], (table.upper - table.value)[unsafe]
+    known = unsafe[~room.enough(unsafe, down, up)]
+    if len(known):
+        raise NeedError(
+            f"{len(known)} cell(s) cannot reach their protection: bounds that an outsider knows are closer",
+            where=f"cells {some((table.describe(int(p)) for p in known[:4]), 3)}",
+            fix="ask for lower levels, or widen the table's lower and upper bounds if they are not known",
+        )
+    raise unreachable(table, places.tolist())
+
+
+def unreachable(table: Table, cells: list[int]) -> NeedError:
+    """Make the error for cells that no pattern can protect."""
+    whose = "a cell cannot reach its" if len(cells) == 1 else f"{len(cells)} cells cannot reach their"
+    return NeedError(
+        f"{whose} protection, though everything in reach is withheld that may be",
+        where=f"cell{'s' if len(cells) > 1 else ''} {some((table.describe(p) for p in cells[:4]), 3)}",
+        fix="let more be withheld (keep, fixed: margins too), merge codes, or ask for a smaller width",
+    )

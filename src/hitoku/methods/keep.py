@@ -1,0 +1,61 @@
+"""Cells that stay published, whatever happens."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hitoku.errors import NeedError, ParameterError, did_you_mean, some
+from hitoku.model.arrays import Mask, frozen
+from hitoku.model.need import Need
+from hitoku.model.table import Table
+
+Keep = Literal["margins"]
+
+
+def kept(table: Table, keep: Keep | ArrayLike | None) -> Mask:
+    """Return the cells that may not be withheld: the table's fixed ones and those a caller names.
+
+    Parameters
+    ----------
+    table
+        The table.
+    keep
+        A mask; or "margins": every cell that is the total of some relation; or None.
+
+    Examples
+    --------
+    >>> table = Table.from_array([[20, 15], [72, 1]])
+    >>> kept(table, "margins").reshape(3, 3).astype(int)
+    array([[0, 0, 1],
+           [0, 0, 1],
+           [1, 1, 1]])
+    """
+    if isinstance(keep, str):
+        if keep != "margins":
+            raise ParameterError(
+                f"no cells named {keep!r} to keep", where="keep", fix=did_you_mean(keep, ["margins"])
+            )
+        stay = ~table.inner
+    elif keep is None:
+        stay = np.zeros(table.n_cells, dtype=bool)
+    else:
+        stay = np.array(frozen(keep, np.bool_, shape=(table.n_cells,), what="keep"))
+    return stay if table.fixed is None else stay | table.fixed
+
+
+def refuse_unsafe(table: Table, need: Need, stay: Mask) -> None:
+    """Raise when a need is not for this table, or an unsafe cell is among those that stay published."""
+    if len(need) != table.n_cells:
+        raise NeedError(
+            f"a need of {len(need)} cells for a table of {table.n_cells}", fix="assess this very table"
+        )
+    places = np.flatnonzero(need.unsafe & stay)
+    if len(places):
+        raise NeedError(
+            f"{len(places)} unsafe cell(s) may not be withheld",
+            where=f"cells {some((table.describe(int(p)) for p in places[:4]), 3)}",
+            fix="take them out of keep or fixed, or merge their codes until they are safe",
+        )

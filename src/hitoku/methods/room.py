@@ -1,0 +1,311 @@
+"""How far withheld cells can move: is a need met by a pattern, asked again and again while it changes.
+
+Everything is in deviations from the true table: zero fits, relations stay satisfied by sums of deviations,
+and no right-hand side has to be rounded. Three answers, the cheapest first. A deviation found earlier may
+show that a need is met; it stays valid while more is withheld, and while no cell that it moves is published.
+Limits handed from relation to relation may show that it is not. A linear program decides the rest.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hitoku.errors import SolverError
+from hitoku.methods.pattern import Pattern
+from hitoku.methods.propagation import Propagation
+from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model.need import Need
+from hitoku.model.table import Table
+from hitoku.model.tolerance import BOUND
+from hitoku.solver.linear import LinearProgram, Solution, Status, Warm
+
+# Rounds of propagation before a solver is asked: longer chains of relations are rare.
+MAX_ROUNDS = 60
+# Programs kept open, one per group of cells that hang together.
+MAX_PROGRAMS = 8
+# A group with more cells than this, and than this share of the table's, goes with the whole table: its
+# program outlives the next cell withheld, and its last basis is worth more than the fewer columns.
+LARGE, LARGE_SHARE = 400, 0.15
+NONE = -1
+
+
+class Program:
+    """A linear program over some cells and relations, kept open; published cells are held at zero."""
+
+    def __init__(
+        self, pattern: Pattern, cells: Integers, rows: Integers, room: tuple[Floats, Floats]
+    ) -> None:
+        self.cells = cells
+        self.place = {int(cell): place for place, cell in enumerate(cells)}
+        self._room = room[0][cells], room[1][cells]
+        loose = pattern.loose[cells]
+        self._down, self._up = (np.where(loose, far, 0.0) for far in self._room)
+        relations = pattern.relations[rows][:, cells]
+        nothing = np.zeros(len(self.cells))
+        self._warm = Warm(LinearProgram(nothing, relations, np.zeros(len(rows)), -self._down, self._up))
+
+    @classmethod
+    def of_group(cls, pattern: Pattern, group: int, room: tuple[Floats, Floats]) -> Program:
+        """Set up the program of one group of cells that hang together."""
+        rows = np.flatnonzero((pattern.group == group) & (pattern.count > 0))
+        return cls(pattern, pattern.members(group), rows, room)
+
+    @classmethod
+    def of_table(cls, pattern: Pattern, room: tuple[Floats, Floats]) -> Program:
+        """Set up the program of all cells, those published held, so that it lasts while the pattern grows."""
+        return cls(pattern, np.flatnonzero(pattern.movable), np.arange(len(pattern.count)), room)
+
+    def hold(self, cell: int) -> None:
+        """Publish a cell: it moves no more."""
+        self._bound(self.place[cell], 0.0, 0.0)
+
+    def release(self, cell: int) -> None:
+        """Withhold a cell again that was held."""
+        place = self.place[cell]
+        self._bound(place, self._room[0][place], self._room[1][place])
+
+    def _bound(self, place: int, down: float, up: float) -> None:
+        self._down[place], self._up[place] = down, up
+        self._warm.bounds(-self._down, self._up)
+
+    def push(self, cell: int, *, up: bool, cap: float) -> tuple[float, Floats]:
+        """Move a cell as far as it goes; return how far, and the deviation that shows it.
+
+        Where there is no end to it, the deviation goes as far as ``cap``.
+        """
+        place = self.place[cell]
+        solution = self._solve(place, up=up)
+        if solution.status is not Status.UNBOUNDED:
+            distance = abs(float(self._point(solution)[place]))
+            return distance, self._point(solution)
+        room = self._down[place], self._up[place]
+        self._bound(place, min(room[0], cap), min(room[1], cap))
+        solution = self._solve(place, up=up)
+        self._bound(place, *room)
+        return np.inf, self._point(solution)
+
+    def push_together(self, cells: Integers, *, up: bool) -> Floats | None:
+        """Move several cells at once, as far as they go in sum; None where there is no end to it."""
+        sum_of = np.zeros(len(self.cells))
+        sum_of[[self.place[int(cell)] for cell in cells]] = 1.0
+        solution = self._warm.solve(sum_of, maximise=up, details=False)
+        return None if solution.status is Status.UNBOUNDED else self._point(solution)
+
+    def _solve(self, place: int, *, up: bool) -> Solution:
+        if up:
+            return self._warm.maximise(place, details=False)
+        return self._warm.minimise(place, details=False)
+
+    @staticmethod
+    def _point(solution: Solution) -> Floats:
+        if solution.status is not Status.OPTIMAL or solution.x is None:
+            # Zero always fits, so anything but an optimum is a failure of the solver.
+            raise SolverError(
+                f"the solver ended with {solution.status} on a program that has an optimum",
+                where="methods.room",
+                fix="look for values of very different size in one table, or split it",
+            )
+        return solution.x
+
+
+class Room:
+    """A pattern, and what is known about how far its unsafe cells can move.
+
+    Attributes
+    ----------
+    pattern
+        The cells withheld now; change it through :meth:`withhold` and :meth:`publish` only.
+    low, high
+        Per cell how far some deviation that fits is known to move it.
+    """
+
+    def __init__(self, table: Table, need: Need, withheld: Mask) -> None:
+        self.pattern = Pattern(table, withheld)
+        self._need = need
+        self._unsafe = need.unsafe
+        self._value = table.value
+        self._down, self._up = table.value - table.lower, table.upper - table.value
+        self._slack = BOUND * np.maximum(1.0, np.abs(table.value))
+        self.low, self.high = np.zeros(table.n_cells), np.zeros(table.n_cells)
+        # Which deviation shows it, and the cells that deviation moves.
+        self._lowest = np.full(table.n_cells, NONE)
+        self._highest = np.full(table.n_cells, NONE)
+        self._moved: list[Integers] = []
+        self._programs: dict[int, Program] = {}
+        self._whole: Program | None = None
+        self._limits: Propagation | None = None
+        self._rounds = 0
+        # A cell in no relation is held by its bounds alone.
+        free = self.pattern.loose & (self.pattern.degree(np.arange(table.n_cells)) == 0)
+        self.low[free], self.high[free] = self._down[free], self._up[free]
+
+    def enough(self, cells: Any, low: Any, high: Any) -> Any:
+        """Tell for which cells, or whether for one, distances down and up meet the need.
+
+        None is met by a single value, whatever its levels.
+        """
+        need, slack = self._need, self._slack[cells]
+        width = low + high
+        far = (low >= need.lower[cells] - slack) & (high >= need.upper[cells] - slack)
+        return far & (width >= need.width[cells] - slack) & (width > slack)
+
+    def met(self, cell: int) -> bool:
+        """Tell whether the need of an unsafe cell is met by the pattern as it is."""
+        if self.enough(cell, self.low[cell], self.high[cell]):
+            return True
+        return not self.held(cell) and self._decide(cell)
+
+    def held(self, cell: int) -> bool:
+        """Tell whether limits alone show that a cell cannot move far enough; False leaves it open."""
+        return self._any_held(np.array([cell]))
+
+    def limits(self, rounds: int = MAX_ROUNDS) -> Propagation:
+        """Limits of all cells under the pattern as it is, after some more rounds."""
+        if self._limits is None:
+            self._limits, self._rounds = Propagation(self.pattern, self._down, self._up), 0
+        for _ in range(min(rounds, MAX_ROUNDS - self._rounds)):
+            if self._limits.settled:
+                break
+            self._limits.tighten()
+            self._rounds += 1
+        return self._limits
+
+    def interval(self, cell: int) -> tuple[float, float]:
+        """Both ends of what an outsider can infer about a withheld cell."""
+        if not self.pattern.loose[cell] or not len(self.pattern.relations_of(cell)):
+            down, up = (self._down[cell], self._up[cell]) if self.pattern.loose[cell] else (0.0, 0.0)
+        else:
+            down, up = (self._push(cell, up=upwards) for upwards in (False, True))
+        return float(self._value[cell] - down), float(self._value[cell] + up)
+
+    def show(self, cells: Integers) -> None:
+        """Look for deviations that show many needs to be met at once; whatever is found is remembered.
+
+        Verdicts do not depend on it: it only saves asking for one cell after the other.
+        """
+        groups = np.array([self.pattern.group_of(int(cell)) for cell in cells], dtype=np.int64)
+        for group in np.unique(groups[groups != NONE]):
+            missing = self._missing(cells[groups == group])
+            while len(missing) > 1:
+                program = self._program(int(missing[0]))
+                for up in (True, False):
+                    deviation = program.push_together(missing, up=up)
+                    if deviation is not None:
+                        self._remember(program.cells, deviation)
+                still = self._missing(missing)
+                if len(still) == len(missing):
+                    break
+                missing = still
+
+    def _missing(self, cells: Integers) -> Integers:
+        shown = self.enough(cells, self.low[cells], self.high[cells])
+        return np.asarray(cells[~shown & self.pattern.loose[cells]])
+
+    def _decide(self, cell: int) -> bool:
+        high = self._push(cell, up=True)
+        if high < self._need.upper[cell] - self._slack[cell]:
+            return False
+        if self.enough(cell, self.low[cell], high):
+            return True
+        return bool(self.enough(cell, self._push(cell, up=False), high))
+
+    def _push(self, cell: int, *, up: bool) -> float:
+        """Move a cell as far as it goes, and remember what the deviation shows about all unsafe cells."""
+        program = self._program(cell)
+        need = self._need
+        cap = float(max(need.lower[cell], need.upper[cell], need.width[cell]) + 2 * self._slack[cell] + 1)
+        distance, deviation = program.push(cell, up=up, cap=cap)
+        self._remember(program.cells, deviation)
+        return distance
+
+    def _remember(self, cells: Integers, deviation: Floats) -> None:
+        number = len(self._moved)
+        used = False
+        for known, shown, best in (
+            (self.high, deviation, self._highest),
+            (self.low, -deviation, self._lowest),
+        ):
+            better = (shown > known[cells]) & self._unsafe[cells]
+            known[cells[better]], best[cells[better]] = shown[better], number
+            used = used or bool(better.any())
+        if used:
+            # Anything the solver moved counts, dust too: holding such a cell would bend the deviation.
+            self._moved.append(cells[deviation != 0].astype(np.int32))
+
+    def _program(self, cell: int) -> Program:
+        if self._whole is not None:
+            return self._whole
+        group = self.pattern.group_of(cell)
+        program = self._programs.get(group)
+        if program is None:
+            size = len(self.pattern.members(group))
+            if size > LARGE and size > LARGE_SHARE * self.pattern.movable.sum():
+                self._programs.clear()
+                self._whole = Program.of_table(self.pattern, (self._down, self._up))
+                return self._whole
+            while len(self._programs) >= MAX_PROGRAMS:
+                self._programs.pop(next(iter(self._programs)))
+            program = Program.of_group(self.pattern, group, (self._down, self._up))
+            self._programs[group] = program
+        return program
+
+    def withhold(self, cell: int) -> None:
+        """Withhold one more cell; everything shown so far stays shown."""
+        for group in np.unique(self.pattern.group[self.pattern.relations_of(cell)]):
+            self._programs.pop(int(group), None)
+        self.pattern.withhold(cell)
+        self._limits = None
+        if self._whole is not None and self.pattern.loose[cell]:
+            self._whole.release(cell)
+
+    def publishable(self, cell: int) -> bool:
+        """Publish a cell if every need stays met without it; say whether it was done."""
+        shown = self.low.copy(), self.high.copy(), self._lowest.copy(), self._highest.copy()
+        n_deviations = len(self._moved)
+        asked = self._forget(cell)
+        program = self._program(cell) if len(self.pattern.relations_of(cell)) else None
+        if program is not None and cell in program.place:
+            program.hold(cell)
+        self.pattern.publish(cell)
+        self._limits = None
+        if not self._any_held(asked):
+            self.show(asked)
+            if all(self.met(int(unsafe)) for unsafe in asked):
+                return True
+        self.low, self.high, self._lowest, self._highest = shown
+        del self._moved[n_deviations:]
+        if program is not None and cell in program.place:
+            program.release(cell)
+        self.pattern.withhold(cell)
+        self._limits = None
+        return False
+
+    def _forget(self, cell: int) -> Integers:
+        """Drop what is shown only by deviations that move a cell; return the unsafe cells concerned."""
+        bent = np.zeros(len(self._moved), dtype=bool)
+        in_use = np.unique(np.concatenate([self._lowest, self._highest]))
+        for number in in_use[in_use != NONE]:
+            bent[number] = _holds(self._moved[number], cell)
+        concerned = np.zeros(len(self.low), dtype=bool)
+        for known, best in ((self.low, self._lowest), (self.high, self._highest)):
+            lost = np.flatnonzero(best != NONE)
+            lost = lost[bent[best[lost]]]
+            known[lost], best[lost] = 0.0, NONE
+            concerned[lost] = True
+        return np.flatnonzero(concerned)
+
+    def _any_held(self, cells: Integers) -> bool:
+        """Tell whether limits alone show that one of the cells cannot move far enough."""
+        limits = self.limits(rounds=0)
+        while self.enough(cells, limits.down[cells], limits.up[cells]).all():
+            if limits.settled or self._rounds == MAX_ROUNDS:
+                return False
+            limits = self.limits(rounds=1)
+        return True
+
+
+def _holds(sorted_cells: Integers, cell: int) -> bool:
+    place = int(np.searchsorted(sorted_cells, cell))
+    return place < len(sorted_cells) and int(sorted_cells[place]) == cell

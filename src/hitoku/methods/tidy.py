@@ -1,0 +1,63 @@
+"""Publish again what turned out unnecessary."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hitoku.methods.method import Progress
+from hitoku.methods.room import Room
+from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model.need import Need
+from hitoku.model.table import Table
+
+
+def unnecessary(
+    table: Table,
+    need: Need,
+    withheld: Mask,
+    *,
+    removable: Mask,
+    cost: Floats,
+    progress: Progress | None = None,
+) -> Integers:
+    """Return cells that can be published together, every need staying met, in the order they were tried.
+
+    The most expensive cell is tried first, then by position; each is published when every unsafe cell
+    still has its interval without it. What is left has no such cell: withholding less never widens an
+    interval, so a cell that could not be spared once cannot be spared later.
+
+    Parameters
+    ----------
+    table, need
+        What is protected; the pattern must meet the need.
+    withheld
+        The pattern.
+    removable
+        Cells that may be published: no unsafe one among them.
+    cost
+        Cost of withholding each cell.
+    progress
+        Told how many cells have been tried, of how many.
+
+    Examples
+    --------
+    >>> table = Table.from_array([[1, 9, 9], [9, 9, 9], [9, 9, 9]])
+    >>> need = Need(unsafe=table.value == 1, upper=1)
+    >>> extra = table.inner & (table.value == 9)
+    >>> unnecessary(table, need, table.inner, removable=extra, cost=table.value).tolist()
+    [1, 4, 5, 6, 9]
+    """
+    room = Room(table, need, withheld)
+    unsafe = np.flatnonzero(need.unsafe)
+    room.show(unsafe)
+    for cell in unsafe:
+        room.met(int(cell))
+    tried = np.flatnonzero(removable & withheld)
+    tried = tried[np.lexsort((tried, -cost[tried]))]
+    spared = []
+    for place, cell in enumerate(tried):
+        if room.publishable(int(cell)):
+            spared.append(int(cell))
+        if progress is not None:
+            progress(place + 1, len(tried))
+    return np.array(spared, dtype=np.int64)

@@ -1,0 +1,152 @@
+"""The quick answers of greedy, each against a slow one: counts and groups, limits, verdicts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.strategies import count_tables, magnitude_tables
+
+import hitoku.methods.room as room_module
+from hitoku.attacks.interval import Interval
+from hitoku.methods.pattern import Pattern
+from hitoku.methods.room import Room
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+
+TABLES = count_tables(max_side=4, hierarchical=True) | count_tables(max_side=2, dims=3) | magnitude_tables()
+
+
+def moves(table):
+    """Cells to flip one after the other: withheld if published, and the other way round."""
+    return st.lists(st.integers(0, table.n_cells - 1), max_size=25)
+
+
+def bounds_of(table, withheld):
+    return Interval().bounds(Release.of(table, Protection.withhold(table, withheld)))
+
+
+def hanging_together(relations, loose, cell):
+    """Relations reached from a cell by way of loose cells."""
+    reached, frontier = set(), {cell}
+    while frontier:
+        new = {r for r, cells in enumerate(relations) if cells & frontier} - reached
+        reached |= new
+        frontier = set().union(*(relations[r] & loose for r in new)) if new else set()
+    return reached
+
+
+@settings(deadline=None, max_examples=60)
+@given(data=st.data(), table=TABLES)
+def test_counts_and_groups_are_those_of_the_pattern(data, table):
+    pinned = data.draw(st.lists(st.integers(0, table.n_cells - 1), max_size=3))
+    upper = table.upper.copy()
+    upper[pinned] = np.where(table.value[pinned] == 0, 0.0, np.inf)
+    table = Table(value=table.value, relations=table.relations, upper=upper)
+    relations = [set(np.flatnonzero(row).tolist()) for row in table.relations.toarray()]
+    pattern = Pattern(table, np.zeros(table.n_cells, dtype=bool))
+    withheld = set()
+    for cell in dict.fromkeys(data.draw(moves(table))):
+        pattern.withhold(cell)
+        withheld.add(cell)
+        loose = {c for c in withheld if table.upper[c] > table.lower[c]}
+        assert pattern.count.tolist() == [len(r & loose) for r in relations]
+        for member in loose:
+            group = pattern.group_of(member)
+            assert set(np.flatnonzero(pattern.group == group)) == hanging_together(relations, loose, member)
+            assert set(pattern.members(group)) == loose & set().union(
+                *(relations[r] for r in hanging_together(relations, loose, member))
+            )
+    fresh = Pattern(table, pattern.withheld)
+    assert fresh.count.tolist() == pattern.count.tolist()
+    for cell in withheld:
+        pattern.publish(cell)
+    assert not pattern.count.any()
+    assert not pattern.loose.any()
+
+
+@settings(deadline=None, max_examples=60)
+@given(data=st.data(), table=TABLES)
+def test_limits_never_cut_into_an_interval(data, table):
+    withheld = np.array(data.draw(st.lists(st.booleans(), min_size=table.n_cells, max_size=table.n_cells)))
+    room = Room(table, Need(unsafe=withheld), withheld)
+    limits, bounds = room.limits(), bounds_of(table, withheld)
+    slack = 1e-7 * np.maximum(1.0, np.abs(table.value))
+    assert np.all(table.value - limits.down <= bounds.lower + slack)
+    assert np.all(table.value + limits.up >= bounds.upper - slack)
+
+
+@settings(deadline=None, max_examples=60)
+@given(data=st.data(), table=TABLES)
+def test_verdicts_are_those_of_the_intervals_while_the_pattern_grows(data, table):
+    with pytest.MonkeyPatch.context() as patch:
+        if data.draw(st.booleans(), label="one program for the whole table"):
+            patch.setattr(room_module, "LARGE", -1)
+            patch.setattr(room_module, "LARGE_SHARE", -1.0)
+        check_verdicts(data, table)
+
+
+def check_verdicts(data, table):
+    unsafe = table.value <= np.median(table.value)
+    level = np.where(unsafe, 0.3 * table.value, 0.0)
+    need = Need(unsafe=unsafe, lower=level, upper=2 * level, width=data.draw(st.sampled_from([0.0, 4.0])))
+    room = Room(table, need, unsafe)
+    if data.draw(st.booleans()):
+        room.show(np.flatnonzero(unsafe))
+    for cell in [None, *dict.fromkeys(data.draw(moves(table)))]:
+        if cell is not None:
+            room.withhold(cell)
+        bounds = bounds_of(table, room.pattern.withheld)
+        slack = 1e-7 * np.maximum(1.0, np.abs(table.value))
+        met = (bounds.lower <= table.value - need.lower + slack) & (bounds.width > slack)
+        met &= (bounds.upper >= table.value + need.upper - slack) & (bounds.width >= need.width - slack)
+        asked = data.draw(st.lists(st.sampled_from(np.flatnonzero(unsafe).tolist()), max_size=4))
+        assert [room.met(c) for c in asked] == met[asked].tolist()
+        for c in asked[:1]:
+            assert room.interval(c) == pytest.approx((bounds.lower[c], bounds.upper[c]), abs=1e-6)
+
+
+def test_an_end_that_is_nowhere_is_infinite_and_serves_as_proof():
+    # Row 1 with its total withheld: nothing but zero holds the cells.
+    table = Table.from_array([[3, 4], [5, 6]])
+    withheld = np.isin(np.arange(9), [0, 1, 2, 6, 7, 8])
+    room = Room(table, Need(unsafe=np.arange(9) == 0, lower=2, upper=1000, width=1000), withheld)
+    assert room.interval(0) == (0.0, np.inf)
+    assert room.met(0)
+    assert room.high[0] >= 1000
+
+
+@pytest.mark.parametrize("large", [400, -1], ids=["by group", "whole table"])
+def test_a_cell_is_published_only_if_every_need_stays_met(large, monkeypatch):
+    monkeypatch.setattr(room_module, "LARGE", large)
+    monkeypatch.setattr(room_module, "LARGE_SHARE", -1.0)
+    table = Table.from_array([[1, 9, 9], [9, 9, 9], [9, 9, 9]])
+    need = Need(unsafe=table.value == 1, upper=1)
+    cycle = np.isin(np.arange(16), [0, 1, 4, 5])
+    room = Room(table, need, cycle | np.isin(np.arange(16), [10]))
+    assert room.met(0)
+    assert room.publishable(10)
+    for cell in (1, 4, 5):
+        assert not room.publishable(cell)
+        assert room.met(0)
+    assert np.array_equal(room.pattern.withheld, cycle)
+
+
+def test_what_only_a_linear_program_sees_counts_when_a_cell_is_published():
+    # Sum and difference of two cells: either may be published, with both the cells are known. No single
+    # relation shows that.
+    table = Table(
+        value=[3.0, 4.0, 7.0, -1.0],
+        relations=[[1, 1, -1, 0], [1, -1, 0, -1]],
+        lower=[0, 0, 0, -100],
+        upper=100,
+    )
+    need = Need(unsafe=[True, False, False, False], width=1)
+    room = Room(table, need, np.ones(4, dtype=bool))
+    assert room.met(0)
+    assert room.publishable(2)
+    assert not room.publishable(3)
+    assert room.interval(0) == (0.0, 7.0)
