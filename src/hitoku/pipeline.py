@@ -11,7 +11,7 @@ import numpy as np
 from hitoku.attacks.exposure import exposed
 from hitoku.attacks.interval import Interval
 from hitoku.evidence.audit import Audit, audit
-from hitoku.methods.method import Method
+from hitoku.methods.method import Method, Progress
 from hitoku.model.bounds import Bounds
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
@@ -46,6 +46,7 @@ def protect(
     method: Method,
     width: Any = None,
     report: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
 ) -> Outcome:
     """Run the whole way from a table to an audited release.
 
@@ -61,12 +62,14 @@ def protect(
         Required length of the interval of every unsafe cell.
     report
         Called with the name of each stage as it begins.
+    progress
+        Handed to the method, which calls it with how much is done and how much there is.
     """
     tell = report or (lambda _stage: None)
     tell("assess")
     need = assess(table, rules, width=width)
     tell("protect")
-    protection = method.protect(table, need)
+    protection = method.protect(table, need, progress)
     release = Release.of(table, protection)
     tell("attack")
     bounds = Interval().bounds(release)

@@ -31,9 +31,9 @@ def audit(
 
     hitoku audit table.jj --certificate proof.json.gz
     """
-    from hitoku.io.release_reader import read_release_folder  # noqa: PLC0415 - a command loads what it needs
     from hitoku.evidence.audit import audit as examine  # noqa: PLC0415
     from hitoku.io.jj import read_jj, read_jj_pattern  # noqa: PLC0415
+    from hitoku.io.release_reader import read_release_folder  # noqa: PLC0415 - a command loads what it needs
     from hitoku.model.protection import Protection  # noqa: PLC0415
     from hitoku.model.release import Release  # noqa: PLC0415
 

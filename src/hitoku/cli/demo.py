@@ -57,7 +57,7 @@ def demo(
             raise ParameterError(f"no variable {name!r}", where="--by", fix=did_you_mean(name, BY))
     refuse_occupied(out)
     rules: list[Rule] = [PPercent(p=10), FewContributors(n=3)]
-    method = Greedy(tidy=True)
+    method = Greedy(prefer="closing")
     with progress(len(STAGES) + 3) as step:
         step("inventing enterprises")
         firms = register(records, seed)
@@ -70,7 +70,13 @@ def demo(
             holding="holding",
             hierarchies={name: tree for name, tree in firms.hierarchies.items() if name in by},
         )
-        outcome = protect(table, rules, method=method, report=lambda stage: step(DOING[stage]))
+        outcome = protect(
+            table,
+            rules,
+            method=method,
+            report=lambda stage: step(DOING[stage]),
+            progress=lambda done, total: step(f"{DOING['protect']}: {done / total:.0%}", begins=False),
+        )
         step("writing the release")
         naive = recomputable(table, outcome.need)
         write_release_folder(

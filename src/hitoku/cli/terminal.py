@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 import typer
 
@@ -32,9 +32,18 @@ def print_json(facts: Mapping[str, Any]) -> None:
     typer.echo(json.dumps(facts, sort_keys=True, default=str))
 
 
+class Step(Protocol):
+    """Says what is being done."""
+
+    def __call__(self, what: str, *, begins: bool = True) -> None: ...
+
+
 @contextmanager
-def progress(n_steps: int) -> Iterator[Callable[[str], None]]:
-    """Show a bar that moves on with every named step; nothing where standard error is no terminal."""
+def progress(n_steps: int) -> Iterator[Step]:
+    """Show a bar that moves on with every named step; nothing where standard error is no terminal.
+
+    A step that does not begin anything new (``begins=False``) changes the words and not the bar.
+    """
     from rich.console import Console  # noqa: PLC0415 - a command without a bar starts faster
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
 
@@ -44,9 +53,9 @@ def progress(n_steps: int) -> Iterator[Callable[[str], None]]:
         task = bar.add_task("", total=n_steps)
         begun = 0
 
-        def step(what: str) -> None:
+        def step(what: str, *, begins: bool = True) -> None:
             nonlocal begun
-            bar.update(task, description=what, completed=begun)
-            begun += 1
+            begun += begins
+            bar.update(task, description=what, completed=begun - 1)
 
         yield step

@@ -58,6 +58,17 @@ def eliminate_a_little() -> None:
     eliminate(table.relations, np.flatnonzero(~unsafe), unsafe, np.zeros_like(unsafe))
 
 
+def walk_a_little() -> None:
+    """Publish two cells of a sum of three."""
+    from hitoku.methods.fast_span import FastSpan  # noqa: PLC0415 - loading is part of the work
+    from hitoku.methods.gauss_primal import walk  # noqa: PLC0415
+
+    cells = [{0: 1}, {1: 1}, {2: 1}, {0: 1, 1: 1, 2: 1}]
+    span = FastSpan(3)
+    walk(cells, [3, 2, 1], [cells[0]], n_rows=3, span=span)
+    span.finish({0: 1})
+
+
 def cut_a_little() -> None:
     """Push flow through a network of two arcs."""
     from hitoku.kernels import mincut  # noqa: PLC0415 - loading is part of the work
@@ -73,6 +84,7 @@ JOBS: Mapping[str, Callable[[], None]] = {
     "elimination": attack_a_little,
     "basis": eliminate_a_little,
     "gauss": eliminate_a_little,
+    "echelon": walk_a_little,
     "mincut": cut_a_little,
 }
 
