@@ -114,3 +114,46 @@ def test_a_damaged_public_file_is_bad_input_and_shows_no_value(folder, capsys):
     err = capsys.readouterr().err
     assert left.value.code == BAD_INPUT
     assert "8x31" not in err
+
+
+def by_hand(tmp_path, *marks):
+    """Write Table 1 of Minami and Abe's second example with 9 and 0 too small, marked by a person."""
+    counts = [[15, 15, 12, 10], [19, 14, 13, 9], [8, 8, 11, 14], [9, 9, 26, 0]]
+    lines = ["region,job,persons,status"]
+    for i, row in enumerate(counts):
+        for j, n in enumerate(row):
+            lines.append(f"M{i + 1},P{j + 1},{n},{'x' if (i + 1, j + 1) in marks else ''}")
+    path = tmp_path / "cells.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    given = ["--by", "region", "--by", "job", "--value", "persons", "--frequency", "persons", "--width", "9"]
+    return [path, *given, "--rule", "min_frequency:n=8,zeros=true", "--integer"]
+
+
+@pytest.mark.parametrize(
+    ("marks", "code"),
+    [
+        # With these four withheld the paper gives 0 to 9 for the unsafe cell: a width of exactly 9.
+        pytest.param([(2, 2), (2, 4), (4, 2), (4, 4)], 0, id="as in the paper"),
+        pytest.param([(4, 4)], FOUND, id="blank only"),
+        pytest.param([(2, 2), (2, 4), (4, 2)], FOUND, id="the unsafe one is published"),
+    ],
+)
+def test_a_table_suppressed_by_hand(tmp_path, marks, code):
+    assert run(*by_hand(tmp_path, *marks)).exit_code == code
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        pytest.param(lambda a: [a[0]], "neither which columns", id="no columns"),
+        pytest.param(lambda a: [*a, "--mark", "staus"], "did you mean 'status'?", id="misspelt mark"),
+        pytest.param(lambda a: [*a, "--value", "person"], "did you mean 'persons'?", id="misspelt value"),
+        pytest.param(lambda a: [*a, "--mark", "region"], "not understood", id="marks that are none"),
+        pytest.param(lambda a: [*a, "--rule", "min_freqency"], "did you mean 'min_frequency'?", id="no rule"),
+    ],
+)
+def test_a_csv_that_cannot_be_understood(tmp_path, capsys, change, what):
+    with pytest.raises(SystemExit) as left:
+        main(["audit", *map(str, change(by_hand(tmp_path, (4, 4))))])
+    assert left.value.code == BAD_INPUT
+    assert what in capsys.readouterr().err

@@ -9,12 +9,19 @@ import typer
 
 from hitoku.cli import FOUND
 from hitoku.cli.terminal import AsJson, existing, print_json
+from hitoku.errors import ParameterError
 
 MOST_FINDINGS = 10
 
 
 def audit(
-    path: Annotated[Path, typer.Argument(help="A release folder, or a JJ file (.jj, .jj.gz).")],
+    path: Annotated[Path, typer.Argument(help="A release folder, a JJ file, or a CSV file of marked cells.")],
+    by: Annotated[list[str] | None, typer.Option(help="CSV: column with codes; repeat for more.")] = None,
+    value: Annotated[str, typer.Option(help="CSV: column with the true values.")] = "value",
+    frequency: Annotated[str | None, typer.Option(help="CSV: column with the respondents.")] = None,
+    mark: Annotated[str, typer.Option(help="CSV: column that says what is withheld.")] = "status",
+    rule: Annotated[list[str] | None, typer.Option(help="CSV: a rule; repeat for more.")] = None,
+    width: Annotated[float | None, typer.Option(help="CSV: required width of every interval.")] = None,
     integer: Annotated[
         bool, typer.Option("--integer", help="Values of the JJ file are counts, and readers know it.")
     ] = False,
@@ -23,22 +30,39 @@ def audit(
 ) -> None:
     """Work out whether every unsafe cell of a release is blurred as far as it must be.
 
-    In a JJ file, cells marked u (unsafe) and m are taken as withheld. Exit code 1: not safe.
+    A table that was suppressed by hand is a CSV file with one row per cell: codes, true value, and a mark
+    where it is withheld. In a JJ file, cells marked u (unsafe) and m are taken as withheld.
+    Exit code 1: not safe.
 
     [bold]Examples[/bold]
 
     hitoku audit demo-release
 
     hitoku audit table.jj --certificate proof.json.gz
+
+    hitoku audit cells.csv --by region --by job --value n --frequency n --rule min_frequency:n=5 --width 9
     """
+    # A command loads what it needs.
     from hitoku.evidence.audit import audit as examine  # noqa: PLC0415
     from hitoku.io.jj import read_jj, read_jj_pattern  # noqa: PLC0415
-    from hitoku.io.release_reader import read_release_folder  # noqa: PLC0415 - a command loads what it needs
+    from hitoku.io.marked_cells import read_marked_cells  # noqa: PLC0415
+    from hitoku.io.release_reader import read_release_folder  # noqa: PLC0415
     from hitoku.model.protection import Protection  # noqa: PLC0415
     from hitoku.model.release import Release  # noqa: PLC0415
+    from hitoku.rules import RULES, assess, rule_from_word  # noqa: PLC0415
 
     if existing(path).is_dir():
         table, need, release = read_release_folder(path)
+    elif path.suffix.lower() == ".csv":
+        if not by or not rule:
+            raise ParameterError(
+                "a CSV file says neither which columns are codes nor which rules apply",
+                where=str(path),
+                fix="give --by for every column of codes, and at least one --rule",
+            )
+        table, withheld = read_marked_cells(path, by, value, mark, frequency=frequency)
+        need = assess(table, [rule_from_word(word, RULES) for word in rule], width=width)
+        release = Release.of(table, Protection.withhold(table, withheld, need))
     else:
         table, need = read_jj(path, integer=integer)
         release = Release.of(table, Protection.withhold(table, read_jj_pattern(path), need))
