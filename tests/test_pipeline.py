@@ -25,7 +25,7 @@ def test_stages_run_in_order_and_the_outcome_is_audited():
     outcome = protect(
         Table.from_array(COUNTS), [MinFrequency(5)], method=Greedy(), width=9, report=stages.append
     )
-    assert tuple(stages) == STAGES
+    assert stages == list(STAGES)
     assert outcome.audit.safe
     assert outcome.bounds.width[outcome.need.unsafe].min() >= 9
 

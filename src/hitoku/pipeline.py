@@ -20,7 +20,13 @@ from hitoku.model.table import Table
 from hitoku.rules.assess import assess
 from hitoku.rules.rule import Rule
 
-STAGES = ("assess", "protect", "attack", "audit")
+# What is done, in this order, in words for a person who waits.
+STAGES = {
+    "assess": "finding the cells that must not be published",
+    "protect": "choosing the cells to withhold with them",
+    "attack": "attacking the release",
+    "audit": "proving that it is safe",
+}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

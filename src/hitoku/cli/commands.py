@@ -9,6 +9,7 @@ import typer
 
 from hitoku.cli.audit import audit
 from hitoku.cli.demo import demo
+from hitoku.cli.protect import protect
 from hitoku.cli.verify import verify
 from hitoku.cli.warm_up import warm_up
 
@@ -42,6 +43,7 @@ def hitoku(
 
 
 app.command()(demo)
+app.command()(protect)
 app.command()(audit)
 app.command()(verify)
 app.command("warm-up")(warm_up)

@@ -12,12 +12,6 @@ from hitoku.cli.terminal import AsJson, print_json, progress
 from hitoku.errors import ParameterError, did_you_mean
 
 BY = ("region", "activity", "size")
-DOING = {
-    "assess": "finding the cells that must not be published",
-    "protect": "choosing the cells to withhold with them",
-    "attack": "attacking the release",
-    "audit": "proving that it is safe",
-}
 
 
 def demo(
@@ -74,8 +68,8 @@ def demo(
             table,
             rules,
             method=method,
-            report=lambda stage: step(DOING[stage]),
-            progress=lambda done, total: step(f"{DOING['protect']}: {done / total:.0%}", begins=False),
+            report=lambda stage: step(STAGES[stage]),
+            progress=lambda done, total: step(f"{STAGES['protect']}: {done / total:.0%}", begins=False),
         )
         step("writing the release")
         naive = recomputable(table, outcome.need)

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 
 from hitoku.errors import DataError
-from hitoku.tabulate.source import Source
+from hitoku.tabulate.source import Source, infinite
 
 MOST_DECIMALS = 4
 EXACT = 2**53  # whole numbers up to here are doubles
@@ -60,11 +60,7 @@ def numbers_of(source: Source) -> Numbers:
     )[0]
     bad_values, bad_weights, below, smallest, smallest_weight, digits, weight_digits, *sizes = found
     if bad_values:
-        raise DataError(
-            f"column {source.names['x']!r} has {bad_values} missing, NaN or infinite value(s)",
-            where=source.where,
-            fix="fill or drop these records",
-        )
+        raise infinite(source.names["x"], bad_values, source.where)
     if bad_weights:
         raise DataError(
             f"column {source.names['w']!r} has {bad_weights} missing, NaN or infinite weight(s)",

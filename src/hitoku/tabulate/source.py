@@ -254,6 +254,25 @@ def _refuse_text(source: Source) -> None:
             continue
         example = ""
         if kind == "VARCHAR":
+            n_records, words = source.rows(
+                f"""
+                SELECT count(*), count(*) FILTER (WHERE NOT isfinite(TRY_CAST({column} AS DOUBLE)))
+                FROM records
+                """
+            )[0]
+            if not n_records:
+                continue  # an empty file tells no types; that it is empty is said elsewhere
+            if words:  # a CSV column of numbers with "inf" or "nan" among them is read as text
+                raise infinite(source.names[column], words, source.where)
             first = source.rows(f"SELECT {column} FROM records WHERE {column} LIKE '%,%' LIMIT 1")
             example = first[0][0] if first else ""
         raise not_numbers(source.names[column], source.where, example)
+
+
+def infinite(name: str, n_values: int, where: str) -> DataError:
+    """Explain numbers that cannot be added."""
+    return DataError(
+        f"column {name!r} has {n_values} missing, NaN or infinite value(s)",
+        where=where,
+        fix="fill or drop these records",
+    )
