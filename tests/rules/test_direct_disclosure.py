@@ -155,11 +155,49 @@ def hierarchical():
     return Table(value=value, dimensions=(group, injury), frequency=value, integer=True)
 
 
-def test_a_hierarchical_sensitive_variable_is_refused():
-    with pytest.raises(RuleError, match="hierarchical") as caught:
-        DirectDisclosure(sensitive="injury").assess(hierarchical())
-    assert caught.value.fix
-    assert not DirectDisclosure(sensitive="group").assess(hierarchical()).unsafe.any()
+def named_hits(table, **parameters):
+    return hits(table, DirectDisclosure(sensitive="injury", **parameters))
+
+
+def test_in_a_hierarchy_each_lowest_code_is_compared_with_the_group_above_it():
+    # Of the 9 who are hurt, 5 are hurt badly: all but 4. Of all 15, 6 are well: all but 9.
+    table = hierarchical()
+    assert named_hits(table, k=3) == set()
+    assert named_hits(table, k=4) == {(group, "serious") for group in "ab"}
+    assert named_hits(table, k=5) == {(group, code) for group in "ab" for code in ("light", "serious")}
+    assert not DirectDisclosure(sensitive="group").assess(table).unsafe.any()
+
+
+def test_a_group_of_codes_counts_where_it_is_named():
+    table = hierarchical()
+    assert named_hits(table, k=6, harmless={"injury": ("light", "serious")}) == set()
+    hurt = named_hits(table, k=6, harmless={"injury": ("light", "serious")}, forbidden={"injury": ["hurt"]})
+    assert hurt == {(group, "hurt") for group in "ab"}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "unsafe"),
+    [
+        pytest.param({}, {"Serious"}, id="nine of ten: all but one"),
+        pytest.param({"harmless": {"injury": "Serious"}}, set(), id="a code that may be learnt"),
+        pytest.param(
+            {"k": 0, "forbidden": {"injury": [("Light", "Serious")]}},
+            {"Light", "Serious"},
+            id="everybody is hurt, lightly or badly",
+        ),
+        pytest.param({"k": 0}, set(), id="to know that much is no disclosure unless somebody says so"),
+        pytest.param({"k": 0, "forbidden": {"injury": [("None", "Light")]}}, set(), id="another set"),
+    ],
+)
+def test_what_counts_as_disclosure_is_the_users_choice(parameters, unsafe):
+    table = Table.from_array([[0, 1, 9], [7, 9, 8]], names=("group", "injury"), codes=("ab", INJURIES[:3]))
+    assert named_hits(table, **{"k": 1, **parameters}) == {("a", code) for code in unsafe}
+
+
+@pytest.mark.parametrize("forbidden", [3, {"injury": 3}, ["injury"]])
+def test_sets_that_are_none(forbidden):
+    with pytest.raises(RuleError, match="sets of codes"):
+        DirectDisclosure(forbidden=forbidden)
 
 
 @pytest.mark.parametrize(
@@ -168,6 +206,12 @@ def test_a_hierarchical_sensitive_variable_is_refused():
         pytest.param(DirectDisclosure(sensitive="injry"), "no variable 'injry'", id="variable"),
         pytest.param(DirectDisclosure(unknown={"injry": "Unknown"}), "no variable 'injry'", id="unknown of"),
         pytest.param(DirectDisclosure(unknown={"injury": "Unknwon"}), "no code 'Unknwon'", id="code"),
+        pytest.param(DirectDisclosure(harmless={"injury": "Nome"}), "no code 'Nome'", id="harmless"),
+        pytest.param(
+            DirectDisclosure(sensitive="injury", forbidden={"injury": [("Ligth",)]}),
+            "no code 'Ligth'",
+            id="forbidden",
+        ),
     ],
 )
 def test_misspelt_names(rule, what):

@@ -25,6 +25,7 @@ EXAMPLES = {
     "prior_posterior": {"p": 10, "q": 60},
     "group_disclosure": {"share": 0.6},
     "direct_disclosure": {"k": 1},
+    "k_disclosure": {"k": 1},
     "zero": {"upper": 5},
     "request": {"p": 50, "share": 0.6},
     "given": {"unsafe": "marked"},

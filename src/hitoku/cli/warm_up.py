@@ -50,7 +50,7 @@ def eliminate_a_little() -> None:
     """Choose secondary cells of a small table by elimination."""
     import numpy as np  # noqa: PLC0415 - loading is part of the work
 
-    from hitoku.methods.gauss_dual import eliminate  # noqa: PLC0415
+    from hitoku.methods.gauss.dual import eliminate  # noqa: PLC0415
     from hitoku.model.table import Table  # noqa: PLC0415
 
     table = Table.from_array(np.arange(1, 10).reshape(3, 3))
@@ -60,8 +60,8 @@ def eliminate_a_little() -> None:
 
 def walk_a_little() -> None:
     """Publish two cells of a sum of three."""
-    from hitoku.methods.fast_span import FastSpan  # noqa: PLC0415 - loading is part of the work
-    from hitoku.methods.gauss_primal import walk  # noqa: PLC0415
+    from hitoku.methods.gauss.fast_span import FastSpan  # noqa: PLC0415 - loading is part of the work
+    from hitoku.methods.gauss.primal import walk  # noqa: PLC0415
 
     cells = [{0: 1}, {1: 1}, {2: 1}, {0: 1, 1: 1, 2: 1}]
     span = FastSpan(3)

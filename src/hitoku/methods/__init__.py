@@ -1,1 +1,15 @@
-"""Methods that protect a table."""
+"""Methods: which cells to withhold, or what to publish instead, so that a need is met."""
+
+from __future__ import annotations
+
+from hitoku.methods.gauss import Gauss
+from hitoku.methods.greedy import Greedy
+from hitoku.methods.method import Method
+
+METHODS: dict[str, type[Method]] = {
+    "greedy": Greedy,
+    "gauss": Gauss,
+}
+
+
+__all__ = ["METHODS", "Gauss", "Greedy", "Method"]

@@ -8,6 +8,7 @@ from hitoku.rules.dominance import Dominance
 from hitoku.rules.few_contributors import FewContributors
 from hitoku.rules.given import Given
 from hitoku.rules.group_disclosure import GroupDisclosure
+from hitoku.rules.k_disclosure import KDisclosure
 from hitoku.rules.min_frequency import MinFrequency
 from hitoku.rules.p_percent import PPercent
 from hitoku.rules.prior_posterior import PriorPosterior
@@ -24,6 +25,7 @@ RULES: dict[str, type[Rule]] = {
     "prior_posterior": PriorPosterior,
     "group_disclosure": GroupDisclosure,
     "direct_disclosure": DirectDisclosure,
+    "k_disclosure": KDisclosure,
     "zero": Zero,
     "request": Request,
     "given": Given,
@@ -36,6 +38,7 @@ __all__ = [
     "FewContributors",
     "Given",
     "GroupDisclosure",
+    "KDisclosure",
     "MinFrequency",
     "PPercent",
     "PriorPosterior",

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hitoku.errors import RuleError, did_you_mean
-from hitoku.model.arrays import Mask
+from hitoku.model.arrays import Integers, Mask
 from hitoku.model.need import Need
 from hitoku.model.table import Table
 from hitoku.rules.levels import needed
@@ -30,10 +30,17 @@ class DirectDisclosure:
     k
         How many people share what they know; 0 stands for a reader who knows nobody.
     sensitive
-        Variables whose codes must not be learnt about anybody; None means all of them. Flat ones only.
+        Variables whose codes must not be learnt about anybody; None means all of them. In a hierarchy, the
+        codes at the lowest level count, each in the group right above it.
     unknown
         Codes that say nothing: ``{"injury": "Unknown"}``. To learn one of them is to learn nothing, and
         nobody can be placed by one, so cells that carry such a code are not flagged.
+    harmless
+        Codes that may be learnt, though they say something: ``{"injury": "None"}``.
+    forbidden
+        Sets of codes that must not be learnt either: ``{"injury": [("Light", "Serious")]}`` when it is bad
+        enough to know that everybody was hurt. A code that is a group of others is its own set:
+        ``{"injury": ["Hurt"]}``. All cells of the set are flagged.
 
     Examples
     --------
@@ -49,12 +56,16 @@ class DirectDisclosure:
     k: int = 1
     sensitive: tuple[str, ...] | str | None = None
     unknown: tuple[tuple[str, str], ...] | Mapping[str, Any] = ()
+    harmless: tuple[tuple[str, str], ...] | Mapping[str, Any] = ()
+    forbidden: tuple[tuple[str, tuple[str, ...]], ...] | Mapping[str, Any] = ()
 
     def __post_init__(self) -> None:
         check_whole(self.name, "k", self.k, least=0)
         if self.sensitive is not None:
             object.__setattr__(self, "sensitive", variables_of(self.name, "sensitive", self.sensitive))
         object.__setattr__(self, "unknown", codes_of(self.name, "unknown", self.unknown))
+        object.__setattr__(self, "harmless", codes_of(self.name, "harmless", self.harmless))
+        object.__setattr__(self, "forbidden", _sets_of(self.name, self.forbidden))
 
     def assess(self, table: Table) -> Need:
         """Flag cells with frequency(parent) - k <= frequency(cell), nobody's cells and unknowns aside."""
@@ -69,40 +80,78 @@ class DirectDisclosure:
         sensitive = variables_of(self.name, "sensitive", sensitive)
         require_variables(table, sensitive, self.name)
         # A cell with nobody in it discloses nobody, even where the row is no larger than the coalition.
-        candidate = (frequency > 0) & ~self._unknown(table)
+        someone = (frequency > 0) & ~self._carries(table, "unknown")
+        candidate = someone & ~self._carries(table, "harmless")
         unsafe = np.zeros(table.n_cells, dtype=bool)
         lower = np.zeros(table.n_cells)
         for variable in sensitive:
             pairs = parts_of(table, [variable])
-            self._refuse_hierarchy(variable, pairs)
+            single = ~np.isin(pairs.part, pairs.total)
             others = frequency[pairs.total] - frequency[pairs.part]
-            hit = (others <= self.k) & candidate[pairs.part]
-            unsafe[pairs.part[hit]] = True
-            # One more person outside the cell than the coalition knows, and it cannot be sure.
-            np.maximum.at(lower, pairs.part[hit], (self.k + 1 - others)[hit])
+            found = [(pairs.part[single], others[single], candidate)]
+            found += [
+                (*self._in_set(table, codes, variable, pairs), someone)
+                for name, codes in _sets_of(self.name, self.forbidden)
+                if name == variable
+            ]
+            for part, outside, allowed in found:
+                hit = (outside <= self.k) & allowed[part]
+                unsafe[part[hit]] = True
+                # One more person outside the cell than the coalition knows, and it cannot be sure.
+                np.maximum.at(lower, part[hit], (self.k + 1 - outside)[hit])
         if not np.array_equal(frequency, table.value):
             lower[:] = 0.0
         return needed(table, self.name, unsafe, lower)
 
-    def _unknown(self, table: Table) -> Mask:
+    def _in_set(
+        self, table: Table, codes: tuple[str, ...], variable: str, pairs: Parts
+    ) -> tuple[Integers, Integers]:
+        """Cells of a set in every row that holds all of it, and how many people of the row are outside."""
+        frequency = np.asarray(table.frequency)
+        place = table.labels.names.index(variable)
+        numbers = [_number(table, place, code, f"rule {self.name}, forbidden") for code in codes]
+        inside = np.isin(table.labels.column(place)[pairs.part], numbers)
+        part, total = pairs.part[inside], pairs.total[inside]
+        within = np.zeros(table.n_cells, dtype=np.int64)
+        held = np.zeros(table.n_cells, dtype=np.int64)
+        np.add.at(within, total, frequency[part])
+        np.add.at(held, total, 1)
+        whole = held[total] == len(codes)
+        return part[whole], (frequency[total] - within[total])[whole]
+
+    def _carries(self, table: Table, what: str) -> Mask:
         found = np.zeros(table.n_cells, dtype=bool)
-        for variable, code in codes_of(self.name, "unknown", self.unknown):
+        for variable, code in codes_of(self.name, what, getattr(self, what)):
             require_variables(table, [variable], self.name)
             place = table.labels.names.index(variable)
-            codes = table.labels.codes[place]
-            if code not in codes:
-                raise RuleError(
-                    f"variable {variable!r} has no code {code!r}",
-                    where=f"rule {self.name}, unknown",
-                    fix=did_you_mean(code, codes),
-                )
-            found |= table.labels.column(place) == codes.index(code)
+            number = _number(table, place, code, f"rule {self.name}, {what}")
+            found |= table.labels.column(place) == number
         return found
 
-    def _refuse_hierarchy(self, variable: str, pairs: Parts) -> None:
-        if np.isin(pairs.total, pairs.part).any():
-            raise RuleError(
-                f"sensitive variable {variable!r} is hierarchical, which is not supported yet",
-                where=f"rule {self.name}",
-                fix=f"tabulate {variable!r} on one level, or name flat variables in sensitive=",
-            )
+
+def _number(table: Table, place: int, code: str, where: str) -> int:
+    codes = table.labels.codes[place]
+    if code not in codes:
+        raise RuleError(
+            f"variable {table.labels.names[place]!r} has no code {code!r}",
+            where=where,
+            fix=did_you_mean(code, codes),
+        )
+    return codes.index(code)
+
+
+def _sets_of(rule: str, given: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Read sets of codes by variable as pairs (variable, codes)."""
+    try:
+        if isinstance(given, Mapping):
+            given = [(variable, codes) for variable, sets in given.items() for codes in sets]
+        return tuple(
+            (str(variable), (codes,) if isinstance(codes, str) else tuple(str(code) for code in codes))
+            for variable, codes in given
+        )
+    except (TypeError, ValueError) as error:
+        raise RuleError(
+            "forbidden must list sets of codes by variable",
+            where=f"rule {rule}",
+            fix='write forbidden={"injury": [("Light", "Serious")]}',
+        ) from error

@@ -32,7 +32,7 @@ def rule_from_word(word: str, registry: Mapping[str, type[Rule]]) -> Rule:
     >>> rule_from_word("p_percent:p=10", RULES)
     PPercent(p=10, n=1, level='holding')
     >>> rule_from_word("direct_disclosure:k=2,sensitive=injury,unknown=injury/Unknown", RULES)
-    DirectDisclosure(k=2, sensitive=('injury',), unknown=(('injury', 'Unknown'),))
+    DirectDisclosure(k=2, sensitive=('injury',), unknown=(('injury', 'Unknown'),), harmless=(), forbidden=())
     """
     name, _, listed = word.strip().partition(":")
     if name not in registry:

@@ -1,0 +1,273 @@
+"""Groups that can be pinned to one value: what k people who put their knowledge together learn of the others.
+
+Everybody in a group has some value of a sensitive variable. If at most k of them can have another value than
+one (or than one of a set), then k people who know themselves can be sure of all the others. The count itself
+may stay unknown: a row whose only cell that is not zero is withheld together with its total tells the value
+of everybody in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from hitoku.attacks.interval import Interval
+from hitoku.errors import ParameterError, did_you_mean
+from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model.bounds import Bounds
+from hitoku.model.finding import Finding, Severity
+from hitoku.model.labels import Labels
+from hitoku.model.release import Release
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """A group and the values that all but at most k of its people must have.
+
+    ``total`` is the cell of the whole group, ``inside`` the cells of those values, ``outside`` the others.
+    """
+
+    total: int
+    inside: tuple[int, ...]
+    outside: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Find groups that a coalition of k can pin to one value, or to a forbidden set of values.
+
+    Parameters
+    ----------
+    k
+        How many people share what they know; 0 stands for a reader who knows nobody.
+    sensitive
+        Variables whose values must not be learnt; None means all of them. Codes at the lowest level are
+        single values.
+    forbidden
+        Further sets of codes that must not be learnt: ``{"injury": [("Light", "Serious")]}``. A code that is
+        a group of others counts as its own set: ``{"injury": ["Injured"]}``.
+    harmless
+        Codes that may be learnt: ``{"injury": "None"}``.
+    unknown
+        Codes that say nothing and place nobody: ``{"injury": "Unknown"}``. They may be learnt, and a group
+        described by one of them is nobody in particular.
+
+    Examples
+    --------
+    The second table of Figure 1 of Lupp and Langsrud: for nobody in the first row is the injury in doubt,
+    nor, for the one driver of the second row who was not hurt, that of the others, there or in all.
+
+    >>> from hitoku.model.protection import Protection
+    >>> from hitoku.model.table import Table
+    >>> drivers = Table.from_array([[0, 0, 17, 0], [1, 0, 12, 0]], names=("city", "injury"))
+    >>> hidden = np.isin(np.arange(15), [2, 4, 5, 6])
+    >>> release = Release.of(drivers, Protection.withhold(drivers, hidden | (np.arange(15) >= 10)))
+    >>> for finding in Group(k=1, sensitive="injury").report(release):
+    ...     print(finding.place)
+    city=1, injury=Total: injury=3
+    city=2, injury=Total: injury=3
+    city=Total, injury=Total: injury=3
+    """
+
+    k: int = 1
+    sensitive: tuple[str, ...] | str | None = None
+    forbidden: Mapping[str, Sequence[Any]] | None = None
+    harmless: Mapping[str, Any] | None = None
+    unknown: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.k, int) or self.k < 0:
+            raise ParameterError(
+                "k is no number of people", where="attack group", fix="give k as 0, 1, 2, ..."
+            )
+        if isinstance(self.sensitive, str):
+            object.__setattr__(self, "sensitive", (self.sensitive,))
+
+    def find(self, release: Release) -> tuple[Pinned, ...]:
+        """Return the groups that are pinned, in the order of their totals."""
+        groups = sorted(self._groups(release), key=lambda group: (group.total, group.inside))
+        return tuple(groups[i] for i in np.flatnonzero(self._pinned(release, groups)))
+
+    def bounds(self, release: Release) -> Bounds:
+        """Return the intervals of all cells: what pins a group says nothing more about counts."""
+        return Interval().bounds(release)
+
+    def report(self, release: Release) -> tuple[Finding, ...]:
+        """Describe the groups that are pinned, by their codes."""
+        return tuple(
+            Finding(
+                severity=Severity.FAIL,
+                place=f"{release.describe(group.total)}: {self._values(release, group)}",
+                reason=f"{self.k} of the group can be sure of the others",
+                advice="withhold another cell of the group, so that some could be elsewhere",
+            )
+            for group in self.find(release)
+        )
+
+    def _values(self, release: Release, group: Pinned) -> str:
+        codes = [release.labels.codes_of(cell) for cell in group.inside]
+        whole = release.labels.codes_of(group.total)
+        name, place = next(
+            (name, place)
+            for place, name in enumerate(release.labels.names)
+            if codes[0][place] != whole[place]
+        )
+        return f"{name}={' or '.join(code[place] for code in codes)}"
+
+    def _pinned(self, release: Release, groups: Sequence[Pinned]) -> Mask:
+        """Tell which groups can have no more than k people elsewhere, and somebody beside those."""
+        if not groups:
+            return np.zeros(0, dtype=bool)
+        n, m = release.n_cells, len(groups)
+        wider = _with_outside(release, groups)
+        total = np.array([g.total for g in groups], dtype=np.int64)
+        size = release.published[total]
+        # Where the whole group is no larger than k, it is enough that all may be elsewhere.
+        goal = np.where(np.isnan(size), self.k + 1.0, np.minimum(size, self.k + 1.0))
+        high = np.full(n + m, np.nan)
+        high[n:] = goal
+        _, reached = Interval().meets(wider, np.full(n + m, np.nan), high)
+        pinned = ~reached[n:] & (goal > 0)
+        open_total = pinned & np.isnan(size)
+        if open_total.any():
+            bounds = Interval().bounds(wider)
+            most_outside, most = np.floor(bounds.upper[n:] + 1e-6), np.floor(bounds.upper[total] + 1e-6)
+            pinned &= ~open_total | (most > most_outside)
+        return pinned
+
+    def _groups(self, release: Release) -> list[Pinned]:
+        """Return groups with so few people certainly elsewhere that they may be pinned."""
+        labels = release.labels
+        nobody = self._carries(labels, self.unknown, "unknown")
+        harmless = self._carries(labels, self.harmless, "harmless") | nobody
+        sums = _Sums.of(release)
+        # People who are certainly there; with more than k of them outside nobody can be sure.
+        least = np.where(release.withheld, np.maximum(release.lower, 0.0), release.published)
+        found: list[Pinned] = []
+        for variable in labels.names if self.sensitive is None else self.sensitive:
+            place = _place(labels, variable, "sensitive")
+            rows = sums.along(labels.column(place).astype(np.int64))
+            rows = rows[~nobody[sums.total[rows]]]
+            group = np.zeros(release.n_cells, dtype=bool)
+            group[sums.total[rows]] = True
+            certain = sums.add(least)
+            for row in rows.tolist():
+                parts = sums.parts(row)
+                few = certain[row] - least[parts] <= self.k
+                found += [sums.pinned(row, [cell]) for cell in parts[few & ~harmless[parts] & ~group[parts]]]
+            found += self._sets(labels, place, sums, rows, nobody)
+        return [
+            one
+            for one in dict.fromkeys(found)
+            if least[list(one.outside)].sum() <= self.k
+            and (release.withheld[list(one.inside)].any() or least[list(one.inside)].sum() > 0)
+        ]
+
+    def _sets(self, labels: Labels, place: int, sums: _Sums, rows: Integers, nobody: Mask) -> list[Pinned]:
+        """Return groups with the parts that make up a forbidden set."""
+        column = labels.column(place)
+        found: list[Pinned] = []
+        for codes in (self.forbidden or {}).get(labels.names[place], ()):
+            numbers = _numbers(labels, place, codes, "forbidden")
+            for row in rows.tolist():
+                parts = sums.parts(row)
+                inside = parts[np.isin(column[parts], numbers)]
+                if len(inside) == len(numbers) and not nobody[inside].all():
+                    found.append(sums.pinned(row, inside.tolist()))
+        return found
+
+    def _carries(self, labels: Labels, given: Mapping[str, Any] | None, what: str) -> Mask:
+        """Mask of the cells that have one of these codes."""
+        found = np.zeros(len(labels), dtype=bool)
+        for variable, codes in (given or {}).items():
+            place = _place(labels, variable, what)
+            found |= np.isin(labels.column(place), _numbers(labels, place, codes, what))
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sums:
+    """Relations of the form "parts add up to a total", as CSR parts."""
+
+    relations: Any
+    total: Integers
+    plain: Mask
+
+    @classmethod
+    def of(cls, release: Release) -> _Sums:
+        relations = sparse.csr_array(release.relations)
+        n_rows = relations.shape[0]
+        row = np.repeat(np.arange(n_rows), np.diff(relations.indptr))
+        below = relations.data == -1
+        plain = np.bincount(row, weights=below, minlength=n_rows) == 1
+        plain &= np.bincount(row, weights=~below & (relations.data != 1), minlength=n_rows) == 0
+        plain &= np.diff(relations.indptr) > 2
+        total = np.zeros(n_rows, dtype=np.int64)
+        total[row[below]] = relations.indices[below]
+        return cls(relations, total, plain)
+
+    def along(self, column: Integers) -> Integers:
+        """Relations whose parts differ from their total in a variable."""
+        relations = self.relations
+        row = np.repeat(np.arange(relations.shape[0]), np.diff(relations.indptr))
+        differs = column[relations.indices] != column[self.total[row]]
+        return np.flatnonzero(self.plain & (np.bincount(row, weights=differs, minlength=len(self.plain)) > 0))
+
+    def parts(self, row: int) -> Integers:
+        cells = self.relations.indices[self.relations.indptr[row] : self.relations.indptr[row + 1]]
+        return np.asarray(cells[cells != self.total[row]], dtype=np.int64)
+
+    def add(self, values: Floats) -> Floats:
+        """Sum over the parts of every relation."""
+        return np.asarray(self.relations @ values + values[self.total])
+
+    def pinned(self, row: int, inside: Sequence[int]) -> Pinned:
+        chosen = {int(cell) for cell in inside}
+        outside = tuple(int(cell) for cell in self.parts(row) if int(cell) not in chosen)
+        return Pinned(int(self.total[row]), tuple(sorted(chosen)), outside)
+
+
+def _with_outside(release: Release, groups: Sequence[Pinned]) -> Release:
+    """Add to a release, for each group, a withheld cell for everybody outside."""
+    n, m = release.n_cells, len(groups)
+    row = [i for i, group in enumerate(groups) for _ in range(len(group.outside) + 1)]
+    cell = [c for i, group in enumerate(groups) for c in (*group.outside, n + i)]
+    data = [x for group in groups for x in (*(1.0 for _ in group.outside), -1.0)]
+    more = sparse.csr_array((data, (row, cell)), shape=(m, n + m))
+    wider = sparse.hstack([release.relations, sparse.csr_array((release.relations.shape[0], m))])
+    return replace(
+        release,
+        published=np.append(release.published, np.full(m, np.nan)),
+        relations=sparse.vstack([wider, more], format="csr"),
+        labels=Labels.numbered(n + m),
+        lower=np.append(release.lower, [release.lower[list(group.outside)].sum() for group in groups]),
+        upper=np.append(release.upper, np.full(m, np.inf)),
+    )
+
+
+def _place(labels: Labels, variable: str, what: str) -> int:
+    if variable not in labels.names:
+        raise ParameterError(
+            f"the release has no variable {variable!r}",
+            where=f"attack group, {what}",
+            fix=did_you_mean(str(variable), labels.names),
+        )
+    return labels.names.index(variable)
+
+
+def _numbers(labels: Labels, place: int, codes: Any, what: str) -> list[int]:
+    """Positions of one code or several among the codes of a variable."""
+    known = labels.codes[place]
+    listed = [codes] if isinstance(codes, str) else list(codes)
+    for code in listed:
+        if code not in known:
+            raise ParameterError(
+                f"variable {labels.names[place]!r} has no code {code!r}",
+                where=f"attack group, {what}",
+                fix=did_you_mean(str(code), known),
+            )
+    return [known.index(code) for code in listed]

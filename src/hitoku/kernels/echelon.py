@@ -1,0 +1,142 @@
+"""Reduce a sparse column by columns in echelon form, modulo a prime."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from hitoku.kernels.basis import less, pop, push
+from hitoku.kernels.elimination import multiplied
+
+Integers = NDArray[np.int64]
+Residues = NDArray[np.uint64]
+
+_61 = np.uint64(61)
+_ONE = np.uint64(1)
+_ZERO = np.uint64(0)
+_NONE = np.int64(0)
+
+
+@njit(cache=True)
+def reduced(
+    rows: Integers, values: Residues, leading: Integers, stored: Any, space: Any, everywhere: bool, c: Any
+) -> Any:
+    """Take stored columns out of a column, up to its leading row or everywhere.
+
+    Parameters
+    ----------
+    rows, values
+        The column.
+    leading
+        For each row the stored column that it leads, -1 where there is none. Stored columns have a one there.
+    stored
+        Start of each stored column, and the rows and values of all.
+    space
+        Values by row and marks by row, left clean; a heap with room for every row.
+    everywhere
+        Go on behind the first row that no stored column leads.
+    c
+        Choice of prime.
+
+    Returns
+    -------
+    Rows and values that are left, rising with ``everywhere``, else the leading one first.
+    """
+    start = stored[0]
+    work, mark, heap = space
+    size = _NONE
+    for k in range(len(rows)):
+        work[rows[k]] = values[k]
+        mark[rows[k]] = True
+        size = push(heap, size, rows[k])
+    out = np.empty(len(work) if everywhere else 0, dtype=np.int64)
+    n = _NONE
+    while size > 0:
+        row = heap[0]
+        factor, pivot = work[row], leading[row]
+        if factor != _ZERO and pivot < 0:
+            if not everywhere:
+                break
+            out[n] = row
+            n += 1
+        size = pop(heap, size)
+        mark[row] = False
+        if pivot >= 0:
+            size = _without(row, factor, start[pivot], start[pivot + 1], stored, space, size, c)
+    if everywhere:
+        return _gathered(out[:n], space)
+    # The heap holds the leading row first and whatever else is left, zeros among it.
+    return _gathered(heap[:size].copy(), space)
+
+
+@njit(cache=True)
+def _without(row: int, factor: Any, first: int, last: int, stored: Any, space: Any, size: int, c: Any) -> Any:
+    """Take a multiple of a stored column, which the row leads, from the work; return the size of the heap."""
+    prime = (_ONE << _61) - c
+    _, all_rows, all_values = stored
+    work, mark, heap = space
+    work[row] = _ZERO
+    if factor == _ZERO:
+        return size
+    for k in range(first, last):
+        other = all_rows[k]
+        if other == row:
+            continue
+        work[other] = less(work[other], multiplied(factor, all_values[k], c), prime)
+        if not mark[other]:
+            mark[other] = True
+            size = push(heap, size, other)
+    return size
+
+
+@njit(cache=True)
+def _gathered(rows: Integers, space: Any) -> Any:
+    """Collect what is not zero in some rows, and clear them."""
+    work, mark, _ = space
+    left_rows = np.empty(len(rows), dtype=np.int64)
+    left_values = np.empty(len(rows), dtype=np.uint64)
+    n = _NONE
+    for row in rows:
+        mark[row] = False
+        if work[row] != _ZERO:
+            left_rows[n] = row
+            left_values[n] = work[row]
+            work[row] = _ZERO
+            n += 1
+    return left_rows[:n], left_values[:n]
+
+
+@njit(cache=True)
+def combined(
+    rows: Integers,
+    values: Residues,
+    other: Integers,
+    other_values: Residues,
+    factor: Any,
+    work: Residues,
+    c: Any,
+) -> Any:
+    """Take a multiple of one column from another; ``work`` is left clean."""
+    prime = (_ONE << _61) - c
+    for k in range(len(rows)):
+        work[rows[k]] = values[k]
+    n = len(rows) + len(other)
+    out = np.empty(n, dtype=np.int64)
+    for k in range(len(rows)):
+        out[k] = rows[k]
+    for k in range(len(other)):
+        work[other[k]] = less(work[other[k]], multiplied(factor, other_values[k], c), prime)
+        out[len(rows) + k] = other[k]
+    left_rows = np.empty(n, dtype=np.int64)
+    left_values = np.empty(n, dtype=np.uint64)
+    n_left = _NONE
+    for k in range(n):
+        if work[out[k]] != _ZERO:  # a row that is in both columns is met twice, and cleared the first time
+            left_rows[n_left] = out[k]
+            left_values[n_left] = work[out[k]]
+            work[out[k]] = _ZERO
+            n_left += 1
+    return left_rows[:n_left], left_values[:n_left]

@@ -1,0 +1,107 @@
+"""In which order candidates are taken: what is most important is published first.
+
+Ties are broken as in the R package GaussSuppression: among equal counts, cells whose inner cells lie in many
+and large cells come first; then the order of the table, where R has its own order of cells.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hitoku.errors import ParameterError
+from hitoku.model.arrays import Floats, Integers
+from hitoku.model.relations import add_up
+from hitoku.model.table import Table
+
+# The tie-break adds less than one to a count, so that it decides between equal counts only.
+TIE = 0.99
+# How far cells of nobody are moved to the front: past the largest key.
+AHEAD = 0.01
+
+
+def by_frequency(table: Table, *, zeros_first: bool = True) -> Integers:
+    """Cells with many respondents first (R: ``CandidatesDefault``).
+
+    Parameters
+    ----------
+    table
+        The table.
+    zeros_first
+        Cells of nobody come before all others: they are published whenever possible.
+
+    Examples
+    --------
+    >>> by_frequency(Table.from_array([[4, 0], [3, 9]])).tolist()
+    [1, 8, 5, 7, 4, 6, 2, 0, 3]
+    """
+    frequency = frequency_of(table).astype(np.float64)
+    return _falling(_key(table, frequency + 1.0, frequency == 0, zeros_first=zeros_first))
+
+
+def by_value(table: Table, *, zeros_first: bool = True) -> Integers:
+    """Cells of large size first (R: ``CandidatesNum``).
+
+    Examples
+    --------
+    >>> by_value(Table.from_array([[4.0, -9.0], [3.0, 1.0]])).tolist()
+    [1, 7, 6, 2, 5, 0, 3, 8, 4]
+    """
+    size = np.abs(table.value)
+    if np.any(size == 0):
+        # As in R: a size of zero still takes part in the ties, by the smallest of amounts.
+        size = size + size.max() * 1e-20
+    nobody = size == 0 if table.frequency is None else table.frequency == 0
+    return _falling(_key(table, size, nobody, zeros_first=zeros_first))
+
+
+def by_coalition(table: Table, k: int = 1) -> Integers:
+    """Cells with many respondents first, but zeros only after all that hold more than k people.
+
+    To hide an empty cell beside the cell that holds everybody else is what stops a coalition of k from being
+    sure (R: ``DirectDisclosureCandidates``). With k = 0 zeros come first, as for :func:`by_frequency`.
+
+    Examples
+    --------
+    >>> by_coalition(Table.from_array([[17, 0], [1, 12]]), k=1).tolist()
+    [8, 6, 2, 0, 5, 7, 4, 1, 3]
+    """
+    frequency = frequency_of(table).astype(np.float64)
+    key = np.where(frequency == 0, float(k), np.where(frequency <= k, frequency - 1.0, frequency))
+    if k == 0:
+        key[frequency == 0] = frequency.max() + 1.0
+    return _falling(key + TIE * _company(table, frequency + 1.0))
+
+
+def frequency_of(table: Table) -> Integers:
+    """Respondents per cell, or an error that says how to get them."""
+    if table.frequency is None:
+        raise ParameterError(
+            "the table does not say how many respondents are in its cells",
+            where="order",
+            fix='order by "value", or give the table a frequency',
+        )
+    return table.frequency
+
+
+def _key(table: Table, weight: Floats, nobody: Floats, *, zeros_first: bool) -> Floats:
+    key = np.abs(weight) + TIE * _company(table, weight)
+    if zeros_first and np.any(nobody):
+        key[nobody] = AHEAD + key.max() + key[nobody]
+    return key
+
+
+def _company(table: Table, weight: Floats) -> Floats:
+    """For each cell the weight of all cells that its inner cells lie in, as a share of the largest."""
+    if not table.dimensions:
+        return np.zeros(table.n_cells)
+    leaves = np.asarray(weight, dtype=np.float64).reshape(table.shape)
+    for axis, dimension in enumerate(table.dimensions):
+        moved = np.moveaxis(leaves, axis, 0)
+        down = dimension.closure.T @ moved.reshape(len(dimension), -1)
+        leaves = np.moveaxis(down.reshape(-1, *moved.shape[1:]), 0, axis)
+    company = np.abs(add_up(leaves, table.dimensions))
+    return np.asarray(company / company.max()) if company.max() > 0 else company
+
+
+def _falling(key: Floats) -> Integers:
+    return np.argsort(-key, kind="stable")

@@ -1,0 +1,305 @@
+"""Secondary cells by elimination: no unsafe cell follows from the published ones by adding and subtracting.
+
+Candidates are taken in an order, the most important first. One becomes secondary when publishing it would let
+an unsafe cell be worked out exactly. Arithmetic is modulo a prime of 61 bits, so nothing overflows and there
+is no tolerance. Exactness is all that is promised: how wide intervals are is another question (``width``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from hitoku.errors import ParameterError, did_you_mean
+from hitoku.methods.gauss.candidates import by_coalition, by_frequency, by_value
+from hitoku.methods.gauss.groups import unpinned
+from hitoku.methods.gauss.incidence import columns_of, relations_of
+from hitoku.methods.gauss.problem import Problem
+from hitoku.methods.gauss.proof import proof
+from hitoku.methods.gauss.singletons import named
+from hitoku.methods.gauss.table import TableProblem, next_to_withhold, owners_of, too_narrow
+from hitoku.methods.keep import Keep, kept, refuse_unsafe
+from hitoku.methods.method import Progress, Promise
+from hitoku.model.arrays import Integers, Mask
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+
+Zeros = Literal["publish", "withhold", "structural"]
+ORDERS = ("size", "frequency", "value", "coalition")
+
+
+def secondary(
+    incidence: Any,
+    order: ArrayLike,
+    unsafe: ArrayLike,
+    *,
+    forced: ArrayLike = (),
+    hidden: ArrayLike = (),
+    singleton: ArrayLike | None = None,
+    singletons: str = "none",
+) -> Mask:
+    """Find the secondary columns of an incidence matrix.
+
+    Parameters
+    ----------
+    incidence
+        One row per inner cell, one column per cell to publish; dense or sparse.
+    order
+        Candidates, the most important first; unsafe ones among them are passed over. Columns that are named
+        nowhere are neither published nor protected.
+    unsafe
+        Columns to protect, as a mask or as positions.
+    forced
+        Columns that are published without a test. Unsafe ones among them are not protected.
+    hidden
+        Columns that are not published and need no protection.
+    singleton
+        For each row whether it is a singleton, or which firm is alone in it (zero: none).
+    singletons
+        How singletons are handled, by a name of :mod:`hitoku.methods.gauss.singletons`; R's names too.
+
+    Examples
+    --------
+    >>> cells = [[1, 0, 1, 0, 1], [0, 1, 1, 0, 1], [0, 0, 0, 1, 1]]  # two cells, their sum; one more; total
+    >>> secondary(cells, order=[4, 3, 2, 1], unsafe=[0]).nonzero()[0].tolist()
+    [1]
+    """
+    matrix = sparse.csc_array(incidence)
+    n_rows, n = matrix.shape
+    published = as_mask(forced, n, "forced")
+    protected = as_mask(unsafe, n, "unsafe") & ~published
+    unseen = as_mask(hidden, n, "hidden") & ~published & ~protected
+    places = _order(order, n)
+    places = places[~(published | protected | unseen)[places]]
+    candidate = np.zeros(n, dtype=bool)
+    candidate[places] = True
+    columns = columns_of(matrix)
+    return (
+        Problem(
+            n_cells=n,
+            order=places,
+            unsafe=protected,
+            hidden=~(published | protected | candidate),
+            forced=published,
+            columns=lambda: columns,
+            relations=lambda: relations_of(matrix),
+            owner=_owner(singleton, n_rows),
+            singletons=named(singletons),
+        )
+        .solve()
+        .secondary
+    )
+
+
+def as_mask(which: Any, n: int, what: str) -> Mask:
+    """Read a mask or a list of positions.
+
+    Examples
+    --------
+    >>> as_mask([2, 0], 3, "unsafe").tolist()
+    [True, False, True]
+    """
+    given = np.asarray(which)
+    if given.dtype == np.bool_:
+        if given.shape != (n,):
+            raise ParameterError(f"{what} is a mask of {given.size} for {n} cells", where=what)
+        return given.copy()
+    mask = np.zeros(n, dtype=bool)
+    mask[_positions(given, n, what)] = True
+    return mask
+
+
+def _positions(given: Any, n: int, what: str) -> Integers:
+    if given.size == 0:
+        return np.zeros(0, dtype=np.int64)
+    if given.ndim != 1 or given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= n:
+        raise ParameterError(
+            f"{what} is neither a mask nor a list of positions",
+            where=what,
+            fix=f"give {n} booleans, or whole numbers from 0 to {n - 1}",
+        )
+    return np.asarray(given, dtype=np.int64)
+
+
+def _order(order: ArrayLike, n: int) -> Integers:
+    places = _positions(np.asarray(order), n, "order")
+    _, first = np.unique(places, return_index=True)
+    return places[np.sort(first)]
+
+
+def _owner(singleton: ArrayLike | None, n_rows: int) -> Integers | None:
+    """One number per row: zero, or who is alone in it; marks without names are somebody each."""
+    if singleton is None or np.size(singleton) == 0:
+        return None
+    given = np.asarray(singleton)
+    if given.shape != (n_rows,) or given.dtype.kind not in "biu":
+        raise ParameterError(
+            f"singleton has shape {given.shape}, the incidence {n_rows} rows",
+            where="singleton",
+            fix="give one boolean, or one whole number (zero: no singleton), per row",
+        )
+    if given.dtype == np.bool_:
+        return np.where(given, np.arange(1, n_rows + 1), 0)
+    return given.astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Gauss:
+    """Publish cell after cell in order of importance, unless an unsafe cell could then be worked out exactly.
+
+    Fast on any table, and a function of the order alone. What it promises is that no unsafe cell is a
+    combination of published ones; an interval may still be narrow, which ``width`` and ``attack`` look after.
+
+    Parameters
+    ----------
+    order
+        "frequency" or "value" (large cells are published first; "size" is one or the other, frequency where
+        cells are counts), "coalition" (as for direct disclosure: zeros are withheld rather than cells of more
+        than one), or positions, the most important first.
+    singletons
+        How to treat people who know their own cell, by a name of :mod:`hitoku.methods.gauss.singletons`.
+    singleton
+        Who is alone in each cell: a mask over cells, or whole numbers that name firms (zero: nobody). Only
+        inner cells count. Left out, cells of one respondent; of none where zeros may be withheld.
+    zeros
+        "publish" whenever possible; "withhold" like any other cell; "structural": everybody knows them, so
+        they are published and hide nothing.
+    moves
+        Independent moves to leave at least. With one only, whoever learns one hidden value knows them all.
+    width
+        Go on until the interval of every unsafe cell is this wide, and meets its need; True asks for the need
+        as it is.
+    attack
+        Go on until this attack on groups finds nothing: :class:`hitoku.attacks.group.Group`.
+    differences
+        Differences of cells that nobody may work out either: an object with ``differences(table)``, such as
+        :class:`hitoku.rules.k_disclosure.KDisclosure`.
+    prove
+        Prove the result in whole numbers, see :mod:`hitoku.methods.gauss.proof`; an error if that fails.
+        Where singletons or differences ask for more, this is about the unsafe cells alone.
+    forced
+        Cells that are published whatever this exposes, as a mask or positions.
+    hidden
+        Cells that are not part of the publication: withheld, but in no need of protection.
+    keep
+        Cells that stay published: a mask, or "margins". If that exposes an unsafe cell, it is an error.
+
+    Examples
+    --------
+    >>> table = Table.from_array([[20, 15], [72, 1]])
+    >>> protection = Gauss().protect(table, Need(unsafe=table.value == 1))
+    >>> np.where(protection.withheld, "x", ".").reshape(3, 3).tolist()
+    [['x', 'x', '.'], ['x', 'x', '.'], ['.', '.', '.']]
+    """
+
+    promise: ClassVar[Promise] = Promise.EXACT_ONLY
+
+    order: str | ArrayLike = "size"
+    singletons: str = "none"
+    singleton: ArrayLike | None = None
+    zeros: Zeros = "publish"
+    moves: int | None = None
+    width: float | bool | None = None
+    attack: Any = None
+    differences: Any = None
+    prove: bool = False
+    forced: ArrayLike = ()
+    hidden: ArrayLike = ()
+    keep: Keep | ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "singletons", named(self.singletons))
+        if self.zeros not in get_args(Zeros):
+            raise ParameterError(
+                f"zeros cannot be treated as {self.zeros!r}",
+                where="zeros",
+                fix=did_you_mean(str(self.zeros), get_args(Zeros)),
+            )
+        if isinstance(self.order, str) and self.order not in ORDERS:
+            raise ParameterError(
+                f"no order is called {self.order!r}", where="order", fix=did_you_mean(self.order, ORDERS)
+            )
+        if self.moves is not None and (not isinstance(self.moves, int) or self.moves < 0):
+            raise ParameterError("moves is no whole number", where="moves", fix="give 1, 2, ... or None")
+        if self.width is not None and self.width is not True and not float(self.width) >= 0:
+            raise ParameterError("width is negative", where="width", fix="widths are lengths and start at 0")
+
+    def __repr__(self) -> str:
+        order = self.order if isinstance(self.order, str) else "own"
+        return f"Gauss(order={order!r}, singletons={self.singletons!r}, zeros={self.zeros!r})"
+
+    def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
+        """Withhold the unsafe cells and the candidates that would give one of them away."""
+        problem = self._problem(table, need)
+        extra = np.zeros(table.n_cells, dtype=bool)
+        rounds = 0
+        while True:
+            outcome = problem.solve(extra)
+            withheld = (need.unsafe | outcome.secondary | extra | problem.hidden) & ~problem.forced
+            if self.attack is not None:
+                withheld = unpinned(table, need, withheld, problem.forced, self.attack)
+            protection = Protection(
+                withheld=withheld,
+                value=table.value,
+                secondary=withheld & ~need.unsafe,
+                cost=float(withheld.sum()),
+                method="gauss",
+            )
+            narrow = self._narrow(table, need, Release.of(table, protection))
+            if not len(narrow):
+                if self.prove:
+                    proof(table.relations, withheld, need.unsafe & ~outcome.exposed & ~problem.forced)
+                return protection
+            extra |= next_to_withhold(table, problem.order, narrow, withheld | problem.forced)
+            rounds += 1
+            if progress is not None:
+                progress(float(rounds), float("inf"))
+
+    def _problem(self, table: Table, need: Need) -> TableProblem:
+        stay = kept(table, self.keep)
+        refuse_unsafe(table, need, stay)
+        n = table.n_cells
+        forced = as_mask(self.forced, n, "forced")
+        empty = table.value == 0 if table.frequency is None else (table.frequency == 0) & (table.value == 0)
+        if self.zeros == "structural":
+            stay = stay | empty & ~need.unsafe
+        matrix = None if self.differences is None else self.differences.differences(table)
+        return TableProblem(
+            table=table,
+            need=need,
+            order=self._order(table),
+            forced=forced | stay,
+            hidden=as_mask(self.hidden, n, "hidden"),
+            excused=bool(forced.any()),
+            owner=owners_of(
+                table, need, self.singletons, self.singleton, zeros_withheld=self.zeros == "withhold"
+            ),
+            singletons=self.singletons,
+            moves=self.moves or 0,
+            differences=matrix if matrix is not None and matrix.shape[1] else None,
+        )
+
+    def _order(self, table: Table) -> Integers:
+        """All cells, the most important first; cells that an own order leaves out come before it."""
+        first = self.zeros == "publish"
+        if isinstance(self.order, str):
+            if self.order == "coalition":
+                return by_coalition(table)
+            counts = table.frequency is not None and np.array_equal(table.frequency, table.value)
+            if self.order == "frequency" or (self.order == "size" and counts):
+                return by_frequency(table, zeros_first=first)
+            return by_value(table, zeros_first=first)
+        own = _order(self.order, table.n_cells)
+        return np.concatenate([np.setdiff1d(np.arange(table.n_cells), own), own])
+
+    def _narrow(self, table: Table, need: Need, release: Release) -> Integers:
+        """Return the unsafe cells whose intervals are too narrow, if anybody asks."""
+        if self.width is None:
+            return np.zeros(0, dtype=np.int64)
+        return too_narrow(table, need, release, 0.0 if self.width is True else float(self.width))

@@ -1,0 +1,132 @@
+"""From relations between cells to sums of inner cells, and back."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from hitoku.methods.gauss.dual import residue
+from hitoku.methods.gauss.span import Column, Span
+from hitoku.model.arrays import Integers
+from hitoku.model.table import Table
+
+
+def incidence_of(table: Table) -> tuple[list[Column], Integers]:
+    """Every cell as a sum of inner cells: a column per cell, and the cell that each row stands for.
+
+    Where the table is a cross of its variables the rows are its inner cells in order. Otherwise each relation
+    is solved for one of its cells, totals first, and what is never solved for is a row.
+
+    Examples
+    --------
+    >>> columns, inner = incidence_of(Table.from_array([20, 15, 72]))
+    >>> columns[3], inner.tolist()
+    ({0: 1, 1: 1, 2: 1}, [0, 1, 2])
+    """
+    if table.dimensions:
+        matrix = sparse.csr_array(np.ones((1, 1)))
+        for dimension in table.dimensions:
+            matrix = sparse.csr_array(sparse.kron(matrix, dimension.closure, format="csr"))
+        matrix.sort_indices()
+        lengths = np.diff(matrix.indptr)
+        alone = np.flatnonzero(lengths == 1)
+        # Leaves come before groups in a dimension, so the first cell of one leaf only is the inner one.
+        inner = np.full(matrix.shape[1], -1, dtype=np.int64)
+        inner[matrix.indices[matrix.indptr[alone[::-1]]]] = alone[::-1]
+        indices, ends = matrix.indices.tolist(), matrix.indptr.tolist()
+        return [dict.fromkeys(indices[ends[j] : ends[j + 1]], 1) for j in range(table.n_cells)], inner
+    return _solved(table)
+
+
+def _solved(table: Table) -> tuple[list[Column], Integers]:
+    # Rows of the span are cells, the last total first, so that a relation is solved for its widest total.
+    height = _heights(table)
+    place = np.argsort(-height, kind="stable")
+    rank = np.empty_like(place)
+    rank[place] = np.arange(len(place))
+    relations = table.relations
+    span = Span()
+    ends = relations.indptr.tolist()
+    for row in range(relations.shape[0]):
+        part = slice(ends[row], ends[row + 1])
+        column: Column = {
+            int(rank[cell]): residue(value, 1)
+            for cell, value in zip(
+                relations.indices[part].tolist(), relations.data[part].tolist(), strict=True
+            )
+        }
+        lead = span.reduce(column)
+        if lead >= 0:
+            span.publish(column, lead, [])
+    free = [cell for cell in range(table.n_cells) if int(rank[cell]) not in span.leading]
+    number = {int(rank[cell]): row for row, cell in enumerate(free)}
+    columns: list[Column] = []
+    for cell in range(table.n_cells):
+        rest = span.finish({int(rank[cell]): 1})
+        columns.append({number[r]: value for r, value in sorted(rest.items(), key=lambda e: number[e[0]])})
+    return columns, np.array(free, dtype=np.int64)
+
+
+def _heights(table: Table) -> Integers:
+    """How many sums a cell is above its deepest part."""
+    relations = table.relations
+    row = np.repeat(np.arange(relations.shape[0]), np.diff(relations.indptr))
+    height = np.zeros(table.n_cells, dtype=np.int64)
+    below = relations.data > 0
+    for _ in range(64):  # deeper towers of sums do not occur; a cycle of relations would never end
+        top = np.zeros(relations.shape[0], dtype=np.int64)
+        np.maximum.at(top, row[below], height[relations.indices[below]] + 1)
+        new = height.copy()
+        np.maximum.at(new, relations.indices[~below], top[row[~below]])
+        if np.array_equal(new, height):
+            break
+        height = new
+    return height
+
+
+def columns_of(incidence: Any) -> list[Column]:
+    """Columns of a matrix with rows for inner cells, as dicts of residues."""
+    matrix = sparse.csc_array(incidence)
+    matrix.sort_indices()
+    ends, rows = matrix.indptr.tolist(), matrix.indices.tolist()
+    values = [residue(x, 1) if x != 1 else 1 for x in matrix.data.tolist()]
+    return [
+        {row: value for row, value in zip(rows[a:b], values[a:b], strict=True) if value}
+        for a, b in pairwise(ends)
+    ]
+
+
+def relations_of(incidence: Any) -> tuple[Any, Integers]:
+    """Relations between the columns of an incidence matrix, and the cell that stands for each row.
+
+    A row that is a column by itself is that column; any other row is one more cell, appended, which nobody
+    publishes. Each remaining column is the sum of its rows.
+
+    Examples
+    --------
+    >>> relations, cell_of_row = relations_of([[1, 1], [0, 1]])  # a cell and a total; the other is missing
+    >>> relations.toarray().tolist(), cell_of_row.tolist()
+    ([[1.0, -1.0, 1.0]], [0, 2])
+    """
+    matrix = sparse.csc_array(incidence, dtype=np.float64)
+    matrix.eliminate_zeros()
+    n_rows, n_columns = matrix.shape
+    alone = np.flatnonzero(np.diff(matrix.indptr) == 1)
+    cell = np.full(n_rows, -1, dtype=np.int64)
+    scale = np.ones(n_rows)
+    for column in alone[::-1]:
+        entry = matrix.indptr[column]
+        cell[matrix.indices[entry]] = column
+        scale[matrix.indices[entry]] = matrix.data[entry]
+    missing = np.flatnonzero(cell < 0)
+    cell[missing] = n_columns + np.arange(len(missing))
+    sums = np.setdiff1d(np.arange(n_columns), cell)
+    parts = sparse.coo_array(matrix[:, sums])
+    row = np.concatenate([parts.col, np.arange(len(sums))])
+    column = np.concatenate([cell[parts.row], sums])
+    data = np.concatenate([parts.data / scale[parts.row], -np.ones(len(sums))])
+    shape = (len(sums), n_columns + len(missing))
+    return sparse.csr_array((data, (row, column)), shape=shape), cell

@@ -1,0 +1,159 @@
+"""Proof that elimination was right, in whole numbers: ways to change the hidden cells that keep every sum.
+
+A vector of whole numbers that is zero on published cells, cancels in every relation and is not zero on an
+unsafe cell proves that the cell is no combination of published ones: add the vector to the true table, and
+everything published stays the same. Vectors are found modulo a prime, lifted to powers of it until fractions
+can be read off, and checked without it.
+"""
+
+from __future__ import annotations
+
+from math import isqrt, lcm
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from hitoku.errors import SolverError
+from hitoku.methods.gauss.dual import CHOICES, residues
+from hitoku.model.arrays import Integers, Mask
+
+# Weights of the free columns. Small ones keep the fractions small; a chance cancellation only costs one more
+# vector.
+LARGEST_WEIGHT = 64
+MOST_VECTORS = 60
+# Digits of 61 bits that are tried before giving up.
+DIGITS = (1, 2, 4, 8, 16, 32)
+
+
+def proof(relations: Any, withheld: Mask, unsafe: Mask) -> tuple[dict[int, int], ...]:
+    """Return changes of withheld cells, by cell, such that every unsafe cell is changed by one of them.
+
+    Examples
+    --------
+    >>> from hitoku.model.table import Table
+    >>> table = Table.from_array([[20, 15], [72, 1]])
+    >>> (move,) = proof(table.relations, table.inner, table.value == 1)
+    >>> len(set(map(abs, move.values()))), sum(move.values())
+    (1, 0)
+    """
+    cells = np.flatnonzero(withheld)
+    matrix = sparse.csc_array(relations)[:, cells]
+    whole = sparse.csc_array(
+        (np.rint(matrix.data).astype(np.int64), matrix.indices, matrix.indptr), shape=matrix.shape
+    )
+    if not np.array_equal(whole.data, matrix.data):
+        raise SolverError(
+            "relations with fractions cannot be proved here", where="proof", fix="use the audit"
+        )
+    lifted = _Lifted(whole)
+    open_cells = np.asarray(unsafe)[cells].copy()
+    found: list[dict[int, int]] = []
+    draw = np.random.default_rng(0)
+    while open_cells.any():
+        if len(found) == MOST_VECTORS or not len(lifted.free):
+            raise SolverError(
+                f"{int(open_cells.sum())} unsafe cell(s) were not moved by any vector that was found",
+                where="proof",
+                fix="audit the release: these cells may be exposed",
+            )
+        weights = draw.integers(1, LARGEST_WEIGHT + 1, size=len(lifted.free))
+        weights[draw.integers(0, 2, size=len(weights)) == 1] *= -1
+        move = lifted.move(weights)
+        changed = np.array([number != 0 for number in move], dtype=bool)
+        open_cells &= ~changed
+        found.append({int(cells[k]): move[k] for k in np.flatnonzero(changed)})
+    return tuple(found)
+
+
+class _Lifted:
+    """The columns of hidden cells with a basis modulo a prime."""
+
+    def __init__(self, matrix: Any) -> None:
+        from hitoku.kernels import basis as kernel  # noqa: PLC0415 - loads numba
+
+        self.matrix, self.c = matrix, CHOICES[0]
+        self.prime = 2**61 - self.c
+        n_rows, n = matrix.shape
+        columns, spread = residues(matrix.astype(np.float64), self.c)
+        empty, space = kernel.emptied(n_rows, max(1, min(n_rows, n)), 4 * n + 16)
+        size, self.basis, number, _, _ = kernel.fixed_basis(
+            columns, spread, np.arange(n), empty, space, np.uint64(self.c), np.uint64(1)
+        )
+        self.size = int(size)
+        inside = np.flatnonzero(number >= 0)
+        self.order = inside[np.argsort(number[inside])]
+        self.free = np.flatnonzero(number < 0)
+        self.solved = kernel.solved
+
+    def move(self, weights: Integers) -> list[int]:
+        """Return the change of all cells that goes with these of the free ones, scaled to be whole."""
+        right = -(self.matrix[:, self.free] @ weights)
+        inside = self.matrix[:, self.order]
+        digits: list[int] = [0] * self.size
+        rest: list[int] = right.tolist()
+        power = 1
+        for digit in range(1, DIGITS[-1] + 1):
+            step = self.solved(
+                self.size,
+                self.basis,
+                np.array([number % self.prime for number in rest], dtype=np.uint64),
+                np.uint64(self.c),
+            ).tolist()
+            digits = [old + power * new for old, new in zip(digits, step, strict=True)]
+            power *= self.prime
+            if digit in DIGITS:
+                move = self._whole(digits, power, weights)
+                if move is not None:
+                    return move
+            # What the digits so far leave, divided by the prime: exact, for it is divisible.
+            taken = _product(inside, step)
+            rest = [(old - new) // self.prime for old, new in zip(rest, taken, strict=True)]
+        raise SolverError("fractions are too long to be read off", where="proof", fix="use the audit")
+
+    def _whole(self, digits: list[int], modulus: int, weights: Integers) -> list[int] | None:
+        """Read fractions off residues, bring them to whole numbers, and check them; None if they fail."""
+        limit = isqrt(modulus // 2)
+        parts = [_fraction(digit, modulus, limit) for digit in digits]
+        if any(part is None for part in parts):
+            return None
+        scale = lcm(*(part[1] for part in parts if part is not None)) if parts else 1
+        move = [0] * self.matrix.shape[1]
+        for cell, part in zip(self.order.tolist(), parts, strict=True):
+            if part is not None:
+                move[cell] = part[0] * (scale // part[1])
+        for cell, weight in zip(self.free.tolist(), weights.tolist(), strict=True):
+            move[cell] = weight * scale
+        return None if any(_product(self.matrix, move)) else move
+
+
+def _product(matrix: Any, vector: list[int]) -> list[int]:
+    """Multiply whole numbers of any length: scipy's stop at 64 bits."""
+    total = [0] * matrix.shape[0]
+    ends, rows, data = matrix.indptr.tolist(), matrix.indices.tolist(), matrix.data.tolist()
+    for column, number in enumerate(vector):
+        if number:
+            for k in range(ends[column], ends[column + 1]):
+                total[rows[k]] += data[k] * number
+    return total
+
+
+def _fraction(residue: int, modulus: int, limit: int) -> tuple[int, int] | None:
+    """Return the fraction with small numerator and denominator that a residue stands for.
+
+    Examples
+    --------
+    >>> _fraction(3 * pow(7, -1, 10007) % 10007, 10007, 70)
+    (3, 7)
+    """
+    if residue <= limit:
+        return residue, 1
+    if modulus - residue <= limit:
+        return residue - modulus, 1
+    a, b, x, y = modulus, residue, 0, 1
+    while b > limit:
+        q = a // b
+        a, b, x, y = b, a - q * b, y, x - q * y
+    if not 0 < abs(y) <= limit:
+        return None
+    return (b, y) if y > 0 else (-b, -y)

@@ -1,0 +1,210 @@
+"""The elimination problem of a table, and what to withhold next when exactness is not enough."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from hitoku.attacks.interval import Interval
+from hitoku.errors import NeedError, some
+from hitoku.methods.gauss.dual import Outcome
+from hitoku.methods.gauss.incidence import incidence_of
+from hitoku.methods.gauss.problem import Problem
+from hitoku.methods.gauss.singletons import MAGNITUDE
+from hitoku.methods.gauss.span import PRIME, Column
+from hitoku.model.arrays import Integers, Mask
+from hitoku.model.need import Need
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+from hitoku.model.tolerance import BOUND
+
+
+@dataclass(eq=False)
+class TableProblem:
+    """Everything about one table that elimination needs; sums of inner cells are made when first asked for.
+
+    Parameters
+    ----------
+    table, need
+        The table and its need.
+    order
+        All cells, the most important first.
+    forced
+        Cells that are published; ``excused`` when it does not matter what that exposes.
+    hidden
+        Cells that are not published and need no protection.
+    owner
+        Per cell, zero or who is alone in it; None: nobody.
+    singletons, moves
+        As in :class:`hitoku.methods.gauss.Gauss`.
+    differences
+        Cells by differences that nobody may work out.
+    """
+
+    table: Table
+    need: Need
+    order: Integers
+    forced: Mask
+    hidden: Mask
+    excused: bool
+    owner: Integers | None
+    singletons: str
+    moves: int
+    differences: Any = None
+    _sums: tuple[list[Column], Integers] | None = field(default=None, init=False)
+
+    def sums(self) -> tuple[list[Column], Integers]:
+        """Cells as sums of inner cells, and the inner cells."""
+        if self._sums is None:
+            columns, inner = incidence_of(self.table)
+            self._sums = (columns + _differences(columns, self.differences), inner)
+        return self._sums
+
+    def relations(self) -> tuple[Any, Integers]:
+        """Relations between the cells and the differences; rows stand for inner cells."""
+        relations = self.table.relations
+        inner = self.sums()[1] if self.singletons != "none" else np.zeros(0, dtype=np.int64)
+        if self.differences is None:
+            return relations, inner
+        n = self.differences.shape[1]
+        wider = sparse.hstack([relations, sparse.csr_array((relations.shape[0], n))])
+        return sparse.vstack(
+            [wider, sparse.hstack([self.differences.T, -sparse.eye_array(n)])], format="csr"
+        ), inner
+
+    def solve(self, extra: Mask) -> Outcome:
+        """Find secondary cells, with some more cells protected as if they were unsafe."""
+        n = self.table.n_cells
+        unsafe = (self.need.unsafe | extra) & ~self.forced
+        hidden = self.hidden & ~unsafe & ~self.forced
+        order = self.order[~(unsafe | hidden | self.forced)[self.order]]
+        more = 0 if self.differences is None else self.differences.shape[1]
+        owner = None
+        if self.owner is not None:
+            owner = self.owner[self.sums()[1]]
+        outcome = Problem(
+            n_cells=n + more,
+            order=order,
+            unsafe=np.append(unsafe, np.ones(more, dtype=bool)),
+            hidden=np.append(hidden, np.zeros(more, dtype=bool)),
+            forced=np.append(self.forced, np.zeros(more, dtype=bool)),
+            columns=lambda: self.sums()[0],
+            relations=self.relations,
+            owner=owner,
+            singletons=self.singletons,
+            moves=self.moves,
+        ).solve()
+        # A further cell that cannot be hidden is of no help, but it is nobody's secret either.
+        exposed = outcome.exposed & np.append(self.need.unsafe, np.ones(more, dtype=bool))
+        if exposed.any() and not self.excused:
+            self._refuse(np.flatnonzero(exposed))
+        return Outcome(outcome.secondary[:n], outcome.exposed[:n], outcome.moves)
+
+    def _refuse(self, exposed: Integers) -> None:
+        n = self.table.n_cells
+        cells = [int(cell) for cell in exposed if cell < n]
+        named = some((f"[{self.table.describe(cell)}]" for cell in cells[:4]), 3) if cells else "a difference"
+        raise NeedError(
+            f"{len(exposed)} unsafe cell(s) follow from cells that must be published",
+            where=named,
+            fix="keep or force fewer cells, or merge their codes with others",
+        )
+
+
+def _differences(columns: Sequence[Column], differences: Any) -> list[Column]:
+    if differences is None:
+        return []
+    matrix = sparse.csc_array(differences)
+    out: list[Column] = []
+    for j in range(matrix.shape[1]):
+        total: Column = {}
+        for k in range(matrix.indptr[j], matrix.indptr[j + 1]):
+            weight = int(matrix.data[k])
+            for row, value in columns[int(matrix.indices[k])].items():
+                total[row] = (total.get(row, 0) + weight * value) % PRIME
+        out.append({row: value for row, value in total.items() if value})
+    return out
+
+
+def owners_of(
+    table: Table, need: Need, singletons: str, given: Any, *, zeros_withheld: bool
+) -> Integers | None:
+    """Who is alone in each cell, as given or by the counts.
+
+    Where zeros are hidden the zeros are the singletons, for whoever sees that a sum is zero knows all its
+    parts; otherwise the cells of one respondent are.
+    """
+    n = table.n_cells
+    if singletons == "none":
+        return None
+    if given is not None:
+        owner = np.asarray(given)
+        return np.where(owner, np.arange(1, n + 1), 0) if owner.dtype == np.bool_ else owner.astype(np.int64)
+    count = table.units.count if singletons in MAGNITUDE and table.units is not None else table.frequency
+    if count is None:
+        raise NeedError(
+            "the table does not say who is alone in a cell",
+            where="singletons",
+            fix="give the table a frequency, or name the singletons with singleton=",
+        )
+    if singletons not in MAGNITUDE and (zeros_withheld or bool(np.any(need.unsafe & (count == 0)))):
+        return np.where(count == 0, np.arange(1, n + 1), 0)
+    return np.where(count == 1, np.arange(1, n + 1), 0)
+
+
+def too_narrow(table: Table, need: Need, release: Release, width: float) -> Integers:
+    """Unsafe cells that can be inferred more closely than their need, or than a width, allows."""
+    bounds = Interval().bounds(release)
+    slack = BOUND * np.maximum(1.0, np.abs(table.value))
+    enough = (
+        (bounds.lower <= table.value - need.lower + slack)
+        & (bounds.upper >= table.value + need.upper - slack)
+        & (bounds.width >= np.maximum(need.width, width) - slack)
+    )
+    return np.flatnonzero(need.unsafe & ~enough)
+
+
+def next_to(table: Table, cells: Sequence[int]) -> Mask:
+    """Cells that share a relation with some of these."""
+    marked = np.zeros(table.n_cells)
+    marked[list(cells)] = 1.0
+    touched = abs(table.relations) @ marked > 0
+    return np.asarray(abs(table.relations).T @ touched.astype(np.float64) > 0)
+
+
+def next_to_withhold(table: Table, order: Integers, cells: Integers, closed: Mask) -> Mask:
+    """Choose another cell for each of these: the least important of its neighbours, or of theirs, and so on.
+
+    Parameters
+    ----------
+    table
+        The table.
+    order
+        All cells, the most important first.
+    cells
+        Cells that need more company.
+    closed
+        Cells that are withheld already or may not be.
+    """
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    chosen = np.zeros(table.n_cells, dtype=bool)
+    for cell in cells.tolist():
+        reach: Sequence[int] = [cell]
+        near = np.zeros(0, dtype=np.int64)
+        while not len(near):
+            mask = next_to(table, reach)
+            near = np.flatnonzero(mask & ~closed)
+            if not len(near) and int(mask.sum()) == len(reach):
+                raise NeedError(
+                    "an unsafe cell cannot be blurred as far as asked: everything around it is withheld",
+                    where=f"cell {table.describe(cell)}",
+                    fix="ask for less, keep fewer cells, or merge codes",
+                )
+            reach = np.flatnonzero(mask).tolist()
+        chosen[near[np.argmax(rank[near])]] = True
+    return chosen

@@ -1,0 +1,136 @@
+"""The rule of k-disclosure, for frequency tables: differences between a group and a part of it.
+
+When all but at most k of a group are in a smaller group, k people who know themselves can say of everybody
+else in the first group that they are in the second. What has to be kept secret is the difference of the two
+counts, not one of the counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from hitoku.errors import RuleError
+from hitoku.model.arrays import Integers, Mask
+from hitoku.model.need import Need
+from hitoku.model.table import Table
+from hitoku.rules.levels import needed
+from hitoku.rules.parameters import check_whole, variables_of
+from hitoku.rules.parts import parts_of, require_variables
+
+
+@dataclass(frozen=True, slots=True)
+class KDisclosure:
+    """Find pairs of a group and a part of it that differ by at most k people.
+
+    For every pair the difference must not be worked out; ``Gauss(differences=KDisclosure(k))`` sees to that.
+    Methods that know cells only get the part of each pair as an unsafe cell.
+
+    Parameters
+    ----------
+    k
+        How many people share what they know.
+    sensitive
+        Variables in which part and group must differ for it to matter; None means any.
+    limit
+        Parts with more people than this are taken to be safe; None: however large they are.
+
+    Examples
+    --------
+    >>> table = Table.from_array([[0, 4], [2, 3]])
+    >>> parts, groups = KDisclosure(k=0).pairs(table)
+    >>> [(table.describe(p), table.describe(g)) for p, g in zip(parts, groups)]
+    [('row=1, column=2', 'row=1, column=Total'), ('row=2, column=1', 'row=Total, column=1')]
+    """
+
+    name: ClassVar[str] = "k_disclosure"
+    # The levels are a suggestion: one person more than the coalition knows.
+    yields_to_width: ClassVar[bool] = True
+
+    k: int = 1
+    sensitive: tuple[str, ...] | str | None = None
+    limit: int | None = None
+
+    def __post_init__(self) -> None:
+        check_whole(self.name, "k", self.k, least=0)
+        if self.sensitive is not None:
+            object.__setattr__(self, "sensitive", variables_of(self.name, "sensitive", self.sensitive))
+        if self.limit is not None:
+            check_whole(self.name, "limit", self.limit, least=1)
+
+    def assess(self, table: Table) -> Need:
+        """Flag the part of every pair, to be blurred by one person more than the coalition knows."""
+        part, group = self.pairs(table)
+        unsafe = np.zeros(table.n_cells, dtype=bool)
+        unsafe[part] = True
+        level = np.zeros(table.n_cells)
+        counts = table.frequency
+        if counts is not None and np.array_equal(counts, table.value):
+            np.maximum.at(level, part, (self.k + 1 - counts[group] + counts[part]).astype(np.float64))
+        return needed(table, self.name, unsafe, level)
+
+    def differences(self, table: Table) -> Any:
+        """One column per pair over the cells: one for the group, minus one for the part."""
+        part, group = self.pairs(table)
+        place = np.arange(len(part))
+        data = np.concatenate([np.ones(len(part)), -np.ones(len(part))])
+        cells = np.concatenate([group, part])
+        return sparse.csc_array((data, (cells, np.append(place, place))), shape=(table.n_cells, len(part)))
+
+    def pairs(self, table: Table) -> tuple[Integers, Integers]:
+        """Parts and the groups they nearly fill, one pair each."""
+        counts = table.frequency
+        if counts is None:
+            raise RuleError(
+                "the table does not say how many respondents are in its cells",
+                where=f"rule {self.name}",
+                fix="give from_array or from_frame frequency=..., or start from records with tabulate",
+            )
+        part, group = _nested(table)
+        keep = (counts[part] > 0) & (counts[group] - counts[part] <= self.k)
+        if self.limit is not None:
+            keep &= counts[part] <= self.limit
+        if self.sensitive is not None:
+            sensitive = variables_of(self.name, "sensitive", self.sensitive)
+            require_variables(table, sensitive, self.name)
+            keep &= _differ(table, sensitive, part, group)
+        return part[keep], group[keep]
+
+
+def _differ(table: Table, variables: Sequence[str], part: Integers, group: Integers) -> Mask:
+    found = np.zeros(len(part), dtype=bool)
+    for variable in variables:
+        column = table.labels.column(table.labels.names.index(variable))
+        found |= column[part] != column[group]
+    return found
+
+
+def _nested(table: Table) -> tuple[Integers, Integers]:
+    """All pairs of a cell and a larger one that contains it; by relations where there are no dimensions."""
+    if not table.dimensions:
+        pairs = parts_of(table)
+        return pairs.part, pairs.total
+    part, group = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    for dimension in table.dimensions:
+        within, around = _containments(dimension.closure)
+        n = len(dimension)
+        part = (part[:, None] * n + within[None, :]).ravel()
+        group = (group[:, None] * n + around[None, :]).ravel()
+    size = np.ones(1)
+    for dimension in table.dimensions:
+        size = np.outer(size, np.diff(dimension.closure.indptr)).ravel()
+    # Equal sizes mean equal cells: the same people under two names, and nothing between them.
+    larger = size[group] > size[part]
+    return part[larger], group[larger]
+
+
+def _containments(closure: Any) -> tuple[Integers, Integers]:
+    """Codes and the codes that contain all their leaves, themselves included."""
+    common = sparse.coo_array(closure @ closure.T)
+    leaves = np.diff(closure.indptr)
+    inside = common.data == leaves[common.row]
+    return common.row[inside].astype(np.int64), common.col[inside].astype(np.int64)

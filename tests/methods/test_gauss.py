@@ -1,0 +1,246 @@
+"""The method as a whole: what it withholds, what it promises, what its options add."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hitoku.attacks.exposure import exposed, null_dimension
+from hitoku.attacks.group import Group
+from hitoku.attacks.interval import Interval
+from hitoku.errors import NeedError, ParameterError
+from hitoku.evidence.audit import audit
+from hitoku.evidence.verify import verify
+from hitoku.methods.gauss import Gauss
+from hitoku.methods.gauss.candidates import by_coalition
+from hitoku.methods.gauss.dual import eliminate
+from hitoku.methods.gauss.incidence import incidence_of
+from hitoku.methods.gauss.primal import walk
+from hitoku.model.need import Need
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+from hitoku.rules.assess import assess
+from hitoku.rules.direct_disclosure import DirectDisclosure
+from hitoku.rules.min_frequency import MinFrequency
+from hitoku.testing import covers
+
+# Lupp and Langsrud, Table 1, and the cells of its Table 2: k = 3, an unknown injury says nothing.
+INJURIES = ("None", "Light", "Serious", "Unknown")
+TABLE_1 = Table.from_array(
+    [[0, 0, 17, 0], [0, 3, 8, 0], [1, 0, 12, 0], [0, 1, 0, 14], [3, 2, 2, 0]],
+    names=("group", "injury"),
+    codes=(("Oslo driver", "Oslo passenger", "Bergen driver", "Bergen passenger", "Trondheim"), INJURIES),
+)
+TABLE_2 = ["x.x..", ".xx..", "x.x..", ".....", "....."]
+NO_COLUMN_TOTALS = np.arange(30) >= 25
+
+
+def drawn(withheld, width):
+    return ["".join("x" if cell else "." for cell in row) for row in np.reshape(withheld, (-1, width))]
+
+
+def direct(k, unknown=None, **options):
+    rule = DirectDisclosure(k, sensitive="injury", unknown=unknown or {})
+    attack = Group(k, sensitive="injury", unknown=unknown)
+    method = Gauss(order=by_coalition(TABLE_1, k), zeros="withhold", attack=attack, **options)
+    return rule, attack, method
+
+
+def test_table_2_of_the_paper():
+    rule, _, method = direct(3, {"injury": "Unknown"}, hidden=NO_COLUMN_TOTALS)
+    need = Need(unsafe=rule.assess(TABLE_1).unsafe & ~NO_COLUMN_TOTALS)
+    assert drawn(method.protect(TABLE_1, need).withheld, 5)[:5] == TABLE_2
+
+
+@pytest.mark.parametrize("k", [0, 1, 2, 3])
+def test_no_coalition_can_pin_a_group_also_with_column_totals(k):
+    """The R original fails here: for k = 1 a reader who knows that counts are not negative gets a cell."""
+    rule, attack, method = direct(k)
+    protection = method.protect(TABLE_1, Need(unsafe=rule.assess(TABLE_1).unsafe))
+    assert attack.find(Release.of(TABLE_1, protection)) == ()
+
+
+def test_elimination_alone_is_not_enough_for_direct_disclosure():
+    rule, attack, method = direct(1)
+    need = Need(unsafe=rule.assess(TABLE_1).unsafe)
+    alone = Gauss(order=by_coalition(TABLE_1, 1), zeros="withhold")
+    assert attack.find(Release.of(TABLE_1, alone.protect(TABLE_1, need)))
+    assert not attack.find(Release.of(TABLE_1, method.protect(TABLE_1, need)))
+
+
+COUNTS = st.lists(st.integers(0, 30), min_size=16, max_size=16)
+
+
+def counted(counts, shape=(4, 4)):
+    return Table.from_array(np.array(counts).reshape(shape))
+
+
+@given(counts=COUNTS, least=st.integers(2, 8))
+@settings(max_examples=60, deadline=None)
+def test_no_unsafe_cell_is_exposed_and_every_secondary_one_is_needed(counts, least):
+    table = counted(counts, (2, 4, 2))
+    need = assess(table, [MinFrequency(least)])
+    protection = Gauss().protect(table, need)
+    assert not np.any(exposed(Release.of(table, protection)) & need.unsafe)
+    for cell in np.flatnonzero(protection.secondary):
+        fewer = protection.withheld.copy()
+        fewer[cell] = False
+        release = Release(
+            published=np.where(fewer, np.nan, table.value), relations=table.relations, labels=table.labels
+        )
+        assert np.any(exposed(release) & need.unsafe)
+
+
+@given(counts=COUNTS, moves=st.integers(1, 6))
+@settings(max_examples=40, deadline=None)
+def test_as_many_independent_moves_are_left_as_asked_for(counts, moves):
+    table = counted(counts)
+    need = assess(table, [MinFrequency(6)])
+    plain = null_dimension(Release.of(table, Gauss().protect(table, need)))
+    asked = null_dimension(Release.of(table, Gauss(moves=moves).protect(table, need)))
+    assert asked == max(plain, moves)
+
+
+@given(counts=COUNTS)
+@settings(max_examples=25, deadline=None)
+def test_width_goes_on_until_the_intervals_are_wide_enough(counts):
+    table = counted(counts)
+    need = assess(table, [MinFrequency(4)], width=7)
+    try:
+        protection = Gauss(width=True).protect(table, need)
+    except NeedError:
+        everything = np.full(table.n_cells, np.nan)
+        release = Release(published=everything, relations=table.relations, labels=table.labels)
+        assert not covers(Interval().bounds(release), table, need)
+        return
+    assert covers(Interval().bounds(Release.of(table, protection)), table, need)
+
+
+def test_a_width_of_its_own():
+    # 1 and 2 protect each other exactly, yet to within three; 12 people more make room.
+    table = Table.from_array([[1, 2, 12], [2, 1, 11], [13, 12, 10]])
+    need = Need(unsafe=(table.value <= 2))
+    narrow, wide = (Gauss(width=width).protect(table, need) for width in (None, 5))
+    assert not narrow.secondary.any()
+    bounds = Interval().bounds(Release.of(table, wide))
+    assert np.all(bounds.width[need.unsafe] >= 5)
+
+
+def test_order_decides_which_cells_are_withheld():
+    table = Table.from_array([[20, 15, 9], [72, 1, 30], [16, 14, 13]])
+    need = Need(unsafe=table.value == 1)
+    # Rows and columns of the unsafe cell, from the cells that may go first: the last ones in the order.
+    dear = [0, 1, 3]
+    order = [*dear, *(cell for cell in range(16) if cell not in dear)]
+    own = Gauss(order=order).protect(table, need).withheld
+    assert not own[dear].any()
+    assert Gauss(order="value").protect(table, need).withheld.sum() >= 4
+
+
+def test_zeros_are_published_withheld_or_known_to_all():
+    table = Table.from_array([[1, 0, 40], [0, 30, 50], [60, 70, 80]])
+    need = Need(unsafe=table.value == 1)
+    zeros = table.value == 0
+    assert not Gauss().protect(table, need).withheld[zeros].any()
+    assert Gauss(zeros="withhold").protect(table, need).withheld[zeros].all()
+    assert not Gauss(zeros="structural").protect(table, need).withheld[zeros].any()
+
+
+def test_a_cell_that_only_structural_zeros_could_hide_is_an_error():
+    table = Table.from_array([[1, 0], [0, 30]])
+    need = Need(unsafe=table.value == 1)
+    # Each row and column total is the one cell that is not zero; only the sum of all may stay.
+    assert drawn(Gauss(zeros="structural").protect(table, need).withheld, 3) == ["x.x", ".xx", "xx."]
+    table = Table.from_array([[7, 0, 4], [0, 30, 5]])
+    with pytest.raises(NeedError, match="follow from cells that must be published") as caught:
+        Gauss(zeros="structural", keep="margins").protect(table, Need(unsafe=np.arange(12) == 5))
+    assert "row=2, column=2" in caught.value.where
+
+
+def test_kept_and_fixed_cells_stay_and_forced_ones_whatever_happens():
+    table = Table.from_array([[20, 15], [72, 1]])
+    need = Need(unsafe=table.value == 1)
+    keep = table.value == 15
+    with pytest.raises(NeedError):
+        Gauss(keep=keep | ~table.inner).protect(table, need)
+    assert not Gauss(keep=keep).protect(table, need).withheld[keep].any()
+    forced = Gauss(forced=keep | ~table.inner).protect(table, need)
+    assert drawn(forced.withheld, 3) == ["...", ".x.", "..."], "nothing can be done for the unsafe cell"
+    with pytest.raises(NeedError, match="may not be withheld"):
+        Gauss(keep=table.value == 1).protect(table, need)
+
+
+def test_hidden_cells_are_withheld_and_count_as_unknown():
+    table = Table.from_array([[20, 15], [72, 1]])
+    need = Need(unsafe=table.value == 1)
+    column, everything = table.value == 16, table.value == 108
+    # The total of the column follows from the other totals: not to print it is no help at all.
+    assert drawn(Gauss(hidden=column).protect(table, need).withheld, 3) == ["xx.", "xx.", ".x."]
+    # Without the sum of everything it does not: the row total, last in this order, is enough.
+    fewer = Gauss(hidden=column | everything, order=[6, 0, 1, 3, 2, 5]).protect(table, need).withheld
+    assert drawn(fewer, 3) == ["...", ".xx", ".xx"]
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"order": "big"}, "no order is called"),
+        ({"zeros": "drop"}, "zeros cannot be treated"),
+        ({"singletons": "any_sum"}, "no way to handle singletons"),
+        ({"moves": -1}, "moves"),
+        ({"width": -2}, "width"),
+        ({"order": "coalition"}, "respondents"),
+        ({"order": "frequency"}, "respondents"),
+        ({"forced": [99]}, "forced"),
+    ],
+)
+def test_bad_options_are_refused(options, what):
+    table = Table.from_array([[2.5, 1.5], [7.25, 1.0]])
+    with pytest.raises(ParameterError, match=what):
+        Gauss(**options).protect(table, Need(unsafe=table.value == 1))
+
+
+def test_it_prints_without_numbers_of_the_table():
+    assert repr(Gauss(order=[3, 1])) == "Gauss(order='own', singletons='none', zeros='publish')"
+
+
+def test_the_same_answer_from_python_and_from_the_kernels():
+    rng = np.random.default_rng(3)
+    table = Table.from_array(rng.poisson(6.0, size=(9, 8, 7)))
+    need = MinFrequency(3).assess(table)
+    problem = Gauss()._problem(table, need)
+    order = problem.order[~need.unsafe[problem.order]]
+    fast = eliminate(table.relations, order, need.unsafe, np.zeros(table.n_cells, dtype=bool))
+    columns, inner = incidence_of(table)
+    unsafe = [columns[cell] for cell in np.flatnonzero(need.unsafe)]
+    slow = walk(columns, order.tolist(), unsafe, n_rows=len(inner))
+    assert np.flatnonzero(fast.secondary).tolist() == sorted(slow.secondary)
+    assert fast.moves == slow.moves
+
+
+def test_python_gives_up_where_there_is_too_much_to_do():
+    rng = np.random.default_rng(3)
+    columns, inner = incidence_of(Table.from_array(rng.poisson(6.0, size=(9, 8, 7))))
+    assert walk(columns, range(len(columns)), [columns[0]], n_rows=len(inner), limit=10) is None
+
+
+def test_an_audit_and_a_certificate_of_what_it_withholds(tmp_path):
+    table = Table.from_array(np.random.default_rng(7).poisson(12.0, size=(8, 9)))
+    need = assess(table, [MinFrequency(8)], width=4)
+    release = Release.of(table, Gauss(width=True).protect(table, need))
+    found = audit(table, need, release)
+    assert found.safe
+    found.certificate.write(tmp_path / "certificate.json")
+    assert verify(tmp_path / "certificate.json").ok
+
+
+@given(counts=st.lists(st.integers(0, 4), min_size=9, max_size=9), k=st.integers(0, 2))
+@settings(max_examples=60, deadline=None)
+def test_direct_disclosure_is_gone_for_every_coalition_of_k(counts, k):
+    table = Table.from_array(np.array(counts).reshape(3, 3), names=("group", "value"))
+    attack = Group(k, sensitive="value")
+    need = Need(unsafe=DirectDisclosure(k, sensitive="value").assess(table).unsafe)
+    method = Gauss(order=by_coalition(table, k), zeros="withhold", attack=attack)
+    assert attack.find(Release.of(table, method.protect(table, need))) == ()
