@@ -1,13 +1,20 @@
 """Statistical disclosure control of tables: protect, attack, and prove."""
 
 from hitoku import samples
+from hitoku.attacks import ATTACKS
+from hitoku.attacks.contribution import Contribution
+from hitoku.attacks.exposure import exposed, null_dimension
+from hitoku.attacks.group import Group
+from hitoku.attacks.insider import Insider
 from hitoku.attacks.interval import Interval
+from hitoku.errors import HitokuError
 from hitoku.evidence.audit import Audit, audit
 from hitoku.evidence.certificate import Certificate
-from hitoku.evidence.loss import loss
+from hitoku.evidence.loss import Loss, loss
 from hitoku.evidence.verify import Verdict, verify
-from hitoku.io.jj import read_jj, write_jj
+from hitoku.io.jj import read_jj, read_jj_pattern, write_jj
 from hitoku.methods import METHODS
+from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
 from hitoku.model.bounds import Bounds
 from hitoku.model.contributors import Contributors
@@ -25,6 +32,7 @@ from hitoku.rules.dominance import Dominance
 from hitoku.rules.few_contributors import FewContributors
 from hitoku.rules.given import Given
 from hitoku.rules.group_disclosure import GroupDisclosure
+from hitoku.rules.k_disclosure import KDisclosure
 from hitoku.rules.min_frequency import MinFrequency
 from hitoku.rules.p_percent import PPercent
 from hitoku.rules.prior_posterior import PriorPosterior
@@ -33,22 +41,30 @@ from hitoku.rules.zero import Zero
 from hitoku.tabulate.tabulate import tabulate
 
 __all__ = [
+    "ATTACKS",
     "METHODS",
     "RULES",
     "Audit",
     "Bounds",
     "Certificate",
+    "Contribution",
     "Contributors",
     "Dimension",
     "DirectDisclosure",
     "Dominance",
     "FewContributors",
     "Finding",
+    "Gauss",
     "Given",
     "Greedy",
+    "Group",
     "GroupDisclosure",
     "Hierarchy",
+    "HitokuError",
+    "Insider",
     "Interval",
+    "KDisclosure",
+    "Loss",
     "MinFrequency",
     "Need",
     "PPercent",
@@ -62,8 +78,11 @@ __all__ = [
     "Zero",
     "assess",
     "audit",
+    "exposed",
     "loss",
+    "null_dimension",
     "read_jj",
+    "read_jj_pattern",
     "samples",
     "tabulate",
     "verify",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from pathlib import Path
+import pkgutil
 
 import numpy as np
 import pytest
@@ -97,11 +97,9 @@ def test_the_tables_are_too_hard_for_withholding_unsafe_cells_alone(kind):
 
 
 def test_every_method_in_the_folder_is_registered():
-    folder = Path(hitoku.methods.__file__).parent
     found = set()
-    for path in folder.glob("*.py"):
-        module = importlib.import_module(f"hitoku.methods.{path.stem}") if path.stem != "__init__" else None
-        for _, thing in inspect.getmembers(module, inspect.isclass):
-            if thing.__module__ == f"hitoku.methods.{path.stem}" and hasattr(thing, "protect"):
+    for place in pkgutil.walk_packages(hitoku.methods.__path__, "hitoku.methods."):
+        for _, thing in inspect.getmembers(importlib.import_module(place.name), inspect.isclass):
+            if thing.__module__ == place.name and hasattr(thing, "protect"):
                 found.add(thing)
     assert found - {Method} == set(METHODS.values())

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies import count_tables, magnitude_tables
 
-import hitoku.methods.room as room_module
+import hitoku.methods.greedy.room as room_module
 from hitoku.attacks.interval import Interval
-from hitoku.methods.pattern import Pattern
-from hitoku.methods.room import Room
+from hitoku.methods.greedy.pattern import Pattern
+from hitoku.methods.greedy.room import Room
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release

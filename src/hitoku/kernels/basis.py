@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from hitoku.kernels.compiled import compiled
 from hitoku.kernels.elimination import _mixed, inverse, multiplied
 
 Integers = NDArray[np.int64]
@@ -28,19 +28,19 @@ _ZERO = np.uint64(0)
 _NONE = np.int64(0)
 
 
-@njit(cache=True)
+@compiled
 def less(a: Any, b: Any, prime: Any) -> Any:
     """Difference of two residues."""
     return a - b if a >= b else a + prime - b
 
 
-@njit(cache=True)
+@compiled
 def more(a: Any, b: Any, prime: Any) -> Any:
     """Sum of two residues."""
     return a + b - prime if a + b >= prime else a + b
 
 
-@njit(cache=True)
+@compiled
 def push(heap: Integers, size: int, item: int) -> int:
     """Put a number into a heap whose smallest comes first; return the new size."""
     place = size
@@ -54,7 +54,7 @@ def push(heap: Integers, size: int, item: int) -> int:
     return size + 1
 
 
-@njit(cache=True)
+@compiled
 def pop(heap: Integers, size: int) -> int:
     """Take out the smallest number: it is moved behind the heap, which is one shorter."""
     smallest, item = heap[0], heap[size - 1]
@@ -75,7 +75,7 @@ def pop(heap: Integers, size: int) -> int:
     return size
 
 
-@njit(cache=True)
+@compiled
 def longer(array: Any, length: int) -> Any:
     """Copy an array into a longer one."""
     grown = np.empty(length, dtype=array.dtype)
@@ -84,7 +84,7 @@ def longer(array: Any, length: int) -> Any:
     return grown
 
 
-@njit(cache=True)
+@compiled
 def appended(store: Any, j: int, indices: Integers, values: Residues, n: int, factor: Any, c: Any) -> Any:
     """Write column j, chain its entries into their rows, and return the store, grown if it was full."""
     ptr, keys, entries, head = store
@@ -108,7 +108,7 @@ def appended(store: Any, j: int, indices: Integers, values: Residues, n: int, fa
     return ptr, keys, entries, head
 
 
-@njit(cache=True)
+@compiled
 def lowered(element: int, columns: Any, rows: Any, lower: Any, space: Any, c: Any) -> Any:
     """Take the basis out of a column.
 
@@ -162,7 +162,7 @@ def lowered(element: int, columns: Any, rows: Any, lower: Any, space: Any, c: An
     return n_found, left
 
 
-@njit(cache=True)
+@compiled
 def expressed(n_found: int, upper: Any, inverses: Residues, sums: Any, space: Any, c: Any) -> Any:
     """Turn the outcome of a dependent column into its combination of basis columns, in ``found``, falling."""
     prime = (_ONE << _61) - c
@@ -195,7 +195,7 @@ def expressed(n_found: int, upper: Any, inverses: Residues, sums: Any, space: An
     return n
 
 
-@njit(cache=True)
+@compiled
 def passed_on(
     vectors: Residues,
     size: int,
@@ -235,7 +235,7 @@ def passed_on(
             k = keys[1, k]
 
 
-@njit(cache=True)
+@compiled
 def settled(
     size: int,
     weights: Residues,
@@ -279,7 +279,7 @@ def settled(
     return size
 
 
-@njit(cache=True)
+@compiled
 def pivot(n_rest: int, rest: Integers, crowd: Integers, spread: Integers) -> int:
     """Choose a row: fewest entries in L, then fewest in the relations; its place in ``rest``."""
     best = 0
@@ -290,7 +290,7 @@ def pivot(n_rest: int, rest: Integers, crowd: Integers, spread: Integers) -> int
     return best
 
 
-@njit(cache=True)
+@compiled
 def grown(j: int, n_found: int, n_rest: int, basis: Any, counts: Any, space: Any, c: Any) -> Any:
     """Make the column that was just lowered number j of the basis."""
     rows, lower, upper, inverses = basis
@@ -313,7 +313,7 @@ def grown(j: int, n_found: int, n_rest: int, basis: Any, counts: Any, space: Any
     return rows, lower, upper, inverses
 
 
-@njit(cache=True)
+@compiled
 def dot(element: int, columns: Any, vectors: Residues, which: int, c: Any) -> Any:
     """Product of a column and one of the vectors over the rows."""
     prime = (_ONE << _61) - c
@@ -326,7 +326,7 @@ def dot(element: int, columns: Any, vectors: Residues, which: int, c: Any) -> An
     return total
 
 
-@njit(cache=True)
+@compiled
 def left(store: Any, j: int, vectors: Residues, which: int, start: Any, c: Any) -> Any:
     """``start`` minus the product of a stored column and one of the vectors."""
     prime = (_ONE << _61) - c
@@ -338,7 +338,7 @@ def left(store: Any, j: int, vectors: Residues, which: int, start: Any, c: Any) 
     return start
 
 
-@njit(cache=True)
+@compiled
 def solved(n: int, basis: Any, vector: Residues, c: Any) -> Residues:
     """Express a vector over the rows, which lies in the span of the basis, by the basis; it is used up."""
     prime = (_ONE << _61) - c
@@ -386,7 +386,7 @@ def emptied(n_rows: int, limit: int, n_entries: int) -> Any:
     return (rows, lower, upper, np.zeros(limit, dtype=np.uint64)), space
 
 
-@njit(cache=True)
+@compiled
 def fixed_basis(
     columns: Any, spread: Integers, fixed: Integers, basis: Any, space: Any, c: Any, seed: Any
 ) -> Any:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from hitoku.kernels.basis import less, pop, push
+from hitoku.kernels.compiled import compiled
 from hitoku.kernels.elimination import multiplied
 
 Integers = NDArray[np.int64]
@@ -20,7 +20,7 @@ _ZERO = np.uint64(0)
 _NONE = np.int64(0)
 
 
-@njit(cache=True)
+@compiled
 def reduced(
     rows: Integers, values: Residues, leading: Integers, stored: Any, space: Any, everywhere: bool, c: Any
 ) -> Any:
@@ -72,7 +72,7 @@ def reduced(
     return _gathered(heap[:size].copy(), space)
 
 
-@njit(cache=True)
+@compiled
 def _without(row: int, factor: Any, first: int, last: int, stored: Any, space: Any, size: int, c: Any) -> Any:
     """Take a multiple of a stored column, which the row leads, from the work; return the size of the heap."""
     prime = (_ONE << _61) - c
@@ -92,7 +92,7 @@ def _without(row: int, factor: Any, first: int, last: int, stored: Any, space: A
     return size
 
 
-@njit(cache=True)
+@compiled
 def _gathered(rows: Integers, space: Any) -> Any:
     """Collect what is not zero in some rows, and clear them."""
     work, mark, _ = space
@@ -109,7 +109,7 @@ def _gathered(rows: Integers, space: Any) -> Any:
     return left_rows[:n], left_values[:n]
 
 
-@njit(cache=True)
+@compiled
 def combined(
     rows: Integers,
     values: Residues,

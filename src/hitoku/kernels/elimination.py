@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from hitoku.kernels.compiled import compiled
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -31,7 +32,7 @@ _ZERO = np.uint64(0)
 _BLOCK = 64
 
 
-@njit(cache=True)
+@compiled
 def _fold(high: Any, low: Any, c: Any) -> Any:
     """Reduce ``high * 2**61 + low`` modulo ``2**61 - c`` for high, low < 2**63 and c < 2**9."""
     prime = (_ONE << _61) - c
@@ -43,7 +44,7 @@ def _fold(high: Any, low: Any, c: Any) -> Any:
     return total - prime if total >= prime else total
 
 
-@njit(cache=True)
+@compiled
 def multiplied(a: Any, b: Any, c: Any) -> Any:
     """Product of two residues modulo ``2**61 - c``, from 31-bit pieces."""
     a1, a0 = a >> _31, a & _LOW31
@@ -53,7 +54,7 @@ def multiplied(a: Any, b: Any, c: Any) -> Any:
     return _fold(high, ((middle & _LOW30) << _31) + a0 * b0, c)
 
 
-@njit(cache=True)
+@compiled
 def inverse(a: Any, c: Any) -> Any:
     """Inverse of a residue, by Fermat's little theorem."""
     prime = (_ONE << _61) - c
@@ -67,7 +68,7 @@ def inverse(a: Any, c: Any) -> Any:
     return result
 
 
-@njit(cache=True)
+@compiled
 def _mixed(state: Any) -> Any:
     """Scramble a counter into 61 bits (the finaliser of splitmix64)."""
     z = state * np.uint64(0x9E3779B97F4A7C15)
@@ -76,7 +77,7 @@ def _mixed(state: Any) -> Any:
     return (z ^ (z >> _31)) & _LOW61
 
 
-@njit(cache=True)
+@compiled
 def _reduced(
     row: Residues,
     touched: NDArray[np.bool_],
@@ -119,7 +120,7 @@ def _reduced(
     return filled, columns, entries
 
 
-@njit(cache=True)
+@compiled
 def null_vector(
     indptr: Integers, indices: Integers, data: Residues, n_columns: int, c: Any, seed: Any
 ) -> tuple[int, Residues]:
@@ -175,7 +176,7 @@ def null_vector(
     return rank, vector
 
 
-@njit(cache=True)
+@compiled
 def peel(
     rows: tuple[Integers, Integers, Floats],
     columns: tuple[Integers, Integers, Floats],
@@ -237,13 +238,13 @@ def peel(
             n_cells += 1
 
 
-@njit(cache=True)
+@compiled
 def _span(a: float, low: float, high: float) -> tuple[float, float]:
     """Return the ends of ``a * x`` for x between two bounds."""
     return (a * low, a * high) if a > 0 else (a * high, a * low)
 
 
-@njit(cache=True)
+@compiled
 def _others(total: float, n_open: int, own: float) -> float:
     """Sum of the other terms' ends, from that of all terms and the number of infinite ones among them."""
     if n_open == 0:
@@ -251,7 +252,7 @@ def _others(total: float, n_open: int, own: float) -> float:
     return total if n_open == 1 and np.isinf(own) else np.inf
 
 
-@njit(cache=True)
+@compiled
 def _narrow(j: int, low: float, high: float, lower: Floats, upper: Floats, slack: Floats) -> int:
     """Narrow the bounds of one cell: 1 when that changed them, 0 when not, -1 when they cross for good.
 
@@ -268,7 +269,7 @@ def _narrow(j: int, low: float, high: float, lower: Floats, upper: Floats, slack
     return int(changed)
 
 
-@njit(cache=True)
+@compiled
 def _tightened(row: tuple[Integers, Floats], rhs: float, lower: Floats, upper: Floats, slack: Floats) -> int:
     """Tighten the bounds of the cells of one relation; answers as :func:`_narrow`."""
     indices, data = row
@@ -298,7 +299,7 @@ def _tightened(row: tuple[Integers, Floats], rhs: float, lower: Floats, upper: F
     return changed
 
 
-@njit(cache=True)
+@compiled
 def propagate(
     indptr: Integers,
     indices: Integers,

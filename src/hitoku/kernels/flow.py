@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from hitoku.kernels.compiled import compiled
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -21,7 +22,7 @@ Graph = tuple[Integers, Integers, Integers, Integers]
 State = tuple[Floats, Floats, Floats, Floats, Floats]
 
 
-@njit(cache=True)
+@compiled
 def graph_of(tail: Integers, head: Integers, n_nodes: int) -> Any:
     """Arcs with, for every node, the arcs that touch it."""
     indptr = np.zeros(n_nodes + 1, dtype=np.int64)
@@ -40,7 +41,7 @@ def graph_of(tail: Integers, head: Integers, n_nodes: int) -> Any:
     return tail, head, indptr, arcs
 
 
-@njit(cache=True)
+@compiled
 def _levels(
     graph: Graph,
     state: State,
@@ -76,7 +77,7 @@ def _levels(
     return bool(level[source] >= 0)
 
 
-@njit(cache=True)
+@compiled
 def _step(
     graph: Graph, state: State, node: int, own: int, tiny: float, level: Integers, pointer: Integers
 ) -> int:
@@ -96,7 +97,7 @@ def _step(
     return -1
 
 
-@njit(cache=True)
+@compiled
 def _room(state: State, path: Integers, depth: int, most: float) -> float:
     """Return what a path can take."""
     x, lower, upper, _, _ = state
@@ -106,7 +107,7 @@ def _room(state: State, path: Integers, depth: int, most: float) -> float:
     return most
 
 
-@njit(cache=True)
+@compiled
 def _push(state: State, path: Integers, depth: int, amount: float) -> int:
     """Send an amount along a path; return the place of the first arc that is full then, else zero."""
     x, lower, upper, seen_low, seen_high = state
@@ -127,7 +128,7 @@ def _push(state: State, path: Integers, depth: int, amount: float) -> int:
     return back
 
 
-@njit(cache=True)
+@compiled
 def send(
     graph: Graph,
     state: State,
@@ -180,7 +181,7 @@ def send(
     return sent
 
 
-@njit(cache=True)
+@compiled
 def balance(
     tail: Integers,
     head: Integers,
@@ -210,7 +211,7 @@ def balance(
     return all_upper[n_arcs:] - all_x[n_arcs:]
 
 
-@njit(cache=True)
+@compiled
 def stretch(
     graph: Graph,
     state: State,

@@ -13,11 +13,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-# numba notices a change of this file only: after one in basis.py or elimination.py, touch this one too.
 from hitoku.kernels.basis import dot, expressed, grown, left, less, longer, lowered, passed_on, push, settled
+
+# numba notices a change of this file only: after one in basis.py or elimination.py, touch this one too.
+from hitoku.kernels.compiled import compiled
 from hitoku.kernels.elimination import _mixed, inverse, multiplied
 
 Integers = NDArray[np.int64]
@@ -30,7 +31,7 @@ _ZERO = np.uint64(0)
 _NONE = np.int64(0)  # not a plain 0: see basis.py
 
 
-@njit(cache=True)
+@compiled
 def _covered(pos: int, n: int, opened: Any, last: Integers, space: Any, sums: Any, c: Any) -> Any:
     """Close the watched cells in a dependency; returns how many, and the heap of what changed."""
     prime = (_ONE << _61) - c
@@ -49,7 +50,7 @@ def _covered(pos: int, n: int, opened: Any, last: Integers, space: Any, sums: An
     return closed, size
 
 
-@njit(cache=True)
+@compiled
 def backward(
     columns: Any,
     spread: Integers,
@@ -116,7 +117,7 @@ def backward(
     return stop, n, basis, last, free
 
 
-@njit(cache=True)
+@compiled
 def _entered(slot: int, j: int, value: Any, freedom: Any, chains: Any, n_chained: int, end: int) -> Any:
     """Add an entry to row j of the freedom; a full row moves behind the others."""
     start, length, room, slots, values = freedom
@@ -142,7 +143,7 @@ def _entered(slot: int, j: int, value: Any, freedom: Any, chains: Any, n_chained
     return (start, length, room, slots, values), (head, count, following, row_of), n_chained + 1, end
 
 
-@njit(cache=True)
+@compiled
 def _entry(j: int, slot: int, freedom: Any) -> Any:
     """Entry of row j in a slot, zero where it has none."""
     start, length, _, slots, values = freedom
@@ -152,7 +153,7 @@ def _entry(j: int, slot: int, freedom: Any) -> Any:
     return _ZERO
 
 
-@njit(cache=True)
+@compiled
 def _exposes(
     j: int, slot: int, pos: int, freedom: Any, chains: Any, last: Integers, dense: Residues, c: Any
 ) -> bool:
@@ -181,7 +182,7 @@ def _exposes(
     return False
 
 
-@njit(cache=True)
+@compiled
 def _subtracted(
     i: int, factor: Any, freedom: Any, count: Integers, dense: Residues, seen: Integers, c: Any
 ) -> None:
@@ -203,7 +204,7 @@ def _subtracted(
     length[i] = to - start[i]
 
 
-@njit(cache=True)
+@compiled
 def _published(j: int, slot: int, own: Integers, state: Any, dense: Residues, seen: Integers, c: Any) -> Any:
     """Give up the freedom in which row j moves: eliminate one slot from all other rows."""
     prime = (_ONE << _61) - c
@@ -225,7 +226,7 @@ def _published(j: int, slot: int, own: Integers, state: Any, dense: Residues, se
     return freedom, chains, n_chained, end
 
 
-@njit(cache=True)
+@compiled
 def _tested(
     j: int, pos: int, spare: bool, state: Any, last: Integers, dense: Residues, seen: Integers, c: Any
 ) -> Any:
@@ -250,7 +251,7 @@ def _tested(
     return given, state
 
 
-@njit(cache=True)
+@compiled
 def _rows_needed(order: Integers, stop: int, n: int, number: Integers, last: Integers) -> Any:
     """Tell which basis columns need a row, and chain the watched ones to where they were covered."""
     relevant = np.zeros(n, dtype=np.bool_)
@@ -270,7 +271,7 @@ def _rows_needed(order: Integers, stop: int, n: int, number: Integers, last: Int
     return relevant, due, next_due, n_slots
 
 
-@njit(cache=True)
+@compiled
 def _empty_state(n: int, n_slots: int) -> Any:
     """Make rows without entries: start, length, room, slots, values; by slot head, count, next, row."""
     n_entries = 4 * n + 16
@@ -290,7 +291,7 @@ def _empty_state(n: int, n_slots: int) -> Any:
     return freedom, chains, _NONE, _NONE
 
 
-@njit(cache=True)
+@compiled
 def forward(
     columns: Any,
     order: Integers,

@@ -7,8 +7,9 @@ by key, then amount, then weight, the same records give the same bits.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from hitoku.kernels.compiled import compiled
 
 Floats = NDArray[np.float64]
 Keys = NDArray[np.uint64]
@@ -18,7 +19,7 @@ DIGIT = 11
 BUCKETS = 1 << DIGIT
 
 
-@njit(cache=True)
+@compiled
 def sort_pairs(key: Keys, load: Integers, bits: int) -> tuple[Keys, Integers]:
     """Sort keys below 2**bits, each with its load; stable. The arguments are used as scratch space."""
     n = len(key)
@@ -46,7 +47,7 @@ def sort_pairs(key: Keys, load: Integers, bits: int) -> tuple[Keys, Integers]:
     return key, load
 
 
-@njit(cache=True)
+@compiled
 def sort_runs(key: Keys, x: Floats, w: Floats) -> None:
     """Sort each run of equal keys by amount, then weight, in place: sums no longer depend on row order.
 
@@ -63,7 +64,7 @@ def sort_runs(key: Keys, x: Floats, w: Floats) -> None:
         start = stop
 
 
-@njit(cache=True)
+@compiled
 def _heap_sort(x: Floats, w: Floats, start: int, stop: int) -> None:
     size = stop - start
     for root in range(size // 2 - 1, -1, -1):
@@ -75,7 +76,7 @@ def _heap_sort(x: Floats, w: Floats, start: int, stop: int) -> None:
         _sift(x, w, start, 0, last)
 
 
-@njit(cache=True)
+@compiled
 def _sift(x: Floats, w: Floats, start: int, root: int, size: int) -> None:
     while True:
         child = 2 * root + 1
@@ -92,14 +93,14 @@ def _sift(x: Floats, w: Floats, start: int, root: int, size: int) -> None:
         root = child
 
 
-@njit(cache=True)
+@compiled
 def _before(x: Floats, w: Floats, a: int, b: int) -> bool:
     if x[a] != x[b]:
         return bool(x[a] < x[b])
     return bool(len(w) > 0 and w[a] < w[b])
 
 
-@njit(cache=True)
+@compiled
 def leaf_counts(key: Keys, leaf_mask: int, counts: Integers) -> None:
     """Count the records of each leaf; the leaf stands in the low bits of the key."""
     mask = np.uint64(leaf_mask)
@@ -107,7 +108,7 @@ def leaf_counts(key: Keys, leaf_mask: int, counts: Integers) -> None:
         counts[key[i] & mask] += 1
 
 
-@njit(cache=True)
+@compiled
 def leaf_sums(key: Keys, leaf_mask: int, amount: Floats, sums: Floats) -> None:
     """Add amounts to their leaf: ``sums`` has a column for the sum and one for what rounding lost."""
     mask = np.uint64(leaf_mask)

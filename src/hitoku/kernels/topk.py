@@ -19,8 +19,9 @@ then                  the largest amounts, falling; each followed by its weight 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from hitoku.kernels.compiled import compiled
 
 Floats = NDArray[np.float64]
 Keys = NDArray[np.uint64]
@@ -31,7 +32,7 @@ COUNT, SQUARES, SIZES, PENDING = 0, 1, 2, 3
 FIRST, FIRST_WEIGHTED = 5, 9  # where the largest amounts start
 
 
-@njit(cache=True)
+@compiled
 def rank_records(key: Keys, x: Floats, w: Floats, absolute: bool, leaves: Floats) -> bool:
     """Enter records that are contributors of their own; keys are leaves. True: a list was too short."""
     short = False
@@ -42,7 +43,7 @@ def rank_records(key: Keys, x: Floats, w: Floats, absolute: bool, leaves: Floats
     return short
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def rank_contributors(
     key: Keys,
     leaf_bits: int,
@@ -107,7 +108,7 @@ def rank_contributors(
     return short
 
 
-@njit(cache=True)
+@compiled
 def settle(cells: Floats, weighted: bool, absolute: bool) -> bool:
     """Rank whoever is pending anywhere; due after each batch, since contributor numbers start again."""
     short = False
@@ -117,7 +118,7 @@ def settle(cells: Floats, weighted: bool, absolute: bool) -> bool:
     return short
 
 
-@njit(cache=True)
+@compiled
 def _most_reached(leaf_shape: Smalls, above_start: Integers) -> int:
     most, base = 1, 0
     for d in range(len(leaf_shape)):
@@ -129,7 +130,7 @@ def _most_reached(leaf_shape: Smalls, above_start: Integers) -> int:
     return most
 
 
-@njit(cache=True)
+@compiled
 def _own_rows(key: Keys, shift: np.uint64, start: int) -> tuple[int, bool]:
     """Find where a contributor's rows end, and whether all are in one leaf."""
     who = key[start] >> shift
@@ -141,7 +142,7 @@ def _own_rows(key: Keys, shift: np.uint64, start: int) -> tuple[int, bool]:
     return stop, single
 
 
-@njit(cache=True)
+@compiled
 def _add_up(key: Keys, x: Floats, w: Floats, start: int, stop: int, part: Floats) -> int:
     """Sum rows of equal key into (amount, weighted size, size, weight, rows); return where they end."""
     part[:] = 0.0
@@ -161,13 +162,13 @@ def _add_up(key: Keys, x: Floats, w: Floats, start: int, stop: int, part: Floats
     return i
 
 
-@njit(cache=True)
+@compiled
 def _mean_weight(weighted_size: float, size: float, weight: float, n: float) -> float:
     """Weight of a contributor: the mean over its records by size, the plain one if all are zero."""
     return float(weighted_size / size) if size > 0 else float(weight / n)
 
 
-@njit(cache=True)
+@compiled
 def _reach(
     leaf: np.uint32, leaf_shape: Smalls, above: Integers, above_start: Integers, reached: Integers
 ) -> int:
@@ -190,7 +191,7 @@ def _reach(
     return n_reached
 
 
-@njit(cache=True)
+@compiled
 def _visit(
     flat: Floats, width: int, reached: Integers, n_reached: int, number: int, x: float, absolute: bool
 ) -> None:
@@ -220,7 +221,7 @@ def _visit(
         flat[row + PENDING + 1] = x
 
 
-@njit(cache=True)
+@compiled
 def _visit_weighted(cells: Floats, at: int, number: int, part: Floats, absolute: bool) -> bool:
     """Add a contributor's part to a cell; who was pending there before is ranked first."""
     short = False
@@ -236,7 +237,7 @@ def _visit_weighted(cells: Floats, at: int, number: int, part: Floats, absolute:
     return short
 
 
-@njit(cache=True)
+@compiled
 def _settle(cells: Floats, at: int, weighted: bool, absolute: bool) -> bool:
     """Rank the pending contributor."""
     cells[at, PENDING] = 0.0
@@ -249,7 +250,7 @@ def _settle(cells: Floats, at: int, weighted: bool, absolute: bool) -> bool:
     return bool(_enter(cells, at, cells[at, PENDING + 1], weight, weighted, absolute))
 
 
-@njit(cache=True)
+@compiled
 def _enter(cells: Floats, at: int, x: float, w: float, weighted: bool, absolute: bool) -> bool:
     """Enter one contributor's final amount in a cell."""
     cells[at, COUNT] += 1.0
@@ -265,7 +266,7 @@ def _enter(cells: Floats, at: int, x: float, w: float, weighted: bool, absolute:
     return False
 
 
-@njit(cache=True)
+@compiled
 def _insert(cells: Floats, at: int, x: float) -> None:
     place = cells.shape[1] - 1
     if place < FIRST or x <= cells[at, place]:
@@ -276,7 +277,7 @@ def _insert(cells: Floats, at: int, x: float) -> None:
     cells[at, place] = x
 
 
-@njit(cache=True)
+@compiled
 def _insert_weighted(cells: Floats, at: int, x: float, w: float) -> bool:
     """Insert a pair; True when one had to go although the weights kept do not fill the ranks.
 
@@ -302,7 +303,7 @@ def _insert_weighted(cells: Floats, at: int, x: float, w: float) -> bool:
     return bool(kept < cells[at, end])
 
 
-@njit(cache=True)
+@compiled
 def merge_axis(
     source: Floats,
     indptr: Integers,
@@ -332,7 +333,7 @@ def merge_axis(
     return short
 
 
-@njit(cache=True)
+@compiled
 def _merge(source: Floats, here: int, target: Floats, there: int, weighted: bool) -> bool:
     target[there, COUNT] += source[here, COUNT]
     target[there, SQUARES] += source[here, SQUARES]
@@ -352,7 +353,7 @@ def _merge(source: Floats, here: int, target: Floats, there: int, weighted: bool
     return short
 
 
-@njit(cache=True)
+@compiled
 def fill_ranks(cells: Floats, largest: Floats) -> None:
     """Turn pairs of amount and weight into ranks: the mean amount of each unit of weight, in order."""
     for cell in range(len(cells)):

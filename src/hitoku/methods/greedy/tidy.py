@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from hitoku.methods.greedy.room import Room
 from hitoku.methods.method import Progress
-from hitoku.methods.room import Room
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.need import Need
 from hitoku.model.table import Table

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hitoku.methods.pattern import Pattern
+from hitoku.methods.greedy.pattern import Pattern
 from hitoku.model.arrays import Floats, Mask
 
 # Limits that shrink by less than this share count as settled: a chain of relations can creep on forever.

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import SolverError
-from hitoku.methods.pattern import Pattern
-from hitoku.methods.propagation import Propagation
+from hitoku.methods.greedy.pattern import Pattern
+from hitoku.methods.greedy.propagation import Propagation
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.need import Need
 from hitoku.model.table import Table

@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 
 from hitoku.errors import NeedError, ParameterError, ProtectionError, did_you_mean, some
 from hitoku.methods.costs import costs
+from hitoku.methods.greedy.room import Room
+from hitoku.methods.greedy.tidy import unnecessary
 from hitoku.methods.keep import Keep, kept, refuse_unsafe
 from hitoku.methods.method import Progress
-from hitoku.methods.room import Room
-from hitoku.methods.tidy import unnecessary
 from hitoku.model.arrays import Floats, Integers, Mask, frozen
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection

@@ -1,0 +1,21 @@
+"""One way to compile a kernel: kept on disk where that is possible, compiled anew where it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import njit
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """Compile a function of arrays on first use.
+
+    Kernels touch arrays only, so other threads may run meanwhile. The result is cached beside the file or
+    in the user's cache folder. In a read-only installation with neither, numba refuses at import; then
+    nothing is cached and every process compiles for itself.
+    """
+    try:
+        return njit(cache=True, nogil=True)(function)
+    except RuntimeError:
+        return njit(nogil=True)(function)
