@@ -25,7 +25,10 @@ def protected_table() -> None:
     blank = ht.Protection.withhold(table, need.unsafe, need)
     safe = ht.Greedy(keep="margins", tidy=True).protect(table, need)
     figure = Figure(figsize=(13.2, 2.9), facecolor=PAPER, layout="constrained")
-    titles = ("Left blank, a reader subtracts and has it", "Withheld with others, an interval is all there is")
+    titles = (
+        "Left blank, a reader subtracts and has it",
+        "Withheld with others, an interval is all there is",
+    )
     for axes, title, protection in zip(figure.subplots(1, 2), titles, (blank, safe), strict=True):
         release = ht.Release.of(table, protection)
         draw_table(axes, release, ht.Interval().bounds(release))

@@ -16,6 +16,7 @@ from hitoku.io.jj import read_jj, read_jj_pattern, write_jj
 from hitoku.methods import METHODS
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
+from hitoku.methods.optimal import Optimal
 from hitoku.model.bounds import Bounds
 from hitoku.model.contributors import Contributors
 from hitoku.model.dimension import Dimension
@@ -67,6 +68,7 @@ __all__ = [
     "Loss",
     "MinFrequency",
     "Need",
+    "Optimal",
     "PPercent",
     "PriorPosterior",
     "Protection",

@@ -69,11 +69,12 @@ def walk_a_little() -> None:
     span.finish({0: 1})
 
 
-def cut_a_little() -> None:
-    """Push flow through a network of two arcs."""
-    from hitoku.kernels import mincut  # noqa: PLC0415 - loading is part of the work
+def search_a_little() -> None:
+    """Cut, combine and search as the optimal method does, on the smallest inputs there are."""
+    from hitoku.kernels import halves, mincut, patterns  # noqa: PLC0415 - loading is part of the work
 
-    mincut.warm_up()
+    for kernel in (halves, mincut, patterns):
+        kernel.warm_up()
 
 
 # For every module of kernels a small job that calls what is in it, with the types that real work uses.
@@ -85,7 +86,9 @@ JOBS: Mapping[str, Callable[[], None]] = {
     "basis": eliminate_a_little,
     "gauss": eliminate_a_little,
     "echelon": walk_a_little,
-    "mincut": cut_a_little,
+    "halves": search_a_little,
+    "mincut": search_a_little,
+    "patterns": search_a_little,
 }
 
 

@@ -1,0 +1,165 @@
+"""How far arcs of a network can be pushed, and the two extreme minimum cuts that stop them.
+
+Every cell is an arc; around its value it may rise by ``rise[k]`` (flow from tail to head) and fall by
+``fall[k]`` (flow from head to tail). Pushing arc p up by some amount means sending that amount back from its
+head to its tail through the others.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hitoku.kernels.compiled import compiled
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+@compiled
+def arcs_at(tail: Integers, head: Integers, n_nodes: int) -> tuple[Integers, Integers]:
+    """Arcs at every node, as CSR parts."""
+    starts = np.zeros(n_nodes + 1, dtype=np.int64)
+    for k in range(len(tail)):
+        starts[tail[k] + 1] += 1
+        starts[head[k] + 1] += 1
+    for node in range(n_nodes):
+        starts[node + 1] += starts[node]
+    place = starts[:-1].copy()
+    arcs = np.empty(2 * len(tail), dtype=np.int64)
+    for k in range(len(tail)):
+        arcs[place[tail[k]]] = k
+        place[tail[k]] += 1
+        arcs[place[head[k]]] = k
+        place[head[k]] += 1
+    return starts, arcs
+
+
+@compiled
+def spread(
+    tail: Integers,
+    head: Integers,
+    starts: Integers,
+    arcs: Integers,
+    rise: Floats,
+    fall: Floats,
+    flow: Floats,
+    own: int,
+    most: float,
+    tiny: float,
+    begin: int,
+    end: int,
+    ahead: bool,
+    came: Integers,
+    queue: Integers,
+) -> bool:
+    """Search breadth first for residual paths that leave ``begin`` (``ahead``) or enter it.
+
+    ``came[node]`` is -1 for nodes that were not met, else twice the arc used, plus one when it is walked from
+    tail to head. Stops at ``end``, if that is a node.
+    """
+    came[:] = -1
+    came[begin] = 2 * len(tail)
+    queue[0] = begin
+    first, last = 0, 1
+    while first < last:
+        node = queue[first]
+        first += 1
+        for place in range(starts[node], starts[node + 1]):
+            k = arcs[place]
+            if k == own:
+                continue
+            at_tail = tail[k] == node
+            other = head[k] if at_tail else tail[k]
+            if came[other] >= 0:
+                continue
+            forward = at_tail == ahead
+            room = min(rise[k], most) - flow[k] if forward else min(fall[k], most) + flow[k]
+            if room > tiny:
+                came[other] = 2 * k + (1 if forward else 0)
+                if other == end:
+                    return True
+                queue[last] = other
+                last += 1
+    return False
+
+
+@compiled
+def push(
+    tail: Integers,
+    head: Integers,
+    n_nodes: int,
+    rise: Floats,
+    fall: Floats,
+    arc: Integers,
+    up: Mask,
+    wanted: Floats,
+    most: Floats,
+    reach: Floats,
+    near: Mask,
+    far: Mask,
+    flows: Floats,
+) -> None:
+    """Push arc after arc, each from the true values, as far as wanted.
+
+    Parameters
+    ----------
+    arc, up, wanted, most
+        For every push: which arc, in which direction, how far; no other arc is used beyond ``most``.
+    reach
+        Filled: how far it got, other arcs allowing.
+    near, far
+        Filled: the nodes on the source's side of the minimum cut nearest to the source and to the sink.
+        All false where the push got as far as wanted.
+    flows
+        Filled where it has as many rows as there are pushes: the differences of all arcs.
+    """
+    starts, arcs = arcs_at(tail, head, n_nodes)
+    came = np.empty(n_nodes, dtype=np.int64)
+    queue = np.empty(n_nodes, dtype=np.int64)
+    flow = np.empty(len(tail))
+    for d in range(len(arc)):
+        own = arc[d]
+        source, sink = (head[own], tail[own]) if up[d] else (tail[own], head[own])
+        flow[:] = 0.0
+        sent, limit, goal = 0.0, most[d], wanted[d]
+        tiny = 1e-11 * goal
+        near[d, :] = False
+        far[d, :] = False
+        while sent < goal - tiny:
+            if not spread(
+                tail, head, starts, arcs, rise, fall, flow, own, limit, tiny, source, sink, True, came, queue
+            ):
+                near[d, :] = came >= 0
+                spread(
+                    tail, head, starts, arcs, rise, fall, flow, own, limit, tiny, sink, -1, False, came, queue
+                )
+                far[d, :] = came < 0
+                break
+            amount = goal - sent
+            node = sink
+            while node != source:
+                k, forward = came[node] >> 1, came[node] & 1
+                room = min(rise[k], limit) - flow[k] if forward else min(fall[k], limit) + flow[k]
+                amount = min(amount, room)
+                node = tail[k] if forward else head[k]
+            node = sink
+            while node != source:
+                k, forward = came[node] >> 1, came[node] & 1
+                flow[k] += amount if forward else -amount
+                node = tail[k] if forward else head[k]
+            sent += amount
+        reach[d] = goal if sent >= goal - tiny else sent
+        if len(flows) == len(arc):
+            flows[d] = flow
+            flows[d, own] = reach[d] if up[d] else -reach[d]
+
+
+def warm_up() -> None:
+    """Compile for the types that callers use, or load what was compiled before."""
+    one, two = np.zeros(2, dtype=np.int64), np.ones(2, dtype=np.int64)
+    room, cut = np.ones(2), np.zeros((1, 2), dtype=np.bool_)
+    arc, up = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.bool_)
+    amount = np.ones(1)
+    push(one, two, 2, room, room, arc, up, amount, amount, amount.copy(), cut, cut.copy(), np.zeros((0, 2)))

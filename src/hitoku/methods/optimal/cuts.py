@@ -1,0 +1,150 @@
+"""Rows that every safe pattern satisfies, derived from multipliers of the relations.
+
+For any multipliers ``y`` the distance that a pattern allows cell p is at most ``sum(c * x)``, where
+``g = +-e_p + relations.T @ y`` and ``c = up * max(g, 0) + down * max(-g, 0)``. A pattern that reaches a level
+therefore has ``sum(c * x) >= level``: a capacity row (Fischetti and Salazar). It holds whatever solver the
+multipliers came from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from hitoku.methods.optimal.instance import WIDTH, Instance
+from hitoku.methods.optimal.pushing import Pushed
+from hitoku.model.arrays import Floats, Integers, Mask
+
+# A row whose right-hand side is a smaller share of the level than this says nothing: rounding ate it.
+NOTHING = 1e-9
+# Coefficients this small are raised to it, which keeps a row valid and its numbers sound.
+LEAST = 1e-6
+# Rounding a right-hand side up by more than one minus this is left alone: tiny errors would be magnified.
+LEAST_FRACTION = 0.02
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Rows ``coefficients @ x >= 1`` over the free cells, by their position in the instance."""
+
+    indptr: Integers
+    cells: Integers
+    coefficients: Floats
+
+    @classmethod
+    def of(cls, rows: list[tuple[Integers, Floats]]) -> Rows:
+        lengths = [len(cells) for cells, _ in rows]
+        return cls(
+            np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            np.concatenate([cells for cells, _ in rows] or [np.zeros(0, dtype=np.int64)]),
+            np.concatenate([c for _, c in rows] or [np.zeros(0)]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    def row(self, k: int) -> tuple[Integers, Floats]:
+        here = slice(self.indptr[k], self.indptr[k + 1])
+        return self.cells[here], self.coefficients[here]
+
+
+def capacity_rows(instance: Instance, pushed: Pushed, short: Mask) -> list[tuple[Integers, Floats]]:
+    """Return one or two rows for every level in ``short``, cut down to their right-hand side."""
+    rows: list[tuple[Integers, Floats]] = []
+    for multipliers in (pushed.multipliers, pushed.others):
+        if multipliers is not None:
+            rows += _rows(instance, pushed, multipliers, short)
+    return rows
+
+
+def _rows(
+    instance: Instance, pushed: Pushed, multipliers: sparse.csr_array, short: Mask
+) -> list[tuple[Integers, Floats]]:
+    chosen = np.flatnonzero(short[pushed.level])
+    if not len(chosen):
+        return []
+    level, sense = pushed.level[chosen], pushed.sense[chosen]
+    cell, amount = instance.levels.cell[level], instance.levels.amount[level]
+    own = sparse.csr_array(
+        ((sense * pushed.grid).astype(np.int64), (np.arange(len(chosen)), cell)),
+        shape=(len(chosen), len(instance)),
+    )
+    relations = instance.relations
+    if np.array_equal(relations.data, np.rint(relations.data)):
+        # Whole numbers throughout: what cancels, cancels exactly.
+        relations = relations.astype(np.int64)
+    steps = sparse.csr_array(multipliers[chosen] @ relations + own)
+    steps.sum_duplicates()
+    each = np.repeat(np.arange(len(chosen)), np.diff(steps.indptr))
+    g = steps.data / pushed.grid
+    if relations.dtype != np.int64:
+        g[np.abs(g) < NOTHING] = 0.0
+    with np.errstate(invalid="ignore"):
+        c = np.where(g > 0, instance.up[steps.indices] * g, instance.down[steps.indices] * -g)
+    c = np.where(g == 0, 0.0, np.minimum(c, amount[each]))
+    if np.any(instance.levels.side[level] == WIDTH):
+        # The two pushes of a width are independent, so their rows add up.
+        grouped, first, group = np.unique(level, return_index=True, return_inverse=True)
+        together = sparse.csr_array((c, (group[each], steps.indices)), shape=(len(grouped), len(instance)))
+        together.sum_duplicates()
+        amount = amount[first]
+        indptr, indices = together.indptr, together.indices
+        each = np.repeat(np.arange(len(grouped)), np.diff(indptr))
+        c = np.minimum(together.data, amount[each])
+    else:
+        indptr, indices = steps.indptr, steps.indices
+    forced = instance.forced[indices]
+    left = amount - np.bincount(each, weights=np.where(forced, c, 0.0), minlength=len(amount))
+    rows = []
+    for k in range(len(amount)):
+        if left[k] <= NOTHING * amount[k]:
+            continue
+        here = slice(indptr[k], indptr[k + 1])
+        free = ~forced[here] & (c[here] > 0)
+        share = np.minimum(c[here][free] / left[k], 1.0)
+        order = np.argsort(indices[here][free], kind="stable")
+        rows.append((indices[here][free][order].astype(np.int64), np.maximum(share, LEAST)[order]))
+    return rows
+
+
+def strengthened(cells: Integers, c: Floats, x: Floats) -> tuple[Integers, Floats]:
+    """Return the row, or one implied by it that the fractional pattern ``x`` violates more.
+
+    Knapsack covers: grant some cells and ask the others for the rest, again cut down to it. Rounding: divide
+    by one of the coefficients and round up. Both hold for whole patterns only, which is the point.
+    """
+    at = x[cells]
+    best_cells, best, score = cells, c, _score(c, at)
+    order = np.argsort(-at, kind="stable")
+    granted = order[(at[order] > 0.3) & (c[order] < 1 - 1e-9)][:12]
+    left, mask = 1.0, np.ones(len(c), dtype=bool)
+    for j in granted:
+        left -= c[j]
+        if left < 1e-4:
+            break
+        mask[j] = False
+        row = np.minimum(c[mask] / left, 1.0)
+        s = _score(row, at[mask])
+        if s > score + 1e-9:
+            best_cells, best, score = cells[mask].copy(), row, s
+    divisors = np.unique(best[(best < 1 - 1e-9) & (best > 0.05)])[::-1][:6]
+    base_cells, base = best_cells, best
+    base_at = x[base_cells]
+    for divisor in divisors:
+        # Mixed-integer rounding: what the right-hand side gains by rounding up, coefficients share in.
+        fraction = 1 / divisor - np.floor(1 / divisor)
+        if fraction < LEAST_FRACTION:
+            continue
+        down = np.floor(base / divisor)
+        row = down + np.minimum(1.0, (base / divisor - down) / fraction)
+        row = np.minimum(row / np.ceil(1 / divisor), 1.0)
+        s = _score(row, base_at)
+        if s > score + 1e-9:
+            best_cells, best, score = base_cells, row, s
+    return best_cells, np.maximum(best, LEAST)
+
+
+def _score(c: Floats, at: Floats) -> float:
+    return float((1.0 - c @ at) / np.sqrt(c @ c)) if len(c) else np.inf

@@ -1,0 +1,119 @@
+"""What a search minimises, when it stops early, and what it hands back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hitoku.methods.optimal.cuts import Rows
+from hitoku.model.arrays import Floats, Mask
+
+# Real costs that differ by a smaller share than this are equal.
+REAL = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Goal:
+    """What is minimised, and what must not be exceeded.
+
+    Parameters
+    ----------
+    cost
+        One number per cell of the instance.
+    step
+        Two patterns cost the same or differ by at least this; zero for real costs.
+    ties
+        Look for every pattern of the least cost and keep the lexicographically smallest.
+    other, most
+        A second cost, and how much of it a pattern may have; None for no such limit.
+    """
+
+    cost: Floats
+    step: float
+    ties: bool = False
+    other: Floats | None = None
+    most: float = 0.0
+
+    def value(self, pattern: Mask) -> float:
+        return float(self.cost[pattern].sum())
+
+    def allows(self, pattern: Mask) -> bool:
+        """Tell whether a pattern keeps to the second cost."""
+        return self.other is None or float(self.other[pattern].sum()) <= self.most
+
+    def hopeless(self, bound: float, best: float) -> bool:
+        """Tell whether nothing at or above the bound is of interest."""
+        if self.ties:
+            return bound > best + 0.5 * self.step
+        return bound > best - self.gain(best)
+
+    def gain(self, best: float) -> float:
+        """Return what a better pattern gains at least."""
+        return self.step * (1 - 1e-6) if self.step else REAL * best
+
+    def within(self, best: float) -> float:
+        """Return by how much a pattern may cost more and still count as equal."""
+        return max(0.5 * self.step, REAL * best)
+
+    def over(self, cells: Mask) -> Goal:
+        """Return the same goal over some of the cells."""
+        other = None if self.other is None else self.other[cells]
+        return Goal(self.cost[cells], self.step, self.ties, other, self.most)
+
+
+class Stopped(Exception):  # noqa: N818 - a limit is no failure
+    """A limit was hit, or somebody interrupted."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """What all parts of one search share: the work done, and the limits.
+
+    Parameters
+    ----------
+    late
+        Tells whether time is up, given the work done.
+    report
+        Called with the bound and the cost of the best pattern.
+    gap
+        Stop when no pattern can be cheaper by a larger share than this.
+    work
+        Attacker's problems solved so far.
+    """
+
+    late: Callable[[int], bool] = lambda _work: False
+    report: Callable[[float, float], None] = lambda _bound, _best: None
+    gap: float = 0.0
+    work: int = 0
+    interrupted: bool = False
+
+    def check(self) -> None:
+        """Raise when it is time to stop."""
+        if self.interrupted or self.late(self.work):
+            raise Stopped
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """How a search ended.
+
+    Parameters
+    ----------
+    pattern, value
+        The best pattern and what it costs.
+    bound
+        What no pattern can beat.
+    finished
+        The search ran to its end.
+    possible
+        Cells that patterns of the same cost may withhold.
+    rows
+        What was learned about all safe patterns.
+    """
+
+    pattern: Mask
+    value: float
+    bound: float
+    finished: bool
+    possible: Mask
+    rows: Rows

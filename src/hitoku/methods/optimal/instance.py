@@ -1,0 +1,127 @@
+"""Secondary suppression as arrays: which cells can move, by how much, at what cost, and what must be reached.
+
+Only cells that can help are kept. The unknowns are differences ``d`` from the true table: zero outside the
+withheld cells, ``relations @ d == 0``, ``-down <= d <= up``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from hitoku.model.arrays import Floats, Integers, Mask
+
+UP, DOWN, WIDTH = 1, -1, 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Levels:
+    """What must be reached, one entry per cell and side.
+
+    Parameters
+    ----------
+    cell
+        Which cell must move.
+    side
+        ``UP``: by ``amount`` up; ``DOWN``: down; ``WIDTH``: the two ways together.
+    amount
+        How far, above zero.
+    """
+
+    cell: Integers
+    side: NDArray[np.int8]
+    amount: Floats
+
+    def __len__(self) -> int:
+        return len(self.cell)
+
+    def take(self, chosen: Mask | Integers) -> Levels:
+        return Levels(self.cell[chosen], self.side[chosen], self.amount[chosen])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Instance:
+    """A suppression problem over the cells that can move.
+
+    Parameters
+    ----------
+    cells
+        Their positions in the table.
+    relations
+        Rows with at least two of them.
+    up, down
+        How far an outsider believes each cell can lie above and below its value.
+    forced
+        Cells that are withheld in any case.
+    weight
+        Cost of withholding each cell.
+    tie
+        Small whole numbers that decide between patterns of equal cost.
+    levels
+        What must be reached.
+    """
+
+    cells: Integers
+    relations: sparse.csr_array
+    up: Floats
+    down: Floats
+    forced: Mask
+    weight: Floats
+    tie: Integers
+    levels: Levels
+
+    @property
+    def free(self) -> Integers:
+        """Cells to decide on."""
+        return np.flatnonzero(~self.forced)
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def kept(self, alive: Mask) -> Instance:
+        """Give up all other cells; those in ``levels`` must be kept."""
+        if alive.all():
+            return self
+        place = np.cumsum(alive) - 1
+        relations = sparse.csr_array(self.relations[:, alive])
+        relations = sparse.csr_array(relations[np.diff(relations.indptr) > 0])
+        return Instance(
+            cells=self.cells[alive],
+            relations=relations,
+            up=self.up[alive],
+            down=self.down[alive],
+            forced=self.forced[alive],
+            weight=self.weight[alive],
+            tie=self.tie[alive],
+            levels=replace(self.levels, cell=place[self.levels.cell]),
+        )
+
+    def with_levels(self, chosen: Mask) -> Instance:
+        """Ask for some of the levels only."""
+        return replace(self, levels=self.levels.take(chosen))
+
+
+def movable(relations: sparse.csr_array, alive: Mask) -> Mask:
+    """Cells that are not alone in a relation, nor in none, when only ``alive`` ones may move.
+
+    Examples
+    --------
+    The first relation holds one cell that may move, so it cannot; then neither can the other one.
+
+    >>> rows = sparse.csr_array([[1, 1, -1, 0, 0, 0], [0, 1, 0, 1, -1, 0], [0, 0, 0, 1, 1, 1]])
+    >>> movable(rows, np.array([0, 1, 0, 1, 0, 1], dtype=bool)).astype(int)
+    array([0, 0, 0, 0, 0, 0])
+    """
+    alive = alive.copy()
+    present = sparse.csr_array((np.ones(relations.nnz), relations.indices, relations.indptr), relations.shape)
+    columns = present.T.tocsr()
+    while True:
+        alone = (present @ alive.astype(np.float64)) == 1
+        stuck = alive & ((columns @ alone.astype(np.float64)) > 0)
+        if not stuck.any():
+            break
+        alive &= ~stuck
+    return alive & (np.diff(columns.indptr) > 0)

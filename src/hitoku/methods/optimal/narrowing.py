@@ -1,0 +1,41 @@
+"""The same problem over fewer cells, once the others are ruled out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from hitoku.methods.optimal.cuts import Rows
+from hitoku.methods.optimal.instance import Instance, movable
+from hitoku.model.arrays import Integers, Mask
+
+# A row is left out when cells that are certain fill it but for this share.
+FULL = 1e-6
+
+
+def narrowed(instance: Instance, alive: Mask, certain: Integers) -> Instance | None:
+    """Give up cells, and withhold some for certain; None when a level's own cell cannot move any more."""
+    forced = instance.forced.copy()
+    forced[certain] = True
+    still = movable(instance.relations, alive | forced)
+    if not still[instance.levels.cell].all():
+        return None
+    # Cells that are withheld anyway stay in the books, even where they cannot move.
+    return replace(instance, forced=forced).kept(still | forced)
+
+
+def carried(rows: Rows, old: Instance, new: Instance) -> Rows:
+    """Rewrite rows for an instance with fewer cells, some of them now withheld for certain."""
+    place = np.full(len(old), -1)
+    place[np.isin(old.cells, new.cells)] = np.arange(len(new))
+    made = []
+    for k in range(len(rows)):
+        cells, c = rows.row(k)
+        at = place[cells]
+        cells, c = at[at >= 0], c[at >= 0]
+        certain = new.forced[cells]
+        left = 1.0 - c[certain].sum()
+        if left > FULL:
+            made.append((cells[~certain], np.minimum(c[~certain] / left, 1.0)))
+    return Rows.of(made)

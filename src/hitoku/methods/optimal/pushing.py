@@ -1,0 +1,293 @@
+"""How far unsafe cells can be pushed under a pattern, whole or fractional, and what stops them.
+
+Two engines give the same answers: maximum flow where every cell stands between two relations (all flat
+two-way tables), linear programs anywhere. A push that falls short comes with multipliers of the relations,
+rounded to a grid of whole numbers; what they prove is recomputed in :mod:`hitoku.methods.optimal.cuts`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance
+from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.solver.attacker import Attacker
+
+# Reaching this share less than a level is rounding, not a shortfall.
+SHORT = 1e-8
+# A cell that is withheld to a smaller share than this is published.
+SUPPORT = 1e-7
+# Multipliers of tables are fractions with small denominators; 720720 is divisible by 1 to 16.
+GRID = 720_720
+# Rooms larger than this many times a level are no limit.
+FAR = 1e9
+# With more pushes than this, all are first tried at once.
+MANY = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pushed:
+    """The outcome of some pushes.
+
+    Parameters
+    ----------
+    level, sense
+        Which level each push served and its direction.
+    reach
+        How far it got, in the table's units; never further than the level's amount.
+    multipliers
+        Whole multiples of ``1 / grid``, pushes by relations; empty rows where nothing but the cell's own
+        room stopped it.
+    others
+        A second set of multipliers, or None.
+    flows
+        Pushes by cells: the differences found; None unless asked for.
+    """
+
+    level: Integers
+    sense: Integers
+    reach: Floats
+    multipliers: sparse.csr_array
+    others: sparse.csr_array | None
+    grid: int
+    flows: Floats | None
+
+
+def parts(instance: Instance, chosen: Integers) -> tuple[Integers, Integers]:
+    """Write each level as pushes: one for a side, two for a width."""
+    side = instance.levels.side[chosen].astype(np.int64)
+    wide = chosen[side == WIDTH]
+    level = np.concatenate([chosen[side != WIDTH], wide, wide])
+    sense = np.concatenate([side[side != WIDTH], np.full(len(wide), UP), np.full(len(wide), DOWN)])
+    return level, sense
+
+
+def met(instance: Instance, pushed: Pushed) -> Mask:
+    """Levels, over all of them, that the pushes reach; false for those that were not pushed."""
+    total = np.zeros(len(instance.levels))
+    np.add.at(total, pushed.level, pushed.reach)
+    asked = np.zeros(len(total), dtype=bool)
+    asked[pushed.level] = True
+    return asked & (total >= instance.levels.amount * (1 - SHORT))
+
+
+def engine_for(instance: Instance) -> Network | Programs:
+    """Choose the engine that fits the relations."""
+    network = Network.of(instance)
+    return Programs(instance) if network is None else network
+
+
+class Network:
+    """Every cell is an arc between two relations, or between one and the outside."""
+
+    def __init__(self, instance: Instance, tail: Integers, head: Integers, sign: Integers) -> None:
+        self.instance = instance
+        self._tail, self._head, self._sign = tail, head, sign
+        self.solved = 0
+
+    @classmethod
+    def of(cls, instance: Instance) -> Network | None:
+        """Find signs for the relations that turn every column into plus one and minus one, if there are."""
+        relations = instance.relations
+        n_rows = relations.shape[0]
+        columns = sparse.csc_array(relations)
+        count = np.diff(columns.indptr)
+        if np.any(np.abs(relations.data) != 1) or np.any(count > 2) or np.any(count < 1):
+            return None
+        first = columns.indptr[:-1]
+        last = first + count - 1
+        two = count == 2
+        one_row, other_row = columns.indices[first], columns.indices[last]
+        # Two relations of a cell keep their signs when these differ; else one of them is turned.
+        turn = columns.data[first] * columns.data[last] > 0
+        sign = _signs(n_rows, one_row[two].tolist(), other_row[two].tolist(), turn[two].tolist())
+        a = columns.data[first] * sign[one_row]
+        b = np.where(two, columns.data[last] * sign[other_row], -a)
+        if np.any(a + b != 0):
+            return None
+        outside = n_rows
+        other = np.where(two, other_row, outside)
+        tail = np.where(a > 0, one_row, other).astype(np.int64)
+        head = np.where(a > 0, other, one_row).astype(np.int64)
+        return cls(instance, tail, head, sign)
+
+    def push(
+        self, x: Floats, level: Integers, sense: Integers, *, exact: bool = False, flows: bool = False
+    ) -> Pushed:
+        """Push; in a network no cell need move further than the level, so ``exact`` changes nothing."""
+        from hitoku.kernels.mincut import push  # noqa: PLC0415 - numba takes a second to load
+
+        del exact
+        instance = self.instance
+        self.solved += len(level)
+        used = np.flatnonzero(x > SUPPORT)
+        place = np.full(len(x), -1)
+        place[used] = np.arange(len(used))
+        cell, amount = instance.levels.cell[level], instance.levels.amount[level]
+        up = sense == UP
+        room = np.where(up, instance.up[cell], instance.down[cell])
+        wanted = np.minimum(room, amount)
+        n_nodes = instance.relations.shape[0] + 1
+        near = np.zeros((len(level), n_nodes), dtype=np.bool_)
+        far, reach = near.copy(), np.zeros(len(level))
+        moves = np.zeros((len(level) if flows else 0, len(used)))
+        with np.errstate(invalid="ignore"):
+            rise, fall = instance.up[used] * x[used], instance.down[used] * x[used]
+        push(
+            self._tail[used],
+            self._head[used],
+            n_nodes,
+            rise,
+            fall,
+            place[cell],
+            up,
+            wanted,
+            amount,
+            reach,
+            near,
+            far,
+            moves,
+        )
+        spread = None
+        if flows:
+            spread = np.zeros((len(level), len(x)))
+            spread[:, used] = moves
+        return Pushed(level, sense, reach, self._rows(near), self._rows(far), 1, spread)
+
+    def _rows(self, sides: Mask) -> sparse.csr_array:
+        """Turn node sets into multipliers; the outside has none, so take the other side if it holds it."""
+        sides = sides.astype(np.int64)
+        sides = sides - sides[:, -1:]
+        return sparse.csr_array(sides[:, :-1] * self._sign)
+
+
+def _signs(n_rows: int, one: list[int], other: list[int], turn: list[bool]) -> Integers:
+    """Give every relation a sign along a spanning tree; whether it fits all cells the caller must see."""
+    near: list[list[tuple[int, bool]]] = [[] for _ in range(n_rows)]
+    for a, b, turned in zip(one, other, turn, strict=True):
+        near[a].append((b, turned))
+        near[b].append((a, turned))
+    sign = [0] * n_rows
+    for root in range(n_rows):
+        if sign[root]:
+            continue
+        sign[root], stack = 1, [root]
+        while stack:
+            node = stack.pop()
+            for neighbour, turned in near[node]:
+                if not sign[neighbour]:
+                    sign[neighbour] = -sign[node] if turned else sign[node]
+                    stack.append(neighbour)
+    return np.array(sign, dtype=np.int64)
+
+
+class Programs:
+    """One linear program per push, over the cells that are withheld at all."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        self.solved = 0
+        self._columns = sparse.csc_array(instance.relations)
+        self._used: Integers = np.zeros(0, dtype=np.int64)
+        self._rows: Integers = np.zeros(0, dtype=np.int64)
+        self._open = np.zeros(len(instance), dtype=bool)
+        self._attacker: Any = None
+
+    def _prepare(self, x: Floats) -> None:
+        """Open a model on the support, or go on with one that holds it."""
+        support = x > SUPPORT
+        n_used = len(self._used)
+        if self._attacker is not None and not np.any(support & ~self._open) and 2 * support.sum() > n_used:
+            return
+        self._used = np.flatnonzero(support)
+        self._open = support
+        part = sparse.csr_array(self._columns[:, self._used])
+        self._rows = np.flatnonzero(np.diff(part.indptr) > 0)
+        self._attacker = Attacker(sparse.csr_array(part[self._rows]))
+
+    def push(
+        self, x: Floats, level: Integers, sense: Integers, *, exact: bool = False, flows: bool = False
+    ) -> Pushed:
+        """Push one by one; a cell that an earlier push moved far enough is not pushed again.
+
+        ``exact`` uses the true rooms, as whether a pattern is safe demands; otherwise rooms are clipped at
+        the level, which makes stronger rows from fractional patterns.
+        """
+        instance = self.instance
+        self._prepare(x)
+        used, share = self._used, x[self._used]
+        up, down = instance.up[used], instance.down[used]
+        place = np.cumsum(self._open) - 1
+        seen = {UP: np.zeros(len(used)), DOWN: np.zeros(len(used))}
+        if exact and not flows and len(level) > MANY:
+            self._together(
+                share, place[instance.levels.cell[level]], instance.levels.amount[level], sense, seen
+            )
+        reach = np.zeros(len(level))
+        spread = np.zeros((len(level), len(x))) if flows else None
+        entries: list[tuple[Integers, Integers, Integers]] = []
+        for k in range(len(level)):
+            p = int(place[instance.levels.cell[level[k]]])
+            amount, way = float(instance.levels.amount[level[k]]), int(sense[k])
+            wanted = min(float(up[p] if way == UP else down[p]), amount)
+            if not flows and seen[way][p] >= wanted * (1 - SHORT):
+                reach[k] = wanted
+                continue
+            limit = FAR if exact else 1.0
+            high, low = np.minimum(up / amount, limit) * share, np.minimum(down / amount, limit) * share
+            if exact:
+                high[high >= FAR], low[low >= FAR] = np.inf, np.inf
+            if way == UP:
+                high[p] = wanted / amount
+            else:
+                low[p] = wanted / amount
+            far, point, y = self._attacker.push(p, float(way), -low, high)
+            self.solved += 1
+            reach[k] = min(far * amount, wanted)
+            if reach[k] >= wanted * (1 - SHORT):
+                reach[k] = wanted
+            else:
+                rounded = np.rint(y * GRID).astype(np.int64)
+                there = np.flatnonzero(rounded)
+                entries.append((np.full(len(there), k), self._rows[there], rounded[there]))
+            moved = point * amount
+            np.maximum(seen[UP], moved, out=seen[UP])
+            np.maximum(seen[DOWN], -moved, out=seen[DOWN])
+            if spread is not None:
+                spread[k, used] = moved
+        shape = (len(level), instance.relations.shape[0])
+        row, column, y = (
+            np.concatenate([e[i] for e in entries] or [np.zeros(0, dtype=np.int64)]) for i in range(3)
+        )
+        return Pushed(
+            level, sense, reach, sparse.csr_array((y, (row, column)), shape=shape), None, GRID, spread
+        )
+
+    def _together(
+        self, share: Floats, cells: Integers, amount: Floats, sense: Integers, seen: dict[int, Floats]
+    ) -> None:
+        """Push all cells up at once, then all down, each no further than wanted: one point may serve many."""
+        instance, unit = self.instance, float(np.median(amount))
+        high = np.minimum(instance.up[self._used] / unit, FAR) * share
+        low = np.minimum(instance.down[self._used] / unit, FAR) * share
+        for way, ends in ((UP, high), (DOWN, low)):
+            mine = np.unique(cells[sense == way])
+            if not len(mine):
+                continue
+            wanted = np.zeros(len(share))
+            np.maximum.at(wanted, cells[sense == way], amount[sense == way] / unit)
+            limit = ends.copy()
+            limit[mine] = np.minimum(ends[mine], wanted[mine])
+            price = np.zeros(len(share))
+            price[mine] = -way / np.maximum(wanted[mine], SHORT)
+            bounds = (-low, limit) if way == UP else (-limit, high)
+            point = self._attacker.cheapest(price / np.abs(price).max(), *bounds)
+            self._attacker.free()
+            self.solved += 1
+            if point is not None:
+                np.maximum(seen[UP], point * unit, out=seen[UP])
+                np.maximum(seen[DOWN], -point * unit, out=seen[DOWN])

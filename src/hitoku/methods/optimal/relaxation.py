@@ -1,0 +1,139 @@
+"""The relaxed problem: cells withheld in part, tightened by rows until little is gained.
+
+All rows hold for every safe pattern, so one linear program serves the whole tree; only the bounds of its
+columns change from node to node.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from hitoku.methods.optimal.cuts import Rows, capacity_rows, strengthened
+from hitoku.methods.optimal.goal import Budget, Goal
+from hitoku.methods.optimal.halves import factor, half_rows
+from hitoku.methods.optimal.instance import Instance
+from hitoku.methods.optimal.pushing import Network, engine_for, met, parts
+from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.solver.master import Master, Relaxed
+
+WHOLE = 1e-6
+# A row is added when the relaxed point violates it by this much; rows made from known ones must do more.
+VIOLATION, VIOLATION_AGAIN = 1e-4, 1e-3
+# Known rows with more slack than this are not looked at again.
+NEARLY = 0.5
+# Fewer new rows than this call for other kinds of rows.
+FEW = 5
+# Rows without a multiplier for so many rounds are dropped: at the root, in the tree, when cells are given up.
+PURGE_ROOT, PURGE_NODE, LIVELY = 12, 40, 3
+
+Row = tuple[Integers, Floats]
+
+
+class Relaxation:
+    """Rows, columns and the point that the linear program takes; columns are the free cells."""
+
+    def __init__(self, instance: Instance, goal: Goal, budget: Budget, rows: Rows | None = None) -> None:
+        self.instance, self.budget = instance, budget
+        self.engine = engine_for(instance)
+        # Networks are served well by rows of single levels; elsewhere halves close most of the gap.
+        self.halving = not isinstance(self.engine, Network)
+        self.free = instance.free
+        self._place = np.full(len(instance), -1)
+        self._place[self.free] = np.arange(len(self.free))
+        self.paid = float(goal.cost[instance.forced].sum())
+        self.master = Master(goal.cost[self.free])
+        if goal.other is not None:
+            # At most this much of another cost: written as at least, with the signs turned.
+            row = sparse.csr_array(-goal.other[self.free][None, :])
+            self.master.add(row, np.array([goal.other[instance.forced].sum() - goal.most]))
+        self._standing = self.master.n_rows
+        self._idle = np.zeros(self._standing, dtype=np.int64)
+        self._times = np.zeros(self._standing, dtype=np.int64)
+        self._known: dict[tuple[bytes, bytes], Row] = {}
+        if rows is not None:
+            self.add([rows.row(k) for k in range(len(rows))])
+
+    def solve(self) -> tuple[Relaxed, float]:
+        """Solve the linear program; return its point and what no pattern within its bounds can beat."""
+        self.budget.check()
+        relaxed = self.master.solve()
+        return relaxed, relaxed.bound + self.paid
+
+    def add(self, rows: list[Row]) -> None:
+        """Append rows over cells of the instance."""
+        if not rows:
+            return
+        made = Rows.of(rows)
+        shape = (len(made), len(self.free))
+        matrix = sparse.csr_array((made.coefficients, self._place[made.cells], made.indptr), shape=shape)
+        self.master.add(matrix, np.ones(len(made)))
+        self._idle = np.concatenate([self._idle, np.zeros(len(made), dtype=np.int64)])
+        times = np.array([factor(c) for _, c in rows], dtype=np.int64)
+        self._times = np.concatenate([self._times, times])
+
+    def purge(self, relaxed: Relaxed, rounds: int) -> None:
+        """Drop rows that have had no multiplier for some rounds, when there are many of them."""
+        self._idle = np.where(relaxed.multipliers > 0, 0, self._idle + 1)
+        old = self._idle > rounds
+        old[: self._standing] = False
+        if old.sum() > max(0.2 * len(old), 20):
+            self.master.keep(~old)
+            self._idle, self._times = self._idle[~old], self._times[~old]
+
+    def rows(self) -> Rows:
+        """Return the rows that were of use lately."""
+        matrix = self.master.rows
+        rows = Rows(matrix.indptr.astype(np.int64), self.free[matrix.indices], matrix.data)
+        lively = np.flatnonzero(self._idle <= LIVELY)
+        return Rows.of([rows.row(int(k)) for k in lively[lively >= self._standing]])
+
+    def pattern(self, x: Floats) -> Floats:
+        """Spread a point over all cells of the instance."""
+        full = self.instance.forced.astype(np.float64)
+        full[self.free] = x
+        return full
+
+    def safe(self, pattern: Mask) -> bool:
+        """Tell whether a pattern reaches every level, judged with true rooms."""
+        return bool(self._pushed(pattern.astype(np.float64), exact=True)[1].all())
+
+    def _pushed(self, full: Floats, *, exact: bool) -> tuple[list[Row], Mask]:
+        instance = self.instance
+        before = self.engine.solved
+        pushed = self.engine.push(full, *parts(instance, np.arange(len(instance.levels))), exact=exact)
+        self.budget.work += self.engine.solved - before
+        reached = met(instance, pushed)
+        return capacity_rows(instance, pushed, ~reached), reached
+
+    def separate(self, x: Floats, *, whole: bool) -> tuple[list[Row], bool]:
+        """Return violated rows at a point, and whether every level is reached there."""
+        full = self.pattern(x)
+        found, reached = self._pushed(full, exact=whole)
+        rows = _distinct([strengthened(*row, full) for row in found], full, VIOLATION)
+        if not whole and not self.halving:
+            for cells, c in found:
+                self._known.setdefault((cells.tobytes(), c.tobytes()), (cells, c))
+            if len(rows) < FEW:
+                near = [(cells, c) for cells, c in self._known.values() if c @ full[cells] < 1 + NEARLY]
+                rows += _distinct([strengthened(*row, full) for row in near], full, VIOLATION_AGAIN)
+        if whole and not rows and not reached.all():
+            # A pattern that is not safe needs a cell it does not have: true whatever rounding did.
+            cells = self.free[x < 0.5]
+            rows = [(cells, np.ones(len(cells)))]
+        return rows, bool(reached.all())
+
+    def halves(self, x: Floats) -> list[Row]:
+        """Return violated halves of sums of rows, where they are worth looking for."""
+        if not self.halving:
+            return []
+        return [(self.free[columns], c) for columns, c in half_rows(self.master.rows, self._times, x)]
+
+
+def _distinct(rows: list[Row], full: Floats, violation: float) -> list[Row]:
+    """Return each row once, if the point violates it by enough."""
+    seen: dict[tuple[bytes, bytes], Row] = {}
+    for cells, c in rows:
+        if 1 - c @ full[cells] > violation:
+            seen.setdefault((cells.tobytes(), c.tobytes()), (cells, c))
+    return list(seen.values())

@@ -1,0 +1,206 @@
+"""Good patterns from fractional ones: push every level at the least price, then drop what nobody needs."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance
+from hitoku.methods.optimal.pushing import SHORT, SUPPORT, Network, Programs, engine_for, met, parts
+from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.solver.attacker import Attacker
+
+# Differences smaller than this share of a level are the solver's rounding.
+MOVED = 1e-7
+# Pushes granted to tidying up.
+MOST_PUSHES = 3000
+
+
+def repaired(
+    engine: Network | Programs,
+    x: Floats,
+    cost: Floats,
+    also: Integers | None = None,
+    *,
+    spare: Mask | None = None,
+) -> Mask | None:
+    """Return a safe pattern among the cells that ``x`` withholds at all, and some others; None if in vain.
+
+    Each level is pushed by a linear program whose price for using a cell is its cost, less where ``x`` nearly
+    withholds it already and nothing where the pattern holds it (Kelly, Golden and Assad). Cells in ``spare``
+    are given back where they turn out unnecessary; left out, those that ``x`` does not fully withhold.
+    """
+    instance = engine.instance
+    certain = instance.forced | (x > 1 - 1e-6)
+    pattern = certain.copy()
+    usable = pattern | (x > SUPPORT)
+    if also is not None:
+        usable[also] = True
+    candidates = np.flatnonzero(usable)
+    everything = np.arange(len(instance.levels))
+    prices = _Prices(instance, candidates, cost * (1 - np.minimum(x, 1)) + 1e-7 * cost.max(initial=1.0))
+    for _ in range(3):
+        pushed = engine.push(pattern.astype(np.float64), *parts(instance, everything), exact=True)
+        open_levels = np.flatnonzero(~met(instance, pushed))
+        if not len(open_levels):
+            return tidied(engine, pattern, cost, pattern & ~certain if spare is None else spare)
+        reach = {UP: np.zeros(len(everything)), DOWN: np.zeros(len(everything))}
+        for sense in (UP, DOWN):
+            mine = pushed.sense == sense
+            reach[sense][pushed.level[mine]] = pushed.reach[mine]
+        order = np.argsort(-instance.levels.amount[open_levels], kind="stable")
+        for level in open_levels[order]:
+            moved = prices.push(int(level), pattern, reach[UP][level], reach[DOWN][level])
+            if moved is None:
+                return None
+            pattern = pattern | moved
+    return None
+
+
+class _Prices:
+    """Linear programs over the candidates, each cell split into a rise and a fall."""
+
+    def __init__(self, instance: Instance, candidates: Integers, price: Floats) -> None:
+        self._instance, self._cells = instance, candidates
+        self._price = price[candidates]
+        part = sparse.csr_array(instance.relations[:, candidates])
+        part = sparse.csr_array(part[np.diff(part.indptr) > 0])
+        self._attacker = Attacker(sparse.csr_array(sparse.hstack([part, -part], "csr")))
+        self._place = np.full(len(instance), -1)
+        self._place[candidates] = np.arange(len(candidates))
+
+    def push(self, level: int, pattern: Mask, up: float, down: float) -> Mask | None:
+        """Return the cells used to reach one level; a width that is open both ways is pushed up first."""
+        instance = self._instance
+        cell, side = int(instance.levels.cell[level]), int(instance.levels.side[level])
+        amount = float(instance.levels.amount[level])
+        if side != WIDTH:
+            return self._one(cell, side, amount, amount, pattern)
+        rise = min(float(instance.up[cell]), amount - down)
+        fall = min(float(instance.down[cell]), amount - up)
+        for first, then in (((UP, rise), (DOWN, amount - rise)), ((DOWN, fall), (UP, amount - fall))):
+            used = self._one(cell, first[0], first[1], amount, pattern)
+            if used is None:
+                continue
+            if then[1] <= (down if then[0] == DOWN else up) * (1 + SHORT):
+                return used
+            more = self._one(cell, then[0], then[1], amount, pattern | used)
+            if more is not None:
+                return used | more
+        return np.isin(np.arange(len(instance)), self._cells)
+
+    def _one(self, cell: int, sense: int, target: float, amount: float, pattern: Mask) -> Mask | None:
+        instance, cells = self._instance, self._cells
+        rise = np.minimum(instance.up[cells] / amount, 1e6)
+        fall = np.minimum(instance.down[cells] / amount, 1e6)
+        price = np.where(pattern[cells], 0.0, self._price)
+        # Per unit of the level: a cell with little room is dear for what it carries.
+        rise_price = price / np.maximum(np.minimum(rise, 1.0), 1e-3)
+        fall_price = price / np.maximum(np.minimum(fall, 1.0), 1e-3)
+        low, high = np.zeros(2 * len(cells)), np.concatenate([rise, fall])
+        p = int(self._place[cell])
+        own, other = (p, p + len(cells)) if sense == UP else (p + len(cells), p)
+        low[own] = high[own] = target / amount
+        high[other] = 0.0
+        point = self._attacker.cheapest(np.concatenate([rise_price, fall_price]), low, high)
+        if point is None:
+            return None
+        moved = np.abs(point[: len(cells)] - point[len(cells) :]) > MOVED
+        used = np.zeros(len(instance), dtype=bool)
+        used[cells[moved]] = True
+        return used
+
+
+def tidied(engine: Network | Programs, pattern: Mask, cost: Floats, spare: Mask) -> Mask:
+    """Publish again, of some cells the dearest first, what the levels do not need.
+
+    Stops after so many pushes that a large table does not wait for it.
+    """
+    instance = engine.instance
+    if not np.any(pattern & spare & ~instance.forced):
+        return pattern
+    # Over the cells of the pattern alone: what is remembered below is levels by cells.
+    inside = engine_for(instance.kept(pattern))
+    kept = _needed(inside, cost[pattern], spare[pattern])
+    engine.solved += inside.solved
+    tidy = pattern.copy()
+    tidy[pattern] = kept
+    return tidy
+
+
+def _needed(engine: Network | Programs, cost: Floats, spare: Mask) -> Mask:
+    """Return the cells of an instance that stay withheld.
+
+    A way to reach each level is remembered; giving a cell back touches only the levels whose way uses it.
+    """
+    instance = engine.instance
+    pattern = np.ones(len(instance), dtype=bool)
+    given = np.flatnonzero(spare & ~instance.forced)
+    level, sense = parts(instance, np.arange(len(instance.levels)))
+    pushed = engine.push(pattern.astype(np.float64), level, sense, exact=True, flows=True)
+    if pushed.flows is None or not met(instance, pushed).all():
+        return pattern
+    used, reach = np.abs(pushed.flows) > MOVED * instance.levels.amount[level][:, None], pushed.reach.copy()
+    chains = _Chains(instance, pattern)
+    # The push that failed last is the likeliest to fail next.
+    recent = np.zeros(len(level), dtype=np.int64)
+    for turn, cell in enumerate(given[np.lexsort((given, -cost[given]))], 1):
+        if engine.solved > len(level) + MOST_PUSHES:
+            break
+        if chains.stuck_without(int(cell)):
+            continue
+        pattern[cell] = False
+        touched = np.flatnonzero(used[:, cell])
+        undo = used[touched].copy(), reach[touched].copy()
+        for k in touched[np.argsort(-recent[touched], kind="stable")]:
+            one = slice(k, k + 1)
+            again = engine.push(pattern.astype(np.float64), level[one], sense[one], exact=True, flows=True)
+            others = reach[(level == level[k]) & (np.arange(len(level)) != k)].sum()
+            amount = instance.levels.amount[level[k]]
+            if again.flows is None or again.reach[0] + others < amount * (1 - SHORT):
+                recent[k] = turn
+                pattern[cell] = True
+                used[touched], reach[touched] = undo
+                break
+            used[k], reach[k] = np.abs(again.flows[0]) > MOVED * amount, again.reach[0]
+        else:
+            chains.publish(int(cell))
+    return pattern
+
+
+class _Chains:
+    """Which cells can no longer move when one more is published, by counting alone."""
+
+    def __init__(self, instance: Instance, pattern: Mask) -> None:
+        self._pattern = pattern.copy()
+        rows = instance.relations
+        self._cells = [rows.indices[a:b] for a, b in zip(rows.indptr[:-1], rows.indptr[1:], strict=True)]
+        columns = sparse.csc_array(rows)
+        ends = zip(columns.indptr[:-1], columns.indptr[1:], strict=True)
+        self._rows = [columns.indices[a:b].tolist() for a, b in ends]
+        marks = sparse.csr_array((np.ones(rows.nnz), rows.indices, rows.indptr), rows.shape)
+        self._count = (marks @ pattern.astype(np.float64)).astype(np.int64)
+        self._asked = set(instance.levels.cell.tolist())
+
+    def stuck_without(self, cell: int) -> bool:
+        """Tell whether publishing a cell leaves a cell with a level alone in a relation."""
+        gone, queue = {cell}, [cell]
+        left: dict[int, int] = {}
+        while queue:
+            for row in self._rows[queue.pop()]:
+                left[row] = left.get(row, int(self._count[row])) - 1
+                if left[row] != 1:
+                    continue
+                others = (c for c in self._cells[row].tolist() if self._pattern[c] and c not in gone)
+                last = next(others, None)
+                if last in self._asked:
+                    return True
+                if last is None:
+                    continue
+                gone.add(last)
+                queue.append(last)
+        return False
+
+    def publish(self, cell: int) -> None:
+        self._pattern[cell] = False
+        self._count[self._rows[cell]] -= 1

@@ -1,0 +1,310 @@
+"""Branch and cut: relax, cut off what no safe pattern allows, divide, until the bound meets a pattern."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hitoku.methods.optimal.branching import Branching
+from hitoku.methods.optimal.cuts import Rows
+from hitoku.methods.optimal.goal import Budget, Found, Goal, Stopped
+from hitoku.methods.optimal.instance import Instance
+from hitoku.methods.optimal.narrowing import carried, narrowed
+from hitoku.methods.optimal.relaxation import FEW, PURGE_NODE, PURGE_ROOT, WHOLE, Relaxation
+from hitoku.methods.optimal.repair import repaired
+from hitoku.methods.optimal.tie_break import smaller
+from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.solver.master import Relaxed
+from hitoku.solver.solution import Status
+
+# After the root, go on with the cells that may still matter, when they are fewer than this share.
+FEWER = 0.8
+# A first search is confined to this many cells, and to some nodes.
+CORE, CORE_NODES = 150, 200
+# A pattern is polished at most so often, while its free part is this share above the bound.
+POLISHES, FAR_OFF = 100, 0.05
+# Rounds of rows at the root and in a node; stalled when the bound gains less than a share of the gap.
+ROOT_ROUNDS, NODE_ROUNDS = 400, 12
+STALL_ROUNDS, STALL_SHARE, SHORT_STALL = 6, 0.005, 2
+# Nodes between two attempts to repair a relaxed point, once the first few are done.
+REPAIR_EVERY = 64
+NO_LIMIT = 2**62
+
+
+@dataclass(order=True, slots=True)
+class Node:
+    """Part of the patterns: those with some cells withheld and some published."""
+
+    bound: float
+    number: int
+    withheld: Integers = field(compare=False)
+    published: Integers = field(compare=False)
+
+
+class Search:
+    """One run of branch and cut over an instance.
+
+    Parameters
+    ----------
+    instance, goal, budget
+        The problem, what is minimised, when to stop.
+    start
+        A safe pattern.
+    rows
+        What is known about all safe patterns.
+    most_nodes
+        Stop after so many.
+    outer
+        This is not part of another search.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        goal: Goal,
+        budget: Budget,
+        start: Mask,
+        *,
+        rows: Rows | None = None,
+        most_nodes: int = NO_LIMIT,
+        outer: bool = True,
+    ) -> None:
+        self.instance, self.goal, self.budget = instance, goal, budget
+        self.relaxation = Relaxation(instance, goal, budget, rows)
+        self.branching = Branching(self.relaxation.master)
+        self.best, self.value = start.copy(), goal.value(start)
+        self.bound = self.relaxation.paid
+        self.possible = np.ones(len(instance), dtype=bool)
+        self.nodes, self._most_nodes, self._outer = 0, most_nodes, outer
+        n_free = len(self.relaxation.free)
+        self._lower, self._upper = np.zeros(n_free), np.ones(n_free)
+        self._last: Relaxed | None = None
+
+    def run(self) -> Found:
+        """Search until done or stopped."""
+        try:
+            return self._run()
+        except KeyboardInterrupt:
+            self.budget.interrupted = True
+            return self._found(finished=False)
+        except Stopped:
+            return self._found(finished=False)
+
+    def _run(self) -> Found:
+        relaxed = self._relax(ROOT_ROUNDS, root=True)
+        if relaxed is None:
+            if self._last is not None and np.isfinite(self._last.bound):
+                _, upper = self._decided(self._last, self._lower, self._upper, ties=True)
+                self.possible[self.relaxation.free[upper == 0]] = False
+            return self._found(finished=True)
+        bound = relaxed.bound + self.relaxation.paid
+        self.bound = max(self.bound, bound)
+        if self.goal.other is None:
+            self._core(relaxed)
+        lower, upper = self._decided(relaxed, self._lower, self._upper, ties=True)
+        free = self.relaxation.free
+        self.possible[free[upper == 0]] = False
+        if (lower < upper).sum() < FEWER * len(free):
+            found = self._over(self.possible, free[lower == 1])
+            if found is not None:
+                return found
+        self._lower, self._upper = self._decided(relaxed, self._lower, self._upper, ties=self.goal.ties)
+        return self._tree(bound)
+
+    def _found(self, *, finished: bool, bound: float | None = None) -> Found:
+        bound = self.value if finished else min(self.bound if bound is None else bound, self.value)
+        return Found(self.best, self.value, bound, finished, self.possible, self.relaxation.rows())
+
+    def _offer(self, pattern: Mask | None) -> None:
+        """Take a safe pattern if it is better."""
+        if pattern is None or not self.goal.allows(pattern):
+            return
+        value, half = self.goal.value(pattern), 0.5 * self.goal.step
+        equal = self.goal.ties and abs(value - self.value) < half
+        if value < self.value - half or (equal and smaller(pattern, self.best)):
+            self.best, self.value = pattern.copy(), value
+
+    def _decided(
+        self, relaxed: Relaxed, lower: Floats, upper: Floats, *, ties: bool
+    ) -> tuple[Floats, Floats]:
+        """Fix columns whose other value lifts the bound to the best or above; with ``ties``, truly above."""
+        slack = self.value - relaxed.bound - self.relaxation.paid
+        slack += self.goal.within(self.value) if ties else -self.goal.gain(self.value)
+        upper = np.where((lower == 0) & (relaxed.reduced > slack), 0.0, upper)
+        lower = np.where((upper == 1) & (relaxed.reduced < -slack), 1.0, lower)
+        return lower, upper
+
+    def _relax(self, rounds: int, *, root: bool) -> Relaxed | None:
+        """Alternate between relaxing and cutting; None when nothing of interest is left."""
+        history: list[float] = []
+        relaxation = self.relaxation
+        while True:
+            relaxed, bound = relaxation.solve()
+            if root:
+                self._last = relaxed
+            if relaxed.status is Status.INFEASIBLE or self.goal.hopeless(bound, self.value):
+                return None
+            history.append(bound)
+            if root:
+                self.bound = max(self.bound, min(bound, self.value))
+                self.budget.report(self.bound, self.value)
+            whole = bool(np.all(np.abs(relaxed.x - np.rint(relaxed.x)) < WHOLE))
+            x = np.rint(relaxed.x) if whole else relaxed.x
+            rows, safe = relaxation.separate(x, whole=whole)
+            if whole and safe:
+                self._offer(relaxation.pattern(x) > 0.5)
+                return None if self.goal.hopeless(bound, self.value) else relaxed
+            if not whole:
+                if len(rows) < FEW or self._stalled(history, SHORT_STALL):
+                    rows += relaxation.halves(x)
+                if not rows or len(history) > rounds or self._stalled(history, STALL_ROUNDS):
+                    return relaxed
+            relaxation.purge(relaxed, PURGE_ROOT if root else PURGE_NODE)
+            relaxation.add(rows)
+
+    def _stalled(self, history: list[float], rounds: int) -> bool:
+        """Tell whether the bound gained little of late.
+
+        Before a pattern is known the gap says nothing; then the bound itself is the yardstick.
+        """
+        if len(history) <= rounds:
+            return False
+        gap = min(self.value - history[-1], 0.1 * (history[-1] - self.relaxation.paid))
+        return history[-1] - history[-1 - rounds] < STALL_SHARE * max(gap, self.goal.step)
+
+    def _repair(self, x: Floats, also: Integers | None = None, spare: Mask | None = None) -> None:
+        """Make a safe pattern from a fractional one, and take it if it is better."""
+        engine = self.relaxation.engine
+        before = engine.solved
+        self._offer(repaired(engine, x, self.goal.cost, also, spare=spare))
+        self.budget.work += engine.solved - before
+
+    def _core(self, relaxed: Relaxed) -> None:
+        """Find a good pattern: repair the relaxed point, then search among the most promising cells alone.
+
+        Its cost is what rules most other cells out.
+        """
+        relaxation = self.relaxation
+        n_core = max(CORE, 3 * int((relaxed.x > WHOLE).sum()))
+        order = np.lexsort((np.arange(len(relaxed.x)), -relaxed.x, relaxed.reduced))
+        promising = relaxation.free[order[:n_core]]
+        full = relaxation.pattern(relaxed.x)
+        self._repair(full, promising)
+        if self._outer and relaxation.halving:
+            self._polish(promising)
+        lower, upper = self._decided(relaxed, self._lower, self._upper, ties=True)
+        if (lower < upper).sum() < 1.5 * n_core:
+            return
+        alive = self.instance.forced | self.best
+        alive[promising] = True
+        self._over(alive, relaxation.free[:0], CORE_NODES)
+
+    def _polish(self, promising: Integers) -> None:
+        """Take the dearest cells out of the best pattern one by one and repair it without them.
+
+        Only where the pattern is far from the bound and the table no network: elsewhere the search itself
+        does better.
+        """
+        relaxation = self.relaxation
+        barred = np.zeros(len(self.instance), dtype=bool)
+        for _ in range(POLISHES):
+            if self.value - self.bound < FAR_OFF * (self.value - relaxation.paid):
+                return
+            self.budget.check()
+            left = np.flatnonzero(self.best & ~self.instance.forced & ~barred)
+            if not len(left):
+                return
+            cell = left[np.lexsort((left, -self.goal.cost[left]))[0]]
+            barred[cell] = True
+            without = self.best.astype(np.float64)
+            without[cell] = 0.0
+            others = promising[promising != cell]
+            everything = np.ones(len(self.instance), dtype=bool)
+            self._repair(without, others, everything)
+
+    def _over(self, alive: Mask, certain: Integers, most_nodes: int = NO_LIMIT) -> Found | None:
+        """Search over some of the cells; None when the best pattern known is not among theirs."""
+        forced = self.instance.forced.copy()
+        forced[certain] = True
+        if np.any(self.best & ~alive & ~forced) or np.any(forced & ~self.best):
+            return None
+        instance = narrowed(self.instance, alive, certain)
+        if instance is None:
+            return None
+        cells = np.isin(self.instance.cells, instance.cells)
+        sub = Search(
+            instance,
+            self.goal.over(cells),
+            self.budget,
+            # What cannot move any more is not missed.
+            self.best[cells],
+            rows=carried(self.relaxation.rows(), self.instance, instance),
+            most_nodes=most_nodes,
+            outer=False,
+        )
+        found = sub.run()
+        self.nodes += sub.nodes
+        pattern = np.zeros(len(self.instance), dtype=bool)
+        pattern[cells] = found.pattern
+        self._offer(pattern)
+        self.budget.report(self.bound, self.value)
+        if self.budget.interrupted:
+            raise Stopped
+        possible = np.zeros(len(self.instance), dtype=bool)
+        possible[cells] = found.possible
+        places = np.flatnonzero(cells)
+        rows = Rows(found.rows.indptr, places[found.rows.cells], found.rows.coefficients)
+        bound = self.value if found.finished else min(found.bound, self.value)
+        return Found(self.best, self.value, bound, found.finished, possible, rows)
+
+    def _tree(self, bound: float) -> Found:
+        """Divide and bound, the most promising part first."""
+        none = np.zeros(0, dtype=np.int64)
+        heap, count = [Node(bound, 0, none, none)], 0
+        while heap:
+            self.bound = max(self.bound, min(heap[0].bound, self.value))
+            self.budget.report(self.bound, self.value)
+            if self.goal.hopeless(heap[0].bound, self.value):
+                break
+            close = self.value - self.bound <= self.budget.gap * self.value
+            if self.nodes >= self._most_nodes or (self.budget.gap and close):
+                return self._found(finished=False)
+            node = heapq.heappop(heap)
+            self.nodes += 1
+            for child, withheld, published in self._expand(node):
+                count += 1
+                heapq.heappush(heap, Node(max(child, node.bound), count, withheld, published))
+        return self._found(finished=True)
+
+    def _expand(self, node: Node) -> list[tuple[float, Integers, Integers]]:
+        """Solve a node; return its children, none when it is settled."""
+        lower, upper = self._lower.copy(), self._upper.copy()
+        lower[node.withheld] = 1.0
+        upper[node.published] = 0.0
+        if np.any(lower > upper):
+            return []
+        relaxation = self.relaxation
+        relaxation.master.fix(lower, upper)
+        relaxed = self._relax(NODE_ROUNDS, root=False)
+        if relaxed is None:
+            return []
+        bound = relaxed.bound + relaxation.paid
+        early = self.nodes & (self.nodes - 1) == 0
+        if self.goal.other is None and (early or self.nodes % REPAIR_EVERY == 0):
+            self._repair(relaxation.pattern(relaxed.x))
+            if self.goal.hopeless(bound, self.value):
+                return []
+        lower, upper = self._decided(relaxed, lower, upper, ties=self.goal.ties)
+        enough = self.value - relaxation.paid - self.goal.gain(self.value)
+        choice = self.branching.choose(relaxed, lower, upper, enough)
+        if choice is None:
+            return []
+        withheld, published = np.flatnonzero(lower == 1), np.flatnonzero(upper == 0)
+        children = [
+            (choice.withheld, np.append(withheld, choice.column), published),
+            (choice.published, withheld, np.append(published, choice.column)),
+        ]
+        bounded = [(max(bound, child + relaxation.paid), one, zero) for child, one, zero in children]
+        return [child for child in bounded if not self.goal.hopeless(child[0], self.value)]

@@ -1,0 +1,180 @@
+"""A covering problem that grows: columns between zero and one, rows added and dropped, re-solved warm.
+
+The solver's optimum is a hint. The bound that is handed out is recomputed from its multipliers: for any
+``y >= 0``, no point can cost less than ``y @ rhs + sum(min(reduced * lower, reduced * upper))``, so a wrong
+multiplier makes the bound weaker and never false.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from hitoku.solver.engine import accept, engine, hand_over, power_of_two, run
+from hitoku.solver.solution import Status
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+NO_LIMIT = 2**31 - 1
+# Looser than elsewhere: nothing is read off the point, and bounds are recomputed.
+TOLERANCE = 1e-9
+# A ray proves something when what it adds up to is short by this much, far above any rounding.
+PROOF = 1e-7
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxed:
+    """The end of one solve.
+
+    Parameters
+    ----------
+    status
+        ``INFEASIBLE`` only when it was proven from a ray; ``LIMIT`` when the solver stopped early.
+    bound
+        What no point within the present bounds can beat, whatever the status; infinity when there is none.
+    x, reduced, multipliers
+        The point, ``cost - rows.T @ multipliers`` and the multipliers that prove the bound.
+    """
+
+    status: Status
+    bound: float
+    x: Floats
+    reduced: Floats
+    multipliers: Floats
+
+
+class Master:
+    """Minimise ``cost @ x`` subject to ``rows @ x >= rhs`` and ``lower <= x <= upper``, again and again.
+
+    Parameters
+    ----------
+    cost
+        One number per column, none negative.
+
+    Examples
+    --------
+    One of two columns is needed, and one of the last two.
+
+    >>> master = Master(np.array([2.0, 3.0, 2.0]))
+    >>> master.add(sparse.csr_array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]]), np.ones(2))
+    >>> master.solve().bound
+    3.0
+    """
+
+    def __init__(self, cost: Floats) -> None:
+        n = len(cost)
+        self.cost = np.asarray(cost, dtype=np.float64)
+        self.rows = sparse.csr_array((0, n), dtype=np.float64)
+        self.rhs = np.zeros(0)
+        self.lower, self.upper = np.zeros(n), np.ones(n)
+        self.steps = 0
+        # The dearest columns are seldom used: the middle sets the scale that tolerances refer to.
+        self._unit = float(power_of_two(np.median(self.cost[self.cost > 0]) if self.cost.any() else 1.0))
+        self._highs: Any = engine(
+            {
+                "threads": 1,
+                "solver": "simplex",
+                "presolve": "off",
+                "primal_feasibility_tolerance": TOLERANCE,
+                "dual_feasibility_tolerance": TOLERANCE,
+            }
+        )
+        none = np.zeros(0)
+        bounds = (self.lower, self.upper)
+        hand_over(self._highs, self.rows, none, self.cost / self._unit, bounds, (none, none))
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.rhs)
+
+    def add(self, rows: sparse.csr_array, rhs: Floats) -> None:
+        """Append rows; the basis stays dual feasible."""
+        if not len(rhs):
+            return
+        self.rows = rows if not self.n_rows else sparse.csr_array(sparse.vstack([self.rows, rows], "csr"))
+        self.rhs = np.concatenate([self.rhs, rhs])
+        none = np.full(len(rhs), np.inf)
+        starts, places = rows.indptr[:-1].astype(np.int32), rows.indices.astype(np.int32)
+        added = self._highs.addRows(len(rhs), rhs, none, rows.nnz, starts, places, rows.data)
+        accept(added, "adding rows")
+
+    def keep(self, kept: Mask) -> None:
+        """Drop all other rows."""
+        gone = np.flatnonzero(~kept).astype(np.int32)
+        if len(gone):
+            accept(self._highs.deleteRows(len(gone), gone), "dropping rows")
+            self.rows, self.rhs = sparse.csr_array(self.rows[kept]), self.rhs[kept]
+
+    def fix(self, lower: Floats, upper: Floats) -> None:
+        """Replace the bounds of all columns where they changed."""
+        changed = np.flatnonzero((lower != self.lower) | (upper != self.upper)).astype(np.int32)
+        if len(changed):
+            self.lower, self.upper = lower.copy(), upper.copy()
+            done = self._highs.changeColsBounds(len(changed), changed, lower[changed], upper[changed])
+            accept(done, "changing bounds")
+
+    def solve(self, *, steps: int = NO_LIMIT, cutoff: float = np.inf) -> Relaxed:
+        """Re-solve from the last basis.
+
+        Parameters
+        ----------
+        steps
+            Simplex steps at most; the bound is valid all the same.
+        cutoff
+            The solver may stop once it believes the optimum to lie above.
+        """
+        self._highs.setOptionValue("simplex_iteration_limit", steps)
+        self._highs.setOptionValue("objective_bound", cutoff / self._unit if np.isfinite(cutoff) else np.inf)
+        status = run(self._highs, 1)
+        self.steps += max(int(self._highs.getInfo().simplex_iteration_count), 0)
+        if status is Status.INFEASIBLE:
+            ray = self._ray()
+            if ray is not None:
+                return Relaxed(status, np.inf, self.lower, self.cost, ray)
+            # Nobody could prove it: from a cold start the ray comes, or the optimum does.
+            self._highs.clearSolver()
+            status = run(self._highs, 1)
+            if status is Status.INFEASIBLE:
+                ray = self._ray()
+                if ray is not None:
+                    return Relaxed(status, np.inf, self.lower, self.cost, ray)
+        solution = self._highs.getSolution()
+        multipliers = np.zeros(self.n_rows)
+        if solution.dual_valid:
+            multipliers = np.maximum(np.asarray(solution.row_dual) * self._unit, 0.0)
+        bound, reduced = self.proven(multipliers)
+        x = np.clip(np.asarray(solution.col_value), self.lower, self.upper)
+        if not solution.value_valid or not np.isfinite(x).all():
+            x = self.upper.copy()
+        return Relaxed(status if status is Status.OPTIMAL else Status.LIMIT, bound, x, reduced, multipliers)
+
+    def proven(self, multipliers: Floats) -> tuple[float, Floats]:
+        """Return the bound that non-negative multipliers prove, and the reduced costs."""
+        reduced = self.cost - self.rows.T @ multipliers
+        ends = np.where(reduced > 0, reduced * self.lower, reduced * self.upper)
+        return float(multipliers @ self.rhs + ends.sum()), reduced
+
+    def _ray(self) -> Floats | None:
+        """Return multipliers that prove that no point exists, checked."""
+        # One row alone may do, and then HiGHS has no ray to offer.
+        ends = np.where(self.rows.data > 0, self.upper[self.rows.indices], self.lower[self.rows.indices])
+        most = sparse.csr_array((self.rows.data * ends, self.rows.indices, self.rows.indptr), self.rows.shape)
+        short = self.rhs - most.sum(axis=1)
+        if short.max(initial=0.0) > PROOF:
+            return np.asarray(np.arange(self.n_rows) == np.argmax(short), dtype=np.float64)
+        status, exists, ray = self._highs.getDualRay()
+        if status != highspy.HighsStatus.kOk or not exists:
+            return None
+        for sign in (1.0, -1.0):
+            y = np.maximum(sign * np.asarray(ray), 0.0)
+            weight = self.rows.T @ y
+            reach = np.where(weight > 0, weight * self.upper, weight * self.lower).sum()
+            if y @ self.rhs > reach + PROOF * max(1.0, float(y.max(initial=0.0))):
+                return y
+        return None

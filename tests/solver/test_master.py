@@ -1,0 +1,66 @@
+"""The growing covering problem against linprog; its bounds are true whatever the solver says."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.optimize import linprog
+
+from hitoku.solver.attacker import Attacker
+from hitoku.solver.master import Master
+from hitoku.solver.solution import Status
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_bounds_are_optima_and_stay_true_under_a_step_limit(data):
+    n, m = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 6))
+    cost = np.array(data.draw(st.lists(st.integers(0, 9), min_size=n, max_size=n)), dtype=float)
+    entry = st.sampled_from([0.0, 0.3, 0.5, 1.0])
+    rows = np.array(data.draw(st.lists(st.lists(entry, min_size=n, max_size=n), min_size=m, max_size=m)))
+    upper = np.array(data.draw(st.lists(st.sampled_from([0.0, 1.0, 1.0]), min_size=n, max_size=n)))
+    master = Master(cost)
+    master.fix(np.zeros(n), upper)
+    half = m // 2
+    for part in (rows[:half], rows[half:]):
+        master.add(sparse.csr_array(part), np.ones(len(part)))
+        master.solve()
+    answer = linprog(cost, A_ub=-rows, b_ub=-np.ones(m), bounds=list(zip(np.zeros(n), upper, strict=True)))
+    relaxed = master.solve()
+    if answer.status == 2:
+        assert relaxed.status is Status.INFEASIBLE
+        assert relaxed.bound == np.inf
+        return
+    assert relaxed.status is Status.OPTIMAL
+    np.testing.assert_allclose([relaxed.bound, cost @ relaxed.x], answer.fun, atol=1e-7)
+    cold = Master(cost)
+    cold.fix(np.zeros(n), upper)
+    cold.add(sparse.csr_array(rows), np.ones(m))
+    assert cold.solve(steps=1).bound <= answer.fun + 1e-9
+
+
+def test_dropping_rows_forgets_them():
+    master = Master(np.array([2.0, 3.0]))
+    master.add(sparse.csr_array([[1.0, 0.0], [0.0, 1.0]]), np.ones(2))
+    assert master.solve().bound == 5
+    master.keep(np.array([False, True]))
+    assert master.solve().bound == 3
+
+
+def test_any_multipliers_prove_a_bound_and_no_more():
+    master = Master(np.array([2.0, 3.0]))
+    master.add(sparse.csr_array([[1.0, 1.0]]), np.ones(1))
+    bounds = [master.proven(np.array([y]))[0] for y in (0.0, 1.0, 2.0, 2.5, 9.0)]
+    assert bounds == [0.0, 1.0, 2.0, 2.0, -4.0]
+
+
+def test_the_cheapest_point_that_moves_a_cell():
+    # One relation: what the first part gains, the second or the third loses.
+    attacker = Attacker(sparse.csr_array([[1.0, 1.0, 1.0]]))
+    low, high = np.array([2.0, -5.0, -5.0]), np.array([2.0, 0.0, 0.0])
+    point = attacker.cheapest(np.array([0.0, -1.0, -3.0]), low, high)
+    assert point is not None
+    np.testing.assert_allclose(point, [2.0, -2.0, 0.0])
+    assert attacker.cheapest(np.zeros(3), np.array([2.0, 0, 0]), np.array([2.0, 0, 0])) is None
