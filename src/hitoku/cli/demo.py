@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from hitoku.cli.terminal import AsJson, print_json, progress
 from hitoku.errors import ParameterError, did_you_mean
 
 BY = ("region", "activity", "size")
+SMALL = ["activity", "size"]  # small enough for every method to finish at once
 
 
 def demo(
@@ -35,11 +37,15 @@ def demo(
     """
     from rich.console import Console  # noqa: PLC0415 - a command loads what it needs
 
-    from hitoku.cli.summary import counts, show  # noqa: PLC0415
+    from hitoku.cli.summary import counts, show, show_compared  # noqa: PLC0415
     from hitoku.io.folder import refuse_occupied  # noqa: PLC0415
     from hitoku.io.release_folder import write_release_folder  # noqa: PLC0415
+    from hitoku.methods.gauss import Gauss  # noqa: PLC0415
     from hitoku.methods.greedy import Greedy  # noqa: PLC0415
-    from hitoku.pipeline import STAGES, protect, recomputable  # noqa: PLC0415
+    from hitoku.methods.method import Method  # noqa: PLC0415
+    from hitoku.methods.optimal import Optimal  # noqa: PLC0415
+    from hitoku.pipeline import STAGES, compare, protect, recomputable  # noqa: PLC0415
+    from hitoku.rules.assess import assess  # noqa: PLC0415
     from hitoku.rules.few_contributors import FewContributors  # noqa: PLC0415
     from hitoku.rules.p_percent import PPercent  # noqa: PLC0415
     from hitoku.rules.rule import Rule  # noqa: PLC0415
@@ -52,17 +58,20 @@ def demo(
     refuse_occupied(out)
     rules: list[Rule] = [PPercent(p=10), FewContributors(n=3)]
     method = Greedy(prefer="closing")
-    with progress(len(STAGES) + 3) as step:
+    with progress(len(STAGES) + 4) as step:
         step("inventing enterprises")
         firms = register(records, seed)
         step("tabulating")
-        table = tabulate(
-            firms.records,
-            by=by,
-            value="turnover",
-            unit="enterprise",
-            holding="holding",
-            hierarchies={name: tree for name, tree in firms.hierarchies.items() if name in by},
+        table, small = (
+            tabulate(
+                firms.records,
+                by=names,
+                value="turnover",
+                unit="enterprise",
+                holding="holding",
+                hierarchies={name: tree for name, tree in firms.hierarchies.items() if name in names},
+            )
+            for names in (by, SMALL)
         )
         outcome = protect(
             table,
@@ -71,6 +80,9 @@ def demo(
             report=lambda stage: step(STAGES[stage]),
             progress=lambda done, total: step(f"{STAGES['protect']}: {done / total:.0%}", begins=False),
         )
+        step("comparing methods on a smaller table")
+        methods: list[Method] = [Greedy(tidy=True), Gauss(), Optimal(cost="value", work_limit=5_000)]
+        compared = compare(small, assess(small, rules), methods)
         step("writing the release")
         naive = recomputable(table, outcome.need)
         write_release_folder(
@@ -90,7 +102,13 @@ def demo(
         )
     if as_json:
         print_json(
-            {"enterprises": len(firms.records), "out": str(out), "left_blank": naive, **counts(outcome)}
+            {
+                "enterprises": len(firms.records),
+                "out": str(out),
+                "left_blank": naive,
+                **counts(outcome),
+                "compared": [asdict(row) for row in compared],
+            }
         )
     else:
         console = Console()
@@ -98,6 +116,8 @@ def demo(
             f"[bold]{len(firms.records):,} enterprises[/], all made up: turnover by {', '.join(by)}\n"
         )
         show(console, outcome, naive=naive)
+        console.print()
+        show_compared(console, compared, title=f"Three methods on turnover by {' and '.join(SMALL)}")
         console.print(
             f"\n[bold]{out}/public[/]   what leaves: table.csv, table.html"
             f"\n[bold]{out}/checker[/]  the evidence, confidential; check it: [bold]hitoku verify {out}[/]",

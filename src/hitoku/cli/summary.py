@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from rich.text import Text
 
 from hitoku.model.dimension import Dimension
 from hitoku.model.release import Release
-from hitoku.pipeline import Outcome
+from hitoku.pipeline import Compared, Outcome
 
 WITHHELD = Text("c", style="bold reverse")
 MOST_ROWS, MOST_COLUMNS = 8, 5
@@ -120,3 +121,21 @@ def show(console: Console, outcome: Outcome, *, naive: int) -> None:
         console.print(
             "A corner of the release as a reader sees it; [bold reverse]c[/] is withheld.", style="dim"
         )
+
+
+def show_compared(console: Console, rows: Sequence[Compared], *, title: str) -> None:
+    """Put methods side by side, their price as a share of the dearest."""
+    dearest = max(row.cost for row in rows)
+    grid = Grid(title=title, title_style="bold")
+    for name in ("method", "withheld with them", "value withheld", "audit"):
+        grid.add_column(name, justify="left" if name in {"method", "audit"} else "right")
+    for row in sorted(rows, key=lambda row: row.cost):
+        price = f"{row.cost / dearest:.0%}" + (", the least that is safe" if row.proven else "")
+        hidden = "not safe: exact values are hidden, intervals too narrow"
+        grid.add_row(
+            row.method,
+            f"{row.secondary:,} cells",
+            price,
+            "safe" if row.safe else hidden if not row.recomputable else "not safe",
+        )
+    console.print(grid)
