@@ -124,4 +124,4 @@ def movable(relations: sparse.csr_array, alive: Mask) -> Mask:
         if not stuck.any():
             break
         alive &= ~stuck
-    return alive & (np.diff(columns.indptr) > 0)
+    return np.asarray(alive & (np.diff(columns.indptr) > 0))
