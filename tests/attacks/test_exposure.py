@@ -66,3 +66,12 @@ def test_a_narrow_interval_is_not_linear_disclosure():
     assert not exposed(release).any()
     bounds = Interval().bounds(release)
     assert bounds.upper[[0, 1]].tolist() == [0, 0]
+
+
+def test_a_third_is_meant_as_a_third():
+    # The second relation is a third of the first: together they leave the two cells free to move.
+    relations = [[1.0, 3.0, -1.0, 0.0], [1 / 3, 1.0, 0.0, -1.0]]
+    table = Table(value=[3.0, 2.0, 9.0, 3.0], relations=relations)
+    release = Release.of(table, Protection.withhold(table, [True, True, False, False]))
+    assert not exposed(release).any()
+    assert null_dimension(release) == 1

@@ -13,6 +13,7 @@ from scipy import sparse
 from hitoku.attacks.equations import parts
 from hitoku.errors import SolverError
 from hitoku.model.arrays import Mask
+from hitoku.model.rational import rational
 from hitoku.model.release import Release
 
 
@@ -90,10 +91,13 @@ def fixed(matrix: sparse.csr_array) -> tuple[Mask, int]:
 
 
 def _residues(coefficients: NDArray[np.float64], prime: int) -> NDArray[np.uint64]:
-    """Write doubles as residues; every double is a whole number times a power of two, so this is exact."""
+    """Write coefficients as residues of the numbers they stand for.
+
+    A third is meant as a third: taken to its last bit, relations that say the same would seem to differ.
+    """
     distinct, places = np.unique(coefficients, return_inverse=True)
     residues = []
     for number in distinct:
-        above, below = float(number).as_integer_ratio()
-        residues.append(above * pow(below, -1, prime) % prime)
+        meant = rational(float(number))
+        residues.append(meant.numerator * pow(meant.denominator, -1, prime) % prime)
     return np.array(residues, dtype=np.uint64)[places]

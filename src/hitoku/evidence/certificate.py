@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import OutputError
-from hitoku.evidence.grid import Grid, exact_rows, rational, text
+from hitoku.evidence.grid import Grid, exact_rows, text
 from hitoku.evidence.problem import Problem
 from hitoku.evidence.prover import Proof
 from hitoku.evidence.verify import FORMAT, fingerprint
 from hitoku.model.arrays import Floats
+from hitoku.model.rational import rational
 from hitoku.model.release import Release
 
 FOLDER = Path("checker")

@@ -10,22 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from hitoku.model.arrays import Floats, Mask
+from hitoku.model.rational import rational
 
 MOST_DECIMALS = 6
 # Off the grid by more than this share of a step, a number was not printed on that grid.
 STEP_SHARE = 0.05
 # Sums of doubles carry errors of this share of the largest number; more is no rounding.
 FLOAT_SHARE = 1e-12
-# Required levels and outside bounds are formulas of values: a decimal of so many digits or a fraction of so
-# small a denominator that is off by no more than rounding is what was meant.
-LEVEL_DIGITS, LEVEL_DENOMINATOR, LEVEL_SHARE = 12, 1000, Fraction(1, 10**13)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,25 +110,6 @@ def exact_rows(relations: Any) -> list[tuple[list[int], list[int]]]:
         kept = [(cell, int(c)) for cell, c in zip(cells[start:stop], coefficients, strict=True) if c]
         rows.append(([cell for cell, _ in kept], [c for _, c in kept]))
     return rows
-
-
-@lru_cache(maxsize=100_000)
-def rational(number: float) -> Fraction:
-    """Read a level, bound or coefficient as the number that it stands for, rounding of doubles removed.
-
-    Examples
-    --------
-    >>> rational(0.15 * 11401 - 422), rational(1.5 * 15 + 1 / 3)
-    (Fraction(25763, 20), Fraction(137, 6))
-    """
-    if float(number).is_integer():
-        return Fraction(int(number))
-    double = Fraction(number)
-    decimal = Fraction(f"{number:.{LEVEL_DIGITS}g}")
-    for meant in (decimal, double.limit_denominator(LEVEL_DENOMINATOR)):
-        if abs(meant - double) <= LEVEL_SHARE * abs(double):
-            return meant
-    return decimal
 
 
 def common_denominator(numbers: Iterable[Fraction | int]) -> int:

@@ -18,9 +18,10 @@ from scipy import sparse
 
 from hitoku.errors import TableError
 from hitoku.evidence.exact import Row
-from hitoku.evidence.grid import Grid, common_denominator, exact_rows, rational
+from hitoku.evidence.grid import Grid, common_denominator, exact_rows
 from hitoku.model.arrays import Integers
 from hitoku.model.need import Need
+from hitoku.model.rational import rational
 from hitoku.model.release import Release
 
 # Stands for "no bound" among whole steps; sums of a few of them still fit 64 bits.
