@@ -157,3 +157,9 @@ def test_a_csv_that_cannot_be_understood(tmp_path, capsys, change, what):
         main(["audit", *map(str, change(by_hand(tmp_path, (4, 4))))])
     assert left.value.code == BAD_INPUT
     assert what in capsys.readouterr().err
+
+
+def test_the_number_of_independent_moves_is_told(jj):
+    # Four cells of a square can only move together, up and down in turns.
+    assert "1 independent moves are left" in run(jj(WITH_OTHERS)).stdout
+    assert "0 independent moves are left" in run(jj(ALONE)).stdout

@@ -12,6 +12,8 @@ from hitoku.cli.terminal import AsJson, existing, print_json
 from hitoku.errors import ParameterError
 
 MOST_FINDINGS = 10
+# With one move, any hidden value that leaks gives away all; the papers warn of a handful.
+FEW_MOVES = 3
 
 
 def audit(
@@ -79,6 +81,9 @@ def audit(
         typer.echo(
             f"  {counted['unsafe']:,} unsafe cells of {counted['cells']:,}, {counted['withheld']:,} withheld"
         )
+        moves = counted["free_dimensions"]
+        risk = "; few: one leaked value may give others away" if found.safe and moves < FEW_MOVES else ""
+        typer.echo(f"  {moves:,} independent moves are left to the withheld cells{risk}")
         for finding in found.findings[:MOST_FINDINGS]:
             typer.echo(f"  {finding}")
         if len(found.findings) > MOST_FINDINGS:

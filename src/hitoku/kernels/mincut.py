@@ -11,29 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hitoku.kernels.compiled import compiled
+from hitoku.kernels.flow import graph_of
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-
-
-@compiled
-def arcs_at(tail: Integers, head: Integers, n_nodes: int) -> tuple[Integers, Integers]:
-    """Arcs at every node, as CSR parts."""
-    starts = np.zeros(n_nodes + 1, dtype=np.int64)
-    for k in range(len(tail)):
-        starts[tail[k] + 1] += 1
-        starts[head[k] + 1] += 1
-    for node in range(n_nodes):
-        starts[node + 1] += starts[node]
-    place = starts[:-1].copy()
-    arcs = np.empty(2 * len(tail), dtype=np.int64)
-    for k in range(len(tail)):
-        arcs[place[tail[k]]] = k
-        place[tail[k]] += 1
-        arcs[place[head[k]]] = k
-        place[head[k]] += 1
-    return starts, arcs
 
 
 @compiled
@@ -115,7 +97,7 @@ def push(
     flows
         Filled where it has as many rows as there are pushes: the differences of all arcs.
     """
-    starts, arcs = arcs_at(tail, head, n_nodes)
+    _, _, starts, arcs = graph_of(tail, head, n_nodes)
     came = np.empty(n_nodes, dtype=np.int64)
     queue = np.empty(n_nodes, dtype=np.int64)
     flow = np.empty(len(tail))
