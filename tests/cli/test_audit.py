@@ -163,3 +163,15 @@ def test_the_number_of_independent_moves_is_told(jj):
     # Four cells of a square can only move together, up and down in turns.
     assert "1 independent moves are left" in run(jj(WITH_OTHERS)).stdout
     assert "0 independent moves are left" in run(jj(ALONE)).stdout
+
+
+def test_a_table_by_hand_that_does_not_add_up_is_refused(tmp_path, capsys):
+    words = by_hand(tmp_path, (4, 4))
+    with words[0].open("a", encoding="utf-8") as file:
+        file.write("Total,Total,193,\n")  # the paper prints 192
+    with pytest.raises(SystemExit) as left:
+        main(["audit", *map(str, words)])
+    told = capsys.readouterr().err
+    assert left.value.code == BAD_INPUT
+    assert "does not add up: 2 of 10 relations fail" in told
+    assert "193" not in told
