@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
-
-Tree = Mapping[str, Sequence[str]]  # each sum with its parts
+from collections.abc import Sequence
 
 
 def leaves_below(code: str, splits: Sequence[tuple[str, Sequence[str]]]) -> set[str]:
