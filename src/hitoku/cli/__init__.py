@@ -18,7 +18,7 @@ def main(args: Sequence[str] | None = None) -> None:
 
     0 fine, 1 something was found, 2 bad input (what, where, fix), 70 a bug of ours, 130 interrupted.
     """
-    from hitoku.cli.commands import app  # noqa: PLC0415 - an interrupt while loading is caught below
+    from hitoku.cli.commands import app
 
     sys.exit(guarded(lambda: app(args=args, prog_name="hitoku")))
 

@@ -45,13 +45,13 @@ def audit(
     hitoku audit cells.csv --by region --by job --value n --frequency n --rule min_frequency:n=5 --width 9
     """
     # A command loads what it needs.
-    from hitoku.evidence.audit import audit as examine  # noqa: PLC0415
-    from hitoku.io.jj import read_jj, read_jj_pattern  # noqa: PLC0415
-    from hitoku.io.marked_cells import read_marked_cells  # noqa: PLC0415
-    from hitoku.io.release_reader import read_release_folder  # noqa: PLC0415
-    from hitoku.model.protection import Protection  # noqa: PLC0415
-    from hitoku.model.release import Release  # noqa: PLC0415
-    from hitoku.rules import RULES, assess, rule_from_word  # noqa: PLC0415
+    from hitoku.evidence.audit import audit as examine
+    from hitoku.io.jj import read_jj, read_jj_pattern
+    from hitoku.io.marked_cells import read_marked_cells
+    from hitoku.io.release_reader import read_release_folder
+    from hitoku.model.protection import Protection
+    from hitoku.model.release import Release
+    from hitoku.rules import RULES, assess, rule_from_word
 
     if existing(path).is_dir():
         table, need, release = read_release_folder(path)
@@ -83,7 +83,7 @@ def audit(
         )
         moves = counted["free_dimensions"]
         risk = "; few: one leaked value may give others away" if found.safe and moves < FEW_MOVES else ""
-        typer.echo(f"  {moves:,} independent moves are left to the withheld cells{risk}")
+        typer.echo(f"  independent moves left to the withheld cells: {moves:,}{risk}")
         for finding in found.findings[:MOST_FINDINGS]:
             typer.echo(f"  {finding}")
         if len(found.findings) > MOST_FINDINGS:

@@ -35,22 +35,22 @@ def demo(
 
     hitoku demo --out elsewhere --records 5000 --by region --by size
     """
-    from rich.console import Console  # noqa: PLC0415 - a command loads what it needs
+    from rich.console import Console
 
-    from hitoku.cli.summary import counts, show, show_compared  # noqa: PLC0415
-    from hitoku.io.folder import refuse_occupied  # noqa: PLC0415
-    from hitoku.io.release_folder import write_release_folder  # noqa: PLC0415
-    from hitoku.methods.gauss import Gauss  # noqa: PLC0415
-    from hitoku.methods.greedy import Greedy  # noqa: PLC0415
-    from hitoku.methods.method import Method  # noqa: PLC0415
-    from hitoku.methods.optimal import Optimal  # noqa: PLC0415
-    from hitoku.pipeline import STAGES, compare, protect, recomputable  # noqa: PLC0415
-    from hitoku.rules.assess import assess  # noqa: PLC0415
-    from hitoku.rules.few_contributors import FewContributors  # noqa: PLC0415
-    from hitoku.rules.p_percent import PPercent  # noqa: PLC0415
-    from hitoku.rules.rule import Rule  # noqa: PLC0415
-    from hitoku.samples import register  # noqa: PLC0415
-    from hitoku.tabulate.tabulate import tabulate  # noqa: PLC0415
+    from hitoku.cli.summary import counts, show, show_compared
+    from hitoku.io.folder import refuse_occupied
+    from hitoku.io.release_folder import write_release_folder
+    from hitoku.methods.gauss import Gauss
+    from hitoku.methods.greedy import Greedy
+    from hitoku.methods.method import Method
+    from hitoku.methods.optimal import Optimal
+    from hitoku.pipeline import STAGES, compare, protect, recomputable
+    from hitoku.rules.assess import assess
+    from hitoku.rules.few_contributors import FewContributors
+    from hitoku.rules.p_percent import PPercent
+    from hitoku.rules.rule import Rule
+    from hitoku.samples import register
+    from hitoku.tabulate.tabulate import tabulate
 
     for name in by:
         if name not in BY:

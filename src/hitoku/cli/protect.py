@@ -43,17 +43,17 @@ def protect(
     --rule p_percent:p=10 --rule few_contributors:n=3 --hierarchy region=regions.csv --out release
     """
     # A command loads what it needs.
-    from rich.console import Console  # noqa: PLC0415
+    from rich.console import Console
 
-    from hitoku.cli.summary import counts, show  # noqa: PLC0415
-    from hitoku.io.code_tree import read_code_tree  # noqa: PLC0415
-    from hitoku.io.folder import refuse_occupied  # noqa: PLC0415
-    from hitoku.io.release_folder import write_release_folder  # noqa: PLC0415
-    from hitoku.methods import METHODS  # noqa: PLC0415
-    from hitoku.pipeline import STAGES, recomputable  # noqa: PLC0415
-    from hitoku.pipeline import protect as run  # noqa: PLC0415
-    from hitoku.rules import RULES, rule_from_word  # noqa: PLC0415
-    from hitoku.tabulate.tabulate import tabulate  # noqa: PLC0415
+    from hitoku.cli.summary import counts, show
+    from hitoku.io.code_tree import read_code_tree
+    from hitoku.io.folder import refuse_occupied
+    from hitoku.io.release_folder import write_release_folder
+    from hitoku.methods import METHODS
+    from hitoku.pipeline import STAGES, recomputable
+    from hitoku.pipeline import protect as run
+    from hitoku.rules import RULES, rule_from_word
+    from hitoku.tabulate.tabulate import tabulate
 
     refuse_occupied(out)
     if method not in METHODS:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from hitoku.evidence.loss import loss
 from hitoku.model.dimension import Dimension
 from hitoku.model.release import Release
 from hitoku.pipeline import Compared, Outcome
@@ -21,19 +22,16 @@ MOST_ROWS, MOST_COLUMNS = 8, 5
 def counts(outcome: Outcome) -> dict[str, Any]:
     """Everything worth counting; no cell value is among it."""
     table, need, protection = outcome.table, outcome.need, outcome.protection
-    withheld = protection.withheld
-    inner = table.inner
-    total = float(table.value[inner].sum())
-    kept = float(table.value[inner & ~withheld].sum())
+    lost = loss(table, protection)
     return {
         "cells": table.n_cells,
         "relations": int(table.relations.shape[0]),
         "unsafe": int(need.unsafe.sum()),
         "rules": {name: int(hits.sum()) for name, hits in need.rules.items()},
         "secondary": int(protection.secondary.sum()),
-        "withheld": int(withheld.sum()),
-        "published_share_of_cells": round(float(1 - withheld.mean()), 4),
-        "published_share_of_value": round(kept / total, 4) if total > 0 else None,
+        "withheld": lost.n_withheld,
+        "published_share_of_cells": round(1 - lost.share, 4),
+        "published_share_of_value": round(1 - lost.inner_value_share, 4),
         "worked_out_exactly": int(((outcome.bounds.width == 0) & need.unsafe).sum()),
         "method": protection.method,
         "safe": outcome.audit.safe,
@@ -94,18 +92,14 @@ def show(console: Console, outcome: Outcome, *, naive: int) -> None:
         Unsafe cells that could be worked out if nothing but them were withheld.
     """
     n = counts(outcome)
-    hit = ", ".join(f"{name} {cells:,}" for name, cells in n["rules"].items())
-    value = n["published_share_of_value"]
+    cells, value = n["published_share_of_cells"], n["published_share_of_value"]
+    hit = ", ".join(f"{name} {times:,}" for name, times in n["rules"].items())
     lines = [
         ("table", f"{n['cells']:,} cells tied by {n['relations']:,} sums"),
         ("unsafe", f"{n['unsafe']:,} cells must not be published ({hit})"),
         ("left blank", f"{naive:,} of them could be worked out from the rest by adding and subtracting"),
         ("protected", f"{n['secondary']:,} further cells are withheld with them, by {n['method']}"),
-        (
-            "published",
-            f"{n['published_share_of_cells']:.1%} of all cells"
-            + ("" if value is None else f", {value:.1%} of the {outcome.table.measure} in single cells"),
-        ),
+        ("published", f"{cells:.1%} of all cells, {value:.1%} of the {outcome.table.measure} in single cells"),
         ("attacked", f"{n['worked_out_exactly']:,} unsafe cells can be worked out"),
         ("audited", "safe, with a proof" if n["safe"] else "NOT safe"),
     ]

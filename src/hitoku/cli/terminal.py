@@ -44,8 +44,8 @@ def progress(n_steps: int) -> Iterator[Step]:
 
     A step that does not begin anything new (``begins=False``) changes the words and not the bar.
     """
-    from rich.console import Console  # noqa: PLC0415 - a command without a bar starts faster
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))

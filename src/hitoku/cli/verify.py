@@ -25,7 +25,7 @@ def verify(
 
     hitoku verify demo-release/checker/certificate.json.gz
     """
-    from hitoku.evidence import verify as proof  # noqa: PLC0415 - a command loads what it needs
+    from hitoku.evidence import verify as proof
 
     verdict = proof.verify(existing(path))
     if verdict.code == 2:

@@ -12,8 +12,8 @@ from hitoku.cli.terminal import AsJson, print_json, progress
 
 def tabulate_a_little() -> None:
     """Add up a few enterprises, with weights and without."""
-    from hitoku.samples import register  # noqa: PLC0415 - loading is part of the work
-    from hitoku.tabulate.tabulate import tabulate  # noqa: PLC0415
+    from hitoku.samples import register
+    from hitoku.tabulate.tabulate import tabulate
 
     firms = register(n=300)
     for records, weight in ((firms.records, None), (firms.records.assign(weight=1.5), "weight")):
@@ -31,13 +31,13 @@ def tabulate_a_little() -> None:
 
 def attack_a_little() -> None:
     """Work out intervals: in a plane table by flows, in a solid one by elimination."""
-    import numpy as np  # noqa: PLC0415 - loading is part of the work
+    import numpy as np
 
-    from hitoku.attacks.exposure import exposed  # noqa: PLC0415
-    from hitoku.attacks.interval import Interval  # noqa: PLC0415
-    from hitoku.model.protection import Protection  # noqa: PLC0415
-    from hitoku.model.release import Release  # noqa: PLC0415
-    from hitoku.model.table import Table  # noqa: PLC0415
+    from hitoku.attacks.exposure import exposed
+    from hitoku.attacks.interval import Interval
+    from hitoku.model.protection import Protection
+    from hitoku.model.release import Release
+    from hitoku.model.table import Table
 
     for shape in ((3, 3), (3, 3, 3)):
         table = Table.from_array(np.arange(1, 1 + np.prod(shape)).reshape(shape))
@@ -48,10 +48,10 @@ def attack_a_little() -> None:
 
 def eliminate_a_little() -> None:
     """Choose secondary cells of a small table by elimination."""
-    import numpy as np  # noqa: PLC0415 - loading is part of the work
+    import numpy as np
 
-    from hitoku.methods.gauss.dual import eliminate  # noqa: PLC0415
-    from hitoku.model.table import Table  # noqa: PLC0415
+    from hitoku.methods.gauss.dual import eliminate
+    from hitoku.model.table import Table
 
     table = Table.from_array(np.arange(1, 10).reshape(3, 3))
     unsafe = table.value == 1
@@ -60,8 +60,8 @@ def eliminate_a_little() -> None:
 
 def walk_a_little() -> None:
     """Publish two cells of a sum of three."""
-    from hitoku.methods.gauss.fast_span import FastSpan  # noqa: PLC0415 - loading is part of the work
-    from hitoku.methods.gauss.primal import walk  # noqa: PLC0415
+    from hitoku.methods.gauss.fast_span import FastSpan
+    from hitoku.methods.gauss.primal import walk
 
     cells = [{0: 1}, {1: 1}, {2: 1}, {0: 1, 1: 1, 2: 1}]
     span = FastSpan(3)
@@ -71,7 +71,7 @@ def walk_a_little() -> None:
 
 def search_a_little() -> None:
     """Cut, combine and search as the optimal method does, on the smallest inputs there are."""
-    from hitoku.kernels import halves, mincut, patterns  # noqa: PLC0415 - loading is part of the work
+    from hitoku.kernels import halves, mincut, patterns
 
     for kernel in (halves, mincut, patterns):
         kernel.warm_up()

@@ -14,6 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 
 from hitoku.evidence.audit import Audit
@@ -101,8 +102,6 @@ def _evidence(table: Table, need: Need, protection: Protection) -> dict[str, Any
 
 
 def _write_audit(path: Path, audit: Audit) -> None:
-    import narwhals as nw  # noqa: PLC0415 - only here
-
     frame = nw.from_native(audit.cells, eager_only=True)
     path.write_text(str(frame.write_csv()), encoding="utf-8")
 

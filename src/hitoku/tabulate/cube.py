@@ -1,6 +1,5 @@
 """From the codes of records to leaf cells: the variables of a table, and SQL for a record's leaf."""
 
-# ruff: noqa: S608 - queries are made of our own names, of numbers, and of names put in quotes
 from __future__ import annotations
 
 import math

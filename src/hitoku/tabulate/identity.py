@@ -1,6 +1,5 @@
 """Who is behind a record: contributors as small whole numbers."""
 
-# ruff: noqa: S608 - queries are made of our own names, of numbers, and of names put in quotes
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,6 +1,5 @@
 """The columns of numbers: refuse what cannot be added, and find the scale on which sums are exact."""
 
-# ruff: noqa: S608 - queries are made of our own names, of numbers, and of names put in quotes
 from __future__ import annotations
 
 import math

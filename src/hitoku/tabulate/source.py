@@ -1,6 +1,5 @@
 """Any kind of input becomes one DuckDB relation named ``records`` with columns of our own naming."""
 
-# ruff: noqa: S608 - queries are made of our own names, of numbers, and of names put in quotes
 from __future__ import annotations
 
 import tempfile
