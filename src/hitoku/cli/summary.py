@@ -99,7 +99,10 @@ def show(console: Console, outcome: Outcome, *, naive: int) -> None:
         ("unsafe", f"{n['unsafe']:,} cells must not be published ({hit})"),
         ("left blank", f"{naive:,} of them could be worked out from the rest by adding and subtracting"),
         ("protected", f"{n['secondary']:,} further cells are withheld with them, by {n['method']}"),
-        ("published", f"{cells:.1%} of all cells, {value:.1%} of the {outcome.table.measure} in single cells"),
+        (
+            "published",
+            f"{cells:.1%} of all cells, {value:.1%} of the {outcome.table.measure} in single cells",
+        ),
         ("attacked", f"{n['worked_out_exactly']:,} unsafe cells can be worked out"),
         ("audited", "safe, with a proof" if n["safe"] else "NOT safe"),
     ]
