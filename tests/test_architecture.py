@@ -32,6 +32,7 @@ LAYER = {name: place for place, names in enumerate(LAYERS) for name in names}
 ONLY_IN = {
     "highspy": "solver",
     "numba": "kernels",
+    "llvmlite": "kernels",
     "ibis": "tabulate",
     "duckdb": "tabulate",
     "typer": "cli",
