@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,9 @@ import numpy as np
 
 from hitoku.errors import ParameterError
 from hitoku.model.frames import numbers, opened, texts, whole_numbers
+
+# An amount in a cell, whether nobody else is in it, and how many are, where that is public.
+Share = tuple[float, bool, int | None]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -82,3 +85,41 @@ def contributions_of(given: Any) -> tuple[Contribution, ...]:
         Contribution(str(w), int(c), float(a), bool(s), int(n) or None)
         for w, c, a, s, n in zip(who, cell, amount, sole, among, strict=True)
     )
+
+
+def shares_of(contributions: Sequence[Contribution], n_cells: int) -> list[dict[int, Share]]:
+    """Return what each contributor has in which cell, contributors in the order of their first appearance."""
+    numbers: dict[object, int] = {}
+    shares: list[dict[int, Share]] = []
+    for item in contributions:
+        if item.cell >= n_cells:
+            raise ParameterError(
+                f"a contribution is to cell {item.cell} of a release of {n_cells} cells",
+                where="contributions",
+                fix="cells are numbered as in release.cells, from 0",
+            )
+        member = numbers.setdefault(item.contributor, len(numbers))
+        if member == len(shares):
+            shares.append({})
+        amount, sole, among = shares[member].get(item.cell, (0.0, False, None))
+        shares[member][item.cell] = (amount + item.amount, sole or item.sole, among or item.among)
+    return shares
+
+
+def pooled(shares: Sequence[Mapping[int, Share]]) -> Iterator[tuple[int, float, bool]]:
+    """Return the cells of several contributors, their amount, and whether that is all of the cell.
+
+    Examples
+    --------
+    >>> list(pooled([{3: (5.0, False, 2)}, {3: (2.0, False, 2), 7: (1.0, False, None)}]))
+    [(3, 7.0, True), (7, 1.0, False)]
+    """
+    for cell in sorted({cell for share in shares for cell in share}):
+        here = [share[cell] for share in shares if cell in share]
+        sole = [amount for amount, alone, _ in here if alone]
+        among = next((n for _, _, n in here if n is not None), None)
+        yield (
+            cell,
+            sole[0] if sole else sum(amount for amount, _, _ in here),
+            bool(sole) or among == len(here),
+        )

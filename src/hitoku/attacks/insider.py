@@ -9,20 +9,20 @@ from math import comb
 
 import numpy as np
 
-from hitoku.attacks.contribution import Contribution, contributions_of
+from hitoku.attacks.contribution import Contribution, contributions_of, pooled, shares_of
 from hitoku.attacks.deadline import Deadline
 from hitoku.attacks.equations import Equations, components, settle
 from hitoku.attacks.interval import Interval
 from hitoku.attacks.simplex import REACHED
+from hitoku.attacks.watch import Coalition, Watch
 from hitoku.errors import ParameterError, TableError
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.bounds import Bounds
+from hitoku.model.need import Need
 from hitoku.model.release import Release
 from hitoku.model.tolerance import BOUND
 
 __all__ = ["Contribution", "Insider", "Worst"]
-
-Coalition = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,6 +117,46 @@ class Insider:
         """Tell which coalition proves each bound."""
         return self._attack(release)[1]
 
+    def watch(self, release: Release, truth: Floats, need: Need, before: Watch | None = None) -> Watch:
+        """Look out for coalitions that come too close to an unsafe cell.
+
+        Much faster than :meth:`bounds` where there are many of them, for somebody who has the true table and
+        knows how far each cell must be blurred. Intervals are those of real numbers, whatever ``integer``.
+
+        Parameters
+        ----------
+        release
+            What is published.
+        truth
+            The true values of all cells.
+        need
+            How far each unsafe cell must be free to move around its true value. What a coalition knows
+            without the release is not held against the release.
+        before
+            A watch over a release of the same table that withheld less: what it found out stays true.
+
+        Examples
+        --------
+        >>> from hitoku.model.protection import Protection
+        >>> from hitoku.model.table import Table
+        >>> table = Table.from_array([[7, 11], [10, 60]])
+        >>> release = Release.of(table, Protection.withhold(table, table.inner))
+        >>> attack = Insider([Contribution("A", cell=0, amount=7, sole=True)])
+        >>> watch = attack.watch(release, table.value, Need(unsafe=table.value == 60))
+        >>> [found.cells.tolist() for found in watch.too_close()]
+        [[4]]
+        """
+        return Watch(
+            self.contributions,
+            release,
+            truth,
+            need,
+            coalition=self.coalition,
+            limit=self.limit,
+            time_limit_s=self.time_limit_s,
+            deviations=None if before is None else before.deviations,
+        )
+
     def _attack(self, release: Release) -> tuple[Bounds, Worst]:
         knowledge = _Knowledge(self, release)
         deadline = Deadline(self.time_limit_s)
@@ -158,24 +198,15 @@ class _Knowledge:
             self.rank[cells] = np.arange(len(cells))
         column = np.full(release.n_cells, -1)
         column[np.flatnonzero(release.withheld)[self.open]] = np.arange(len(self.open))
-        numbers: dict[object, int] = {}
-        # Per contributor: open cell -> (amount, sole, among)
-        self.own: list[dict[int, tuple[float, bool, int | None]]] = []
-        for item in attack.contributions:
-            if item.cell >= release.n_cells:
-                raise ParameterError(
-                    f"a contribution is to cell {item.cell} of a release of {release.n_cells} cells",
-                    where="contributions",
-                    fix="cells are numbered as in release.cells, from 0",
-                )
-            member = numbers.setdefault(item.contributor, len(numbers))
-            if member == len(self.own):
-                self.own.append({})
-            place = int(column[item.cell])
-            if place >= 0:
-                amount, sole, among = self.own[member].get(place, (0.0, False, None))
-                amount += self._units(item.amount)
-                self.own[member][place] = (amount, sole or item.sole, among or item.among)
+        # Per contributor: open cell -> share
+        self.own = [
+            {
+                int(column[cell]): (self._units(amount), sole, among)
+                for cell, (amount, sole, among) in shares.items()
+                if column[cell] >= 0
+            }
+            for shares in shares_of(attack.contributions, release.n_cells)
+        ]
 
     def _units(self, amount: float) -> float:
         """Count an amount in units; 0.07 in hundredths is 7, not 7.000000000000001."""
@@ -211,19 +242,11 @@ class _Knowledge:
 
     def _known(self, coalition: Coalition, group: int) -> Iterator[tuple[int, float, bool]]:
         """Open cells to which a coalition contributes, its amount, and whether that is all of the cell."""
-        places = sorted({place for member in coalition for place in self.own[member]})
-        for place in places:
-            if self.group[place] != group:
-                continue
-            shares = [self.own[member][place] for member in coalition if place in self.own[member]]
-            sole = [amount for amount, alone, _ in shares if alone]
-            among = next((n for _, _, n in shares if n is not None), None)
-            if sole or among == len(shares):
-                yield place, sole[0] if sole else sum(amount for amount, _, _ in shares), True
-            else:
-                total = sum(amount for amount, _, _ in shares)
+        for place, amount, known in pooled([self.own[member] for member in coalition]):
+            if self.group[place] == group:
                 # In a table of whole numbers the rest of the cell is whole too.
-                yield place, float(np.ceil(total - BOUND)) if self.attack.integer else total, False
+                rounded = self.attack.integer and not known
+                yield place, float(np.ceil(amount - BOUND)) if rounded else amount, known
 
     def of(self, coalition: Coalition, group: int) -> tuple[Equations, Integers, Mask]:
         """Equations of a group as a coalition sees them, its cells, and those it knows by itself."""

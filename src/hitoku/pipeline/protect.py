@@ -1,4 +1,4 @@
-"""Assess, protect, attack, audit, in order: from a table to a release with its evidence."""
+"""The whole way from a table to a release with its evidence."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from hitoku.attacks.exposure import exposed
+from hitoku.attacks.insider import Insider
 from hitoku.attacks.interval import Interval
 from hitoku.evidence.audit import Audit, audit
-from hitoku.methods.method import Method, Progress
+from hitoku.methods.method import Method, Progress, Promise, informed
 from hitoku.model.bounds import Bounds
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
+from hitoku.pipeline.insiders import against_insiders, insiders_of
 from hitoku.rules.assess import assess
 from hitoku.rules.rule import Rule
 
@@ -27,6 +26,8 @@ STAGES = {
     "attack": "attacking the release",
     "audit": "proving that it is safe",
 }
+
+Report = Callable[[str], None]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -51,7 +52,8 @@ def protect(
     *,
     method: Method,
     width: Any = None,
-    report: Callable[[str], None] | None = None,
+    insiders: Any = False,
+    report: Report | None = None,
     progress: Progress | None = None,
 ) -> Outcome:
     """Run the whole way from a table to an audited release.
@@ -66,67 +68,47 @@ def protect(
         What chooses the cells to withhold with the unsafe ones.
     width
         Required length of the interval of every unsafe cell.
+    insiders
+        Protect from contributors who know their own amounts, too. True: the sole contributors and the
+        largest ones that the table shows; or contributions, or an :class:`hitoku.Insider` for coalitions.
     report
         Called with the name of each stage as it begins.
     progress
-        Handed to the method, which calls it with how much is done and how much there is.
+        Handed to the method, which calls it with how much is done and how much there is; then told the same
+        of the insiders.
     """
     tell = report or (lambda _stage: None)
     tell("assess")
     need = assess(table, rules, width=width)
+    method = informed(method, rules, width)
     tell("protect")
-    protection = method.protect(table, need, progress)
+    attack = insiders_of(table, insiders)
+    return finished(table, need, method.protect(table, need, progress), method, attack, tell, progress)
+
+
+def finished(
+    table: Table,
+    need: Need,
+    protection: Protection,
+    method: Method,
+    attack: Insider | None,
+    tell: Report,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Go on from a protection: what insiders ask for, the attack, the audit."""
+    if attack is not None:
+        protection = against_insiders(
+            table, need, protection, method=method, attack=attack, progress=progress
+        )
     release = Release.of(table, protection)
     tell("attack")
-    bounds = Interval().bounds(release)
+    if getattr(method, "promise", None) is Promise.ADJUSTED:
+        # Published values are not the true ones, so they prove nothing: only what was known before is left.
+        bounds = Bounds(lower=release.lower, upper=release.upper)
+    else:
+        bounds = Interval().bounds(release)
     tell("audit")
-    verdict = audit(table, need, release)
+    verdict = audit(table, need, release, insiders=attack, moves=protection.moves)
     return Outcome(
         table=table, need=need, protection=protection, release=release, bounds=bounds, audit=verdict
     )
-
-
-def recomputable(table: Table, need: Need) -> int:
-    """Count the unsafe cells that adding and subtracting gives away when nothing else is withheld."""
-    naive = Release.of(table, Protection.withhold(table, need.unsafe, need))
-    return int(np.count_nonzero(exposed(naive) & need.unsafe))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
-    """What one method came to: its price, and the verdict of the audit."""
-
-    method: str
-    secondary: int
-    cost: float
-    proven: bool
-    safe: bool
-    recomputable: int
-
-
-def compare(table: Table, need: Need, methods: Sequence[Method]) -> tuple[Compared, ...]:
-    """Protect the same table with several methods and audit each; cost is the value that they withhold.
-
-    Examples
-    --------
-    >>> from hitoku.methods.greedy import Greedy
-    >>> table = Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 3]])
-    >>> need = Need(unsafe=table.value == 3, width=9)
-    >>> [row.safe for row in compare(table, need, [Greedy(tidy=True)])]
-    [True]
-    """
-    rows = []
-    for method in methods:
-        protection = method.protect(table, need)
-        found = audit(table, need, Release.of(table, protection))
-        rows.append(
-            Compared(
-                method=protection.method,
-                secondary=int(protection.secondary.sum()),
-                cost=float(np.abs(table.value[protection.withheld]).sum()),
-                proven=protection.proven,
-                safe=found.safe,
-                recomputable=found.summary["recomputable"],
-            )
-        )
-    return tuple(rows)

@@ -1,0 +1,87 @@
+"""Insiders: thousands of contributors held against one release, by shared deviations and one by one.
+
+The made-up register by activity and size, and by region and activity; the sole and the largest contributors
+of every cell. Times are CPU seconds of one thread: "watch" tries all of them with deviations that are shared,
+"single" asks the same for a sample of them, each with a watch of its own, and is scaled up to all; "protect"
+is the method without insiders, "more" what insiders add to it. Results go to .bench/insiders.json.
+
+    python -m bench.insiders --only activity_size
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import hitoku as ht
+from hitoku.pipeline.insiders import against_insiders, contributions_in
+
+OUT = Path(__file__).resolve().parents[1] / ".bench"
+TABLES = {
+    "activity_size": (["activity", "size"], 3_000),
+    "region_activity": (["region", "activity"], 3_000),
+    "region_activity_size": (["region", "activity", "size"], 50_000),
+}
+SAMPLE = 10
+
+
+def measured(by, n):
+    """Measure one table."""
+    firms = ht.samples.register(n, seed=1)
+    table = ht.tabulate(
+        firms.records,
+        by=by,
+        value="turnover",
+        unit="enterprise",
+        holding="holding",
+        hierarchies={name: tree for name, tree in firms.hierarchies.items() if name in by},
+    )
+    need = ht.assess(table, [ht.PPercent(10), ht.FewContributors(3)])
+    method, attack = ht.Greedy(prefer="closing"), ht.Insider(contributions_in(table))
+    clock = [time.process_time()]
+    protection = method.protect(table, need)
+    clock.append(time.process_time())
+    watch = attack.watch(ht.Release.of(table, protection), table.value, need)
+    found = len(list(watch.too_close()))
+    clock.append(time.process_time())
+    people = list(dict.fromkeys(one.contributor for one in attack.contributions))
+    sample = people[:: max(1, len(people) // SAMPLE)][:SAMPLE]
+    for who in sample:
+        own = [one for one in attack.contributions if one.contributor == who]
+        ht.Insider(own).watch(ht.Release.of(table, protection), table.value, need).verdict()
+    clock.append(time.process_time())
+    more = against_insiders(table, need, protection, method=method, attack=attack)
+    clock.append(time.process_time())
+    protect, together, single, extended = (b - a for a, b in pairwise(clock))
+    tried = len(watch.coalitions())
+    return {
+        "cells": table.n_cells,
+        "withheld": int(protection.withheld.sum()),
+        "withheld_with_insiders": int(more.withheld.sum()),
+        "tried": tried,
+        "too_close": found,
+        "protect_s": protect,
+        "watch_s": together,
+        "single_s": single / len(sample) * tried,
+        "more_s": extended,
+        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="*", choices=TABLES, default=list(TABLES))
+    rows = {}
+    for name in parser.parse_args().only:
+        rows[name] = measured(*TABLES[name])
+        print(name, json.dumps({key: round(number, 2) for key, number in rows[name].items()}), flush=True)
+    OUT.mkdir(exist_ok=True)
+    (OUT / "insiders.json").write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

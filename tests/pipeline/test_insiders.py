@@ -1,0 +1,264 @@
+"""Contributors who know their own amounts: found, and protected from, by every method."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.oracles.insiders import too_close
+from tests.strategies import Record, contributions, dimension_tuples, table_from_records
+
+from hitoku.attacks.insider import Contribution, Insider
+from hitoku.attacks.watch import FEW
+from hitoku.errors import NeedError, ParameterError, SolverError
+from hitoku.evidence.audit import audit
+from hitoku.methods.gauss import Gauss
+from hitoku.methods.greedy import Greedy
+from hitoku.methods.optimal import Optimal
+from hitoku.model.contributors import Contributors
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+from hitoku.pipeline import contributions_in, protect
+from hitoku.pipeline.insiders import against_insiders
+from hitoku.rules import FewContributors, Given, PPercent
+from hitoku.rules.assess import assess
+
+METHODS = {
+    "greedy": Greedy(),
+    "greedy, tidy": Greedy(tidy=True, prefer="closing"),
+    "optimal": Optimal(cost="value"),
+    "gauss": Gauss(width=True),
+}
+
+
+class UnsafeOnly:
+    """A method that forgets what it is for."""
+
+    def protect(self, table, need, progress=None):
+        del progress
+        return Protection.withhold(table, need.unsafe, need)
+
+
+class Forgetful(Greedy):
+    """A greedy method that does not go on from where it is told to."""
+
+    def protect(self, table, need, progress=None):
+        if self.start is None:
+            return super().protect(table, need, progress)
+        return Protection.withhold(table, self.start, need)
+
+
+@st.composite
+def firms(draw, *, hierarchical: bool = False, largest: int = 40):
+    """Draw a table, and who contributed what to each cell; holdings stand behind several cells."""
+    dimensions = draw(dimension_tuples(2, 3, hierarchical=hierarchical))
+    amounts = st.sampled_from([1, 2, 3, 5, 8, 20, largest])
+    holdings = st.integers(0, 5)
+    records = [
+        Record((row, column), 100 * i + 10 * j + k, draw(holdings), float(draw(amounts)))
+        for i, row in enumerate(dimensions[0].leaves)
+        for j, column in enumerate(dimensions[1].leaves)
+        for k in range(draw(st.sampled_from([0, 1, 1, 2, 3])))
+    ]
+    table = table_from_records(dimensions, records, holdings=True)
+    return table, contributions(dimensions, records, "holding")
+
+
+def told(people):
+    """Everything that everybody contributed, as the attack takes it."""
+    return [
+        Contribution(who, cell, amount, sole=len(here) == 1, among=len(here))
+        for cell, here in enumerate(people)
+        for who, amount in here.items()
+    ]
+
+
+@settings(max_examples=30)
+@given(drawn=firms(), size=st.integers(1, 2), seed=st.integers(0, 2**16))
+def test_the_watch_finds_what_one_program_after_another_finds(drawn, size, seed):
+    table, people = drawn
+    need = assess(table, [PPercent(20), FewContributors(2)], width=0.3 * table.value)
+    random = np.random.default_rng(seed).random(table.n_cells) < 0.5
+    release = Release.of(table, Protection.withhold(table, need.unsafe | random))
+    watch = Insider(told(people), coalition=size).watch(release, table.value, need)
+    names = list(dict.fromkeys(who for cell in people for who in cell))
+    found = {
+        (tuple(sorted((names[m] for m in one.members), key=str)), int(cell))
+        for one in watch.too_close()
+        for cell in one.cells
+    }
+    assert found == too_close(table, need, release, people, size)
+
+
+@pytest.mark.parametrize("method", [pytest.param(method, id=name) for name, method in METHODS.items()])
+@settings(max_examples=12)
+@given(drawn=st.booleans().flatmap(lambda nested: firms(hierarchical=nested)))
+def test_afterwards_nobody_comes_too_close(method, drawn):
+    table, people = drawn
+    rules = [PPercent(20), FewContributors(2)]
+    outcome = protect(table, rules, method=method, insiders=told(people))
+    assert outcome.audit.safe
+    assert too_close(table, outcome.need, outcome.release, people) == set()
+    # Nothing is published again that the method had withheld.
+    alone = method.protect(table, outcome.need)
+    assert np.all(outcome.release.withheld >= alone.withheld)
+
+
+@settings(max_examples=10)
+@given(drawn=firms())
+def test_afterwards_no_two_come_too_close_together(drawn):
+    table, people = drawn
+    outcome = protect(table, [PPercent(20)], method=Greedy(), insiders=Insider(told(people), coalition=2))
+    assert outcome.audit.safe
+    assert too_close(table, outcome.need, outcome.release, people, 2) == set()
+
+
+# Two rows and two columns withheld; firm A is alone in the first cell.
+SQUARE = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
+CORNERS = np.isin(np.arange(16), [0, 1, 4, 5])
+ALONE = Insider([Contribution("A", cell=0, amount=7, sole=True)])
+
+
+def need_for(cell, width):
+    return Need(unsafe=np.isin(np.arange(16), [0, cell]), width=np.where(np.arange(16) == cell, width, 0.0))
+
+
+@pytest.mark.parametrize("method", [pytest.param(method, id=name) for name, method in METHODS.items()])
+def test_a_sole_contributor_costs_more_cells(method):
+    need = need_for(5, width=9)
+    first = Protection.withhold(SQUARE, CORNERS, need)
+    assert audit(SQUARE, need, Release.of(SQUARE, first)).safe
+    assert not audit(SQUARE, need, Release.of(SQUARE, first), insiders=ALONE).safe
+    more = against_insiders(SQUARE, need, first, method=method, attack=ALONE)
+    assert np.all(more.withheld >= CORNERS)
+    verdict = audit(SQUARE, need, Release.of(SQUARE, more), insiders=ALONE)
+    assert verdict.safe
+    assert verdict.summary["open_to_insiders"] == 0
+    assert not more.proven
+
+
+def test_where_nobody_comes_close_the_protection_stays_as_it_is():
+    need = need_for(5, width=9)
+    first = Protection.withhold(SQUARE, SQUARE.inner, need)
+    assert against_insiders(SQUARE, need, first, method=Greedy(), attack=ALONE) is first
+
+
+def test_the_audit_says_that_insiders_were_tried_and_what_came_of_it():
+    need = need_for(5, width=9)
+    release = Release.of(SQUARE, Protection.withhold(SQUARE, CORNERS, need))
+    plain, asked = audit(SQUARE, need, release), audit(SQUARE, need, release, insiders=ALONE)
+    assert plain.insiders is None
+    assert "insiders_tried" not in plain.summary
+    assert asked.summary["insiders_tried"] == 1
+    assert [str(finding.place) for finding in asked.findings if finding.severity == "fail"] == [
+        "row=2, column=2"
+    ]
+    assert "1 open to insiders" in repr(asked)
+    assert asked.certificate is None
+    wide = audit(SQUARE, need, Release.of(SQUARE, Protection.withhold(SQUARE, SQUARE.inner)), insiders=ALONE)
+    assert [finding.place for finding in wide.findings if finding.severity == "pass"] == ["insiders"]
+
+
+def test_a_method_that_withholds_too_little_is_found_out():
+    outcome = protect(
+        SQUARE,
+        [Given(SQUARE.value == 7, width=9.0)],
+        method=UnsafeOnly(),
+        insiders=[Contribution("B", 5, 60.0)],
+    )
+    assert not outcome.audit.safe
+
+
+def test_a_method_that_does_not_go_on_is_refused():
+    need = need_for(5, width=9)
+    first = Protection.withhold(SQUARE, CORNERS, need)
+    with pytest.raises(NeedError, match="row=2, column=2"):
+        against_insiders(SQUARE, need, first, method=Forgetful(), attack=ALONE)
+
+
+@pytest.mark.parametrize("method", [Greedy(keep="margins"), Optimal(keep="margins"), Gauss(keep="margins")])
+def test_what_cannot_be_reached_is_an_error_that_names_the_cells(method):
+    # Two by two with its margins: who knows one cell knows all four.
+    table = Table.from_array([[7, 11], [10, 60]])
+    need = Need(unsafe=table.value == 60, width=5.0)
+    first = Protection.withhold(table, table.inner, need)
+    with pytest.raises(NeedError, match="row=2, column=2") as error:
+        against_insiders(table, need, first, method=method, attack=ALONE)
+    assert "60" not in str(error.value)
+
+
+def test_contributions_of_a_table_name_sole_contributors_once():
+    # One firm in the whole first row; two in the second, the first cell has one of them.
+    value = np.array([5.0, 3.0, 8.0, 4.0, 9.0, 13.0, 9.0, 12.0, 21.0])
+    count = np.array([1, 1, 1, 1, 2, 2, 2, 3, 3])
+    largest = np.array([[5.0], [3.0], [8.0], [4.0], [6.0], [8.0], [5.0], [6.0], [8.0]])
+    plain = Table.from_array(value.reshape(3, 3)[:2, :2])
+    contributors = Contributors(count=count, largest=largest, total=value)
+    table = Table(value=value, dimensions=plain.dimensions, units=contributors, frequency=count)
+    found = contributions_in(table)
+    sole = {one.cell: one.contributor for one in found if one.sole}
+    assert sorted(sole) == [0, 1, 2, 3]
+    assert sole[0] == sole[1] == sole[2] != sole[3]
+    assert {one.cell: one.amount for one in found if not one.sole} == {4: 6.0, 5: 8.0, 6: 5.0, 7: 6.0, 8: 8.0}
+
+
+def test_contributions_below_zero_say_nothing_but_sole_ones():
+    value = np.array([5.0, -3.0, 2.0])
+    table = Table(
+        value=value,
+        relations=[[1.0, 1.0, -1.0]],
+        units=Contributors(
+            count=[1, 2, 3], largest=[[5.0], [1.0], [5.0]], total=value, negative=True, magnitude="signed"
+        ),
+    )
+    assert [(one.cell, one.sole) for one in contributions_in(table)] == [(0, True)]
+
+
+def test_a_table_without_contributors_is_refused():
+    with pytest.raises(NeedError, match="who contributes"):
+        protect(SQUARE, [Given(SQUARE.value == 7, width=9.0)], method=Greedy(), insiders=True)
+
+
+def test_knowledge_that_is_not_the_tables_is_refused_without_showing_it():
+    release = Release.of(SQUARE, Protection.withhold(SQUARE, CORNERS))
+    for wrong in (Contribution("zoe", 0, 4711.0), Contribution("zoe", 0, 6.0, sole=True)):
+        with pytest.raises(ParameterError) as error:
+            Insider([wrong]).watch(release, SQUARE.value, need_for(5, 9))
+        assert "4711" not in str(error.value)
+        assert "zoe" not in str(error.value)
+
+
+def test_limits_are_not_reached_silently():
+    release = Release.of(SQUARE, Protection.withhold(SQUARE, CORNERS))
+    pair = [Contribution("A", 0, 7.0, sole=True), Contribution("B", 5, 9.0)]
+    with pytest.raises(ParameterError, match="3 coalitions"):
+        Insider(pair, coalition=2, limit=2).watch(release, SQUARE.value, need_for(5, 9)).verdict()
+    with pytest.raises(SolverError, match="time was over"):
+        Insider(pair, time_limit_s=0.0).watch(release, SQUARE.value, need_for(5, 9))
+
+
+def test_many_contributors_get_deviations_that_suit_half_of_them():
+    """The shortcut of the watch changes no verdict: with it and without it."""
+    table = Table.from_array(np.arange(1, 26).reshape(5, 5) * 3.0)
+    need = Need(unsafe=(table.value == 39) | (table.value == 9), lower=0.0, upper=3.0)
+    release = Release.of(table, Protection.withhold(table, table.inner))
+    inner = np.flatnonzero(table.inner)
+    crowd = [Contribution(int(c), int(c), float(table.value[c]), sole=True) for c in inner]
+    assert len(crowd) >= FEW
+    together = Insider(crowd).watch(release, table.value, need).verdict()
+    singly = [Insider([one]).watch(release, table.value, need).verdict() for one in crowd]
+    assert together.tried == len(singly)
+    assert set(together.cells) == {cell for one in singly for cell in one.cells}
+
+
+@pytest.mark.parametrize(("own", "other"), [(0, 4), (4, 0), (1, 0), (0, 1)])
+def test_what_a_solver_calls_zero_is_no_room(own, other):
+    """Nothing is asked of the other cell but that it stays unknown; numbers differ by a factor of 10^8."""
+    table = Table.from_array([[7.0, 5e8], [6e8, 9e8]])
+    need = Need(unsafe=np.arange(9) == other)
+    release = Release.of(table, Protection.withhold(table, table.inner))
+    attack = Insider([Contribution("A", own, float(table.value[own]), sole=True)])
+    assert attack.watch(release, table.value, need).verdict().cells == (other,)
