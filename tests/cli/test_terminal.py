@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from hitoku.cli.terminal import existing, progress
+from hitoku.cli.terminal import progress
 from hitoku.errors import DataError
+from hitoku.io.existing import existing
 
 
 def test_a_path_that_exists_is_returned(tmp_path):

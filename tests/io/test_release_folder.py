@@ -15,8 +15,11 @@ from hitoku.evidence.verify import verify
 from hitoku.io.release_folder import write_release_folder
 from hitoku.io.release_reader import read_release_folder
 from hitoku.methods.greedy import Greedy
+from hitoku.model.hierarchy import Hierarchy
+from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
+from hitoku.model.table import Table
 from hitoku.rules.assess import assess
 from hitoku.rules.few_contributors import FewContributors
 from hitoku.rules.p_percent import PPercent
@@ -54,6 +57,7 @@ def test_the_release_is_complete_and_verifies(decided, tmp_path):
         "checker/audit.csv",
         "checker/cells.csv",
         "checker/certificate.json.gz",
+        "checker/steps.csv",
         "checker/summary.json",
         "checker/table.jj.gz",
         "public/table.csv",
@@ -92,6 +96,28 @@ def test_a_folder_read_back_is_audited_as_it_stands(decided, tmp_path):
     assert np.array_equal(levels.unsafe, need.unsafe)
     assert np.array_equal(release.withheld, protection.withheld)
     assert audit(again, levels, release).safe
+
+
+def test_flat_variables_are_known_again(decided, tmp_path):
+    table = decided[0]
+    again, _, release = read_release_folder(write_release_folder(tmp_path / "out", *decided))
+    assert [d.codes for d in again.dimensions] == [d.codes for d in table.dimensions]
+    assert again.dimensions == release.dimensions
+    assert again.describe(3) == table.describe(3)
+
+
+def test_a_hierarchy_is_not_taken_for_a_flat_variable(tmp_path):
+    tree = Hierarchy.from_tree({"North": ["N1", "N2"], "South": ["S1", "S2"]})
+    cells = pd.DataFrame({"region": ["N1", "N2", "S1", "S2"], "n": [12, 30, 8, 1]})
+    table = Table.from_frame(cells, ["region"], "n", hierarchies={"region": tree})
+    need = Need(unsafe=table.value == 1, width=1.0)
+    protection = Greedy().protect(table, need)
+    found = audit(table, need, Release.of(table, protection))
+    again, _, release = read_release_folder(
+        write_release_folder(tmp_path / "out", table, need, protection, found)
+    )
+    assert again.dimensions == release.dimensions == ()
+    assert again.describe(3) == "region=S2"
 
 
 def test_a_cell_published_by_hand_is_found(decided, tmp_path):

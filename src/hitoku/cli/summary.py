@@ -30,10 +30,13 @@ def counts(outcome: Outcome) -> dict[str, Any]:
         "rules": {name: int(hits.sum()) for name, hits in need.rules.items()},
         "secondary": int(protection.secondary.sum()),
         "withheld": lost.n_withheld,
+        "changed": lost.n_changed,
         "published_share_of_cells": round(1 - lost.share, 4),
         "published_share_of_value": round(1 - lost.inner_value_share, 4),
         "worked_out_exactly": int(((outcome.bounds.width == 0) & need.unsafe).sum()),
         "method": protection.method,
+        "proven": protection.proven,
+        "gap": None if np.isnan(protection.gap) else round(protection.gap, 6),
         "safe": outcome.audit.safe,
     }
 
@@ -98,7 +101,7 @@ def show(console: Console, outcome: Outcome, *, naive: int) -> None:
         ("table", f"{n['cells']:,} cells tied by {n['relations']:,} sums"),
         ("unsafe", f"{n['unsafe']:,} cells must not be published ({hit})"),
         ("left blank", f"{naive:,} of them could be worked out from the rest by adding and subtracting"),
-        ("protected", f"{n['secondary']:,} further cells are withheld with them, by {n['method']}"),
+        ("protected", f"{n['secondary']:,} further cells are withheld with them, {_by(n)}"),
         (
             "published",
             f"{cells:.1%} of all cells, {value:.1%} of the {outcome.table.measure} in single cells",
@@ -106,6 +109,12 @@ def show(console: Console, outcome: Outcome, *, naive: int) -> None:
         ("attacked", f"{n['worked_out_exactly']:,} unsafe cells can be worked out"),
         ("audited", "safe, with a proof" if n["safe"] else "NOT safe"),
     ]
+    if n["changed"]:
+        told = {
+            "protected": f"{n['changed']:,} cells are published with other values, by {n['method']}",
+            "attacked": "what can be undone is measured by the attack adjustment",
+        }
+        lines = [(name, told.get(name, text)) for name, text in lines]
     grid = Grid.grid(padding=(0, 2))
     grid.add_column(style="bold cyan", justify="right", no_wrap=True)
     for name, text in lines:
@@ -118,6 +127,15 @@ def show(console: Console, outcome: Outcome, *, naive: int) -> None:
         console.print(
             "A corner of the release as a reader sees it; [bold reverse]c[/] is withheld.", style="dim"
         )
+
+
+def _by(n: dict[str, Any]) -> str:
+    """Say who decided, and how good that is: a search that was stopped is never called finished."""
+    if n["proven"]:
+        return f"by {n['method']}: none cheaper is safe"
+    return f"by {n['method']}" + (
+        f", stopped early: one cheaper by {n['gap']:.1%} may exist" if n["gap"] else ""
+    )
 
 
 def show_compared(console: Console, rows: Sequence[Compared], *, title: str) -> None:

@@ -1,30 +1,15 @@
-"""What commands share on the terminal: input paths, JSON, a progress bar."""
+"""What commands share on the terminal: JSON, a progress bar."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated, Any, Protocol
 
 import typer
 
-from hitoku.errors import DataError, did_you_mean
-
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
-
-
-def existing(path: Path) -> Path:
-    """Return a path that exists, or say which one was meant."""
-    if path.exists():
-        return path
-    beside = sorted(entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else []
-    raise DataError(
-        f"no file or folder {path.name!r}",
-        where=str(path.parent),
-        fix=did_you_mean(path.name, beside, otherwise="check the path"),
-    )
 
 
 def print_json(facts: Mapping[str, Any]) -> None:

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from hitoku.cli.terminal import AsJson, existing, print_json
+from hitoku.cli.terminal import AsJson, print_json
 from hitoku.errors import CertificateError
+from hitoku.io.existing import existing
 
 
 def verify(

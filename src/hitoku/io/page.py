@@ -35,8 +35,8 @@ td.withheld { color: var(--paper); font-style: italic;
 """.strip()
 
 
-def page(release: Release, *, title: str) -> str:
-    """Render a release as HTML; a withheld cell reads "c" and is hatched.
+def page(release: Release, *, title: str, adjusted: bool = False) -> str:
+    """Render a release as HTML; a withheld cell reads "c" and is hatched; adjusted values are announced.
 
     Examples
     --------
@@ -52,6 +52,8 @@ def page(release: Release, *, title: str) -> str:
         f"{release.n_cells:,} cells, {withheld:,} of them withheld for confidentiality (marked <i>c</i>). "
         "A withheld cell is not zero: it is not published."
     )
+    if adjusted:
+        note = f"{release.n_cells:,} cells. Values were adjusted for confidentiality; sums hold."
     if release.n_cells > MOST_CELLS:
         body = "<p>This table is too long for a page; see <code>table.csv</code> beside it.</p>"
     elif release.labels.positions is not None or len(release.labels.names) == 1:

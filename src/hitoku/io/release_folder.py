@@ -22,6 +22,7 @@ from hitoku.io.csv import printed, write_cells, write_release
 from hitoku.io.folder import new_folder
 from hitoku.io.jj import write_jj
 from hitoku.io.page import page
+from hitoku.io.steps import write_steps
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
@@ -29,11 +30,17 @@ from hitoku.model.table import Table
 
 NOTICE = """CONFIDENTIAL. This folder is for the person who signs the release. Do not publish it.
 
-cells.csv            every cell: true value, respondents, largest share, rules, required levels, decision
+cells.csv            every cell: true value, contributors, rules, required levels, decision
 audit.csv            every unsafe cell: what a reader can infer, what was required, met or not, and why not
 certificate.json.gz  the proof of safety; check it without hitoku:  python verify.py <release folder>
 table.jj.gz          table, relations, bounds and levels in the field's own format, for other programs
 summary.json         counts, verdict, recipe, versions, hashes of the published files
+steps.csv            what was withheld when, why and for whom, where the method decides cell by cell
+recipe.toml          what was asked for, where a recipe was run
+"""
+
+NOT_SAFE = """NOT SAFE. The audit of this release failed; it was written because somebody insisted.
+Do not publish it. checker/audit.csv names the cells and says why.
 """
 
 
@@ -46,10 +53,26 @@ def write_release_folder(
     *,
     title: str = "",
     recipe: Mapping[str, Any] | None = None,
+    recipe_text: str = "",
+    parts: Mapping[str, Release] | None = None,
 ) -> Path:
     """Write a release with its evidence; the folder appears whole or not at all.
 
-    The same table, decision and recipe give the same bytes.
+    The same table, decision and recipe give the same bytes. A release that is not safe is marked as such, in
+    a file at the top and in the heading of its page.
+
+    Parameters
+    ----------
+    path
+        Folder to write; must not hold anything yet.
+    table, need, protection, audit
+        What was decided and found.
+    title
+        Heading of the page.
+    recipe, recipe_text
+        What was asked for: in ``summary.json``, and as the file ``checker/recipe.toml``.
+    parts
+        Linked tables, each as its readers see it, by the name of its files.
     """
     folder = Path(path)
     release = Release.of(table, protection)
@@ -57,14 +80,29 @@ def write_release_folder(
         public, checker = draft / "public", draft / "checker"
         public.mkdir()
         checker.mkdir()
-        write_release(public / "table.csv", release)
-        (public / "table.html").write_text(page(release, title=title or table.measure), encoding="utf-8")
+        heading = title or table.measure
+        adjusted = bool(np.any(~protection.withheld & (protection.value != table.value)))
+        if not audit.safe:
+            heading = f"NOT SAFE, not for publication: {heading}"
+            (draft / "NOT_SAFE.txt").write_text(NOT_SAFE, encoding="utf-8")
+        elif protection.caution:
+            heading = f"NOT FOR PUBLICATION: {heading}"
+            text = f"NOT FOR PUBLICATION. {protection.caution}\n"
+            (draft / "NOT_FOR_PUBLICATION.txt").write_text(text, encoding="utf-8")
+        for name, shown in {"table": release, **(parts or {})}.items():
+            write_release(public / f"{name}.csv", shown)
+            html = page(shown, title=heading, adjusted=adjusted)
+            (public / f"{name}.html").write_text(html, encoding="utf-8")
         (checker / "README.txt").write_text(NOTICE, encoding="utf-8")
         write_cells(checker / "cells.csv", table.labels, _evidence(table, need, protection))
         _write_audit(checker / "audit.csv", audit)
         if audit.certificate is not None:
             audit.certificate.write(checker / "certificate.json.gz")
         write_jj(checker / "table.jj.gz", table, need, protection)
+        if protection.steps:
+            write_steps(checker / "steps.csv", table, protection)
+        if recipe_text:
+            (checker / "recipe.toml").write_text(recipe_text, encoding="utf-8")
         summary = {
             "measure": table.measure,
             "integer": table.integer,
@@ -72,6 +110,7 @@ def write_release_folder(
             "audit": dict(audit.summary),
             "method": protection.method,
             "proven": protection.proven,
+            "caution": protection.caution,
             "recipe": dict(recipe or {}),
             "versions": _versions(),
             "sha256": {f"public/{f.name}": _sha256(f) for f in sorted(public.iterdir())},
@@ -85,6 +124,7 @@ def _evidence(table: Table, need: Need, protection: Protection) -> dict[str, Any
     decision = np.where(
         protection.secondary, "secondary", np.where(protection.withheld, "primary", "published")
     )
+    decision = np.where(~protection.withheld & (protection.value != table.value), "adjusted", decision)
     columns: dict[str, Any] = {"value": printed(table.value, integer=table.integer)}
     if table.frequency is not None:
         columns["respondents"] = table.frequency.tolist()
@@ -94,6 +134,9 @@ def _evidence(table: Table, need: Need, protection: Protection) -> dict[str, Any
             share = np.where(who.total > 0, who.largest[:, 0] / who.total, np.nan)
         columns["contributors"] = who.count.tolist()
         columns["largest_share"] = ["" if np.isnan(s) else f"{s:.4f}" for s in share]
+        if not who.negative and np.array_equal(who.total, table.value):
+            # Parts of the value itself, so whoever made one knows that the cell is no less.
+            columns["largest"] = printed(who.largest[:, 0], integer=table.integer)
     columns["rules"] = ["; ".join(need.why(cell)) if need.unsafe[cell] else "" for cell in range(len(need))]
     for name in ("lower", "upper", "width"):
         columns[f"required_{name}"] = printed(getattr(need, name), integer=table.integer)

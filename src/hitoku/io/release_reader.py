@@ -12,8 +12,11 @@ import numpy as np
 from hitoku.errors import DataError
 from hitoku.io.jj import read_jj
 from hitoku.model.arrays import Floats
+from hitoku.model.dimension import Dimension
+from hitoku.model.hierarchy import Hierarchy
 from hitoku.model.labels import Labels
 from hitoku.model.need import Need
+from hitoku.model.relations import cross_relations
 from hitoku.model.release import Release
 from hitoku.model.table import Table
 
@@ -45,17 +48,39 @@ def read_release_folder(path: str | Path) -> tuple[Table, Need, Release]:
             where=str(public_file),
             fix="take both files from the same release",
         )
-    table = replace(table, labels=labels, measure=str(summary.get("measure", table.measure)))
+    dimensions = _flat(labels, table)
+    if dimensions:
+        labels = Labels.cross(dimensions)
+    table = replace(
+        table, dimensions=dimensions, labels=labels, measure=str(summary.get("measure", table.measure))
+    )
     release = Release(
         published=published,
         relations=table.relations,
         labels=labels,
+        dimensions=dimensions,
         lower=table.lower,
         upper=table.upper,
         integer=table.integer,
         measure=table.measure,
     )
     return table, need, release
+
+
+def _flat(labels: Labels, table: Table) -> tuple[Dimension, ...]:
+    """Return the variables of a table that crosses flat ones, totals last; of any other table nothing."""
+    sizes = [len(codes) for codes in labels.codes]
+    if min(sizes) < 3 or np.prod(sizes, dtype=np.float64) != table.n_cells:
+        return ()
+    dimensions = tuple(
+        Dimension.of(name, Hierarchy.flat(codes[:-1], total=codes[-1]))
+        for name, codes in zip(labels.names, labels.codes, strict=True)
+    )
+    cross, expected = Labels.cross(dimensions), cross_relations(dimensions)
+    same = all(np.array_equal(cross.column(v), labels.column(v)) for v in range(len(sizes)))
+    if not same or expected.shape != table.relations.shape or (expected != table.relations).nnz:
+        return ()
+    return dimensions
 
 
 def _summary(path: Path) -> dict[str, object]:

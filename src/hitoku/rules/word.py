@@ -1,19 +1,42 @@
-"""A rule written as one word, for command lines and recipes: ``p_percent:p=10,n=2``.
+"""A rule, method or attack written as one word, for command lines and recipes: ``p_percent:p=10,n=2``.
 
-After the name of the rule come its parameters. Several names are joined by ``+``, a code is given with its
-variable as ``variable/code``. Names that contain these signs can only be given in Python.
+After the name come its parameters. Several names are joined by ``+``, a code is given with its variable as
+``variable/code``. Names that contain these signs can be given in a recipe, as a table, or in Python.
 """
 
 from __future__ import annotations
 
+import ast
 import inspect
-from collections.abc import Mapping
-from typing import Any
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, get_args, get_origin
 
-from hitoku.errors import RuleError, did_you_mean
+from hitoku.errors import HitokuError, ParameterError, RuleError, did_you_mean, some
 from hitoku.rules.rule import Rule
 
 CONSTANTS = {"true": True, "false": False, "none": None}
+Kind = Literal["rule", "method", "attack"]
+# What may stand for a parameter of each type, and what to call it.
+PLAIN: dict[str, tuple[tuple[type, ...], str]] = {
+    "bool": ((bool,), "true or false"),
+    "int": ((int,), "a whole number"),
+    "float": ((int, float), "a number"),
+    "str": ((str,), "a word"),
+    "None": ((type(None),), "none"),
+}
+# Types of things that no word can stand for: masks, functions, objects.
+PYTHON_ONLY = (
+    "ArrayLike",
+    "Any",
+    "Protection",
+    "Callable",
+    "Mask",
+    "Floats",
+    "Method",
+    "Sequence",
+    "Attacker",
+)
 
 
 def rule_from_word(word: str, registry: Mapping[str, type[Rule]]) -> Rule:
@@ -31,38 +54,150 @@ def rule_from_word(word: str, registry: Mapping[str, type[Rule]]) -> Rule:
     >>> from hitoku.rules import RULES
     >>> rule_from_word("p_percent:p=10", RULES)
     PPercent(p=10, n=1, level='holding')
-    >>> rule_from_word("direct_disclosure:k=2,sensitive=injury,unknown=injury/Unknown", RULES)
-    DirectDisclosure(k=2, sensitive=('injury',), unknown=(('injury', 'Unknown'),), harmless=(), forbidden=())
+    >>> rule_from_word("direct_disclosure:k=2,sensitive=injury,unknown=injury/Unknown", RULES).unknown
+    (('injury', 'Unknown'),)
     """
-    name, _, listed = word.strip().partition(":")
-    if name not in registry:
-        raise RuleError(f"no rule {name!r}", where=f"word {word!r}", fix=did_you_mean(name, registry))
-    rule = registry[name]
-    known = inspect.signature(rule).parameters
+    rule: Rule = from_word(word, registry, "rule")
+    return rule
+
+
+def from_word(
+    word: str,
+    registry: Mapping[str, type[Any]],
+    kind: Kind,
+    choices: Mapping[str, Sequence[str]] | None = None,
+    supplied: Mapping[str, Callable[[], Any]] | None = None,
+) -> Any:
+    """Make what a word describes, of any kind that has a registry.
+
+    Parameters
+    ----------
+    word, registry
+        As in :func:`rule_from_word`.
+    kind
+        What to call it in messages.
+    choices
+        Words that are allowed for a parameter whose type does not list them.
+    supplied
+        What makes further parameters, in Python; called where the thing takes one and the word gives none.
+    """
+    name, given = parsed(word, kind)
+    return made(name, given, registry, kind, choices, supplied, where=f"word {word!r}")
+
+
+def parsed(word: str, kind: Kind) -> tuple[str, dict[str, Any]]:
+    """Split a word into a name and its parameters.
+
+    Examples
+    --------
+    >>> parsed("optimal:cost=value,time_limit_s=60", "method")
+    ('optimal', {'cost': 'value', 'time_limit_s': 60})
+    """
+    name, _, listed = (part.strip() for part in word.partition(":"))
     given: dict[str, Any] = {}
     for entry in filter(None, (part.strip() for part in listed.split(","))):
         parameter, equals, text = (part.strip() for part in entry.partition("="))
         if not equals or not text or parameter in given:
-            raise RuleError(
+            raise _error(kind)(
                 f"{entry!r} is no parameter with its value, or is given twice",
                 where=f"word {word!r}",
-                fix=f"write {name}:{next(iter(known))}=..., with commas between parameters",
-            )
-        if parameter not in known:
-            raise RuleError(
-                f"rule {name} has no parameter {parameter!r}",
-                where=f"word {word!r}",
-                fix=did_you_mean(parameter, known),
+                fix=f"write {name}:{parameter if equals else 'p'}=..., with commas between parameters",
             )
         given[parameter] = _value(text)
-    missing = [p.name for p in known.values() if p.default is p.empty and p.name not in given]
+    return name, given
+
+
+def made(
+    name: str,
+    given: Mapping[str, Any],
+    registry: Mapping[str, type[Any]],
+    kind: Kind,
+    choices: Mapping[str, Sequence[str]] | None = None,
+    supplied: Mapping[str, Callable[[], Any]] | None = None,
+    *,
+    where: str = "",
+) -> Any:
+    """Make a registered thing from its name and parameters; see :func:`from_word`."""
+    error = _error(kind)
+    if name not in registry:
+        raise error(f"no {kind} {name!r}", where=where, fix=did_you_mean(name, registry))
+    thing = registry[name]
+    known = inspect.signature(thing).parameters
+    for parameter, value in given.items():
+        if parameter not in known:
+            otherwise = f"it has: {some(known, 12)}" if known else f"{name} has no parameters"
+            fix = did_you_mean(parameter, known, otherwise=otherwise)
+            raise error(f"{kind} {name} has no parameter {parameter!r}", where=where, fix=fix)
+        if kind == "rule":
+            continue  # rules look at every parameter themselves
+        if "Mapping" in str(known[parameter].annotation):
+            given = {**given, parameter: _by_variable(value)}
+        else:
+            _refuse_type(thing, known[parameter], value, (choices or {}).get(parameter, ()), kind, where)
+    more = {p: make() for p, make in (supplied or {}).items() if p in known and p not in given}
+    every = {**given, **more}
+    missing = [p.name for p in known.values() if p.default is p.empty and p.name not in every]
     if missing:
-        raise RuleError(
-            f"rule {name} needs {' and '.join(missing)}",
-            where=f"word {word!r}",
+        raise error(
+            f"{kind} {name} needs {' and '.join(missing)}",
+            where=where,
             fix=f"write {name}:{','.join(f'{parameter}=...' for parameter in missing)}",
         )
-    return rule(**given)
+    try:
+        return thing(**every)
+    except HitokuError as own:
+        place = ", ".join(filter(None, (where, own.where)))
+        raise type(own)(own.what, where=place, fix=own.fix) from own
+
+
+def _refuse_type(
+    thing: type[Any],
+    parameter: inspect.Parameter,
+    value: Any,
+    choices: Sequence[str],
+    kind: Kind,
+    where: str,
+) -> None:
+    """Raise when a value cannot be meant, saying what is allowed."""
+    types = [part.strip() for part in str(parameter.annotation).split(" | ")]
+    words, plain, strange = list(choices), [t for t in types if t in PLAIN], False
+    for part in types:
+        if part in PLAIN or part.partition("[")[0] in PYTHON_ONLY:
+            continue
+        alias = vars(sys.modules[thing.__module__]).get(part)
+        if get_origin(alias) is Literal:
+            words += get_args(alias)
+        elif part.startswith("Literal["):
+            words += ast.literal_eval(part.removeprefix("Literal"))
+        else:
+            strange = True  # something of its own, with a check of its own
+    if words:
+        plain = [t for t in plain if t != "str"]
+    fits = any(isinstance(value, PLAIN[t][0]) for t in plain)
+    # True is a whole number to Python, not to us.
+    fits = fits and not (isinstance(value, bool) and "bool" not in plain)
+    if strange or fits or value in words:
+        return
+    allowed = [*words, *(PLAIN[t][1] for t in plain)]
+    near = did_you_mean(str(value), words, otherwise="-").strip("-")
+    fix = f"{near} allowed: {', '.join(allowed)}".strip() if allowed else "it can only be given in Python"
+    raise _error(kind)(
+        f"{parameter.name} of {kind} {thing.__name__.lower()} cannot be {value!r}", where=where, fix=fix
+    )
+
+
+def _by_variable(value: Any) -> Any:
+    """Gather pairs (variable, code) by variable; anything else stays as it is."""
+    if not isinstance(value, tuple) or not all(isinstance(pair, tuple) for pair in value):
+        return value
+    codes: dict[str, list[str]] = {}
+    for variable, code in value:
+        codes.setdefault(variable, []).append(code)
+    return codes
+
+
+def _error(kind: Kind) -> type[HitokuError]:
+    return RuleError if kind == "rule" else ParameterError
 
 
 def _value(text: str) -> Any:

@@ -85,7 +85,7 @@ def opened_source(
         others are read as text, so that the code 01 stays 01.
     """
     with tempfile.TemporaryDirectory(prefix="hitoku-") as spill:
-        connection = _connected(spill, memory_limit, threads)
+        connection = connected(spill, memory_limit, threads)
         try:
             if isinstance(data, str | Path):
                 where, backend = _attach_file(connection, Path(data), columns)
@@ -129,7 +129,10 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _connected(spill: str, memory_limit: str | None, threads: int | None) -> duckdb.DuckDBPyConnection:
+def connected(
+    spill: str, memory_limit: str | None = None, threads: int | None = None
+) -> duckdb.DuckDBPyConnection:
+    """Open a private database in memory."""
     config: dict[str, Any] = {
         "temp_directory": spill,
         # Nothing here depends on the order of records, and keeping it costs memory.
@@ -153,25 +156,30 @@ def _connected(spill: str, memory_limit: str | None, threads: int | None) -> duc
     return connection
 
 
-def _attach_file(
-    connection: duckdb.DuckDBPyConnection, path: Path, columns: Mapping[str, str]
-) -> tuple[str, str]:
+def reading_of(path: Path) -> str:
+    """Write in SQL how a file is read; its name tells its kind."""
     where = path.name
     if not path.exists():
         raise DataError(f"no file {where!r}", where=str(path), fix="check the path")
     name = where.lower()
     text = literal(str(path))
     if name.endswith(PARQUET):
-        reading = f"read_parquet({text})"
-    elif name.endswith(CSV):
+        return f"read_parquet({text})"
+    if name.endswith(CSV):
         # The whole file is looked at: a column that turns to text in its last line is text.
-        reading = f"read_csv({text}, header = true, sample_size = -1)"
-    else:
-        raise DataError(
-            f"cannot tell what kind of file {where!r} is",
-            where=str(path),
-            fix="give a file that ends in .parquet or .csv (.csv.gz, .tsv, .txt), or read it into a frame",
-        )
+        return f"read_csv({text}, header = true, sample_size = -1)"
+    raise DataError(
+        f"cannot tell what kind of file {where!r} is",
+        where=str(path),
+        fix="give a file that ends in .parquet or .csv (.csv.gz, .tsv, .txt), or read it into a frame",
+    )
+
+
+def _attach_file(
+    connection: duckdb.DuckDBPyConnection, path: Path, columns: Mapping[str, str]
+) -> tuple[str, str]:
+    where, name = path.name, path.name.lower()
+    reading = reading_of(path)
     with translated(where):
         found = [row[0] for row in connection.sql(f"DESCRIBE SELECT * FROM {reading}").fetchall()]
     require(columns.values(), found, where)

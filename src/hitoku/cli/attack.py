@@ -1,0 +1,61 @@
+"""``hitoku attack``: what a hostile reader, or somebody inside, learns from a release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hitoku.cli import FOUND
+from hitoku.cli.terminal import AsJson, print_json, progress
+
+MOST_FINDINGS = 10
+
+
+def attack(
+    release: Annotated[Path, typer.Argument(help="A release folder, with public/ and checker/.")],
+    attack: Annotated[
+        list[str], typer.Option("--attack", help="Name and parameters of an attack; repeat for more.")
+    ] = ["interval"],  # noqa: B006 - typer copies it
+    as_json: AsJson = False,
+) -> None:
+    """Attack what a release shows now, and hold the outcome against what its unsafe cells need.
+
+    interval: everything that follows from the published cells by arithmetic. insider: the same for
+    contributors who know their own amounts. group: whether a few people can tell the values of all others.
+    matching: which tables the same method would have published like this. Exit code 1: something was found.
+
+    [bold]Examples[/bold]
+
+    hitoku attack demo-release
+
+    hitoku attack release --attack interval --attack insider:coalition=2
+
+    hitoku attack release --attack group:k=1,sensitive=injury --json
+    """
+    # A command loads what it needs.
+    from hitoku.io.existing import existing
+    from hitoku.io.release_attack import Folder, attack_folder
+    from hitoku.model.finding import Severity
+
+    with progress(len(attack) + 1) as step:
+        step("reading the release")
+        folder = Folder.read(existing(release))
+        findings = {}
+        for word in attack:
+            step(f"attacking: {word}")
+            findings[word] = attack_folder(folder, word)
+    failed = {word: [f for f in found if f.severity is Severity.FAIL] for word, found in findings.items()}
+    if as_json:
+        told = {word: [str(finding) for finding in found] for word, found in findings.items()}
+        print_json({"path": str(release), "found": sum(map(len, failed.values())), "attacks": told})
+    else:
+        for word, found in findings.items():
+            typer.echo(f"{word}: {f'{len(failed[word]):,} found' if failed[word] else 'nothing found'}")
+            for finding in found[:MOST_FINDINGS]:
+                typer.echo(f"  {finding}")
+            if len(found) > MOST_FINDINGS:
+                typer.echo(f"  and {len(found) - MOST_FINDINGS:,} more; --json lists them all")
+    if any(failed.values()):
+        raise typer.Exit(FOUND)

@@ -1,0 +1,1 @@
+"""Recipes: everything that goes into a release, in one file."""

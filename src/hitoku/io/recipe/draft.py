@@ -1,0 +1,219 @@
+"""A first recipe for a data file: what its columns look like, with words on what to change."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from hitoku.errors import DataError, OutputError, some
+from hitoku.io.recipe.guess import Guess, are_cells, count_of, finest, guessed
+from hitoku.io.toml_text import toml_value
+from hitoku.tabulate.columns import Column, columns_of, n_combinations, nested
+
+# A first table is one that a person can look through.
+MOST_CELLS = 20_000
+MOST_VARIABLES = 2
+# Pairs of columns are compared among the first so many that look like codes.
+MOST_COMPARED = 12
+
+
+def draft_recipe(data: str | Path, folder: str | Path = ".") -> str:
+    """Write a recipe for a data file, with paths relative to a folder; it runs as it is.
+
+    Parameters
+    ----------
+    data
+        Records, a CSV or Parquet file; or a CSV file with one row per cell.
+    folder
+        Where the recipe will stand.
+    """
+    path = Path(data)
+    n_records, columns = columns_of(path)
+    guess = guessed(n_records, columns)
+    _refuse_unnamed(path, columns, guess)
+    nests = nested(path, guess.codes[:MOST_COMPARED])
+    cells, counted = finest(guess.codes, nests), count_of(guess)
+    if (
+        path.suffix.lower() == ".csv"
+        and counted is not None
+        and are_cells(n_records, n_combinations(path, cells), cells)
+    ):
+        # Beside counts, whole numbers are codes sooner than values.
+        shown = next((column for column in guess.quantities if column.kind == "number"), counted)
+        kind, chosen, named = "cells", cells, shown.name
+        body = _cell_lines(shown, counted, guess.mark)
+    else:
+        kind, chosen = "data", _few(guess.codes, nests)
+        named = guess.value.name if guess.value else "Records"
+        body = [*_quantity(guess), *_people(guess), *_codes(chosen), *_protection(guess.value)]
+    further = [column.name for column in guess.codes if column not in chosen]
+    title = f"{named} by {' and '.join(column.name for column in chosen)}"
+    release = f"{path.name.partition('.')[0]}-release"
+    place = Path(os.path.relpath(path, folder)).as_posix()
+    what = "one for each cell" if kind == "cells" else "records"
+    lines = [
+        f"# Recipe for {path.name} ({n_records:,} rows, {what}), drafted by hitoku init.",
+        "# Every line is a guess from names and counts: read it through and correct it. Then:",
+        "#     hitoku protect <this file>",
+        "",
+        f"title = {toml_value(title)}",
+        f"{kind} = {toml_value(place)}  # relative to this file",
+        "",
+        "# The variables of the table: columns with codes.",
+        f"by = {toml_value([column.name for column in chosen])}",
+        *([f"# These look like codes too: {some(further, 12)}"] if further else []),
+        *_nesting(nests),
+        "",
+        *body,
+        "# Where the release goes: public/ is what leaves, checker/ the evidence, confidential.",
+        f"out = {toml_value(release)}",
+        "",
+        *_trees(chosen[0].name),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _refuse_unnamed(path: Path, columns: Sequence[Column], guess: Guess) -> None:
+    if all(_is_number(column.name) for column in columns):
+        raise DataError(
+            "the first line holds numbers, no names of columns",
+            where=path.name,
+            fix="add a line with the names of the columns",
+        )
+    if not guess.codes:
+        raise DataError(
+            "no column looks like codes of a variable",
+            where=path.name,
+            fix=f"columns of codes are texts that repeat; there are: {some(c.name for c in columns)}",
+        )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _cell_lines(value: Column, counted: Column, mark: str | None) -> list[str]:
+    return [
+        "# The true values, and how many respondents are behind each.",
+        f"value = {toml_value(value.name)}",
+        f"frequency = {toml_value(counted.name)}",
+        '# largest = ["..."]  # columns with the largest contributions, for rules such as dominance',
+        f"# mark = {toml_value(mark or 'status')}  # marks cells withheld by hand: they stay so",
+        "",
+        *_protection(None),
+    ]
+
+
+def _nesting(nests: set[tuple[str, str]]) -> list[str]:
+    # Two columns that tell each other are one variable with two spellings.
+    pairs = [f"{fine} within {coarse}" for fine, coarse in sorted(nests) if (coarse, fine) not in nests]
+    if not pairs:
+        return []
+    return [f"# Nested: {some(pairs, 8)}. Take the finer one here, and the other into its hierarchy below."]
+
+
+def _few(codes: Iterable[Column], nests: set[tuple[str, str]]) -> list[Column]:
+    """Take the first variables that make a table of moderate size, none of which tells another."""
+    chosen: list[Column] = []
+    size = 1
+    for column in codes:
+        grown = size * (column.n_distinct + 1)
+        told = any({(one.name, column.name), (column.name, one.name)} & nests for one in chosen)
+        if len(chosen) < MOST_VARIABLES and (grown <= MOST_CELLS or not chosen) and not told:
+            chosen.append(column)
+            size = grown
+    return chosen
+
+
+def _quantity(guess: Guess) -> list[str]:
+    lines = ["# What is added up; without a value records are counted."]
+    if guess.value is None:
+        return [*lines, '# value = "turnover"', ""]
+    lines.append(f"value = {toml_value(guess.value.name)}")
+    if guess.others:
+        lines.append(f"# Other columns with numbers: {some(guess.others, 12)}")
+    if guess.value.negative:
+        lines += [
+            "# Some values are below zero: they lower totals and are never among the largest.",
+            'magnitude = "signed"',
+        ]
+    if guess.weight:
+        lines += ["# Does a record stand for several units?", f"# weight = {toml_value(guess.weight)}"]
+    return [*lines, ""]
+
+
+def _people(guess: Guess) -> list[str]:
+    lines = ["# Who is behind a record, and who owns them: one owner of several counts as one contributor."]
+    for key, name in (("unit", guess.unit), ("holding", guess.holding)):
+        lines.append(f"{key} = {toml_value(name)}" if name else f'# {key} = "..."')
+    return [*lines, ""]
+
+
+def _codes(chosen: Iterable[Column]) -> list[str]:
+    gaps = [column.name for column in chosen if column.n_missing]
+    if not gaps:
+        return []
+    told = f"# {' and '.join(gaps)} {'is' if len(gaps) == 1 else 'are'} missing in some records."
+    return [told, 'missing = "code"  # they go under the code "missing"; "error" refuses them', ""]
+
+
+def _protection(value: Column | None) -> list[str]:
+    if value is None:
+        rules = ['rules = ["min_frequency:n=3"]  # fewer than 3 respondents']
+    else:
+        rules = [
+            "rules = [",
+            '  "p_percent:p=10",        # the largest contributor can be estimated to within 10 percent',
+            '  "few_contributors:n=3",  # fewer than 3 contributors',
+            "]",
+        ]
+    return [
+        "# What makes a cell unsafe.",
+        *rules,
+        "# width = 9  # how wide an interval must stay; without it the rules say how far cells are blurred",
+        "",
+        "# What chooses the cells withheld with them: greedy is quick, optimal withholds least.",
+        'method = "greedy"',
+        '# method = "optimal:cost=value,time_limit_s=60"',
+        "",
+    ]
+
+
+def _trees(variable: str) -> list[str]:
+    return [
+        "# Groups of codes: by variable, a CSV file with the columns code and parent.",
+        "# [hierarchies]",
+        f'# {variable} = "{variable}.csv"',
+        "",
+        "# Cells that must stay published (or [[withhold]]), by codes; a variable left out means all.",
+        "# [[keep]]",
+        f'# {variable} = "Total"',
+    ]
+
+
+def write_draft(data: str | Path, out: str | Path) -> Path:
+    """Write a first recipe; a file that exists is left alone."""
+    path = Path(out)
+    text = draft_recipe(data, path.parent)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except FileExistsError:
+        raise OutputError(
+            f"the recipe {path.name!r} exists already",
+            where=str(path),
+            fix="choose another name with --out, or move the old one away first",
+        ) from None
+    except OSError as error:
+        raise OutputError(
+            f"cannot write {path.name!r}: {error.strerror}",
+            where=str(path.parent),
+            fix="choose a folder that you may write to",
+        ) from error
+    return path

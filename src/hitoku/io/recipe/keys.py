@@ -1,0 +1,150 @@
+"""Every key of a recipe: its name, its type, and what it is for."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+
+class Refused(ValueError):  # noqa: N818 - pydantic catches it, nobody else sees it
+    """A value that cannot be meant, and what to write instead."""
+
+    def __init__(self, what: str, fix: str) -> None:
+        self.what, self.fix = what, fix
+        super().__init__(what)
+
+
+def _named(given: Any, kind: str, example: str) -> Any:
+    """Take a word, or a table with a name."""
+    if isinstance(given, str) or (isinstance(given, dict) and isinstance(given.get("name"), str)):
+        return given
+    fix = f'write "{example}", or {{name = "{example.partition(":")[0]}", ...}}'
+    raise Refused(f"a {kind} is a word, or a table with a name", fix)
+
+
+def _texts(given: Any) -> Any:
+    """Take one text or several, as a list."""
+    listed = [given] if isinstance(given, str) else given
+    if isinstance(listed, list) and listed and all(isinstance(one, str) for one in listed):
+        return listed
+    raise Refused("a text, or a list of texts, is wanted", 'write "A", or ["A", "B"]')
+
+
+def _selection(given: Any) -> Any:
+    """Take codes by variable."""
+    if isinstance(given, dict) and given:
+        return {name: _texts(codes) for name, codes in given.items()}
+    fix = 'write {region = "North", size = ["1", "2"]}; a variable left out means all its codes'
+    raise Refused("cells are chosen by the codes of some variables", fix)
+
+
+def _different(given: list[str] | None) -> list[str] | None:
+    twice = [name for place, name in enumerate(given or []) if name in (given or [])[:place]]
+    if twice or given == []:
+        what = f"variable {twice[0]!r} is named twice" if twice else "no variables to tabulate by"
+        raise Refused(what, "name each column of codes once")
+    return given
+
+
+RuleWord = Annotated[Any, BeforeValidator(partial(_named, kind="rule", example="p_percent:p=10"))]
+MethodWord = Annotated[Any, BeforeValidator(partial(_named, kind="method", example="greedy:tidy=true"))]
+Texts = Annotated[list[str], BeforeValidator(_texts)]
+Cells = Annotated[dict[str, list[str]], BeforeValidator(_selection)]
+
+
+class TableKeys(BaseModel):
+    """What one table is made from. Beside ``tables`` these keys hold for all of them."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    data: str | None = Field(None, description="records, one per respondent: a CSV or Parquet file")
+    cells: str | None = Field(None, description="instead of data: a CSV file with one row per cell")
+    by: Annotated[list[str] | None, AfterValidator(_different)] = Field(
+        None, description="columns with codes, one variable each"
+    )
+    value: str | None = Field(None, description="column to add up; left out, records are counted")
+    weight: str | None = Field(None, description="column with the number of units a record stands for")
+    unit: str | None = Field(None, description="column that names the respondent")
+    holding: str | None = Field(None, description="column that names the owner of respondents")
+    hierarchies: dict[str, Texts] = Field(
+        default_factory=dict,
+        description="by variable, a CSV file with the columns code and parent, or a list of them",
+    )
+    total: str = Field("Total", description="code of the totals")
+    magnitude: Literal["signed", "abs"] | None = Field(
+        None, description="what becomes of contributions below zero"
+    )
+    missing: Literal["error", "code"] = Field("error", description="records without a code")
+    unseen: Literal["error", "code"] = Field("error", description="codes that the hierarchy lacks")
+    top: int = Field(3, ge=1, description="how many of the largest contributions to keep per cell")
+    measure: str | None = Field(None, description="name of the quantity; default the name of the value")
+    frequency: str | None = Field(None, description="cells: column with the respondents")
+    largest: list[str] = Field(
+        default_factory=list, description="cells: columns with the largest contributions, largest first"
+    )
+    cost: str | None = Field(None, description='cells: column with own costs, for cost = "own"')
+    fixed: str | None = Field(None, description="cells: column that marks cells which stay published")
+    start: str | None = Field(None, description="a CSV file of cells that somebody withheld by hand")
+    mark: str | None = Field(None, description="column that marks cells withheld by hand")
+
+
+class LinkedKeys(TableKeys):
+    """One of several linked tables."""
+
+    name: str = Field(min_length=1, pattern=r"^[A-Za-z0-9_-]+$", description="names its files in public/")
+
+
+class CountsKeys(BaseModel):
+    """The counts behind a magnitude table: what is withheld there is withheld in the magnitudes too."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    rules: list[RuleWord] = Field(min_length=1, description="what makes a count unsafe")
+    width: float = Field(
+        10.0, ge=0, allow_inf_nan=False, description="width that every unsafe count's interval must have"
+    )
+    method: MethodWord | None = Field(None, description="what chooses the counts withheld with them")
+
+
+class CostKeys(BaseModel):
+    """Cells that are dearer, or cheaper, to withhold than the method's cost says."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    cells: Cells = Field(description="cells by their codes")
+    times: float = Field(ge=0, allow_inf_nan=False, description="what their cost is multiplied by")
+
+
+class RecipeKeys(TableKeys):
+    """A whole recipe."""
+
+    title: str = Field("", description="heading of the published table")
+    out: str | None = Field(None, description="folder to write; must not hold anything yet")
+    rules: list[RuleWord] = Field(default_factory=list, description="what makes a cell unsafe")
+    unsafe: list[Cells] = Field(default_factory=list, description="further unsafe cells, by their codes")
+    width: float | None = Field(
+        None, ge=0, allow_inf_nan=False, description="width that every unsafe cell's interval must have"
+    )
+    width_share: float | None = Field(
+        None, ge=0, allow_inf_nan=False, description="with counts: the same, as a share of the value"
+    )
+    insiders: bool | None = Field(
+        None, description="protect from contributors who know their own amounts; with counts the default"
+    )
+    method: MethodWord = Field("greedy", description="what chooses the cells withheld with the unsafe ones")
+    keep: list[Cells] = Field(default_factory=list, description="cells that stay published")
+    withhold: list[Cells] = Field(default_factory=list, description="cells that are withheld in any case")
+    forced: list[Cells] = Field(
+        default_factory=list, description="cells that are published whatever this exposes"
+    )
+    costs: list[CostKeys] = Field(
+        default_factory=list, description="cells that are dearer or cheaper to withhold"
+    )
+    counts: CountsKeys | None = Field(
+        None, description="protect a magnitude table together with the counts behind it"
+    )
+    tables: list[LinkedKeys] = Field(
+        default_factory=list, description="several tables that share cells, protected together"
+    )

@@ -1,0 +1,267 @@
+"""A recipe: everything that goes into a release, in a file that can be kept, checked and run again.
+
+Reading a recipe touches no data: keys, rules and the method are checked first, and an error names the line.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from hitoku.errors import DataError, HitokuError, did_you_mean
+from hitoku.io.recipe.keys import CountsKeys, RecipeKeys, TableKeys
+from hitoku.io.recipe.lines import key_lines
+from hitoku.io.recipe.origin import Origin, translated
+from hitoku.io.toml_text import toml_text
+from hitoku.methods import METHODS
+from hitoku.methods.method import Method
+from hitoku.methods.word import method_from_parts
+from hitoku.rules import RULES, Rule
+from hitoku.rules.word import made, parsed
+
+# Keys that only make sense for one of the two kinds of data.
+OF_RECORDS = ("weight", "unit", "holding", "magnitude", "missing", "unseen", "top")
+OF_CELLS = ("frequency", "largest", "cost", "fixed")
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """How the counts behind a magnitude table are protected."""
+
+    rules: tuple[Rule, ...]
+    method: Method | None
+    width: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Recipe:
+    """A recipe that was checked.
+
+    Parameters
+    ----------
+    keys
+        What was given.
+    tables
+        Keys of each table, those for all of them filled in.
+    rules, method
+        Made from their words; the method does not know its cells yet.
+    counts
+        The same for the counts behind a magnitude table, where they are protected with it.
+    folder
+        What paths are relative to.
+    origin
+        Where every key was given.
+    text
+        The recipe as TOML.
+    """
+
+    keys: RecipeKeys
+    tables: Mapping[str, TableKeys]
+    rules: tuple[Rule, ...]
+    method: Method
+    counts: Counts | None
+    folder: Path
+    origin: Origin
+    text: str
+
+    @classmethod
+    def read(cls, path: str | Path) -> Recipe:
+        """Read a recipe from a TOML file; paths in it are relative to the file."""
+        path = Path(path)
+        try:
+            text = path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+            given = tomllib.loads(text)
+        except OSError as error:
+            raise DataError(
+                f"cannot read the recipe {path.name!r}: {error.strerror}",
+                where=str(path),
+                fix="check the path; hitoku init writes a recipe for a data file",
+            ) from None
+        except UnicodeDecodeError:
+            raise DataError(
+                f"the recipe {path.name!r} is not UTF-8 text", where=str(path), fix="save it as UTF-8"
+            ) from None
+        except tomllib.TOMLDecodeError as error:
+            raise _broken(path.name, str(error), text) from None
+        return cls._checked(given, path.parent, Origin(path.name, key_lines(text)), text)
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any], folder: str | Path = ".") -> Recipe:
+        """Make a recipe from keys that came some other way, such as options of a command.
+
+        Examples
+        --------
+        >>> recipe = Recipe.of({"data": "firms.csv", "by": ["region"], "rules": ["min_frequency:n=3"]})
+        >>> recipe, recipe.method
+        (Recipe(firms.csv by region: min_frequency, greedy), Greedy())
+        """
+        kept = {name: value for name, value in given.items() if value is not None}
+        return cls._checked(kept, Path(folder), Origin(), toml_text(kept))
+
+    @classmethod
+    def _checked(cls, given: dict[str, Any], folder: Path, origin: Origin, text: str) -> Recipe:
+        try:
+            keys = RecipeKeys.model_validate(given)
+        except ValidationError as error:
+            raise translated(error, given, origin) from None
+        if not keys.rules and not keys.unsafe:
+            raise origin.error(
+                ("rules",),
+                "no rules: nothing says which cells are unsafe",
+                'add rules = ["p_percent:p=10"]' if origin.name else "give at least one --rule",
+            )
+        if keys.counts is None and keys.width_share is not None:
+            raise origin.error(
+                ("width_share",), "width_share goes with counts", "add [counts], or give width instead"
+            )
+        if keys.counts is not None and keys.width is not None:
+            raise origin.error(
+                ("width",),
+                "beside counts the width of magnitudes is a share of their value",
+                "give width_share = 0.3; the width of counts stands in [counts]",
+            )
+        return cls(
+            keys=keys,
+            tables=_tables(keys, origin),
+            rules=_rules(keys.rules, origin, ("rules",)),
+            method=_method(keys.method, origin, ("method",)),
+            counts=None if keys.counts is None else _counts(keys.counts, origin),
+            folder=folder,
+            origin=origin,
+            text=text,
+        )
+
+    def path(self, name: str) -> Path:
+        """Return the path of a file that the recipe names."""
+        return self.folder / name
+
+    def __repr__(self) -> str:
+        names = {(table.data or table.cells or ""): None for table in self.tables.values()}
+        by = " and ".join(", ".join(table.by or []) for table in self.tables.values())
+        rules = ", ".join(_name(word) for word in self.keys.rules)
+        return f"Recipe({', '.join(names)} by {by}: {rules or 'given cells'}, {_name(self.keys.method)})"
+
+
+def _broken(name: str, message: str, text: str) -> DataError:
+    """Explain text that is no TOML: Python's message ends in the place."""
+    what, _, place = message.rstrip(")").partition(" (at ")
+    found = re.match(r"line \d+", place)
+    line = found[0] if found else f"line {text.rstrip().count(chr(10)) + 1}, the last"
+    return DataError(
+        f"the recipe {name!r} is not TOML: {what[:1].lower()}{what[1:]}",
+        where=f"{name}, {line}",
+        fix='a line reads key = value; texts stand in quotes, lists in brackets: by = ["region", "size"]',
+    )
+
+
+def _name(word: Any) -> str:
+    return str(word["name"] if isinstance(word, dict) else word.partition(":")[0])
+
+
+def _parts(word: Any, kind: Any) -> tuple[str, dict[str, Any]]:
+    if isinstance(word, dict):
+        return str(word["name"]), {name: value for name, value in word.items() if name != "name"}
+    return parsed(word, kind)
+
+
+def _rules(words: Sequence[Any], origin: Origin, at: tuple[str, ...]) -> tuple[Rule, ...]:
+    rules: list[Rule] = []
+    for place, word in enumerate(words):
+        try:
+            name, given = _parts(word, "rule")
+            rules.append(made(name, given, RULES, "rule"))
+        except HitokuError as error:
+            raise origin.blamed(error, (*at, place)) from None
+    return tuple(rules)
+
+
+def _method(word: Any, origin: Origin, at: tuple[str, ...]) -> Method:
+    try:
+        name, given = _parts(word, "method")
+        return method_from_parts(name, given, METHODS, where="")
+    except HitokuError as error:
+        raise origin.blamed(error, at) from None
+
+
+def _counts(keys: CountsKeys, origin: Origin) -> Counts:
+    method = None if keys.method is None else _method(keys.method, origin, ("counts", "method"))
+    return Counts(_rules(keys.rules, origin, ("counts", "rules")), method, keys.width)
+
+
+def _tables(keys: RecipeKeys, origin: Origin) -> dict[str, TableKeys]:
+    """Fill in what holds for all tables, and refuse what contradicts itself."""
+    shared = {name: getattr(keys, name) for name in TableKeys.model_fields if name in keys.model_fields_set}
+    if not keys.tables:
+        _refuse_unclear(keys, (), origin)
+        return {"table": keys}
+    found: dict[str, TableKeys] = {}
+    for place, entry in enumerate(keys.tables):
+        if entry.name in found or entry.name == "table":
+            raise origin.error(
+                ("tables", place, "name"),
+                f"a table cannot be called {entry.name!r}"
+                + (" twice" if entry.name in found else ": so all of them are called together"),
+                "give every table a name of its own",
+            )
+        own = {name: getattr(entry, name) for name in entry.model_fields_set if name != "name"}
+        if "hierarchies" in own:
+            own["hierarchies"] = {**keys.hierarchies, **own["hierarchies"]}
+        # One kind of data replaces the other, with the keys that go with it.
+        other = {"data": ("cells", *OF_CELLS), "cells": ("data", "start", *OF_RECORDS)}
+        replaced = {name for kind in own for name in other.get(kind, ())}
+        merged = {name: value for name, value in shared.items() if name not in replaced} | own
+        by = merged.get("by") or []
+        # A hierarchy for all tables is meant for those that have the variable.
+        mine = keys.tables[place].hierarchies
+        trees = {n: v for n, v in merged.get("hierarchies", {}).items() if n in by or n in mine}
+        table = TableKeys.model_validate({**merged, "hierarchies": trees})
+        _refuse_unclear(table, ("tables", place), origin)
+        found[entry.name] = table
+    return found
+
+
+def _refuse_unclear(table: TableKeys, path: tuple[str | int, ...], origin: Origin) -> None:
+    if (table.data is None) == (table.cells is None):
+        raise origin.error(
+            (*path, "cells" if table.cells else "data"),
+            "both data and cells are given" if table.data else "nothing says where the data are",
+            "give one of them: data names a file of records, cells a file with one row per cell",
+        )
+    if not table.by:
+        raise origin.error(
+            (*path, "by"), "no variables to tabulate by", 'name columns of codes: by = ["region", "size"]'
+        )
+    if table.cells is not None and table.value is None:
+        raise origin.error((*path, "value"), "no column holds the cell values", 'add value = "..."')
+    strange = OF_RECORDS if table.cells else OF_CELLS
+    for name in strange:
+        if name in table.model_fields_set:
+            raise origin.error(
+                (*path, name),
+                f"{name} goes with {'data' if table.cells else 'cells'}",
+                f"leave it out: {'the file has one row per cell' if table.cells else 'the file has records'}",
+            )
+    if table.cells and table.start:
+        raise origin.error(
+            (*path, "start"),
+            "start goes with data",
+            "mark withheld cells in the file of cells, and name mark",
+        )
+    if table.mark and not (table.start or table.cells):
+        raise origin.error(
+            (*path, "mark"), "mark names a column of no file", 'add start = "...", the file that has it'
+        )
+    for name in table.hierarchies:
+        if name not in table.by:
+            misplaced = "move it above [hierarchies]: below that line, keys are names of variables"
+            raise origin.error(
+                (*path, "hierarchies", name),
+                f"hierarchy of {name!r}, which is no variable of the table",
+                misplaced if name in RecipeKeys.model_fields else did_you_mean(name, table.by),
+            )

@@ -1,0 +1,114 @@
+"""What the columns of a file hold, in counts: enough to guess what each is for."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import permutations
+from pathlib import Path
+from typing import Any, Literal
+
+from hitoku.errors import DataError
+from hitoku.model.hierarchy import TOTAL
+from hitoku.tabulate.source import NUMERIC, connected, literal, quoted, reading_of, translated
+
+Kind = Literal["text", "whole", "number", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a file.
+
+    Parameters
+    ----------
+    name
+        Its heading.
+    kind
+        "text", "whole" (numbers without decimals), "number", or "other" (dates, lists, ...).
+    n_distinct, n_missing
+        Different entries; records without one, or with a number that is not finite.
+    negative
+        Some number is below zero.
+    total
+        The code of totals is among the entries.
+    """
+
+    name: str
+    kind: Kind
+    n_distinct: int
+    n_missing: int
+    negative: bool
+    total: bool = False
+
+
+def columns_of(path: str | Path) -> tuple[int, tuple[Column, ...]]:
+    """Count the records of a CSV or Parquet file, and describe its columns."""
+    with _asking(Path(path)) as ask:
+        types = {row[0]: _kind(row[1]) for row in ask("DESCRIBE records")}
+        asked = ["count(*)"]
+        for name, kind in types.items():
+            column = quoted(name)
+            numeric = kind in {"whole", "number"}
+            usable = f"isfinite({column}::DOUBLE)" if numeric else f"{column} IS NOT NULL"
+            below = f"coalesce(min({column}) < 0, false)" if numeric else "false"
+            total = f"count_if({column} = {literal(TOTAL)}) > 0" if kind == "text" else "false"
+            asked += [f"count(DISTINCT {column})", f"count(*) - count_if({usable})", below, total]
+        n_records, *found = ask(f"SELECT {', '.join(asked)} FROM records")[0]
+    if not n_records:
+        where = Path(path).name
+        raise DataError("the data are empty", where=where, fix="check the file or the filter before it")
+    columns = [
+        Column(name, kind, *found[4 * place : 4 * place + 4])
+        for place, (name, kind) in enumerate(types.items())
+    ]
+    return int(n_records), tuple(columns)
+
+
+def nested(path: str | Path, columns: Sequence[Column]) -> set[tuple[str, str]]:
+    """Find pairs of columns of which the first tells the second: a town its county."""
+    pairs = list(permutations(columns, 2))
+    if not pairs:
+        return set()
+    asked = [f"count(DISTINCT ({quoted(fine.name)}, {quoted(coarse.name)}))" for fine, coarse in pairs]
+    with _asking(Path(path)) as ask:
+        found = ask(f"SELECT {', '.join(asked)} FROM records")[0]
+    return {
+        (fine.name, coarse.name)
+        for (fine, coarse), n in zip(pairs, found, strict=True)
+        if n == fine.n_distinct + (fine.n_missing > 0)
+    }
+
+
+def n_combinations(path: str | Path, columns: Sequence[Column]) -> int:
+    """Count the different combinations of entries in some columns."""
+    names = ", ".join(quoted(column.name) for column in columns)
+    with _asking(Path(path)) as ask:
+        return int(ask(f"SELECT count(*) FROM (SELECT DISTINCT {names} FROM records)")[0][0])
+
+
+@contextmanager
+def _asking(path: Path) -> Iterator[Callable[[str], list[Any]]]:
+    """Yield a function that answers queries about the records of a file."""
+    with tempfile.TemporaryDirectory(prefix="hitoku-") as spill:
+        connection = connected(spill)
+
+        def ask(query: str) -> list[Any]:
+            with translated(path.name):
+                rows: list[Any] = connection.sql(query).fetchall()
+            return rows
+
+        try:
+            with translated(path.name):
+                connection.execute(f"CREATE VIEW records AS SELECT * FROM {reading_of(path)}")
+            yield ask
+        finally:
+            connection.close()
+
+
+def _kind(type_name: str) -> Kind:
+    name = type_name.lstrip("U")
+    if name.startswith(NUMERIC):
+        return "whole" if name in NUMERIC[:5] else "number"
+    return "text" if name == "VARCHAR" or name.startswith("ENUM") else "other"

@@ -1,0 +1,192 @@
+"""``hitoku attack``: registered attacks from a release folder, and what they must find or not find."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from hitoku.attacks import ATTACKS
+from hitoku.attacks.adjustment import Adjustment
+from hitoku.cli import BAD_INPUT, FOUND, main
+from hitoku.cli.commands import app
+from hitoku.io.recipe.recipe import Recipe
+from hitoku.io.recipe.run import run_recipe
+from hitoku.model.finding import Finding, Severity
+
+# Table 1 of Minami and Abe's second example, one record per person.
+PERSONS = [
+    (f"M{i + 1}", f"P{j + 1}")
+    for i, row in enumerate([[15, 15, 12, 10], [19, 14, 13, 9], [8, 8, 11, 14], [9, 9, 26, 0]])
+    for j, n in enumerate(row)
+    for _ in range(n)
+]
+# Firm a is alone in N mills, firm b in S inns: whoever of them takes out the own amount can tell the rest.
+FIRMS = [("N", "mills", 7), ("N", "inns", 5), ("N", "inns", 6), ("S", "mills", 4), ("S", "mills", 6)]
+FIRMS += [("S", "inns", 60), ("W", "mills", 8), ("W", "mills", 9), ("W", "inns", 3), ("W", "inns", 4)]
+
+
+@pytest.fixture
+def persons(tmp_path):
+    pd.DataFrame(PERSONS, columns=["region", "job"]).to_csv(tmp_path / "persons.csv", index=False)
+    keys = {"data": "persons.csv", "by": ["region", "job"], "rules": ["min_frequency:n=5,zeros=true"]}
+    keys |= {"width": 9.0, "method": "optimal:cost=unit,keep=margins"}
+    return run_recipe(Recipe.of(keys, tmp_path), tmp_path / "release").folder
+
+
+@pytest.fixture
+def firms(tmp_path):
+    def write(**keys):
+        pd.DataFrame(FIRMS, columns=["region", "trade", "sales"]).to_csv(tmp_path / "firms.csv", index=False)
+        all_keys = {
+            "data": "firms.csv",
+            "by": ["region", "trade"],
+            "value": "sales",
+            "method": "optimal:cost=value",
+        }
+        all_keys |= {"rules": ["few_contributors:n=2"], **keys}
+        return run_recipe(Recipe.of(all_keys, tmp_path), tmp_path / "firms-release").folder
+
+    return write
+
+
+def run(*words):
+    return CliRunner().invoke(app, ["attack", *map(str, words)], catch_exceptions=False)
+
+
+def refused(capsys, *words):
+    with pytest.raises(SystemExit) as left:
+        main(["attack", *map(str, words)])
+    assert left.value.code == BAD_INPUT
+    return capsys.readouterr().err
+
+
+def test_a_safe_release_gives_the_interval_attack_nothing(persons):
+    done = run(persons)
+    assert done.exit_code == 0
+    assert done.stdout == "interval: nothing found\n"
+
+
+def test_a_release_that_was_changed_by_hand_is_attacked_as_it_is_now(persons):
+    public = persons / "public" / "table.csv"
+    shown = public.read_text("utf-8")
+    counts = pd.Series(PERSONS).value_counts()
+    hidden = [line for line in shown.splitlines() if line.endswith(",,withheld")]
+    line = next(line for line in hidden if not line.startswith("M4,P4"))
+    region, job = line.split(",")[:2]
+    public.write_text(shown.replace(line, f"{region},{job},{counts[(region, job)]},published"), "utf-8")
+    done = run(persons, "--json")
+    answer = json.loads(done.stdout)
+    assert done.exit_code == FOUND
+    assert answer["found"] == 1
+    assert "region=M4, job=P4" in answer["attacks"]["interval"][0]
+
+
+def test_who_knows_the_method_is_told_what_the_folder_says_about_it(persons):
+    # The paper: of the four cells that fit in ten ways, knowing the method leaves fewer than nine apart.
+    done = run(persons, "--attack", "matching", "--attack", "interval")
+    assert done.exit_code == FOUND
+    assert "matching: 1 found" in done.stdout
+    assert "interval: nothing found" in done.stdout
+
+
+def test_who_knows_a_method_that_draws_lots_learns_less(tmp_path):
+    pd.DataFrame(PERSONS, columns=["region", "job"]).to_csv(tmp_path / "persons.csv", index=False)
+    keys = {"data": "persons.csv", "by": ["region", "job"], "rules": ["min_frequency:n=5,zeros=true"]}
+    recipe = Recipe.of({**keys, "width": 9.0, "method": "randomised:seed=1"}, tmp_path)
+    folder = run_recipe(recipe, tmp_path / "release").folder
+    # Whatever is drawn leaves the unsafe cell wide enough for somebody who knows the method.
+    assert run(folder, "--attack", "matching").exit_code == 0
+
+
+def test_matching_cannot_run_on_what_does_not_say_how_it_was_made(persons, capsys):
+    (persons / "checker" / "recipe.toml").unlink()
+    assert "recipe.toml is missing" in refused(capsys, persons, "--attack", "matching")
+
+
+def test_matching_needs_a_pattern_that_follows_from_the_table(firms, capsys):
+    told = refused(capsys, firms(insiders=True), "--attack", "matching")
+    assert "does not follow" in told
+
+
+@pytest.mark.parametrize(("insiders", "code"), [(False, FOUND), (True, 0)])
+def test_an_insider_takes_out_the_own_amount(firms, insiders, code):
+    done = run(firms(insiders=insiders), "--attack", "insider")
+    assert done.exit_code == code
+
+
+@pytest.mark.parametrize("damage", [None, "region,trade,value\n", "contributors\n1x\n"])
+def test_insiders_need_the_evidence(firms, capsys, damage):
+    folder = firms()
+    cells = folder / "checker" / "cells.csv"
+    cells.unlink()
+    if damage is not None:
+        cells.write_text(damage, encoding="utf-8")
+    told = refused(capsys, folder, "--attack", "insider")
+    assert "who contributes" in told
+    assert "1x" not in told
+
+
+def test_every_attack_is_known_by_name(persons, capsys):
+    assert "did you mean 'interval'?" in refused(capsys, persons, "--attack", "intervall")
+    assert "'coalition'" in refused(capsys, persons, "--attack", "insider:coaltion=2")
+
+
+def test_an_attack_with_findings_of_its_own_needs_nothing_else(persons, monkeypatch):
+    class Rumour:
+        def __init__(self, k: int = 1):
+            self.k = k
+
+        def report(self, release):
+            return [Finding(severity=Severity.FAIL, place=release.describe(0), reason=f"{self.k} heard it")]
+
+    monkeypatch.setitem(ATTACKS, "rumour", Rumour)
+    done = run(persons, "--attack", "rumour:k=3")
+    assert done.exit_code == FOUND
+    assert "fail: region=M1, job=P1: 3 heard it" in done.stdout
+
+
+def test_an_attack_that_cannot_run_from_a_folder_says_so(persons, monkeypatch, capsys):
+    class Elsewhere:
+        def __init__(self):
+            pass
+
+    monkeypatch.setitem(ATTACKS, "elsewhere", Elsewhere)
+    assert "cannot run from a release folder" in refused(capsys, persons, "--attack", "elsewhere")
+
+
+@pytest.fixture
+def adjusted(tmp_path):
+    (tmp_path / "cells.csv").write_text("a,b,x\n1,1,4\n1,2,6\n2,1,9\n2,2,9\n", encoding="utf-8")
+    keys = {"cells": "cells.csv", "by": ["a", "b"], "value": "x", "unsafe": [{"a": "1", "b": "1"}]}
+    recipe = Recipe.of({**keys, "method": "adjust:norm=l1", "measure": "x"}, tmp_path)
+    return run_recipe(recipe, tmp_path / "adjusted").folder
+
+
+def test_somebody_who_knows_levels_and_senses_undoes_an_adjustment(adjusted, monkeypatch):
+    # The example in the docstring of Adjustment: one unsafe cell raised by its level, taken back in B3.
+    monkeypatch.setitem(ATTACKS, "adjustment", Adjustment)
+    done = run(adjusted, "--attack", "adjustment:scenario=B3,replications=3")
+    assert done.exit_code == FOUND
+    assert "a=1, b=1: the true value is recovered in 3 of 3 replications" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["interval", "matching"])
+def test_intervals_do_not_describe_an_adjusted_release(adjusted, capsys, name):
+    assert "--attack adjustment" in refused(capsys, adjusted, "--attack", name)
+
+
+def test_a_release_that_withholds_was_not_adjusted(persons, capsys, monkeypatch):
+    monkeypatch.setitem(ATTACKS, "adjustment", Adjustment)
+    assert "not adjusted" in refused(capsys, persons, "--attack", "adjustment")
+
+
+def test_half_a_folder_is_bad_input(persons, capsys):
+    (persons / "public" / "table.csv").unlink()
+    assert "table.csv is missing" in refused(capsys, persons)
+
+
+def test_something_else_is_bad_input(tmp_path, capsys):
+    assert "no file or folder" in refused(capsys, tmp_path / "none")

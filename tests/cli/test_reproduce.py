@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from hitoku.cli import BAD_INPUT, main
+from hitoku.cli.commands import app
+from hitoku.cli.reproduce import reproduce
+from hitoku.experiments import EXPERIMENTS
+from hitoku.experiments.castro_2012 import made_up
+from hitoku.io.jj import write_jj
+
+
+def run(*args: object):
+    return CliRunner().invoke(app, ["reproduce", *map(str, args)], catch_exceptions=False)
+
+
+def test_every_paper_has_its_command():
+    assert sorted(command.name for command in reproduce.registered_commands) == sorted(EXPERIMENTS)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("instances")
+    first, second = made_up()[2:]
+    write_jj(folder / "targus.jj.gz", first.table, first.need)
+    write_jj(folder / "mine.jj", second.table, second.need)
+    (folder / "README.md").write_text("not an instance", "utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def done(folder, tmp_path_factory):
+    out = tmp_path_factory.mktemp("out")
+    args = ("--instances", folder, "--out", out, "--replications", 2, "--jobs", 1)
+    return out, args, run("castro-2012", *args, "--json")
+
+
+def test_instances_of_a_folder_are_protected_and_attacked(done):
+    out, _, answer = done
+    facts = json.loads(answer.stdout)
+    assert answer.exit_code == 0
+    assert facts["instances"] == ["mine", "targus"]
+    assert facts["report"] == str(out / "report.html")
+    assert [c["holds"] for c in facts["conclusions"][:2]] == [True, True]
+
+
+def test_the_page_stands_alone_and_compares_what_was_published(done):
+    out, *_ = done
+    page = (out / "report.html").read_text("utf-8")
+    assert page.count("data:image/png;base64,") == 3
+    # A file named targus is compared with the published line of targus, whatever is in it.
+    assert '<tr class="published first"><td class="word">targus</td>' in page
+    assert "report.md" in {path.name for path in out.iterdir()}
+
+
+def test_a_second_run_computes_nothing_and_tells_a_person(done):
+    out, args, _ = done
+    before = {path: path.stat().st_mtime_ns for path in (out / "answers").iterdir()}
+    again = run("castro-2012", *args)
+    assert again.exit_code == 0
+    assert "HOLDS: B1 and B2 are safe" in again.stdout
+    assert {path: path.stat().st_mtime_ns for path in (out / "answers").iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    "args",
+    [["castro-2013"], ["castro-2012", "--replications", "0"], ["castro-2012", "--instances", "nowhere"]],
+)
+def test_bad_input_is_told(args, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as left:
+        main(["reproduce", *args])
+    assert left.value.code == BAD_INPUT
+
+
+def test_a_folder_without_instances_is_told(tmp_path, capsys):
+    with pytest.raises(SystemExit) as left:
+        main(["reproduce", "castro-2012", "--instances", str(tmp_path), "--out", str(tmp_path / "out")])
+    assert left.value.code == BAD_INPUT
+    assert capsys.readouterr().err.startswith("DataError: no JJ file")

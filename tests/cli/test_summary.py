@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from hitoku.cli.summary import counts, show
+from hitoku.methods.greedy import Greedy
+from hitoku.methods.optimal import Optimal
+from hitoku.model.table import Table
+from hitoku.pipeline import protect
+from hitoku.rules import MinFrequency
+
+TABLE = Table.from_array([[15, 15, 12, 10], [19, 14, 13, 9], [8, 8, 11, 14], [9, 9, 26, 0]])
+
+
+def told(method, **changes):
+    outcome = protect(TABLE, [MinFrequency(5, zeros=True)], method=method, width=9)
+    outcome = replace(outcome, protection=replace(outcome.protection, **changes))
+    shown = StringIO()
+    show(Console(width=200, file=shown), outcome, naive=0)
+    return shown.getvalue(), counts(outcome)
+
+
+@pytest.mark.parametrize(
+    ("method", "changes", "words", "proven", "gap"),
+    [
+        pytest.param(Greedy(), {}, "by greedy", False, None, id="nothing is said of cheaper ones"),
+        pytest.param(Optimal(), {}, "by optimal: none cheaper is safe", True, 0.0, id="proven"),
+        pytest.param(
+            Optimal(),
+            {"proven": False, "gap": 0.04},
+            "stopped early: one cheaper by 4.0%",
+            False,
+            0.04,
+            id="stopped",
+        ),
+    ],
+)
+def test_it_is_told_whether_a_search_was_finished(method, changes, words, proven, gap):
+    text, numbers = told(method, **changes)
+    line = next(line for line in text.splitlines() if "protected" in line)
+    assert words in line
+    assert ("stopped" in line) is bool(gap)
+    assert (numbers["proven"], numbers["gap"]) == (proven, gap)
+
+
+def test_no_cell_value_is_among_the_counts():
+    _, numbers = told(Optimal())
+    assert numbers["withheld"] == numbers["unsafe"] + numbers["secondary"] == 4
+    assert numbers["rules"] == {"min_frequency": 1}
