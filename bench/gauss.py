@@ -159,7 +159,10 @@ def main() -> None:
             environment = {**os.environ, **({"NUMBA_CACHE_DIR": folder} if given.cold else {})}
             command = [sys.executable, "-m", "bench.gauss", "--here", "--only", name]
             done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
-        results[name] = json.loads(done.stdout)
+        row = results[name] = json.loads(done.stdout)
+        if row["r_s"]:
+            row["r_over_first"] = round(row["r_s"] / (row["build_s"] + row["need_s"] + row["first_s"]))
+            row["r_over_loaded"] = round(row["r_s"] / (row["build_s"] + row["need_s"] + row["loaded_s"]))
         print(name, results[name], flush=True)
     OUT.mkdir(exist_ok=True)
     path = OUT / ("gauss_cold.json" if given.cold else "gauss.json")

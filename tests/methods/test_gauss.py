@@ -18,6 +18,7 @@ from hitoku.methods.gauss.candidates import by_coalition
 from hitoku.methods.gauss.dual import eliminate
 from hitoku.methods.gauss.incidence import incidence_of
 from hitoku.methods.gauss.primal import walk
+from hitoku.methods.gauss.problem import _compiled
 from hitoku.model.need import Need
 from hitoku.model.release import Release
 from hitoku.model.table import Table
@@ -218,6 +219,15 @@ def test_the_same_answer_from_python_and_from_the_kernels():
     slow = walk(columns, order.tolist(), unsafe, n_rows=len(inner))
     assert np.flatnonzero(fast.secondary).tolist() == sorted(slow.secondary)
     assert fast.moves == slow.moves
+
+
+def test_whether_kernels_are_compiled_is_asked_where_they_are_stored(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert not _compiled()
+    folder = tmp_path / "kernels_0123"
+    folder.mkdir()
+    (folder / "gauss.forward-1.py311.nbi").touch()
+    assert _compiled()
 
 
 def test_python_gives_up_where_there_is_too_much_to_do():

@@ -23,7 +23,12 @@ from hitoku.model.relations import add_up
 from hitoku.model.table import Table
 
 ORACLES = Path(__file__).resolve().parents[2].parent / "shared" / "oracles" / "gausssuppression"
-CASES = sorted(path.parent.name for path in ORACLES.glob("*/case.json"))
+# One large case was recorded without what the wrapper handed to the core; test_gauss_published runs it whole.
+CASES = sorted(
+    path.parent.name
+    for path in ORACLES.glob("*/case.json")
+    if json.loads(path.read_text("utf-8"))["gauss_input"].get("x")
+)
 # The tables of these cases are protected one by one and then put together.
 LINKED = {"dom_m1_linked_consistent", "dom_m1_linked_super"}
 
@@ -31,8 +36,6 @@ LINKED = {"dom_m1_linked_consistent", "dom_m1_linked_super"}
 def core_of(name):
     case = json.loads((ORACLES / name / "case.json").read_text("utf-8"))
     given_to_core = case["gauss_input"]
-    if not given_to_core.get("x"):
-        pytest.skip("the case has no incidence matrix")
     matrix, unsafe = triplets(given_to_core["x"]), list(given_to_core["primary"])
     if given_to_core.get("x_extra_primary"):
         extra = triplets(given_to_core["x_extra_primary"])

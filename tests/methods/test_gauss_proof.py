@@ -8,8 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hitoku.errors import SolverError
+from hitoku.evidence.audit import audit
+from hitoku.evidence.verify import prove
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.gauss.proof import _fraction, proof
+from hitoku.model.need import Need
+from hitoku.model.release import Release
 from hitoku.model.table import Table
 from hitoku.rules.min_frequency import MinFrequency
 
@@ -66,6 +70,37 @@ def test_a_dense_table_of_four_dimensions():
     moves = proof(table.relations, withheld, need.unsafe)
     check(table, withheld, need.unsafe, moves)
     assert np.array_equal(Gauss(prove=True).protect(table, need).withheld, withheld)
+
+
+def test_the_proof_is_handed_to_the_audit_and_saves_it_the_solver():
+    """Amounts that need not be whole, nothing at zero: one other table shows that no cell is known."""
+    table = Table.from_array(np.random.default_rng(2).uniform(5.0, 50.0, size=(6, 7)).round(1))
+    need = Need(unsafe=table.inner & (table.value < 12))
+    protection = Gauss(prove=True).protect(table, need)
+    assert protection.moves
+    release = Release.of(table, protection)
+    alone, helped = (audit(table, need, release, moves=moves) for moves in ((), protection.moves))
+    assert alone.safe
+    assert helped.safe
+    assert (alone.summary["programs"] > 0, helped.summary["programs"]) == (True, 0)
+    assert helped.summary["witnesses"] == len(protection.moves) == 1
+
+
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_the_audit_says_the_same_whatever_moves_it_is_given(data):
+    """Moves may be wrong, or of published cells: they are tried, never trusted."""
+    counts = data.draw(st.lists(st.integers(0, 20), min_size=12, max_size=12))
+    table = Table.from_array(np.array(counts).reshape(3, 4))
+    need = Need(unsafe=(table.value > 0) & (table.value < 5), width=data.draw(st.sampled_from([0, 3])))
+    protection = Gauss().protect(table, need)
+    entries = st.dictionaries(st.integers(0, table.n_cells - 1), st.integers(-3, 3), min_size=1, max_size=6)
+    moves = [*data.draw(st.lists(entries, max_size=3)), *Gauss(prove=True).protect(table, need).moves]
+    release = Release.of(table, protection)
+    alone, helped = audit(table, need, release), audit(table, need, release, moves=moves)
+    assert helped.outcomes == alone.outcomes
+    if helped.certificate is not None:
+        assert "are safe" in prove(dict(helped.certificate.content))
 
 
 def test_relations_with_fractions_are_left_to_the_audit():

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from tests.oracles.gauss import exposed_by_definition
 
 from hitoku.attacks.group import Group
 from hitoku.attacks.interval import Interval
@@ -334,12 +336,50 @@ def alone(frame, table):
 
 
 def test_sampling_weights():
+    """The rule is τ-ARGUS'; R's own lets through more elsewhere. Its singletons are unsafe single records."""
     case = Case("dom_m1_sweight")
     table = tabulate(case.frame, by=["sector4", "geo"], value="value", weight="w")
     case.place(table)
-    unsafe = case.mask("primary", table)  # the R original weighs the rule itself in a way of its own
-    method = Gauss(order=case.order(), singletons="none", zeros="structural")
-    case.check(table, Need(unsafe=unsafe), method)
+    need = assess(table, [Dominance(n, k) for n, k in zip(case.params["n"], case.params["k"], strict=True)])
+    records = tabulate(case.frame, by=["sector4", "geo"]).value
+    method = Gauss(
+        order=case.order(),
+        singletons=case.record["gauss_input"]["singletonMethod"],
+        singleton=(records == 1) & need.unsafe,
+        zeros="structural",
+    )
+    case.check(table, Need(unsafe=need.unsafe), method)
+
+
+@pytest.mark.parametrize("name", ["dom_m1_linked_consistent", "dom_m1_linked_super"])
+def test_linked_tables_hold_together_where_those_of_the_r_original_do_not(name):
+    """Truth is the records: an unsafe cell is told if its records are a combination of published cells'."""
+    case = Case(name)
+    frame = case.frame
+    sectors, regions = grouped(frame, "sector4", "sector2"), grouped(frame, "geo", "eu")
+    wide = frame.assign(sector=frame["sector2"])
+    deep = frame.assign(sector=frame["sector4"], geo=frame["eu"])
+    linked = Table.link(
+        [
+            tabulate(wide, by=["geo", "sector"], value="value", hierarchies={"geo": regions}),
+            tabulate(deep, by=["geo", "sector"], value="value", hierarchies={"sector": sectors}),
+        ]
+    )
+    case.place(linked, lambda cell: (cell["geo"], cell["sector4"]))
+    need = Need(unsafe=case.mask("primary", linked))
+    records = [
+        {
+            row: Fraction(1)
+            for row, record in enumerate(frame.itertuples())
+            if geo in ("Total", record.geo, record.eu) and sector in ("Total", record.sector4, record.sector2)
+        }
+        for geo, sector in linked.cells[["geo", "sector"]].itertuples(index=False, name=None)
+    ]
+    unsafe = np.flatnonzero(need.unsafe).tolist()
+    theirs = case.mask("suppressed", linked) | case.unpublished
+    assert len(exposed_by_definition(records, np.flatnonzero(~theirs).tolist(), unsafe)) == 8
+    ours = Gauss().protect(linked, need).withheld
+    assert exposed_by_definition(records, np.flatnonzero(~ours).tolist(), unsafe) == set()
 
 
 # How many secondary cells the R original finds on generated tables (shared/notes/gauss_prototype.md).

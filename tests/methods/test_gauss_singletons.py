@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.oracles.gauss import Reach, secondary_for_firms
+from tests.oracles.gauss import Reach, known_zeros, secondary_for_firms, secondary_for_zeros
 from tests.oracles.gauss import columns_of as rational
 
 from hitoku.errors import ParameterError
@@ -17,7 +17,16 @@ from hitoku.methods.gauss.fast_span import FastSpan
 from hitoku.methods.gauss.incidence import columns_of, incidence_of, relations_of
 from hitoku.methods.gauss.primal import walk
 from hitoku.methods.gauss.problem import Problem
-from hitoku.methods.gauss.singletons import ALIASES, FREQUENCY, MAGNITUDE, NAMES, AnySums, Space, named
+from hitoku.methods.gauss.singletons import (
+    ALIASES,
+    FREQUENCY,
+    MAGNITUDE,
+    NAMES,
+    AnySums,
+    Space,
+    ZeroSums,
+    named,
+)
 from hitoku.model.need import Need
 from hitoku.model.table import Table
 
@@ -32,9 +41,9 @@ def incidence(shape):
 
 
 @st.composite
-def problems(draw, *, all_unsafe):
-    """A two-way table as incidence, an order, unsafe columns, and who is alone in each row."""
-    shape = draw(st.sampled_from([(2, 3), (3, 3), (3, 4)]))
+def problems(draw, *, all_unsafe, shapes=((2, 3), (3, 3), (3, 4))):
+    """A table as incidence, an order, unsafe columns, and who is alone in each row."""
+    shape = draw(st.sampled_from(shapes))
     matrix, inner = incidence(shape)
     n_rows, n = matrix.shape
     owner = np.array(draw(st.lists(st.sampled_from([0, 0, 0, 1, 1, 2, 3]), min_size=n_rows, max_size=n_rows)))
@@ -85,6 +94,38 @@ def test_group_sums_protects_the_singletons_of_every_group(problem):
     for column in columns:
         part = {row: value for row, value in column.items() if owner[row]}
         assert not part or not reach.holds(part)
+
+
+def told_beyond(matrix, order, unsafe, forced, owner):
+    """Unsafe cells and sums of singletons within a cell that follow, though not from forced cells alone."""
+    found = secondary(matrix, order, unsafe, forced=forced, singleton=owner > 0, singletons="any_sums")
+    columns = rational(matrix)
+    reach = Reach([columns[cell] for cell in published(found, unsafe)])
+    by_force = Reach([columns[cell] for cell in np.flatnonzero(forced)])
+    secrets = [columns[cell] for cell in np.flatnonzero(unsafe)]
+    secrets += [{row: v for row, v in column.items() if owner[row]} for column in columns]
+    return [s for s in secrets if s and reach.holds(s) and not by_force.holds(s)]
+
+
+@given(problem=problems(all_unsafe=True, shapes=((3, 3), (2, 2, 3))), data=st.data())
+@settings(max_examples=80, deadline=None)
+def test_any_sums_holds_beside_forced_cells(problem, data):
+    """What is forced is published without a test, so sums within each cell are watched too (R: subSumAny)."""
+    matrix, order, unsafe, owner = problem
+    n = matrix.shape[1]
+    drawn = data.draw(st.lists(st.sampled_from([False, False, False, True]), min_size=n, max_size=n))
+    assert told_beyond(matrix, order, unsafe, np.array(drawn) & ~unsafe, owner) == []
+
+
+def test_a_sum_of_singletons_that_only_a_forced_cell_completes():
+    """Three forced cells of a 2 x 2 x 3 table: without watching, two singletons of one cell would be told."""
+    matrix, inner = incidence((2, 2, 3))
+    owner = np.array([0, 1, 0, 1, 1, 0, 0, 1, 0, 0, 0, 1])
+    unsafe, forced = (
+        np.isin(np.arange(36), cells) for cells in ([4, 14, 27, 31, *inner[owner > 0]], [23, 25, 34])
+    )
+    order = [16, 28, 12, 32, 0, 11, 6, 22, 30, 29, 3, 17, 21, 26, 19, 2, 35, 15, 10, 24, 9, 7, 20, 8, 33]
+    assert told_beyond(matrix, order, unsafe, forced, owner) == []
 
 
 @given(problem=problems(all_unsafe=True))
@@ -149,14 +190,42 @@ def test_a_firm_that_subtracts_its_own_cell():
         assert withheld.reshape(4, 4)[0, 2:].any(), way
 
 
-def test_zero_sums_withhold_no_less_than_open_sums():
-    table = Table.from_array([[0, 0, 0, 7], [3, 0, 5, 6], [8, 9, 0, 4]])
-    need = Need(unsafe=table.value == 3)
-    some, more = (
-        Gauss(singletons=way, zeros="withhold").protect(table, need).withheld
-        for way in ("open_sums", "zero_sums")
+@given(problem=problems(all_unsafe=False, shapes=((2, 3), (3, 3), (2, 2, 2))))
+@settings(max_examples=120, deadline=None)
+def test_zeros_are_handled_as_defined(problem):
+    matrix, order, unsafe, owner = problem
+    found = secondary(matrix, order, unsafe, singleton=owner > 0, singletons="zero_sums")
+    expected = secondary_for_zeros(
+        rational(matrix), order.tolist(), np.flatnonzero(unsafe).tolist(), (owner > 0).tolist()
     )
-    assert more.sum() >= some.sum()
+    assert set(np.flatnonzero(found).tolist()) == expected
+
+
+@given(counts=st.lists(st.sampled_from([0, 0, 0, 1, 2, 7, 9]), min_size=12, max_size=12))
+@settings(max_examples=80, deadline=None)
+def test_readers_who_know_that_parts_of_a_zero_are_zero_learn_no_unsafe_count(counts):
+    table = Table.from_array(np.array(counts).reshape(3, 4))
+    need = Need(unsafe=(table.value > 0) & (table.value < 3))
+    withheld = Gauss(singletons="zero_sums", zeros="withhold").protect(table, need).withheld
+    matrix, inner = incidence((3, 4))
+    columns = rational(matrix)
+    reach = known_zeros(columns, np.flatnonzero(~withheld).tolist(), table.value[inner] == 0)
+    assert not any(reach.holds(columns[cell]) for cell in np.flatnonzero(need.unsafe))
+
+
+def test_a_hidden_zero_protects_nobody_when_its_sum_is_published():
+    """The example of the R documentation: three ones above three zeros, whose sum must not be told."""
+    counts = [[1, 1, 1, 5, 5], [9, 9, 9, 9, 9], [0, 0, 0, 7, 7]]
+    table = Table.from_array(counts)
+    need = Need(unsafe=table.value == 1)
+    matrix, inner = incidence((3, 5))
+    columns, zero = rational(matrix), table.value[inner] == 0
+    told = {}
+    for way in ("none", "zero_sums"):
+        withheld = Gauss(singletons=way, zeros="withhold").protect(table, need).withheld
+        reach = known_zeros(columns, np.flatnonzero(~withheld).tolist(), zero)
+        told[way] = sum(reach.holds(columns[cell]) for cell in np.flatnonzero(need.unsafe))
+    assert told == {"none": 3, "zero_sums": 0}
 
 
 def test_every_way_has_a_name_of_ours_and_one_of_r():
@@ -166,7 +235,9 @@ def test_every_way_has_a_name_of_ours_and_one_of_r():
         named("anysums")
 
 
-@given(problem=problems(all_unsafe=False), way=st.sampled_from(["any_sums", "open_sums", "space"]))
+@given(
+    problem=problems(all_unsafe=False), way=st.sampled_from(["any_sums", "open_sums", "zero_sums", "space"])
+)
 @settings(max_examples=80, deadline=None)
 def test_compiled_arithmetic_gives_the_same_answers(problem, way):
     matrix, order, unsafe, owner = problem
@@ -178,7 +249,14 @@ def test_compiled_arithmetic_gives_the_same_answers(problem, way):
     watched = [ranked[cell] for cell in np.flatnonzero(unsafe)]
     if way == "space":
         watched = [{r: v for r, v in column.items() if r < first} for column in watched]
-    tests = [Space(first) if way == "space" else AnySums(first, open=way == "open_sums") for _ in range(2)]
+    inside = tuple(column for column in ranked if min(column) >= first)
+    make = {
+        "space": lambda: Space(first),
+        "zero_sums": lambda: ZeroSums(first, open=True, groups=inside),
+        "open_sums": lambda: AnySums(first, open=True),
+        "any_sums": lambda: AnySums(first),
+    }[way]
+    tests = [make() for _ in range(2)]
     plain, fast = (
         walk(ranked, order.tolist(), watched, n_rows=len(owner), test=test, span=span)
         for test, span in zip(tests, (None, FastSpan(len(owner))), strict=True)

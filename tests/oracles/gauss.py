@@ -130,3 +130,82 @@ def secondary_for_firms(
         else:
             reaches = after
     return secondary
+
+
+def secondary_for_zeros(
+    columns: Sequence[Vector], order: Iterable[int], unsafe: Iterable[int], zero: Sequence[bool]
+) -> set[int]:
+    """Candidates that would give an unsafe column away to readers who know that no count is below zero.
+
+    A sum of zeros that is published tells each of its parts; where all zeros of a cell but those of another
+    cell are known, those are known, too, in rounds; and where what is left of a published combination of
+    zeros has one sign. A combination of zeros in which they count differently is no sum, as long as it shares
+    no row with an earlier one. What is refused for its zeros is protected.
+    """
+    # Rows that are no zeros lead, so that what is left of a column by zeros alone consists of zeros.
+    place = sorted(range(len(zero)), key=lambda row: (zero[row], row))
+    rank = {row: number for number, row in enumerate(place)}
+    first = len(zero) - sum(zero)
+    named = [{rank[row]: value for row, value in column.items()} for column in columns]
+    groups = [column for column in named if column and min(column) >= first]
+    secrets = [named[p] for p in unsafe]
+    groups += [secret for secret in secrets if min(secret) >= first]
+    reach, used, secondary = Reach(), set(), set()
+
+    for cell in order:
+        left = reach.rest(named[cell])
+        if not left:
+            continue
+        if min(left) >= first:
+            if len(set(left.values())) > 1 and not used & left.keys():
+                used |= left.keys()
+            else:
+                known = _zeros_that_follow(reach, set(left), groups, first)
+                if any(rows <= known for rows in _unknown(reach, secrets)):
+                    secondary.add(cell)
+                    secrets.append(left)
+                else:
+                    for row in known:
+                        reach.add({row: Fraction(1)})
+                continue
+        after = Reach([*reach.echelon.values(), named[cell]])
+        if any(after.holds(s) and not reach.holds(s) for s in secrets):
+            secondary.add(cell)
+        else:
+            reach = after
+    return secondary
+
+
+def _unknown(reach: Reach, vectors: Iterable[Vector]) -> set[frozenset[int]]:
+    return {frozenset(left) for left in map(reach.rest, vectors) if left}
+
+
+def _zeros_that_follow(reach: Reach, known: set[int], groups: Iterable[Vector], first: int) -> set[int]:
+    cells = _unknown(reach, groups)
+    published = [vector for lead, vector in reach.echelon.items() if lead >= first and len(vector) > 1]
+    while True:
+        follow = {group - known for group in cells if group & known} & cells
+        for vector in published:
+            signs = {row: value > 0 for row, value in vector.items() if row not in known}
+            if len(set(signs.values())) == 1:
+                follow.add(frozenset(signs))
+        if not follow:
+            return known
+        known = known.union(*follow)
+
+
+def known_zeros(columns: Sequence[Vector], published: Iterable[int], zero: Sequence[bool]) -> Reach:
+    """What readers work out who know that no count is below zero.
+
+    Where the inner cells of a published cell that are not known yet are zeros all, their sum is zero, and
+    then each of them is known.
+    """
+    shown = [columns[cell] for cell in published]
+    reach = Reach(shown)
+    while True:
+        unknown = [{row for row in column if not reach.holds({row: Fraction(1)})} for column in shown]
+        told = set().union(*(rows for rows in unknown if all(zero[row] for row in rows)))
+        if not told:
+            return reach
+        for row in told:
+            reach.add({row: Fraction(1)})

@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies import count_tables
 
+from hitoku.attacks.group import Group
 from hitoku.errors import RuleError
 from hitoku.model.dimension import Dimension
 from hitoku.model.hierarchy import Hierarchy
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
 from hitoku.model.table import Table
 from hitoku.rules import DirectDisclosure, assess
 
@@ -94,6 +97,30 @@ def test_every_variable_is_sensitive_unless_named():
     assert hits(SSB, DirectDisclosure(k=1)) == SSB_HITS
     v3 = {("a", "Total", "z"), ("a", "h", "z"), ("a", "i", "z"), ("b", "Total", "y"), ("b", "h", "y")}
     assert hits(SSB, DirectDisclosure(k=1, sensitive="v3")) == v3
+
+
+def test_rows_by_a_variable_that_identifies_nobody_do_not_count():
+    """Nobody is recognised by v2: only rows over its total can be somebody's."""
+    one = {("a", "Total", "z"), ("b", "Total", "y")}
+    assert hits(SSB, DirectDisclosure(k=1, sensitive="v3", identifying="v1")) == one
+    every = DirectDisclosure(k=1, identifying=("v1", "v2", "v3"))
+    assert hits(SSB, every) == SSB_HITS
+    # A sensitive variable need not identify: what is learnt is its value.
+    assert hits(SSB, DirectDisclosure(k=1, sensitive="v3", identifying=("v1", "v2"))) == hits(
+        SSB, DirectDisclosure(k=1, sensitive="v3")
+    )
+
+
+@given(table=count_tables(dims=3, max_side=3), k=st.integers(0, 2), rest=st.sets(st.integers(0, 2)))
+@settings(deadline=None)
+def test_rule_and_attack_agree_on_who_can_be_recognised(table, k, rest):
+    """On a table with nothing withheld, the cells of the groups that the attack finds are those flagged."""
+    names = table.labels.names
+    identifying = tuple(names[place] for place in sorted(rest)) or (names[0],)
+    unsafe = DirectDisclosure(k=k, identifying=identifying).assess(table).unsafe
+    release = Release.of(table, Protection.withhold(table, np.zeros(table.n_cells, dtype=bool)))
+    found = Group(k=k, identifying=identifying).find(release)
+    assert {cell for group in found for cell in group.inside} == set(np.flatnonzero(unsafe).tolist())
 
 
 @pytest.mark.parametrize(

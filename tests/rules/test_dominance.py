@@ -3,6 +3,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from hitoku.errors import RuleError
 from hitoku.model.contributors import Contributors
 from hitoku.model.table import Table
 from hitoku.rules import Dominance
+from hitoku.tabulate.tabulate import tabulate
 from hitoku.testing import one_cell
 
 SIZES = st.lists(st.integers(0, 1000), max_size=8)
@@ -122,3 +124,22 @@ def test_too_few_ranks():
     with pytest.raises(RuleError, match="5 largest") as caught:
         Dominance(5, 80).assess(one_cell(3, 2, 1))
     assert "top=5" in caught.value.fix
+
+
+@given(
+    records=st.lists(st.tuples(st.integers(0, 100), st.integers(4, 20)), min_size=1, max_size=6),
+    n=st.integers(1, 3),
+    k=st.sampled_from([60, 75, 95]),
+)
+def test_weights_count_as_so_many_equal_contributors(records, n, k):
+    """Weights in quarters: a value of weight 5/4 is five quarters of a contributor; n places hold 4n."""
+    rows = [("a", x, quarters / 4) for x, quarters in records]
+    frame = pd.DataFrame([*rows, ("b", 1, 1.0)], columns=["g", "x", "w"])
+    table = tabulate(frame, by=["g"], value="x", weight="w")
+    parts = sorted((Fraction(x, 4) for x, quarters in records for _ in range(quarters)), reverse=True)
+    total = sum(parts)
+    unsafe = sum(parts[: 4 * n]) > Fraction(k, 100) * total
+    assert bool(Dominance(n, k).assess(table).unsafe[0]) == unsafe
+    # R's default: the n largest values, each once, against the weighted total. It never flags more.
+    once = sum(sorted((x for x, _ in records), reverse=True)[:n]) > Fraction(k, 100) * total
+    assert unsafe or not once

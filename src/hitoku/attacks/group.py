@@ -55,6 +55,9 @@ class Group:
     unknown
         Codes that say nothing and place nobody: ``{"injury": "Unknown"}``. They may be learnt, and a group
         described by one of them is nobody in particular.
+    identifying
+        Variables by which people can be told apart; None means all of them. A group described by a code of
+        another variable is nobody in particular.
 
     Examples
     --------
@@ -78,14 +81,16 @@ class Group:
     forbidden: Mapping[str, Sequence[Any]] | None = None
     harmless: Mapping[str, Any] | None = None
     unknown: Mapping[str, Any] | None = None
+    identifying: tuple[str, ...] | str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.k, int) or self.k < 0:
             raise ParameterError(
                 "k is no number of people", where="attack group", fix="give k as 0, 1, 2, ..."
             )
-        if isinstance(self.sensitive, str):
-            object.__setattr__(self, "sensitive", (self.sensitive,))
+        for name in ("sensitive", "identifying"):
+            if isinstance(getattr(self, name), str):
+                object.__setattr__(self, name, (getattr(self, name),))
 
     def find(self, release: Release) -> tuple[Pinned, ...]:
         """Return the groups that are pinned, in the order of their totals."""
@@ -151,7 +156,7 @@ class Group:
         for variable in labels.names if self.sensitive is None else self.sensitive:
             place = _place(labels, variable, "sensitive")
             rows = sums.along(labels.column(place).astype(np.int64))
-            rows = rows[~nobody[sums.total[rows]]]
+            rows = rows[~nobody[sums.total[rows]] & self._placeable(labels, sums, variable)[sums.total[rows]]]
             group = np.zeros(release.n_cells, dtype=bool)
             group[sums.total[rows]] = True
             certain = sums.add(least)
@@ -166,6 +171,18 @@ class Group:
             if least[list(one.outside)].sum() <= self.k
             and (release.withheld[list(one.inside)].any() or least[list(one.inside)].sum() > 0)
         ]
+
+    def _placeable(self, labels: Labels, sums: _Sums, sensitive: str) -> Mask:
+        """Tell which cells are described by identifying variables alone, the sensitive one aside."""
+        found = np.ones(len(labels), dtype=bool)
+        for variable in labels.names if self.identifying is not None else ():
+            if variable != sensitive and variable not in (self.identifying or ()):
+                column = labels.column(labels.names.index(variable)).astype(np.int64)
+                parts = [sums.parts(row) for row in sums.along(column).tolist()]
+                found &= ~np.isin(column, column[np.concatenate(parts)] if parts else [])
+        for variable in self.identifying or ():
+            _place(labels, variable, "identifying")
+        return found
 
     def _sets(self, labels: Labels, place: int, sums: _Sums, rows: Integers, nobody: Mask) -> list[Pinned]:
         """Return groups with the parts that make up a forbidden set."""

@@ -41,6 +41,9 @@ class DirectDisclosure:
         Sets of codes that must not be learnt either: ``{"injury": [("Light", "Serious")]}`` when it is bad
         enough to know that everybody was hurt. A code that is a group of others is its own set:
         ``{"injury": ["Hurt"]}``. All cells of the set are flagged.
+    identifying
+        Variables by which people can be told apart; None means all of them. A row described by a code of
+        another variable is nobody in particular, so only rows over its total count.
 
     Examples
     --------
@@ -58,11 +61,14 @@ class DirectDisclosure:
     unknown: tuple[tuple[str, str], ...] | Mapping[str, Any] = ()
     harmless: tuple[tuple[str, str], ...] | Mapping[str, Any] = ()
     forbidden: tuple[tuple[str, tuple[str, ...]], ...] | Mapping[str, Any] = ()
+    identifying: tuple[str, ...] | str | None = None
 
     def __post_init__(self) -> None:
         check_whole(self.name, "k", self.k, least=0)
         if self.sensitive is not None:
             object.__setattr__(self, "sensitive", variables_of(self.name, "sensitive", self.sensitive))
+        if self.identifying is not None:
+            object.__setattr__(self, "identifying", variables_of(self.name, "identifying", self.identifying))
         object.__setattr__(self, "unknown", codes_of(self.name, "unknown", self.unknown))
         object.__setattr__(self, "harmless", codes_of(self.name, "harmless", self.harmless))
         object.__setattr__(self, "forbidden", _sets_of(self.name, self.forbidden))
@@ -85,7 +91,7 @@ class DirectDisclosure:
         unsafe = np.zeros(table.n_cells, dtype=bool)
         lower = np.zeros(table.n_cells)
         for variable in sensitive:
-            pairs = parts_of(table, [variable])
+            pairs = parts_of(table, [variable]).of_totals(self._placeable(table, variable))
             single = ~np.isin(pairs.part, pairs.total)
             others = frequency[pairs.total] - frequency[pairs.part]
             found = [(pairs.part[single], others[single], candidate)]
@@ -102,6 +108,19 @@ class DirectDisclosure:
         if not np.array_equal(frequency, table.value):
             lower[:] = 0.0
         return needed(table, self.name, unsafe, lower)
+
+    def _placeable(self, table: Table, sensitive: str) -> Mask:
+        """Tell which cells are described by identifying variables alone, the sensitive one aside."""
+        found = np.ones(table.n_cells, dtype=bool)
+        if self.identifying is None:
+            return found
+        require_variables(table, self.identifying, self.name)
+        for place, variable in enumerate(table.labels.names):
+            if variable != sensitive and variable not in self.identifying:
+                codes = table.labels.column(place)
+                pairs = parts_of(table, [variable])
+                found &= ~np.isin(codes, codes[pairs.part])
+        return found
 
     def _in_set(
         self, table: Table, codes: tuple[str, ...], variable: str, pairs: Parts

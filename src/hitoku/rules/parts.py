@@ -23,6 +23,11 @@ class Parts:
     total: Integers
     weight: Floats
 
+    def of_totals(self, totals: Mask) -> Parts:
+        """Return the pairs whose total is one of these cells."""
+        chosen = totals[self.total]
+        return Parts(self.part[chosen], self.total[chosen], self.weight[chosen])
+
 
 def parts_of(table: Table, variables: Sequence[str] | None = None) -> Parts:
     """Pair every part with its total, for all relations or those along some variables.

@@ -7,7 +7,7 @@ is no tolerance. Exactness is all that is promised: how wide intervals are is an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -182,6 +182,7 @@ class Gauss:
         :class:`hitoku.rules.k_disclosure.KDisclosure`.
     prove
         Prove the result in whole numbers, see :mod:`hitoku.methods.gauss.proof`; an error if that fails.
+        The proof is left in ``protection.moves``, where the audit looks for witnesses.
         Where singletons or differences ask for more, this is about the unsafe cells alone.
     forced
         Cells that are published whatever this exposes, as a mask or positions.
@@ -253,9 +254,10 @@ class Gauss:
             )
             narrow = self._narrow(table, need, Release.of(table, protection))
             if not len(narrow):
-                if self.prove:
-                    proof(table.relations, withheld, need.unsafe & ~outcome.exposed & ~problem.forced)
-                return protection
+                if not self.prove:
+                    return protection
+                unsafe = need.unsafe & ~outcome.exposed & ~problem.forced
+                return replace(protection, moves=proof(table.relations, withheld, unsafe))
             extra |= next_to_withhold(table, problem.order, narrow, withheld | problem.forced)
             rounds += 1
             if progress is not None:

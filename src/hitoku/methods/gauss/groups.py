@@ -57,7 +57,8 @@ def unpinned(table: Table, need: Need, withheld: Mask, keep: Mask, attack: Any) 
             upper=np.append(np.zeros(table.n_cells), missing),
         )
         nobody = np.zeros(len(groups), dtype=bool)
-        greedy = Greedy(prefer="closing", start=np.append(withheld, ~nobody), keep=np.append(keep, nobody))
+        start, stay = np.append(withheld, ~nobody), np.append(keep, nobody)
+        greedy = Greedy(prefer="closing", start=start, keep=stay, record="cells")
         withheld = greedy.protect(wider, extended).withheld[: table.n_cells]
     raise NeedError(
         f"{len(found)} group(s) can still be pinned to a value",

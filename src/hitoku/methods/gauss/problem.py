@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ PATIENCE = 16_000_000
 # Once numba is there, Python keeps only what is smaller than this.
 TINY = 300
 # Ways to handle singletons that can do with compiled arithmetic; the others look into the span itself.
-COMPILED = frozenset({"any_sums", "open_sums", "space"})
+COMPILED = frozenset({"any_sums", "open_sums", "zero_sums", "space"})
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -76,6 +77,10 @@ class Problem:
             return self._plain()
         columns = self.columns()
         unsafe = self._unsafe_columns(columns)
+        if self.singletons == "any_sums" and self.forced.any():
+            # What is forced is not tested, so a sum of singletons may come up later, as part of a difference:
+            # the sums within each cell are watched like unsafe cells (R: subSumAny).
+            unsafe += group_sums(columns, _singles(self._owners() or []))
         limit = EFFORT if self.singletons in COMPILED else float("inf")
         outcome = self._walk(columns, unsafe, special=True, limit=limit)
         if outcome is None:
@@ -106,7 +111,7 @@ class Problem:
             return []
         columns = self.columns()
         if self.singletons == "group_sums":
-            return group_sums(columns, frozenset(row for row, firm in enumerate(owner) if firm))
+            return group_sums(columns, _singles(owner))
         unsafe = np.flatnonzero(self.unsafe).tolist()
         return pair_sums(columns, unsafe, owner, by_firm=self.singletons == "firm_pairs")
 
@@ -206,13 +211,19 @@ class Problem:
         )
         if way == "open_sums" or loose:
             return AnySums(first, open=True), list(unsafe)
-        return AnySums(first), outside
+        # With nothing forced, a sum of singletons is never published, so those among them need no watching.
+        return AnySums(first), list(unsafe) if self.forced.any() else outside
+
+
+def _singles(owner: Sequence[int]) -> frozenset[int]:
+    return frozenset(row for row, firm in enumerate(owner) if firm)
 
 
 def _compiled() -> bool:
-    """Tell whether numba has stored the kernels next to their source, without importing it."""
-    stored = Path(hitoku.kernels.__file__).parent / "__pycache__"
-    return any(stored.glob("gauss.forward-*.nbi"))
+    """Tell whether numba has stored the kernels, next to their source or where it was told to, unimported."""
+    told = os.environ.get("NUMBA_CACHE_DIR")
+    stored = Path(told) if told else Path(hitoku.kernels.__file__).parent / "__pycache__"
+    return any(stored.rglob("gauss.forward-*.nbi"))
 
 
 def _with_sums(relations: Any, sums: Sequence[Column], cell_of: Integers) -> Any:

@@ -7,11 +7,11 @@ package SSBtools; both are understood.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from hitoku.errors import ParameterError, did_you_mean
-from hitoku.methods.gauss.span import Column, Span
+from hitoku.methods.gauss.span import PRIME, Column, Span
 
 # Name here, name in R. What each one stops stands in docs/reference/methods/gauss.md.
 NAMES = {
@@ -114,16 +114,23 @@ class AnySums:
             rest = span.finish(dict(column))
             if len(set(rest.values())) > 1 and not self.used & rest.keys():
                 self.used.update(rest)
-            elif not self.open or self.reveals_watched(span, rest):
+            elif not self.open:
                 return True
             else:
-                span.reveal(rest)
+                known = self.told(span, rest)
+                if contained(span, known):
+                    self.protect(span, rest)
+                    return True
+                span.reveal(sorted(known))
                 return False
         return any(lead < 0 for lead, _ in span.moved(column, row))
 
-    def reveals_watched(self, span: Span, rest: Column) -> bool:
-        """Tell whether a watched column consists of nothing but these rows."""
-        return contained(span, rest.keys())
+    def told(self, span: Span, rest: Column) -> set[int]:  # noqa: ARG002 - zeros look around
+        """Rows that are known once a sum of singletons is."""
+        return set(rest)
+
+    def protect(self, span: Span, rest: Column) -> None:
+        """Protect a sum that was refused, where that is asked for."""
 
 
 def contained(span: Span, rows: Iterable[int]) -> bool:
@@ -137,21 +144,63 @@ class ZeroSums(AnySums):
     """Open sums of zeros, with what follows from one zero for the next.
 
     Where all zeros of a group are known except for those of one cell, that cell is known too. ``groups`` are
-    cells that hold singletons only, ``unsafe`` those of them to protect. What is refused here is protected
-    from then on.
+    cells that hold singletons only, ``unsafe`` those of them to protect. A published combination of zeros
+    that comes down to one sign, others of its parts being known, tells the rest of them. What is refused here
+    is protected from then on.
     """
 
     groups: tuple[Column, ...] = ()
     unsafe: tuple[Column, ...] = ()
+    # Groups and unsafe cells as far as they are not published, by number; which of them have a row; and the
+    # published rows that this takes into account.
+    left: dict[int, frozenset[int]] = field(default_factory=dict)
+    having: dict[int, set[int]] = field(default_factory=dict)
+    seen: set[int] = field(default_factory=set)
+    # Published combinations of zeros, by the sign of each row.
+    published: list[dict[int, int]] = field(default_factory=list)
 
-    def reveals_watched(self, span: Span, rest: Column) -> bool:
-        """Tell whether these zeros, with all that follows from them, hold a watched column."""
-        groups = {frozenset(span.finish(dict(column))) for column in (*self.groups, *self.unsafe)}
-        known = set(rest)
-        while follow := {group - known for group in groups if group & known} & groups - {frozenset()}:
+    def told(self, span: Span, rest: Column) -> set[int]:
+        """Rows that are zero once these are: the last ones of a group, or of a sum that is published."""
+        self._take_out_published(span)
+        groups = set(self.left.values()) - {frozenset()}
+        known, grown = set(rest), True
+        while grown:
+            touched = set().union(*(self.having.get(row, ()) for row in known))
+            follow = {self.left[number] - known for number in touched} & groups
+            follow |= {rows for rows in self._summed(known) if rows}
+            grown = bool(follow)
             known.update(*follow)
-        unsafe = [span.finish(dict(column)).keys() for column in self.unsafe]
-        if contained(span, known) or any(rows and rows <= known for rows in unsafe):
-            span.watch(dict(rest))
-            return True
-        return False
+        return known
+
+    def _summed(self, known: set[int]) -> Iterator[frozenset[int]]:
+        """Yield what is left of published combinations of zeros where it has one sign: each is zero."""
+        for combination in self.published:
+            signs = {row: sign for row, sign in combination.items() if row not in known}
+            if len(set(signs.values())) == 1 and 0 not in signs.values():
+                yield frozenset(signs)
+
+    def protect(self, span: Span, rest: Column) -> None:
+        """Protect a sum that was refused."""
+        span.watch(dict(rest))
+
+    def _take_out_published(self, span: Span) -> None:
+        """Reduce what has a row that leads a published column by now: nothing else changes."""
+        columns = (*self.groups, *self.unsafe)
+        led = {row for row in span.leading if row >= self.first}
+        if led - self.seen:
+            self.published[:] = [_signs(row, span.finish({row: 1})) for row in led]
+        stale = set().union(*(self.having.get(row, ()) for row in led - self.seen))
+        for number in stale if self.left else range(len(columns)):
+            for row in self.left.get(number, ()):
+                self.having[row].discard(number)
+            self.left[number] = frozenset(span.finish(dict(columns[number])))
+            for row in self.left[number]:
+                self.having.setdefault(row, set()).add(number)
+        self.seen.update(led)
+
+
+def _signs(row: int, rest: Column) -> dict[int, int]:
+    """Signs of the published combination that a row leads; zero where a residue is no small number."""
+    small = 2**20
+    signs = {other: -1 if v < small else 1 if PRIME - v < small else 0 for other, v in rest.items()}
+    return {row: 1, **signs} if rest else {}
