@@ -206,10 +206,16 @@ def test_every_step_tells_what_it_did(data, table):
     assert withheld == set(np.flatnonzero(protection.withheld).tolist())
 
 
-def test_intervals_are_left_out_of_the_record_unless_asked_for():
+@pytest.mark.parametrize(
+    ("record", "limit", "known"),
+    [("auto", 16, True), ("auto", 15, False), ("cells", 16, False), ("full", 15, True)],
+)
+def test_intervals_are_recorded_for_tables_that_are_not_too_large(record, limit, known, monkeypatch):
+    monkeypatch.setattr("hitoku.methods.greedy.greedy.FULLY_RECORDED", limit)
     table = Table.from_array(FIGURE_2)
-    steps = Greedy().protect(table, Need(unsafe=table.value == 7, width=11)).steps
-    assert np.isnan([step.before + step.after for step in steps]).all()
+    steps = Greedy(record=record).protect(table, Need(unsafe=table.value == 7, width=11)).steps
+    assert np.isnan([step.before + step.after for step in steps]).all() == (not known)
+    assert np.isfinite([step.before + step.after for step in steps]).all() == known
 
 
 @given(table=magnitude_tables(max_side=3))

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from tests.strategies import count_tables, magnitude_tables
 
 import hitoku.methods.greedy.room as room_module
+from hitoku.attacks.exposure import exposed
 from hitoku.attacks.interval import Interval
 from hitoku.methods.greedy.pattern import Pattern
 from hitoku.methods.greedy.room import Room
+from hitoku.methods.greedy.tidy import unnecessary
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
@@ -126,7 +128,7 @@ def test_a_cell_is_published_only_if_every_need_stays_met(large, monkeypatch):
     table = Table.from_array([[1, 9, 9], [9, 9, 9], [9, 9, 9]])
     need = Need(unsafe=table.value == 1, upper=1)
     cycle = np.isin(np.arange(16), [0, 1, 4, 5])
-    room = Room(table, need, cycle | np.isin(np.arange(16), [10]))
+    room = Room(table, need, cycle | np.isin(np.arange(16), [10]), shrinking=True)
     assert room.met(0)
     assert room.publishable(10)
     for cell in (1, 4, 5):
@@ -145,8 +147,41 @@ def test_what_only_a_linear_program_sees_counts_when_a_cell_is_published():
         upper=100,
     )
     need = Need(unsafe=[True, False, False, False], width=1)
-    room = Room(table, need, np.ones(4, dtype=bool))
+    room = Room(table, need, np.ones(4, dtype=bool), shrinking=True)
     assert room.met(0)
     assert room.publishable(2)
     assert not room.publishable(3)
     assert room.interval(0) == (0.0, 7.0)
+
+
+@settings(deadline=None, max_examples=60)
+@given(data=st.data(), table=TABLES)
+def test_cells_that_are_given_away_follow_by_adding_and_subtracting(data, table):
+    """Relation by relation is a part of what can be worked out; what it finds is exactly known."""
+    withheld = np.array(data.draw(st.lists(st.booleans(), min_size=table.n_cells, max_size=table.n_cells)))
+    pattern = Pattern(table, withheld)
+    loose = np.flatnonzero(pattern.loose)
+    if not len(loose):
+        return
+    cell = data.draw(st.sampled_from(loose.tolist()))
+    fewer = withheld & (np.arange(table.n_cells) != cell)
+    told = exposed(Release.of(table, Protection.withhold(table, fewer)))
+    assert pattern.given_away(cell) <= set(np.flatnonzero(told | ~fewer).tolist())
+    single = pattern.tally(fewer & pattern.loose) == 1
+    for row in np.flatnonzero(single & (pattern.count == 2)):
+        (last,) = [c for c in pattern.cells_of(np.array([row])) if fewer[c] and pattern.loose[c]]
+        assert int(last) in pattern.given_away(cell)
+
+
+def test_a_program_is_made_anew_when_much_of_it_is_published(monkeypatch):
+    """However early that is, verdicts stay the same, also for a cell that is refused right after it."""
+    table = Table.from_array(np.arange(9, 34).reshape(5, 5))
+    need = Need(unsafe=np.isin(np.arange(36), [0, 14]), width=5)
+    removable = table.inner & ~need.unsafe
+    answers = []
+    for share in (0.0, 0.1, 1.0):
+        monkeypatch.setattr(room_module, "OUTDATED", share)
+        found = unnecessary(table, need, table.inner, removable=removable, cost=table.value)
+        answers.append(found.tolist())
+    assert answers[0] == answers[1] == answers[2]
+    assert 0 < len(answers[0]) < removable.sum()

@@ -27,7 +27,9 @@ from hitoku.model.step import Reason, Step
 from hitoku.model.table import Table
 
 Prefer = Literal["smallest", "closing"]
-Record = Literal["cells", "full"]
+Record = Literal["auto", "cells", "full"]
+# Tables of up to so many cells record intervals unless told otherwise: three times the work, about a second.
+FULLY_RECORDED = 3_000
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -67,7 +69,8 @@ class Greedy:
         It needs fewer cells, since they end chains instead of prolonging them; their cost may be higher.
     record
         "cells": steps say what was withheld, why and for whom. "full": also the interval of the protected
-        cell before and after, two linear programs per step.
+        cell before and after, up to two linear programs per step. "auto": "full" for tables of up to 3000
+        cells.
 
     Examples
     --------
@@ -85,7 +88,7 @@ class Greedy:
     start: ArrayLike | Protection | None = None
     tidy: bool = False
     prefer: Prefer = "smallest"
-    record: Record = "cells"
+    record: Record = "auto"
 
     def __post_init__(self) -> None:
         for name, words in (("prefer", get_args(Prefer)), ("record", get_args(Record))):
@@ -104,7 +107,7 @@ class Greedy:
             ("start", None),
             ("tidy", False),
             ("prefer", "smallest"),
-            ("record", "cells"),
+            ("record", "auto"),
         ):
             given = getattr(self, name)
             plain = given is None or isinstance(given, str | bool)
@@ -138,7 +141,7 @@ class Greedy:
         refuse_hopeless(table, need, eligible | first)
         walk = Walk(table, need, first, eligible, cost, self.prefer)
         steps = list(walk.steps(progress))
-        if self.record == "full":
+        if self.record == "full" or (self.record == "auto" and table.n_cells <= FULLY_RECORDED):
             steps = with_intervals(table, need, first, steps)
         withheld = np.array(walk.room.pattern.withheld)
         if self.tidy:

@@ -40,6 +40,10 @@ class Pattern:
         self.withheld = np.array(withheld, dtype=bool)
         self.loose = self.withheld & self.movable
         self.count = self.tally(self.loose)
+        self.regroup()
+
+    def regroup(self) -> None:
+        """Label the relations anew: what was published may have torn groups apart."""
         self.group = self._groups()
 
     def tally(self, cells: Mask) -> Integers:
@@ -76,6 +80,20 @@ class Pattern:
         if self.loose[cell]:
             self.loose[cell] = False
             self.count[self.relations_of(cell)] -= 1
+
+    def given_away(self, cell: int) -> set[int]:
+        """Loose cells that follow, relation by relation, once a cell is published."""
+        known, waiting = {cell}, [cell]
+        left: dict[int, int] = {}
+        while waiting:
+            for row in self.relations_of(waiting.pop()).tolist():
+                left[row] = left.get(row, int(self.count[row])) - 1
+                if left[row] == 1:
+                    cells = self.cells_of(np.array([row]))
+                    new = {int(c) for c in cells[self.loose[cells]]} - known
+                    known |= new
+                    waiting += new
+        return known - {cell}
 
     def relations_of(self, cell: int) -> Integers:
         """Relations that a cell takes part in."""

@@ -28,6 +28,8 @@ MAX_PROGRAMS = 8
 # A group with more cells than this, and than this share of the table's, goes with the whole table: its
 # program outlives the next cell withheld, and its last basis is worth more than the fewer columns.
 LARGE, LARGE_SHARE = 400, 0.15
+# A program of which this share of the cells has been published is made anew, for what is left of them.
+OUTDATED = 0.1
 NONE = -1
 
 
@@ -38,6 +40,7 @@ class Program:
         self, pattern: Pattern, cells: Integers, rows: Integers, room: tuple[Floats, Floats]
     ) -> None:
         self.cells = cells
+        self.n_held = 0
         self.place = {int(cell): place for place, cell in enumerate(cells)}
         self._room = room[0][cells], room[1][cells]
         loose = pattern.loose[cells]
@@ -59,10 +62,12 @@ class Program:
 
     def hold(self, cell: int) -> None:
         """Publish a cell: it moves no more."""
+        self.n_held += 1
         self._bound(self.place[cell], 0.0, 0.0)
 
     def release(self, cell: int) -> None:
         """Withhold a cell again that was held."""
+        self.n_held -= 1
         place = self.place[cell]
         self._bound(place, self._room[0][place], self._room[1][place])
 
@@ -121,8 +126,9 @@ class Room:
         Per cell how far some deviation that fits is known to move it.
     """
 
-    def __init__(self, table: Table, need: Need, withheld: Mask) -> None:
+    def __init__(self, table: Table, need: Need, withheld: Mask, *, shrinking: bool = False) -> None:
         self.pattern = Pattern(table, withheld)
+        self._shrinking = shrinking
         self._need = need
         self._unsafe = need.unsafe
         self._value = table.value
@@ -174,7 +180,10 @@ class Room:
 
     def interval(self, cell: int) -> tuple[float, float]:
         """Both ends of what an outsider can infer about a withheld cell."""
-        if not self.pattern.loose[cell] or not len(self.pattern.relations_of(cell)):
+        rows = self.pattern.relations_of(cell)
+        if np.any(self.pattern.count[rows] == 1) and self.pattern.loose[cell]:
+            down, up = 0.0, 0.0  # the only one of a relation
+        elif not self.pattern.loose[cell] or not len(rows):
             down, up = (self._down[cell], self._up[cell]) if self.pattern.loose[cell] else (0.0, 0.0)
         else:
             down, up = (self._push(cell, up=upwards) for upwards in (False, True))
@@ -237,11 +246,11 @@ class Room:
     def _program(self, cell: int) -> Program:
         if self._whole is not None:
             return self._whole
-        group = self.pattern.group_of(cell)
-        program = self._programs.get(group)
+        program = self._programs.get(self.pattern.group_of(cell))
         if program is None:
+            group = self.pattern.group_of(cell)
             size = len(self.pattern.members(group))
-            if size > LARGE and size > LARGE_SHARE * self.pattern.movable.sum():
+            if not self._shrinking and size > LARGE and size > LARGE_SHARE * self.pattern.movable.sum():
                 self._programs.clear()
                 self._whole = Program.of_table(self.pattern, (self._down, self._up))
                 return self._whole
@@ -262,6 +271,11 @@ class Room:
 
     def publishable(self, cell: int) -> bool:
         """Publish a cell if every need stays met without it; say whether it was done."""
+        if any(self._unsafe[other] for other in self.pattern.given_away(cell)):
+            return False
+        if any(program.n_held > OUTDATED * len(program.cells) for program in self._programs.values()):
+            self._programs.clear()
+            self.pattern.regroup()
         shown = self.low.copy(), self.high.copy(), self._lowest.copy(), self._highest.copy()
         n_deviations = len(self._moved)
         asked = self._forget(cell)
@@ -271,9 +285,12 @@ class Room:
         self.pattern.publish(cell)
         self._limits = None
         if not self._any_held(asked):
-            self.show(asked)
-            if all(self.met(int(unsafe)) for unsafe in asked):
-                return True
+            # Who stands next to the cell is most likely to miss it: one refusal is enough.
+            near = np.intersect1d(asked, self.pattern.cells_of(self.pattern.relations_of(cell)))
+            if all(self.met(int(unsafe)) for unsafe in near):
+                self.show(asked)
+                if all(self.met(int(unsafe)) for unsafe in asked):
+                    return True
         self.low, self.high, self._lowest, self._highest = shown
         del self._moved[n_deviations:]
         if program is not None and cell in program.place:

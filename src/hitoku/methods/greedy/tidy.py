@@ -47,7 +47,7 @@ def unnecessary(
     >>> unnecessary(table, need, table.inner, removable=extra, cost=table.value).tolist()
     [1, 4, 5, 6, 9]
     """
-    room = Room(table, need, withheld)
+    room = Room(table, need, withheld, shrinking=True)
     unsafe = np.flatnonzero(need.unsafe)
     room.show(unsafe)
     for cell in unsafe:
