@@ -7,9 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracles.patterns import safe
 
-from hitoku.kernels.patterns import FAR, cheapest, first_of
+from hitoku.kernels.lines import first_of, lines_of
+from hitoku.kernels.patterns import FAR, cheapest
 from hitoku.model.need import Need
 from hitoku.model.table import Table
+
+
+def mask_of(bits: int, n: int) -> np.ndarray:
+    return np.array([bits >> k & 1 for k in range(n)], dtype=bool)
 
 
 def listed(table: Table, need: Need, weight: np.ndarray, forced: int, allowed: int) -> int | None:
@@ -59,25 +64,25 @@ def test_finds_the_first_safe_pattern_of_all(data):
     need = Need(unsafe=mask, upper=spread[0], lower=spread[1], width=spread[2])
 
     status, found, _ = cheapest(
-        rows, columns, ceiling, counts, levels, weight, np.uint64(forced), np.uint64(allowed), 10**6
+        rows, columns, ceiling, counts, levels, weight, mask_of(forced, n), mask_of(allowed, n), 10**6
     )
     expected = listed(table, need, weight, forced, allowed)
     assert status == (expected is not None)
     if expected is not None:
-        assert int(found) == expected
+        assert np.array_equal(found, mask_of(expected, n))
 
 
 def test_gives_up_after_the_nodes_granted():
     counts, room = np.full(16, 5), np.full(16, FAR)
     need = np.zeros((16, 3), dtype=np.int64)
     need[[0, 5, 10], 2] = 9
-    forced, everything = np.uint64(1 | 1 << 5 | 1 << 10), np.uint64(2**16 - 1)
+    forced, everything = need[:, 2] > 0, np.ones(16, dtype=bool)
     weight = np.ones(16, dtype=np.int64)
     assert cheapest(4, 4, room, counts, need, weight, forced, everything, 2)[0] == -1
     assert cheapest(4, 4, room, counts, need, weight, forced, everything, 10**6)[0] == 1
 
 
 def test_the_first_of_two_patterns_has_a_zero_where_they_first_differ():
-    patterns = [0b000, 0b100, 0b010, 0b110, 0b001]
-    order = [[first_of(np.uint64(a), np.uint64(b)) for b in patterns] for a in patterns]
+    patterns = [lines_of(1, 3, mask_of(bits, 3)) for bits in (0b000, 0b100, 0b010, 0b110, 0b001)]
+    order = [[first_of(1, a, b) for b in patterns] for a in patterns]
     assert order == [[j > i for j in range(5)] for i in range(5)]

@@ -12,10 +12,13 @@ from tests.oracles.patterns import safe
 from tests.strategies import count_tables
 
 from hitoku.errors import NeedError
+from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.cuts import capacity_rows, strengthened
+from hitoku.methods.optimal.joint import first_patterns
 from hitoku.methods.optimal.presolve import presolve
 from hitoku.methods.optimal.pushing import Network, Programs, engine_for, met, parts
 from hitoku.methods.optimal.repair import repaired
+from hitoku.methods.optimal.stars import star_rows
 from hitoku.model.need import Need
 from hitoku.model.table import Table
 
@@ -61,7 +64,9 @@ def test_rows_hold_for_every_safe_pattern(data, problem):
     )
     x = np.where(instance.forced, 1.0, share)
     everything = np.arange(len(instance.levels))
-    for engine in {type(e): e for e in (engine_for(instance), Programs(instance))}.values():
+    for engine in {
+        type(e): e for e in (engine_for(instance, Budget()), Programs(instance, Budget()))
+    }.values():
         for exact in (False, True):
             pushed = engine.push(x, *parts(instance, everything), exact=exact)
             for cells, c in capacity_rows(instance, pushed, ~met(instance, pushed)):
@@ -74,9 +79,29 @@ def test_rows_hold_for_every_safe_pattern(data, problem):
 @given(problem=instances())
 def test_repaired_patterns_are_safe(problem):
     instance, patterns = problem
-    found = repaired(engine_for(instance), np.ones(len(instance)), np.ones(len(instance)))
+    found = repaired(engine_for(instance, Budget()), np.ones(len(instance)), np.ones(len(instance)))
     assert found is not None
     assert any(np.array_equal(found, pattern) for pattern in patterns)
+
+
+@settings(max_examples=10)
+@given(problem=instances())
+def test_rows_of_single_relations_hold_for_every_safe_pattern(problem):
+    instance, patterns = problem
+    rows = star_rows(instance)
+    for cells, c in map(rows.row, range(len(rows))):
+        assert np.all(patterns[:, cells] @ c >= 1 - 1e-7)
+
+
+@settings(max_examples=10)
+@given(problem=instances())
+def test_first_patterns_are_safe(problem):
+    instance, patterns = problem
+    for engine in (engine_for(instance, Budget()), Programs(instance, Budget())):
+        found = list(first_patterns(engine, np.ones(len(instance))))
+        assert found
+        for first in found:
+            assert any(np.array_equal(first, pattern) for pattern in patterns)
 
 
 @pytest.mark.parametrize(
@@ -88,4 +113,4 @@ def test_two_way_tables_are_networks(shape, network):
     need = Need(unsafe=table.value == 5, width=3)
     nothing = np.zeros(table.n_cells, dtype=bool)
     instance = presolve(table, need, np.ones(table.n_cells), keep=nothing, withhold=nothing)
-    assert isinstance(engine_for(instance), Network) is network
+    assert isinstance(engine_for(instance, Budget()), Network) is network

@@ -15,6 +15,7 @@ from hitoku.errors import NeedError, ParameterError
 from hitoku.methods.costs import Grid, costs
 from hitoku.methods.keep import kept
 from hitoku.methods.optimal import Optimal, search
+from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.tie_break import number, numbers, smaller
 from hitoku.model.labels import Labels
 from hitoku.model.need import Need
@@ -87,7 +88,7 @@ def test_the_kernel_and_the_general_way_give_one_pattern(data, table, cost):
     price = costs(table, cost)
     small = method._small(table, need, price, stay, nothing)
     try:
-        general = method._general(table, need, price, stay, nothing, None)
+        general = method._general(table, need, price, stay, nothing, Budget())
     except NeedError:
         assert small is None
         return

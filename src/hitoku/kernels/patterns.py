@@ -1,8 +1,6 @@
 """Cheapest safe patterns of small two-way tables whose margins are published: a search over bit patterns.
 
-Up to 64 inner cells; cell k is bit k. Everything is a whole number. A cell that moves up takes from others of
-its row, which give to others of their columns, and so on: a flow from its row to its column. Three facts
-prune the search:
+Cells, lines and sets are as in :mod:`hitoku.kernels.lines`. Three facts prune the search:
 
 * a line (row or column) whose withheld cells cannot supply what an unsafe cell of it needs takes another one;
 * so does a line with a single withheld cell that nobody forced: alone it cannot move and protects nothing;
@@ -11,8 +9,6 @@ prune the search:
 Each of these names a set of cells of which one is needed. The search tries them in turn, the later ones
 without the earlier, so that no pattern is met twice. Patterns are compared by weight (cost and tie-break in
 one number), then lexicographically, so the answer is a function of its input.
-
-Lines are numbered rows first, then columns; they are also the nodes of the flows.
 """
 
 from __future__ import annotations
@@ -20,273 +16,291 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hitoku.kernels.bits import count, lowest
 from hitoku.kernels.compiled import compiled
+from hitoku.kernels.lines import FALL, FAR, RISE, WIDTH, cells_of, first_of, lacking, lines_of, put, size
+
+__all__ = ["FAR", "FINISHED", "FOUND", "GAVE_UP", "cheapest", "improve", "problem_of"]
 
 Integers = NDArray[np.int64]
-Bits = NDArray[np.uint64]
+Mask = NDArray[np.bool_]
+# Rooms up and down, levels, weights; then by lines: rooms up and down, cells with levels, cells forced.
+Problem = tuple[Integers, Integers, Integers, Integers, Integers, Integers, Integers, Integers]
 
-FAR = 2**40
 HEAVY = 2**62
-ONE = np.uint64(1)
-NONE = np.uint64(0)
-# What is needed of a cell: to rise, to fall, both together.
-RISE, FALL, WIDTH = 0, 1, 2
-# Parts of the scratch space over lines.
-CAME, QUEUE, PRICE = 0, 1, 2
+# How a search ends: all is known, a better pattern is found where any will do, the nodes are used up.
+FINISHED, FOUND, GAVE_UP = 0, 1, -1
 
 
 @compiled
-def bit(k: int) -> np.uint64:
-    return ONE << np.uint64(k)
+def short_line(
+    first: int, step: int, up: Integers, down: Integers, need: Integers, held: int, needy: int, rising: int,
+    falling: int,
+) -> tuple[bool, int]:  # fmt: skip
+    """Tell whether a line withholds too little for one of its cells, and which cells would help."""
+    sum_up, sum_down = 0, 0
+    while held != 0:
+        k = first + step * lowest(held)
+        held &= held - 1
+        sum_up += up[k]
+        sum_down += down[k]
+    while needy != 0:
+        k = first + step * lowest(needy)
+        needy &= needy - 1
+        # Others fall for this one to rise, and the other way round.
+        rise, fall = min(up[k], sum_down - down[k]), min(down[k], sum_up - up[k])
+        if rise < need[k, RISE]:
+            return True, falling
+        if fall < need[k, FALL]:
+            return True, rising
+        if rise + fall < need[k, WIDTH]:
+            return True, falling * int(rise < up[k]) | rising * int(fall < down[k])
+    return False, 0
 
 
 @compiled
-def has(mask: np.uint64, k: int) -> bool:
-    return bool((mask >> np.uint64(k)) & ONE != NONE)
-
-
-@compiled
-def count(mask: np.uint64) -> int:
-    total = 0
-    while mask != NONE:
-        mask &= mask - ONE
-        total += 1
-    return total
-
-
-@compiled
-def first_of(one: np.uint64, other: np.uint64) -> bool:
-    """Tell whether ``one`` comes before ``other``: at the lowest bit where they differ it has a zero."""
-    differ = one ^ other
-    lowest = differ & (~differ + ONE)
-    return bool(differ != NONE and (one & lowest) == NONE)
-
-
-@compiled
-def spread(
-    rows: int, columns: int, give: Integers, take: Integers, pattern: np.uint64, cell: int, flow: Integers,
-    scratch: Integers,
-) -> bool:  # fmt: skip
-    """Search breadth first for a way from the row of a cell to its column, past the cell itself."""
-    came, queue = scratch[CAME], scratch[QUEUE]
-    came[:] = -1
-    source, sink = cell // columns, rows + cell % columns
-    came[source] = rows * columns
-    queue[0] = source
-    first, last = 0, 1
-    while first < last:
-        node = queue[first]
-        first += 1
-        from_row = node < rows
-        k = node * columns if from_row else node - rows
-        for other in range(rows, rows + columns) if from_row else range(rows):
-            if came[other] < 0 and k != cell and has(pattern, k):
-                room = give[k] - flow[k] if from_row else take[k] + flow[k]
-                if room > 0:
-                    came[other] = k
-                    if other == sink:
-                        return True
-                    queue[last] = other
-                    last += 1
-            k += 1 if from_row else columns
-    return False
-
-
-@compiled
-def supply(
-    rows: int, columns: int, give: Integers, take: Integers, pattern: np.uint64, cell: int, wanted: int,
-    flow: Integers, scratch: Integers,
-) -> int:  # fmt: skip
-    """Send up to ``wanted`` from the row of a cell to its column; return how much went.
-
-    Cells carry ``give`` from row to column and ``take`` back. Where less went than wanted, the lines with
-    ``scratch[CAME] >= 0`` are the source's side of a minimum cut.
-    """
-    came = scratch[CAME]
-    source, sink = cell // columns, rows + cell % columns
-    flow[:] = 0
-    sent = 0
-    while sent < wanted and spread(rows, columns, give, take, pattern, cell, flow, scratch):
-        amount = wanted - sent
-        node = sink
-        while node != source:
-            k = came[node]
-            amount = min(amount, give[k] - flow[k] if node >= rows else take[k] + flow[k])
-            node = k // columns if node >= rows else rows + k % columns
-        node = sink
-        while node != source:
-            k = came[node]
-            flow[k] += amount if node >= rows else -amount
-            node = k // columns if node >= rows else rows + k % columns
-        sent += amount
-    return sent
-
-
-@compiled
-def crossing(
-    rows: int, columns: int, give: Integers, take: Integers, came: Integers, open_cells: np.uint64
-) -> np.uint64:
-    """Cells that would carry something across the cut that ``supply`` found."""
-    found = NONE
-    for k in range(rows * columns):
-        if has(open_cells, k):
-            near, far = came[k // columns] >= 0, came[rows + k % columns] >= 0
-            if (near and not far and give[k] > 0) or (far and not near and take[k] > 0):
-                found |= bit(k)
-    return found
-
-
-@compiled
-def lacking(
-    rows: int, columns: int, up: Integers, down: Integers, need: Integers, pattern: np.uint64,
-    open_cells: np.uint64, cell: int, flow: Integers, scratch: Integers,
-) -> tuple[bool, np.uint64]:  # fmt: skip
-    """Tell whether a cell falls short of what it needs, and cells of which one is then required."""
-    goal = min(max(need[cell, RISE], need[cell, WIDTH]), up[cell])
-    rise = supply(rows, columns, down, up, pattern, cell, goal, flow, scratch)
-    cut = NONE
-    if rise < goal:
-        cut = crossing(rows, columns, down, up, scratch[CAME], open_cells)
-    if rise < need[cell, RISE]:
-        return True, cut
-    wanted = max(need[cell, FALL], need[cell, WIDTH] - rise)
-    goal = min(wanted, down[cell])
-    fall = supply(rows, columns, up, down, pattern, cell, goal, flow, scratch)
-    if fall >= wanted:
-        return False, NONE
-    side = NONE
-    if fall < goal:
-        side = crossing(rows, columns, up, down, scratch[CAME], open_cells)
-    # A fall that is required by itself takes a cell of its own cut; a width is served by either.
-    return True, side if fall < need[cell, FALL] else cut | side
-
-
-@compiled
-def required(
-    rows: int, columns: int, up: Integers, down: Integers, need: Integers, pattern: np.uint64,
-    open_cells: np.uint64, flow: Integers, scratch: Integers,
-) -> tuple[bool, np.uint64]:  # fmt: skip
-    """Tell whether a pattern is safe; else the smallest set of cells of which one is required."""
-    safe, smallest, size = True, NONE, 65
-    for k in range(rows * columns):
-        if need[k, RISE] + need[k, FALL] + need[k, WIDTH] > 0:
-            short, cells = lacking(rows, columns, up, down, need, pattern, open_cells, k, flow, scratch)
-            if short:
-                safe = False
-                if count(cells) < size:
-                    smallest, size = cells, count(cells)
-                if size == 0:
-                    break
-    return safe, smallest
-
-
-@compiled
-def wanting(
-    first: int, step: int, length: int, up: Integers, down: Integers, need: Integers, pattern: np.uint64,
-    open_cells: np.uint64, forced: np.uint64,
-) -> tuple[bool, np.uint64]:  # fmt: skip
-    """Tell whether one line takes another cell, and which ones would do."""
-    sum_up, sum_down, n_withheld, last = 0, 0, 0, 0
-    rising, falling = NONE, NONE
-    for k in range(first, first + step * length, step):
-        if has(pattern, k):
-            sum_up += up[k]
-            sum_down += down[k]
-            n_withheld += 1
-            last = k
-        elif has(open_cells, k):
-            rising |= bit(k) * np.uint64(up[k] > 0)
-            falling |= bit(k) * np.uint64(down[k] > 0)
-    if n_withheld == 1 and not has(forced, last):
-        return True, rising | falling
-    for k in range(first, first + step * length, step):
-        if has(pattern, k):
-            # Others fall for this one to rise, and the other way round. Safe cells need nothing.
-            rise, fall = min(up[k], sum_down - down[k]), min(down[k], sum_up - up[k])
-            if rise < need[k, RISE]:
-                return True, falling
-            if fall < need[k, FALL]:
-                return True, rising
-            if rise + fall < need[k, WIDTH]:
-                return True, falling * np.uint64(rise < up[k]) | rising * np.uint64(fall < down[k])
-    return False, NONE
-
-
-@compiled
-def still(rows: int, columns: int, weight: Integers, wants: Bits, by_row: bool, price: Integers) -> int:
+def still(rows: int, columns: int, weight: Integers, wants: Integers, by_row: bool, price: Integers) -> int:
     """Weight that the lines in want take at least: a price per line, no cell pays more than it weighs."""
     total = 0
     price[:] = 0
     for turn in range(2):
         over_rows = by_row == (turn == 0)
         for line in range(rows) if over_rows else range(rows, rows + columns):
-            if wants[line] == NONE:
+            left = wants[line]
+            if left == 0:
                 continue
             least = HEAVY
-            k = line * columns if over_rows else line - rows
-            for other in range(rows, rows + columns) if over_rows else range(rows):
-                if has(wants[line], k):
-                    # A cell pays for another line only if it is among those that the other line takes.
-                    paid = price[other] if has(wants[other], k) else 0
-                    least = min(least, weight[k] - paid)
-                k += 1 if over_rows else columns
-            price[line] = max(least, 0)
-            total += price[line]
+            while left != 0:
+                place = lowest(left)
+                left &= left - 1
+                if over_rows:
+                    k, other, mine = line * columns + place, rows + place, line
+                else:
+                    k, other, mine = place * columns + line - rows, place, line - rows
+                # A cell pays for another line only if it is among those that the other line takes.
+                paid = price[other] if (wants[other] >> mine) & 1 else 0
+                least = min(least, weight[k] - paid)
+            if least > 0:
+                price[line] = least
+                total += least
     return total
 
 
 @compiled
-def lightest(mask: np.uint64, weight: Integers) -> int:
-    best = -1
-    for k in range(len(weight)):
-        if has(mask, k) and (best < 0 or weight[k] < weight[best]):
-            best = k
+def smallest_line(
+    rows: int, columns: int, problem: Problem, pattern: Integers, opens: Integers, wants: Integers
+) -> int:
+    """Write what every line wants; return the one with fewest choices, -1 if none wants, -2 if one cannot."""
+    up, down, need, _, up_lines, down_lines, needy_lines, forced_lines = problem
+    best, fewest = -1, 64
+    for line in range(rows + columns):
+        held = pattern[line]
+        rising, falling = opens[line] & up_lines[line], opens[line] & down_lines[line]
+        short, cells = False, 0
+        if held != 0 and held & (held - 1) == 0 and held & forced_lines[line] == 0:
+            short, cells = True, rising | falling
+        elif needy_lines[line] != 0:
+            first, step = (line * columns, 1) if line < rows else (line - rows, columns)
+            short, cells = short_line(first, step, up, down, need, held, needy_lines[line], rising, falling)
+        wants[line] = cells
+        if short and cells == 0:
+            return -2
+        if short and count(cells) < fewest:
+            best, fewest = line, count(cells)
     return best
 
 
 @compiled
-def candidates(
-    rows: int, columns: int, up: Integers, down: Integers, need: Integers, weight: Integers,
-    pattern: np.uint64, open_cells: np.uint64, forced: np.uint64, most: int, wants: Bits, flow: Integers,
-    scratch: Integers,
-) -> tuple[bool, np.uint64]:  # fmt: skip
-    """Tell whether a pattern is safe; else cells of which one is required, none when it is a dead end."""
-    smallest, size, any_line = NONE, 65, False
-    for line in range(rows + columns):
-        if line < rows:
-            short, cells = wanting(line * columns, 1, columns, up, down, need, pattern, open_cells, forced)
-        else:
-            short, cells = wanting(line - rows, columns, rows, up, down, need, pattern, open_cells, forced)
-        wants[line] = cells
-        any_line = any_line or short
-        if short and count(cells) < size:
-            smallest, size = cells, count(cells)
-            if size == 0:
-                return False, NONE
-    if not any_line:
-        safe, smallest = required(rows, columns, up, down, need, pattern, open_cells, flow, scratch)
-        return safe, smallest
-    for by_row in (True, False):
-        if still(rows, columns, weight, wants, by_row, scratch[PRICE]) > most:
-            return False, NONE
-    return False, smallest
+def line_cells(rows: int, line: int, wants: Integers, tries: Integers, both: Integers) -> None:
+    """Turn what a line wants into a set of cells, and that of its cells which their other line wants too."""
+    tries[:] = 0
+    both[:] = 0
+    left = wants[line]
+    if line < rows:
+        tries[line] = left
+        while left != 0:
+            j = lowest(left)
+            left &= left - 1
+            both[line] |= ((wants[rows + j] >> line) & 1) << j
+    else:
+        j = line - rows
+        while left != 0:
+            i = lowest(left)
+            left &= left - 1
+            tries[i] = 1 << j
+            both[i] = ((wants[i] >> j) & 1) << j
+
+
+@compiled
+def required(
+    rows: int, columns: int, problem: Problem, pattern: Integers, open_cells: Integers, met: Integers,
+    tries: Integers, found: Integers, flow: Integers, scratch: Integers,
+) -> bool:  # fmt: skip
+    """Tell whether a pattern is safe; else ``tries`` is the smallest set of which one cell is required.
+
+    Cells in ``met`` have what they need; a larger pattern never takes it from them.
+    """
+    up, down, need, _, up_lines, down_lines, needy_lines, _ = problem
+    safe, fewest = True, rows * columns + 1
+    for i in range(rows):
+        left = needy_lines[i] & ~met[i]
+        while left != 0:
+            j = lowest(left)
+            left &= left - 1
+            if not lacking(
+                rows, columns, up, down, up_lines, down_lines, need, pattern, i * columns + j, open_cells,
+                found, flow, scratch,
+            ):  # fmt: skip
+                met[i] |= 1 << j
+                continue
+            safe = False
+            n = size(rows, found)
+            if n < fewest:
+                fewest = n
+                tries[:] = found
+                if n == 0:
+                    return False
+    return safe
+
+
+@compiled
+def next_cell(rows: int, columns: int, tries: Integers, both: Integers, weight: Integers) -> int:
+    """Choose the cell to try: one that serves two lines, then the lightest; good patterns early."""
+    best, least, doubly = -1, HEAVY, False
+    for i in range(rows):
+        left = tries[i]
+        while left != 0:
+            j = lowest(left)
+            left &= left - 1
+            k, two = i * columns + j, (both[i] >> j) & 1 == 1
+            if (two and not doubly) or (two == doubly and weight[k] < least):
+                best, least, doubly = k, weight[k], two
+    return best
+
+
+@compiled
+def look(
+    rows: int, columns: int, problem: Problem, pattern: Integers, opens: Integers, met: Integers, most: int,
+    tries: Integers, both: Integers, lines: Integers, found: Integers, flow: Integers, scratch: Integers,
+) -> bool:  # fmt: skip
+    """Tell whether a pattern is safe; else write the cells of which one is to be tried, if any.
+
+    There are none where nothing helps, or what is still to come weighs more than ``most``.
+    """
+    weight, wants, price = problem[3], lines[0], lines[1]
+    tries[:] = 0
+    both[:] = 0
+    line = smallest_line(rows, columns, problem, pattern, opens, wants)
+    if line == -1:
+        if required(rows, columns, problem, pattern, opens, met, tries, found, flow, scratch):
+            tries[:] = 0
+            return True
+    elif line >= 0 and not (
+        still(rows, columns, weight, wants, True, price) > most
+        or still(rows, columns, weight, wants, False, price) > most
+    ):
+        line_cells(rows, line, wants, tries, both)
+    return False
+
+
+@compiled
+def improve(
+    rows: int, columns: int, problem: Problem, allowed: Integers, best: Integers, best_weight: int,
+    any_will_do: bool, nodes: int,
+) -> tuple[int, int, int]:  # fmt: skip
+    """Look for patterns that come before one that is given, and write them over it.
+
+    Returns how the search ended, the weight of the pattern that ``best`` now is, and the nodes used.
+    """
+    weight, forced = problem[3], problem[7]
+    n, n_lines = rows * columns, rows + columns
+    flow, scratch = np.empty(n, dtype=np.int64), np.empty((3, n_lines), dtype=np.int64)
+    lines, found = np.empty((2, n_lines), dtype=np.int64), np.empty(rows, dtype=np.int64)
+    # A level of the search: the pattern, cells still open (by lines), cells met, to try, serving two lines.
+    deepest = n + 2
+    patterns, opens = (
+        np.empty((deepest, n_lines), dtype=np.int64),
+        np.empty((deepest, n_lines), dtype=np.int64),
+    )
+    met, tries, both = (
+        np.empty((deepest, rows), dtype=np.int64),
+        np.empty((deepest, rows), dtype=np.int64),
+        np.empty((deepest, rows), dtype=np.int64),
+    )
+    weights = np.zeros(deepest, dtype=np.int64)
+    patterns[0] = forced
+    opens[0] = allowed & ~forced
+    met[0] = 0
+    depth, used, fresh = 0, 0, True
+    while depth >= 0:
+        if fresh:
+            used += 1
+            if used > nodes:
+                return GAVE_UP, best_weight, used
+            fresh = False
+            most = best_weight - weights[depth]
+            safe = look(
+                rows, columns, problem, patterns[depth], opens[depth], met[depth], most, tries[depth],
+                both[depth], lines, found, flow, scratch,
+            )  # fmt: skip
+            if safe and (most > 0 or (most == 0 and first_of(rows, patterns[depth], best))):
+                best[:] = patterns[depth]
+                best_weight = weights[depth]
+                if any_will_do:
+                    return FOUND, best_weight, used
+        k = next_cell(rows, columns, tries[depth], both[depth], weight)
+        if k < 0:
+            depth -= 1
+            continue
+        i, j = k // columns, k % columns
+        tries[depth, i] &= ~(1 << j)
+        opens[depth, i] &= ~(1 << j)
+        opens[depth, rows + j] &= ~(1 << i)
+        if weights[depth] + weight[k] > best_weight:
+            continue
+        patterns[depth + 1] = patterns[depth]
+        put(rows, columns, patterns[depth + 1], k)
+        opens[depth + 1] = opens[depth]
+        met[depth + 1] = met[depth]
+        weights[depth + 1] = weights[depth] + weight[k]
+        depth += 1
+        fresh = True
+    return FINISHED, best_weight, used
+
+
+@compiled
+def problem_of(
+    rows: int, columns: int, up: Integers, down: Integers, need: Integers, weight: Integers, forced: Mask
+) -> Problem:
+    """Put together what a search takes: arrays over cells, and the same by lines."""
+    needy = (need[:, RISE] > 0) | (need[:, FALL] > 0) | (need[:, WIDTH] > 0)
+    return (
+        up,
+        down,
+        need,
+        weight,
+        lines_of(rows, columns, up > 0),
+        lines_of(rows, columns, down > 0),
+        lines_of(rows, columns, needy),
+        lines_of(rows, columns, forced),
+    )
 
 
 @compiled
 def cheapest(
-    rows: int, columns: int, up: Integers, down: Integers, need: Integers, weight: Integers,
-    forced: np.uint64, allowed: np.uint64, nodes: int,
-) -> tuple[int, np.uint64, int]:  # fmt: skip
+    rows: int, columns: int, up: Integers, down: Integers, need: Integers, weight: Integers, forced: Mask,
+    allowed: Mask, nodes: int,
+) -> tuple[int, Mask, int]:  # fmt: skip
     """Find the pattern of least weight, then lexicographically smallest.
 
     Parameters
     ----------
     rows, columns
-        Cell ``i * columns + j`` stands in row i and column j.
+        Cell ``i * columns + j`` stands in row i and column j; at most 62 of each.
     up, down
         How far each cell may rise and fall; ``FAR`` for no limit.
     need
-        Cells by three: how far it must be able to rise, to fall, and both together.
+        Cells by three: how far it must be able to rise, to fall, and both together; forced cells only.
     weight
         What withholding costs; nothing for forced cells.
     forced, allowed
@@ -298,48 +312,17 @@ def cheapest(
     -------
     1 and the pattern; 0 when there is none; -1 when it gave up; then the nodes used.
     """
-    n = rows * columns
-    flow, scratch = np.empty(n, dtype=np.int64), np.empty((3, rows + columns), dtype=np.int64)
-    wants = np.empty(rows + columns, dtype=np.uint64)
-    # A level of the search: the pattern, cells still open, cells left to try, weight so far.
-    patterns, opens, tries = (
-        np.empty(n + 2, dtype=np.uint64),
-        np.empty(n + 2, dtype=np.uint64),
-        np.empty(n + 2, dtype=np.uint64),
-    )
-    weights = np.empty(n + 2, dtype=np.int64)
-    best, best_weight = NONE, HEAVY
-    depth, used, fresh = 0, 0, True
-    patterns[0], opens[0], weights[0] = forced, allowed & ~forced, 0
-    while depth >= 0:
-        if fresh:
-            used += 1
-            if used > nodes:
-                return -1, best, used
-            fresh = False
-            safe, tries[depth] = candidates(
-                rows, columns, up, down, need, weight, patterns[depth], opens[depth], forced,
-                best_weight - weights[depth], wants, flow, scratch,
-            )  # fmt: skip
-            lighter = weights[depth] < best_weight
-            if safe and (lighter or (weights[depth] == best_weight and first_of(patterns[depth], best))):
-                best, best_weight = patterns[depth], weights[depth]
-        # The lightest first: good patterns early.
-        k = lightest(tries[depth], weight)
-        if k < 0 or weights[depth] + weight[k] > best_weight:
-            depth -= 1
-            continue
-        tries[depth] &= ~bit(k)
-        opens[depth] &= ~bit(k)
-        patterns[depth + 1] = patterns[depth] | bit(k)
-        opens[depth + 1] = opens[depth]
-        weights[depth + 1] = weights[depth] + weight[k]
-        depth += 1
-        fresh = True
-    return (1 if best_weight < HEAVY else 0), best, used
+    problem = problem_of(rows, columns, up, down, need, weight, forced)
+    best = np.zeros(rows + columns, dtype=np.int64)
+    ended, best_weight, used = improve(
+        rows, columns, problem, lines_of(rows, columns, allowed), best, HEAVY, False, nodes
+    )  # fmt: skip
+    status = -1 if ended == GAVE_UP else 1 if best_weight < HEAVY else 0
+    return status, cells_of(rows, columns, best), used
 
 
 def warm_up() -> None:
     """Compile for the types that callers use, or load what was compiled before."""
     room, need = np.ones(4, dtype=np.int64), np.zeros((4, 3), dtype=np.int64)
-    cheapest(2, 2, room, room, need, room, NONE, NONE, 10)
+    nothing = np.zeros(4, dtype=np.bool_)
+    cheapest(2, 2, room, room, need, room, nothing, nothing, 10)

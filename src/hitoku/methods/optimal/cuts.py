@@ -116,7 +116,7 @@ def strengthened(cells: Integers, c: Floats, x: Floats) -> tuple[Integers, Float
     by one of the coefficients and round up. Both hold for whole patterns only, which is the point.
     """
     at = x[cells]
-    best_cells, best, score = cells, c, _score(c, at)
+    best_cells, best, score = cells, c, violated(c, at)
     order = np.argsort(-at, kind="stable")
     granted = order[(at[order] > 0.3) & (c[order] < 1 - 1e-9)][:12]
     left, mask = 1.0, np.ones(len(c), dtype=bool)
@@ -126,7 +126,7 @@ def strengthened(cells: Integers, c: Floats, x: Floats) -> tuple[Integers, Float
             break
         mask[j] = False
         row = np.minimum(c[mask] / left, 1.0)
-        s = _score(row, at[mask])
+        s = violated(row, at[mask])
         if s > score + 1e-9:
             best_cells, best, score = cells[mask].copy(), row, s
     divisors = np.unique(best[(best < 1 - 1e-9) & (best > 0.05)])[::-1][:6]
@@ -140,11 +140,17 @@ def strengthened(cells: Integers, c: Floats, x: Floats) -> tuple[Integers, Float
         down = np.floor(base / divisor)
         row = down + np.minimum(1.0, (base / divisor - down) / fraction)
         row = np.minimum(row / np.ceil(1 / divisor), 1.0)
-        s = _score(row, base_at)
+        s = violated(row, base_at)
         if s > score + 1e-9:
             best_cells, best, score = base_cells, row, s
     return best_cells, np.maximum(best, LEAST)
 
 
-def _score(c: Floats, at: Floats) -> float:
-    return float((1.0 - c @ at) / np.sqrt(c @ c)) if len(c) else np.inf
+def violated(c: Floats, at: Floats) -> float:
+    """Return how far a point lies on the wrong side of ``c @ x >= 1``."""
+    return (1.0 - filled(c, at)) / float(np.sqrt(filled(c, c))) if len(c) else np.inf
+
+
+def filled(c: Floats, at: Floats) -> float:
+    """Return ``c @ at``; a library for linear algebra would wake its threads for rows this short."""
+    return float((c * at).sum())

@@ -1,8 +1,7 @@
-"""What a search minimises, when it stops early, and what it hands back."""
+"""What a search minimises, and what it hands back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from hitoku.methods.optimal.cuts import Rows
@@ -61,38 +60,6 @@ class Goal:
         return Goal(self.cost[cells], self.step, self.ties, other, self.most)
 
 
-class Stopped(Exception):  # noqa: N818 - a limit is no failure
-    """A limit was hit, or somebody interrupted."""
-
-
-@dataclass(slots=True)
-class Budget:
-    """What all parts of one search share: the work done, and the limits.
-
-    Parameters
-    ----------
-    late
-        Tells whether time is up, given the work done.
-    report
-        Called with the bound and the cost of the best pattern.
-    gap
-        Stop when no pattern can be cheaper by a larger share than this.
-    work
-        Attacker's problems solved so far.
-    """
-
-    late: Callable[[int], bool] = lambda _work: False
-    report: Callable[[float, float], None] = lambda _bound, _best: None
-    gap: float = 0.0
-    work: int = 0
-    interrupted: bool = False
-
-    def check(self) -> None:
-        """Raise when it is time to stop."""
-        if self.interrupted or self.late(self.work):
-            raise Stopped
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
     """How a search ended.
@@ -109,6 +76,8 @@ class Found:
         Cells that patterns of the same cost may withhold.
     rows
         What was learned about all safe patterns.
+    canonical
+        The pattern is the one that the tie-break picks.
     """
 
     pattern: Mask
@@ -117,3 +86,4 @@ class Found:
     finished: bool
     possible: Mask
     rows: Rows
+    canonical: bool = False

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from hitoku.methods.optimal.cuts import filled, violated
 from hitoku.model.arrays import Floats, Integers, Mask
 
 # Rows are scaled to whole coefficients by one of these factors, or not used.
@@ -69,15 +70,13 @@ def half_rows(rows: sparse.csr_array, times: Integers, x: Floats) -> list[tuple[
         for k in range(count):
             found.setdefault(members[k].tobytes(), float(gain[k]))
     best = sorted(found.items(), key=lambda item: (-item[1], item[0]))[: 4 * MOST_KEPT]
-    made = []
-    for bits, _ in best:
-        unpacked = np.unpackbits(np.frombuffer(bits, dtype=np.uint8), bitorder="little")[: len(usable)] == 1
-        row = _halved(chosen, times[usable], unpacked, x)
-        if row is not None:
-            made.append(row)
-    return sorted(made, key=lambda row: float((row[1] @ x[row[0]] - 1) / np.sqrt(row[1] @ row[1])))[
-        :MOST_KEPT
-    ]
+    if not best:
+        return []
+    packed = np.frombuffer(b"".join(bits for bits, _ in best), dtype=np.uint8).reshape(len(best), -1)
+    members = np.unpackbits(packed, axis=1, bitorder="little")[:, : len(usable)].astype(np.float64)
+    made = [_halved(*row, x) for row in zip(members @ chosen, members @ times[usable], strict=True)]
+    rows_made = [row for row in made if row is not None]
+    return sorted(rows_made, key=lambda row: -violated(row[1], x[row[0]]))[:MOST_KEPT]
 
 
 def _packed(mask: Mask) -> np.ndarray[tuple[int, int], np.dtype[np.uint64]]:
@@ -88,12 +87,8 @@ def _packed(mask: Mask) -> np.ndarray[tuple[int, int], np.dtype[np.uint64]]:
     return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
 
 
-def _halved(
-    rows: sparse.csr_array, rhs: Integers, members: Mask, x: Floats
-) -> tuple[Integers, Floats] | None:
-    """Add the rows up, even out by the cheapest bounds, halve, and round up; None if not violated."""
-    total = members.astype(np.float64) @ rows
-    right = float(rhs[members].sum())
+def _halved(total: Floats, right: float, x: Floats) -> tuple[Integers, Floats] | None:
+    """Even a sum of rows out by the cheapest bounds, halve, and round up; None if not violated."""
     uneven = np.flatnonzero(total % 2 != 0)
     down = x[uneven] > 0.5
     if (right - down.sum()) % 2 == 0:
@@ -107,6 +102,6 @@ def _halved(
         return None
     cells = np.flatnonzero(total)
     coefficients = np.minimum(total[cells] / 2 / right, 1.0)
-    if 1.0 - coefficients @ x[cells] < LEAST_VIOLATION / right:
+    if 1.0 - filled(coefficients, x[cells]) < LEAST_VIOLATION / right:
         return None
     return cells, coefficients

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.errors import NeedError, some
+from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance, Levels, movable
 from hitoku.methods.optimal.pushing import engine_for, met, parts
 from hitoku.methods.optimal.tie_break import numbers
@@ -114,11 +115,13 @@ def _lean(instance: Instance) -> Instance:
 
 
 def _reached(instance: Instance, x: Floats) -> Mask:
-    if not len(instance.levels):
-        return np.zeros(0, dtype=bool)
-    engine = engine_for(instance)
-    pushed = engine.push(x, *parts(instance, np.arange(len(instance.levels))), exact=True)
-    return met(instance, pushed)
+    # By counting alone, most cells cannot move when only the unsafe ones are withheld.
+    able = movable(instance.relations, x > 0)
+    asked = np.flatnonzero(able[instance.levels.cell])
+    if not len(asked):
+        return np.zeros(len(instance.levels), dtype=bool)
+    engine = engine_for(instance, Budget())
+    return met(instance, engine.push(x, *parts(instance, asked), exact=True))
 
 
 def _refuse(table: Table, cells: Integers, what: str, fix: str) -> None:

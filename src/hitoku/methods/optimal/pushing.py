@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.solver.attacker import Attacker
@@ -75,22 +76,23 @@ def met(instance: Instance, pushed: Pushed) -> Mask:
     return asked & (total >= instance.levels.amount * (1 - SHORT))
 
 
-def engine_for(instance: Instance) -> Network | Programs:
+def engine_for(instance: Instance, budget: Budget) -> Network | Programs:
     """Choose the engine that fits the relations."""
-    network = Network.of(instance)
-    return Programs(instance) if network is None else network
+    network = Network.of(instance, budget)
+    return Programs(instance, budget) if network is None else network
 
 
 class Network:
     """Every cell is an arc between two relations, or between one and the outside."""
 
-    def __init__(self, instance: Instance, tail: Integers, head: Integers, sign: Integers) -> None:
-        self.instance = instance
+    def __init__(
+        self, instance: Instance, budget: Budget, tail: Integers, head: Integers, sign: Integers
+    ) -> None:
+        self.instance, self.budget = instance, budget
         self._tail, self._head, self._sign = tail, head, sign
-        self.solved = 0
 
     @classmethod
-    def of(cls, instance: Instance) -> Network | None:
+    def of(cls, instance: Instance, budget: Budget) -> Network | None:
         """Find signs for the relations that turn every column into plus one and minus one, if there are."""
         relations = instance.relations
         n_rows = relations.shape[0]
@@ -113,7 +115,7 @@ class Network:
         other = np.where(two, other_row, outside)
         tail = np.where(a > 0, one_row, other).astype(np.int64)
         head = np.where(a > 0, other, one_row).astype(np.int64)
-        return cls(instance, tail, head, sign)
+        return cls(instance, budget, tail, head, sign)
 
     def push(
         self, x: Floats, level: Integers, sense: Integers, *, exact: bool = False, flows: bool = False
@@ -123,7 +125,7 @@ class Network:
 
         del exact
         instance = self.instance
-        self.solved += len(level)
+        self.budget.spend(len(level))
         used = np.flatnonzero(x > SUPPORT)
         place = np.full(len(x), -1)
         place[used] = np.arange(len(used))
@@ -188,9 +190,8 @@ def _signs(n_rows: int, one: list[int], other: list[int], turn: list[bool]) -> I
 class Programs:
     """One linear program per push, over the cells that are withheld at all."""
 
-    def __init__(self, instance: Instance) -> None:
-        self.instance = instance
-        self.solved = 0
+    def __init__(self, instance: Instance, budget: Budget) -> None:
+        self.instance, self.budget = instance, budget
         self._columns = sparse.csc_array(instance.relations)
         self._used: Integers = np.zeros(0, dtype=np.int64)
         self._rows: Integers = np.zeros(0, dtype=np.int64)
@@ -245,8 +246,8 @@ class Programs:
                 high[p] = wanted / amount
             else:
                 low[p] = wanted / amount
+            self.budget.spend()
             far, point, y = self._attacker.push(p, float(way), -low, high)
-            self.solved += 1
             reach[k] = min(far * amount, wanted)
             if reach[k] >= wanted * (1 - SHORT):
                 reach[k] = wanted
@@ -285,9 +286,9 @@ class Programs:
             price = np.zeros(len(share))
             price[mine] = -way / np.maximum(wanted[mine], SHORT)
             bounds = (-low, limit) if way == UP else (-limit, high)
+            self.budget.spend()
             point = self._attacker.cheapest(price / np.abs(price).max(), *bounds)
             self._attacker.free()
-            self.solved += 1
             if point is not None:
                 np.maximum(seen[UP], point * unit, out=seen[UP])
                 np.maximum(seen[DOWN], -point * unit, out=seen[DOWN])

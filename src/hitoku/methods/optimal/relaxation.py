@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from hitoku.methods.optimal.cuts import Rows, capacity_rows, strengthened
-from hitoku.methods.optimal.goal import Budget, Goal
+from hitoku.methods.optimal.budget import Budget
+from hitoku.methods.optimal.cuts import Rows, capacity_rows, filled, strengthened
+from hitoku.methods.optimal.goal import Goal
 from hitoku.methods.optimal.halves import factor, half_rows
 from hitoku.methods.optimal.instance import Instance
 from hitoku.methods.optimal.pushing import Network, engine_for, met, parts
@@ -35,7 +36,7 @@ class Relaxation:
 
     def __init__(self, instance: Instance, goal: Goal, budget: Budget, rows: Rows | None = None) -> None:
         self.instance, self.budget = instance, budget
-        self.engine = engine_for(instance)
+        self.engine = engine_for(instance, budget)
         # Networks are served well by rows of single levels; elsewhere halves close most of the gap.
         self.halving = not isinstance(self.engine, Network)
         self.free = instance.free
@@ -52,11 +53,13 @@ class Relaxation:
         self._times = np.zeros(self._standing, dtype=np.int64)
         self._known: dict[tuple[bytes, bytes], Row] = {}
         if rows is not None:
-            self.add([rows.row(k) for k in range(len(rows))])
+            given = [rows.row(k) for k in range(len(rows))]
+            self.add(given)
+            self._remember(given)
 
     def solve(self) -> tuple[Relaxed, float]:
         """Solve the linear program; return its point and what no pattern within its bounds can beat."""
-        self.budget.check()
+        self.budget.spend()
         relaxed = self.master.solve()
         return relaxed, relaxed.bound + self.paid
 
@@ -100,9 +103,7 @@ class Relaxation:
 
     def _pushed(self, full: Floats, *, exact: bool) -> tuple[list[Row], Mask]:
         instance = self.instance
-        before = self.engine.solved
         pushed = self.engine.push(full, *parts(instance, np.arange(len(instance.levels))), exact=exact)
-        self.budget.work += self.engine.solved - before
         reached = met(instance, pushed)
         return capacity_rows(instance, pushed, ~reached), reached
 
@@ -112,16 +113,22 @@ class Relaxation:
         found, reached = self._pushed(full, exact=whole)
         rows = _distinct([strengthened(*row, full) for row in found], full, VIOLATION)
         if not whole and not self.halving:
-            for cells, c in found:
-                self._known.setdefault((cells.tobytes(), c.tobytes()), (cells, c))
+            self._remember(found)
             if len(rows) < FEW:
-                near = [(cells, c) for cells, c in self._known.values() if c @ full[cells] < 1 + NEARLY]
+                near = [
+                    (cells, c) for cells, c in self._known.values() if filled(c, full[cells]) < 1 + NEARLY
+                ]
                 rows += _distinct([strengthened(*row, full) for row in near], full, VIOLATION_AGAIN)
         if whole and not rows and not reached.all():
             # A pattern that is not safe needs a cell it does not have: true whatever rounding did.
             cells = self.free[x < 0.5]
             rows = [(cells, np.ones(len(cells)))]
         return rows, bool(reached.all())
+
+    def _remember(self, rows: list[Row]) -> None:
+        """Keep rows as they are, to strengthen them against other points."""
+        for cells, c in rows:
+            self._known.setdefault((cells.tobytes(), c.tobytes()), (cells, c))
 
     def halves(self, x: Floats) -> list[Row]:
         """Return violated halves of sums of rows, where they are worth looking for."""
@@ -134,6 +141,6 @@ def _distinct(rows: list[Row], full: Floats, violation: float) -> list[Row]:
     """Return each row once, if the point violates it by enough."""
     seen: dict[tuple[bytes, bytes], Row] = {}
     for cells, c in rows:
-        if 1 - c @ full[cells] > violation:
+        if 1 - filled(c, full[cells]) > violation:
             seen.setdefault((cells.tobytes(), c.tobytes()), (cells, c))
     return list(seen.values())

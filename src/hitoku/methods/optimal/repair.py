@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 from scipy import sparse
 
+from hitoku.methods.optimal.budget import Stopped
 from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance
 from hitoku.methods.optimal.pushing import SHORT, SUPPORT, Network, Programs, engine_for, met, parts
 from hitoku.model.arrays import Floats, Integers, Mask
@@ -12,6 +15,8 @@ from hitoku.solver.attacker import Attacker
 
 # Differences smaller than this share of a level are the solver's rounding.
 MOVED = 1e-7
+# Cells withheld to a larger share than this are taken as withheld.
+CERTAIN = 1 - 1e-6
 # Pushes granted to tidying up.
 MOST_PUSHES = 3000
 
@@ -26,24 +31,38 @@ def repaired(
 ) -> Mask | None:
     """Return a safe pattern among the cells that ``x`` withholds at all, and some others; None if in vain.
 
+    Cells in ``spare`` are given back where they turn out unnecessary; left out, those that ``x`` does not
+    fully withhold.
+    """
+    pattern = completed(engine, x, cost, also)
+    if pattern is None:
+        return None
+    return tidied(engine, pattern, cost, pattern & (x <= CERTAIN) if spare is None else spare)
+
+
+def completed(
+    engine: Network | Programs, x: Floats, cost: Floats, also: Integers | None = None
+) -> Mask | None:
+    """Add to the cells that ``x`` withholds what is missing to a safe pattern; None if in vain.
+
     Each level is pushed by a linear program whose price for using a cell is its cost, less where ``x`` nearly
-    withholds it already and nothing where the pattern holds it (Kelly, Golden and Assad). Cells in ``spare``
-    are given back where they turn out unnecessary; left out, those that ``x`` does not fully withhold.
+    withholds it already and nothing where the pattern holds it (Kelly, Golden and Assad).
     """
     instance = engine.instance
-    certain = instance.forced | (x > 1 - 1e-6)
-    pattern = certain.copy()
+    pattern = instance.forced | (x > CERTAIN)
     usable = pattern | (x > SUPPORT)
     if also is not None:
         usable[also] = True
-    candidates = np.flatnonzero(usable)
     everything = np.arange(len(instance.levels))
-    prices = _Prices(instance, candidates, cost * (1 - np.minimum(x, 1)) + 1e-7 * cost.max(initial=1.0))
+    prices: _Prices | None = None
     for _ in range(3):
         pushed = engine.push(pattern.astype(np.float64), *parts(instance, everything), exact=True)
         open_levels = np.flatnonzero(~met(instance, pushed))
         if not len(open_levels):
-            return tidied(engine, pattern, cost, pattern & ~certain if spare is None else spare)
+            return pattern
+        if prices is None:
+            price = cost * (1 - np.minimum(x, 1)) + 1e-7 * cost.max(initial=1.0)
+            prices = _Prices(engine, np.flatnonzero(usable), price)
         reach = {UP: np.zeros(len(everything)), DOWN: np.zeros(len(everything))}
         for sense in (UP, DOWN):
             mine = pushed.sense == sense
@@ -60,8 +79,9 @@ def repaired(
 class _Prices:
     """Linear programs over the candidates, each cell split into a rise and a fall."""
 
-    def __init__(self, instance: Instance, candidates: Integers, price: Floats) -> None:
-        self._instance, self._cells = instance, candidates
+    def __init__(self, engine: Network | Programs, candidates: Integers, price: Floats) -> None:
+        instance = engine.instance
+        self._instance, self._budget, self._cells = instance, engine.budget, candidates
         self._price = price[candidates]
         part = sparse.csr_array(instance.relations[:, candidates])
         part = sparse.csr_array(part[np.diff(part.indptr) > 0])
@@ -102,6 +122,7 @@ class _Prices:
         own, other = (p, p + len(cells)) if sense == UP else (p + len(cells), p)
         low[own] = high[own] = target / amount
         high[other] = 0.0
+        self._budget.spend()
         point = self._attacker.cheapest(np.concatenate([rise_price, fall_price]), low, high)
         if point is None:
             return None
@@ -114,58 +135,59 @@ class _Prices:
 def tidied(engine: Network | Programs, pattern: Mask, cost: Floats, spare: Mask) -> Mask:
     """Publish again, of some cells the dearest first, what the levels do not need.
 
-    Stops after so many pushes that a large table does not wait for it.
+    Stops after so many pushes that a large table does not wait for it; at a limit, with what it has.
     """
     instance = engine.instance
     if not np.any(pattern & spare & ~instance.forced):
         return pattern
     # Over the cells of the pattern alone: what is remembered below is levels by cells.
-    inside = engine_for(instance.kept(pattern))
-    kept = _needed(inside, cost[pattern], spare[pattern])
-    engine.solved += inside.solved
+    inside = engine_for(instance.kept(pattern), engine.budget)
+    kept = np.ones(len(inside.instance), dtype=bool)
+    with suppress(Stopped):
+        _give_back(inside, cost[pattern], spare[pattern], kept)
     tidy = pattern.copy()
     tidy[pattern] = kept
     return tidy
 
 
-def _needed(engine: Network | Programs, cost: Floats, spare: Mask) -> Mask:
-    """Return the cells of an instance that stay withheld.
+def _give_back(engine: Network | Programs, cost: Floats, spare: Mask, kept: Mask) -> None:
+    """Take cells of an instance out of ``kept``, which is a safe pattern at every moment.
 
     A way to reach each level is remembered; giving a cell back touches only the levels whose way uses it.
     """
     instance = engine.instance
-    pattern = np.ones(len(instance), dtype=bool)
     given = np.flatnonzero(spare & ~instance.forced)
     level, sense = parts(instance, np.arange(len(instance.levels)))
-    pushed = engine.push(pattern.astype(np.float64), level, sense, exact=True, flows=True)
+    pushed = engine.push(kept.astype(np.float64), level, sense, exact=True, flows=True)
     if pushed.flows is None or not met(instance, pushed).all():
-        return pattern
+        return
     used, reach = np.abs(pushed.flows) > MOVED * instance.levels.amount[level][:, None], pushed.reach.copy()
-    chains = _Chains(instance, pattern)
+    chains = _Chains(instance, kept)
     # The push that failed last is the likeliest to fail next.
     recent = np.zeros(len(level), dtype=np.int64)
+    most = engine.budget.work + MOST_PUSHES
     for turn, cell in enumerate(given[np.lexsort((given, -cost[given]))], 1):
-        if engine.solved > len(level) + MOST_PUSHES:
+        if engine.budget.work > most:
             break
         if chains.stuck_without(int(cell)):
             continue
-        pattern[cell] = False
+        without = kept.astype(np.float64)
+        without[cell] = 0.0
         touched = np.flatnonzero(used[:, cell])
         undo = used[touched].copy(), reach[touched].copy()
         for k in touched[np.argsort(-recent[touched], kind="stable")]:
             one = slice(k, k + 1)
-            again = engine.push(pattern.astype(np.float64), level[one], sense[one], exact=True, flows=True)
+            again = engine.push(without, level[one], sense[one], exact=True, flows=True)
             others = reach[(level == level[k]) & (np.arange(len(level)) != k)].sum()
             amount = instance.levels.amount[level[k]]
             if again.flows is None or again.reach[0] + others < amount * (1 - SHORT):
                 recent[k] = turn
-                pattern[cell] = True
                 used[touched], reach[touched] = undo
                 break
             used[k], reach[k] = np.abs(again.flows[0]) > MOVED * amount, again.reach[0]
         else:
+            kept[cell] = False
             chains.publish(int(cell))
-    return pattern
 
 
 class _Chains:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from hitoku.methods.optimal.branching import Branching
+from hitoku.methods.optimal.budget import Budget, Stopped
+from hitoku.methods.optimal.components import components, part_of, rows_within
 from hitoku.methods.optimal.cuts import Rows
-from hitoku.methods.optimal.goal import Budget, Found, Goal, Stopped
+from hitoku.methods.optimal.goal import Found, Goal
 from hitoku.methods.optimal.instance import Instance
 from hitoku.methods.optimal.narrowing import carried, narrowed
 from hitoku.methods.optimal.relaxation import FEW, PURGE_NODE, PURGE_ROOT, WHOLE, Relaxation
@@ -32,6 +36,8 @@ STALL_ROUNDS, STALL_SHARE, SHORT_STALL = 6, 0.005, 2
 REPAIR_EVERY = 64
 NO_LIMIT = 2**62
 
+Report = Callable[[float, float], None]
+
 
 @dataclass(order=True, slots=True)
 class Node:
@@ -43,8 +49,18 @@ class Node:
     published: Integers = field(compare=False)
 
 
-class Search:
-    """One run of branch and cut over an instance.
+def search(
+    instance: Instance,
+    goal: Goal,
+    budget: Budget,
+    start: Mask,
+    *,
+    rows: Rows | None = None,
+    most_nodes: int = NO_LIMIT,
+    report: Report | None = None,
+    core: bool = False,
+) -> Found:
+    """Find the best pattern: part by part where the relations fall apart.
 
     Parameters
     ----------
@@ -55,10 +71,51 @@ class Search:
     rows
         What is known about all safe patterns.
     most_nodes
-        Stop after so many.
-    outer
-        This is not part of another search.
+        Stop after so many in one part.
+    report
+        Called with the bound and the value of the best pattern; left out where the bound holds for some of
+        the cells only.
+    core
+        The starting pattern may be far off: look for a good one first.
     """
+    groups = components(instance) if goal.other is None else []
+    options: dict[str, Any] = {"most_nodes": most_nodes, "core": core}
+    if goal.other is not None or (len(groups) == 1 and groups[0].all()):
+        return Search(instance, goal, budget, start, rows=rows, report=report, **options).run()
+    known = Rows.of([]) if rows is None else rows
+    covered = np.logical_or.reduce(groups) if groups else np.zeros(len(instance), dtype=bool)
+    pattern, possible, finished = instance.forced | (start & covered), instance.forced.copy(), True
+    made: list[tuple[Integers, Floats]] = []
+    bounds = [goal.value(instance.forced & group) for group in groups]
+    apart = goal.value(instance.forced & ~covered)
+
+    for place, group in enumerate(groups):
+        part = part_of(instance, group)
+
+        def told(bound: float, value: float, place: int = place, group: Mask = group) -> None:
+            if report is not None:
+                report(apart + sum(bounds) - bounds[place] + bound, goal.value(pattern & ~group) + value)
+
+        found = search(
+            part,
+            goal.over(group),
+            budget,
+            pattern[group],
+            rows=rows_within(known, instance, part, covered & ~group),
+            report=told,
+            **options,
+        )
+        bounds[place], finished = found.bound, finished and found.finished
+        pattern[group], possible[group] = found.pattern, found.possible
+        cells = np.flatnonzero(group)
+        made += [(cells[row[0]], row[1]) for row in map(found.rows.row, range(len(found.rows)))]
+    value = goal.value(pattern)
+    bound = value if finished else min(apart + sum(bounds), value)
+    return Found(pattern, value, bound, finished, possible, Rows.of(made))
+
+
+class Search:
+    """One run of branch and cut over an instance that hangs together; parameters as in :func:`search`."""
 
     def __init__(
         self,
@@ -69,7 +126,8 @@ class Search:
         *,
         rows: Rows | None = None,
         most_nodes: int = NO_LIMIT,
-        outer: bool = True,
+        report: Report | None = None,
+        core: bool = False,
     ) -> None:
         self.instance, self.goal, self.budget = instance, goal, budget
         self.relaxation = Relaxation(instance, goal, budget, rows)
@@ -77,7 +135,8 @@ class Search:
         self.best, self.value = start.copy(), goal.value(start)
         self.bound = self.relaxation.paid
         self.possible = np.ones(len(instance), dtype=bool)
-        self.nodes, self._most_nodes, self._outer = 0, most_nodes, outer
+        self.nodes, self._most_nodes = 0, most_nodes
+        self._report, self._look = report, core
         n_free = len(self.relaxation.free)
         self._lower, self._upper = np.zeros(n_free), np.ones(n_free)
         self._last: Relaxed | None = None
@@ -101,13 +160,13 @@ class Search:
             return self._found(finished=True)
         bound = relaxed.bound + self.relaxation.paid
         self.bound = max(self.bound, bound)
-        if self.goal.other is None:
+        if self._look:
             self._core(relaxed)
         lower, upper = self._decided(relaxed, self._lower, self._upper, ties=True)
         free = self.relaxation.free
         self.possible[free[upper == 0]] = False
         if (lower < upper).sum() < FEWER * len(free):
-            found = self._over(self.possible, free[lower == 1])
+            found = self._over(self.possible, free[lower == 1], report=self._report)
             if found is not None:
                 return found
         self._lower, self._upper = self._decided(relaxed, self._lower, self._upper, ties=self.goal.ties)
@@ -116,6 +175,10 @@ class Search:
     def _found(self, *, finished: bool, bound: float | None = None) -> Found:
         bound = self.value if finished else min(self.bound if bound is None else bound, self.value)
         return Found(self.best, self.value, bound, finished, self.possible, self.relaxation.rows())
+
+    def _tell(self) -> None:
+        if self._report is not None:
+            self._report(self.bound, self.value)
 
     def _offer(self, pattern: Mask | None) -> None:
         """Take a safe pattern if it is better."""
@@ -149,7 +212,7 @@ class Search:
             history.append(bound)
             if root:
                 self.bound = max(self.bound, min(bound, self.value))
-                self.budget.report(self.bound, self.value)
+                self._tell()
             whole = bool(np.all(np.abs(relaxed.x - np.rint(relaxed.x)) < WHOLE))
             x = np.rint(relaxed.x) if whole else relaxed.x
             rows, safe = relaxation.separate(x, whole=whole)
@@ -176,10 +239,7 @@ class Search:
 
     def _repair(self, x: Floats, also: Integers | None = None, spare: Mask | None = None) -> None:
         """Make a safe pattern from a fractional one, and take it if it is better."""
-        engine = self.relaxation.engine
-        before = engine.solved
-        self._offer(repaired(engine, x, self.goal.cost, also, spare=spare))
-        self.budget.work += engine.solved - before
+        self._offer(repaired(self.relaxation.engine, x, self.goal.cost, also, spare=spare))
 
     def _core(self, relaxed: Relaxed) -> None:
         """Find a good pattern: repair the relaxed point, then search among the most promising cells alone.
@@ -192,7 +252,7 @@ class Search:
         promising = relaxation.free[order[:n_core]]
         full = relaxation.pattern(relaxed.x)
         self._repair(full, promising)
-        if self._outer and relaxation.halving:
+        if relaxation.halving:
             self._polish(promising)
         lower, upper = self._decided(relaxed, self._lower, self._upper, ties=True)
         if (lower < upper).sum() < 1.5 * n_core:
@@ -212,7 +272,6 @@ class Search:
         for _ in range(POLISHES):
             if self.value - self.bound < FAR_OFF * (self.value - relaxation.paid):
                 return
-            self.budget.check()
             left = np.flatnonzero(self.best & ~self.instance.forced & ~barred)
             if not len(left):
                 return
@@ -224,7 +283,9 @@ class Search:
             everything = np.ones(len(self.instance), dtype=bool)
             self._repair(without, others, everything)
 
-    def _over(self, alive: Mask, certain: Integers, most_nodes: int = NO_LIMIT) -> Found | None:
+    def _over(
+        self, alive: Mask, certain: Integers, most_nodes: int = NO_LIMIT, report: Report | None = None
+    ) -> Found | None:
         """Search over some of the cells; None when the best pattern known is not among theirs."""
         forced = self.instance.forced.copy()
         forced[certain] = True
@@ -234,7 +295,7 @@ class Search:
         if instance is None:
             return None
         cells = np.isin(self.instance.cells, instance.cells)
-        sub = Search(
+        found = search(
             instance,
             self.goal.over(cells),
             self.budget,
@@ -242,21 +303,19 @@ class Search:
             self.best[cells],
             rows=carried(self.relaxation.rows(), self.instance, instance),
             most_nodes=most_nodes,
-            outer=False,
+            report=report,
         )
-        found = sub.run()
-        self.nodes += sub.nodes
         pattern = np.zeros(len(self.instance), dtype=bool)
         pattern[cells] = found.pattern
         self._offer(pattern)
-        self.budget.report(self.bound, self.value)
+        self._tell()
         if self.budget.interrupted:
             raise Stopped
         possible = np.zeros(len(self.instance), dtype=bool)
         possible[cells] = found.possible
         places = np.flatnonzero(cells)
         rows = Rows(found.rows.indptr, places[found.rows.cells], found.rows.coefficients)
-        bound = self.value if found.finished else min(found.bound, self.value)
+        bound = self.value if found.finished else min(max(found.bound, self.bound), self.value)
         return Found(self.best, self.value, bound, found.finished, possible, rows)
 
     def _tree(self, bound: float) -> Found:
@@ -265,7 +324,7 @@ class Search:
         heap, count = [Node(bound, 0, none, none)], 0
         while heap:
             self.bound = max(self.bound, min(heap[0].bound, self.value))
-            self.budget.report(self.bound, self.value)
+            self._tell()
             if self.goal.hopeless(heap[0].bound, self.value):
                 break
             close = self.value - self.bound <= self.budget.gap * self.value

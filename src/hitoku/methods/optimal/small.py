@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import dataclass
 
-from hitoku.methods.costs import Grid
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hitoku.methods.costs import Grid, costs
 from hitoku.methods.optimal.instance import DOWN, UP, WIDTH
 from hitoku.methods.optimal.presolve import levels_of
 from hitoku.methods.optimal.tie_break import NUMBERS, numbers
@@ -12,21 +15,25 @@ from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.need import Need
 from hitoku.model.table import Table
 
-MOST_CELLS = 64
+MOST_CELLS = 256
+# Longer lines do not fit the kernel's masks.
+LONGEST = 62
 # Beyond this the search is not small, and the general way may be quicker.
 NODES = 200_000
 # Rooms and levels up to here are whole numbers in doubles, and sums of them fit the kernel's integers.
 LARGEST = 2.0**40
+# So do weights up to here.
+HEAVIEST = 2.0**60
 
 
-def fits(table: Table, keep: Mask) -> bool:
+def fits(table: Table, keep: Mask, most_cells: int = MOST_CELLS) -> bool:
     """Tell whether a table is two-way, flat, small and whole, with all its margins published."""
     if len(table.dimensions) != 2 or not table.integer or any(len(d.groups) != 1 for d in table.dimensions):
         return False
     rows, columns = (len(d.leaves) for d in table.dimensions)
     n = rows * columns
     plain = table.relations.shape[0] == rows + columns + 2 and table.relations.nnz == 2 * table.n_cells
-    if n > MOST_CELLS or not plain or not keep[~table.inner].all():
+    if n > most_cells or max(rows, columns) > LONGEST or not plain or not keep[~table.inner].all():
         return False
     ends = np.concatenate([table.lower, table.upper])
     ends = ends[np.isfinite(ends)]
@@ -42,7 +49,7 @@ def pattern_of_small(table: Table, need: Need, cost: Floats, keep: Mask, withhol
     free = allowed & ~forced
     grid = Grid.of(cost[inner[free]])
     multiple = NUMBERS * len(inner)
-    if not grid.whole or grid.weight.sum() * multiple > 2.0**61:
+    if not grid.whole or grid.weight.sum() * multiple > HEAVIEST:
         return None
     weight = np.zeros(len(inner), dtype=np.int64)
     weight[free] = grid.weight.astype(np.int64) * multiple + numbers(table.labels, inner[free])
@@ -60,17 +67,66 @@ def pattern_of_small(table: Table, need: Need, cost: Floats, keep: Mask, withhol
 
     rooms = [np.minimum(room, FAR).astype(np.int64) for room in (up, down)]
     rows, columns = (len(d.leaves) for d in table.dimensions)
-    status, found, _ = cheapest(rows, columns, *rooms, wanted, weight, _bits(forced), _bits(allowed), NODES)
+    status, found, _ = cheapest(rows, columns, *rooms, wanted, weight, forced, allowed, NODES)
     if status != 1:
         return None
     withheld = need.unsafe | withhold
-    withheld[inner[_cells(found, len(inner))]] = True
+    withheld[inner[found]] = True
     return withheld
 
 
-def _bits(mask: Mask) -> np.uint64:
-    return np.uint64(sum(1 << int(k) for k in np.flatnonzero(mask)))
+@dataclass(frozen=True, slots=True, eq=False)
+class TwoWay:
+    """What decides between two patterns of a two-way table of counts, whatever its withheld counts are.
+
+    The lighter pattern is taken, of equally light ones the lexicographically smaller. A cell weighs
+    ``fixed + per_value * count``; weights are in an order of their own, not in the costs of the method.
+
+    Parameters
+    ----------
+    inner
+        Positions of the inner cells, row by row.
+    columns
+        Inner cells in a row.
+    fixed, per_value
+        What each inner cell weighs.
+    allowed
+        Inner cells that may be withheld.
+    """
+
+    inner: Integers
+    columns: int
+    fixed: Integers
+    per_value: int
+    allowed: Mask
 
 
-def _cells(bits: int, n: int) -> Integers:
-    return np.flatnonzero([(int(bits) >> k) & 1 for k in range(n)])
+def two_way(table: Table, cost: str | ArrayLike, keep: Mask) -> TwoWay | None:
+    """Say how patterns of a table compare; None where the search over bit patterns does not apply.
+
+    The answer is the same for all tables with these cells and margins.
+    """
+    inner = np.flatnonzero(table.inner)
+    if not fits(table, keep) or np.any(table.lower[inner] != 0) or np.any(table.upper[inner] < np.inf):
+        return None
+    by_count = isinstance(cost, str) and (
+        cost == "value"
+        or (
+            cost == "frequency"
+            and table.frequency is not None
+            and bool(np.all(table.frequency == table.value))
+        )
+    )
+    if by_count:
+        weight, per_value = np.zeros(len(inner)), NUMBERS * len(inner)
+        total = float(table.value[inner].sum()) * per_value
+    elif isinstance(cost, str) and cost not in {"unit", "own"}:
+        return None
+    else:
+        grid = Grid.of(costs(table, cost)[inner])
+        weight, per_value = grid.weight * NUMBERS * len(inner), 0
+        total = float(weight.sum()) if grid.whole else np.inf
+    if total > HEAVIEST:
+        return None
+    fixed = weight.astype(np.int64) + numbers(table.labels, inner)
+    return TwoWay(inner, len(table.dimensions[1].leaves), fixed, per_value, ~keep[inner])

@@ -1,0 +1,65 @@
+"""A pattern is judged afresh, by the attack that an audit uses: no search is trusted, ours neither."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hitoku.attacks.interval import Interval
+from hitoku.errors import SolverError
+from hitoku.methods.optimal.budget import Budget
+from hitoku.methods.optimal.instance import UP, WIDTH, Instance
+from hitoku.methods.optimal.presolve import levels_of
+from hitoku.methods.optimal.pushing import engine_for, parts
+from hitoku.model.arrays import Floats, Mask
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+from hitoku.model.tolerance import BOUND
+
+
+def refuse_unprotected(table: Table, need: Need, found: Protection) -> None:
+    """Raise when a pattern leaves an unsafe cell short of what it needs."""
+    low, high, wide = _targets(table, need, found)
+    below, above = Interval().meets(Release.of(table, found), low, high)
+    short = np.flatnonzero(need.unsafe & ~(below & above & wide))
+    if len(short):
+        raise SolverError(
+            f"the pattern found leaves {len(short)} unsafe cell(s) short of what they need",
+            where=f"first cell {table.describe(int(short[0]))}",
+            fix="look for values of very different size in one table; report it if there are none",
+        )
+
+
+def _targets(table: Table, need: Need, found: Protection) -> tuple[Floats, Floats, Mask]:
+    """Say how far down and up every unsafe cell must reach, and whether that is as wide as it must be.
+
+    Where between its ends a width lies, the search's own pushes tell: the attack then need only confirm two
+    values, which for a large table is much less than to find all ends.
+    """
+    low = np.where(need.unsafe, table.value - need.lower, np.nan)
+    high = np.where(need.unsafe, table.value + need.upper, np.nan)
+    levels = levels_of(table, need)
+    levels = levels.take(levels.side == WIDTH)
+    if len(levels):
+        nothing = np.zeros(table.n_cells, dtype=np.int64)
+        whole = Instance(
+            cells=np.arange(table.n_cells),
+            relations=table.relations,
+            up=table.upper - table.value,
+            down=table.value - table.lower,
+            forced=found.withheld,
+            weight=nothing.astype(np.float64),
+            tie=nothing,
+            levels=levels,
+        )
+        inside = whole.kept(found.withheld)
+        pushed = engine_for(inside, Budget()).push(
+            np.ones(len(inside)), *parts(inside, np.arange(len(levels))), exact=True
+        )
+        cell, up = levels.cell[pushed.level], pushed.sense == UP
+        np.maximum.at(high, cell[up], table.value[cell[up]] + pushed.reach[up])
+        np.minimum.at(low, cell[~up], table.value[cell[~up]] - pushed.reach[~up])
+    slack = BOUND * np.maximum(1.0, np.abs(table.value))
+    with np.errstate(invalid="ignore"):
+        return low, high, high - low >= need.width - slack

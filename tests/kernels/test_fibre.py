@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.oracles.matching import fitting
+
+from hitoku.kernels.fibre import count, listed
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_lists_every_table_that_fits(data):
+    rows, columns = data.draw(st.tuples(st.integers(2, 3), st.integers(2, 3)))
+    n = rows * columns
+    counts = np.array(data.draw(st.lists(st.integers(0, 4), min_size=n, max_size=n)))
+    withheld = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+    table = Table.from_array(counts.reshape(rows, columns))
+    mask = np.zeros((rows + 1, columns + 1), dtype=bool)
+    mask[:-1, :-1] = withheld.reshape(rows, columns)
+    expected = fitting(Release.of(table, Protection.withhold(table, mask.ravel())), (rows, columns))
+    found = listed(columns, counts, withheld, 10**6)
+    assert found.tolist() == [counts.ravel().tolist() for counts in expected]
+    assert count(columns, counts, withheld, 10**6) == len(expected)
+
+
+def test_stops_at_the_limit():
+    counts, everything = np.full(9, 5), np.ones(9, dtype=bool)
+    assert count(3, counts, everything, 7) == 7
+    assert listed(3, counts, everything, 7).tolist() == listed(3, counts, everything, 9)[:7].tolist()

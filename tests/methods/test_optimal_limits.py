@@ -1,0 +1,191 @@
+"""Optimal stops when it is told to, wherever it is by then, with a safe pattern and what is known of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hitoku.attacks.interval import Interval
+from hitoku.methods.optimal import Optimal, cheapest, joint, judge
+from hitoku.methods.optimal.budget import Budget, Stopped
+from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance, Levels
+from hitoku.model.need import Need
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+from hitoku.testing import covers
+
+
+def cube(side: int = 4, n_unsafe: int = 5, **levels: float) -> tuple[Table, Need]:
+    """A three-way table, no network, whose optimum takes all stages of a search."""
+    rng = np.random.default_rng(5)
+    table = Table.from_array(rng.integers(1, 40, (side, side, side)))
+    unsafe = np.zeros(table.n_cells, dtype=bool)
+    unsafe[rng.choice(np.flatnonzero(table.inner), n_unsafe, replace=False)] = True
+    return table, Need(unsafe=unsafe, **{name: np.where(unsafe, size, 0.0) for name, size in levels.items()})
+
+
+def flat() -> tuple[Table, Need]:
+    rng = np.random.default_rng(8)
+    table = Table.from_array(rng.integers(1, 60, (9, 9)))
+    unsafe = np.zeros(table.n_cells, dtype=bool)
+    unsafe[rng.choice(np.flatnonzero(table.inner), 6, replace=False)] = True
+    return table, Need(unsafe=unsafe, upper=np.where(unsafe, 9.0, 0.0))
+
+
+PROBLEMS = [pytest.param(cube(width=6), id="three-way"), pytest.param(flat(), id="two-way")]
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_a_work_limit_at_any_stage_gives_a_safe_pattern_and_its_gap(problem):
+    table, need = problem
+    best = Optimal(cost="value").protect(table, need)
+    assert best.proven
+    assert best.canonical
+    seen = set()
+    for limit in (1, 4, 15, 40, 100, 250, 600, 1500, 10**6):
+        method = Optimal(cost="value", work_limit=limit)
+        hurried, again = method.protect(table, need), method.protect(table, need)
+        assert np.array_equal(hurried.withheld, again.withheld)
+        assert covers(Interval().bounds(Release.of(table, hurried)), table, need)
+        assert hurried.cost * (1 - hurried.gap) - 1e-6 <= best.cost <= hurried.cost
+        assert hurried.proven or hurried.gap > 0
+        assert hurried.proven or not hurried.canonical
+        if hurried.canonical:
+            assert np.array_equal(hurried.withheld, best.withheld)
+        seen.add((hurried.proven, hurried.canonical))
+    assert (False, False) in seen
+    assert (True, True) in seen
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_work_is_limited_to_what_was_granted(problem, monkeypatch):
+    budgets = []
+    stages = cheapest.cheapest
+
+    def noted(instance, grid, budget):
+        budgets.append(budget)
+        return stages(instance, grid, budget)
+
+    monkeypatch.setattr("hitoku.methods.optimal.optimal.cheapest", noted)
+    table, need = problem
+    Optimal(cost="value", work_limit=30).protect(table, need)
+    # The last call may push all levels of a network at once.
+    assert budgets[0].work <= 30 + 2 * need.unsafe.sum()
+
+
+def test_a_limit_that_ends_only_the_tie_break_says_so(monkeypatch):
+    table, need = cube(width=6)
+    best = Optimal(cost="unit").protect(table, need)
+
+    def late(*_arguments):
+        raise Stopped
+
+    monkeypatch.setattr(cheapest, "canonical", late)
+    hurried = Optimal(cost="unit").protect(table, need)
+    assert hurried.proven
+    assert not hurried.canonical
+    assert hurried.cost == best.cost
+    assert covers(Interval().bounds(Release.of(table, hurried)), table, need)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_an_interruption_at_any_report_returns_the_best_pattern_known(problem):
+    table, need = problem
+    best = Optimal(cost="value").protect(table, need)
+    reports = []
+    Optimal(cost="value").protect(table, need, lambda done, total: reports.append((done, total)))
+    for turn in range(0, len(reports), 1 + len(reports) // 8):
+        calls = iter(range(len(reports) + 1))
+
+        def interrupt(_bound, _best, turn=turn, calls=calls):
+            if next(calls) == turn:
+                raise KeyboardInterrupt
+
+        protection = Optimal(cost="value").protect(table, need, interrupt)
+        assert covers(Interval().bounds(Release.of(table, protection)), table, need)
+        assert protection.cost <= reports[turn][1] + 1e-6
+        assert protection.cost >= best.cost
+        assert protection.proven or protection.cost * (1 - protection.gap) <= best.cost + 1e-6
+
+
+@pytest.mark.parametrize("stage", ["first_patterns", "search", "canonical"])
+def test_an_interruption_in_any_stage_returns_the_best_pattern_known(stage, monkeypatch):
+    table, need = cube(width=6)
+
+    def interrupted(*_arguments, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cheapest, stage, interrupted)
+    protection = Optimal(cost="value").protect(table, need)
+    assert protection.proven is (stage == "canonical")
+    assert not protection.canonical
+    assert covers(Interval().bounds(Release.of(table, protection)), table, need)
+
+
+def test_an_interruption_during_the_last_check_does_not_skip_it(monkeypatch):
+    table, need = cube(width=6)
+    calls = []
+    meets = Interval.meets
+
+    def interrupted(attack, *arguments):
+        calls.append(1)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return meets(attack, *arguments)
+
+    monkeypatch.setattr(judge.Interval, "meets", interrupted)
+    assert Optimal(cost="value").protect(table, need).proven
+    assert len(calls) == 2
+
+
+def test_a_large_table_has_a_good_pattern_before_the_search_begins(monkeypatch):
+    # As if it were large: prices are shaken; the limit comes before the search gets anywhere.
+    monkeypatch.setattr(joint, "LARGE", 1)
+    table, need = cube(side=6, n_unsafe=12, lower=1, upper=6)
+    hurried = Optimal(cost="value", work_limit=400).protect(table, need)
+    assert not hurried.proven
+    assert covers(Interval().bounds(Release.of(table, hurried)), table, need)
+    assert hurried.withheld.sum() < 0.5 * table.n_cells
+
+
+@pytest.mark.parametrize(
+    ("levels", "rooms", "expected"),
+    [
+        pytest.param([(UP, 3.0)], (9.0, 9.0), (3.0, 0.0), id="up"),
+        pytest.param([(UP, 3.0), (DOWN, 2.0)], (9.0, 9.0), (3.0, 2.0), id="both"),
+        pytest.param([(WIDTH, 6.0)], (9.0, 9.0), (3.0, 3.0), id="a width is halved"),
+        pytest.param([(WIDTH, 6.0)], (9.0, 1.0), (5.0, 1.0), id="little room below"),
+        pytest.param([(WIDTH, 6.0)], (2.0, 9.0), (2.0, 4.0), id="little room above"),
+        pytest.param([(UP, 5.0), (WIDTH, 6.0)], (9.0, 9.0), (5.0, 1.0), id="a side and a width"),
+    ],
+)
+def test_how_far_a_cell_is_moved(levels, rooms, expected):
+    sides, amounts = zip(*levels, strict=True)
+    instance = Instance(
+        cells=np.arange(1),
+        relations=None,
+        up=np.array([rooms[0]]),
+        down=np.array([rooms[1]]),
+        forced=np.ones(1, dtype=bool),
+        weight=np.ones(1),
+        tie=np.zeros(1, dtype=np.int64),
+        levels=Levels(
+            np.zeros(len(levels), dtype=np.int64), np.array(sides, dtype=np.int8), np.array(amounts)
+        ),
+    )
+    up, down = joint.wanted(instance)
+    assert (up[0], down[0]) == expected
+
+
+def test_a_budget_counts_work_and_stops_at_the_limit():
+    budget = Budget(used=lambda work: work / 3)
+    for _ in range(3):
+        budget.spend()
+    with pytest.raises(Stopped):
+        budget.spend()
+    assert budget.work == 3
+    free = Budget()
+    free.spend(10**9)
+    free.interrupted = True
+    with pytest.raises(Stopped):
+        free.spend()
