@@ -299,12 +299,6 @@ def test_nothing_confidential_is_printed():
             id="release of another table",
         ),
         pytest.param(
-            NEED,
-            replace(released(TABLE, TABLE.value < 0), published=TABLE.value + 3),
-            ProtectionError,
-            id="adjusted",
-        ),
-        pytest.param(
             NEED, replace(released(TABLE, TABLE.inner), lower=50.0), TableError, id="bounds it breaks"
         ),
     ],

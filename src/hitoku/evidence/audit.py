@@ -6,7 +6,7 @@ sum of published numbers that gives the cell away.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -18,7 +18,9 @@ import narwhals as nw
 import numpy as np
 
 from hitoku.attacks.exposure import fixed
+from hitoku.attacks.insider import Insider
 from hitoku.attacks.interval import Interval
+from hitoku.attacks.watch import Watched
 from hitoku.errors import NeedError, ProtectionError, TableError
 from hitoku.evidence.certificate import Certificate
 from hitoku.evidence.disclosure import Disclosure, arithmetic, recomputable, shorter
@@ -77,6 +79,8 @@ class Audit:
         The table adds up exactly.
     intervals
         Bounds of all cells, where they were asked for.
+    insiders
+        What contributors can do who know their own amounts; None when that was not asked.
     """
 
     table: Table
@@ -90,11 +94,14 @@ class Audit:
     null_dimension: int
     additive: bool
     intervals: Bounds | None = None
+    insiders: Watched | None = None
 
     @property
     def safe(self) -> bool:
-        """Every unsafe cell is withheld and blurred as far as it must be."""
-        return all(outcome is Outcome.SAFE for outcome in self.outcomes.values())
+        """Every unsafe cell is withheld and blurred as far as it must be; for insiders too, where asked."""
+        return not (self.insiders and self.insiders.cells) and all(
+            outcome is Outcome.SAFE for outcome in self.outcomes.values()
+        )
 
     @cached_property
     def certificate(self) -> Certificate | None:
@@ -113,6 +120,10 @@ class Audit:
         """
         tally = {outcome: list(self.outcomes.values()).count(outcome) for outcome in Outcome}
         withheld, unsafe = self.release.withheld, self.need.unsafe
+        inside = self.insiders and {
+            "insiders_tried": self.insiders.tried,
+            "open_to_insiders": len(self.insiders.cells),
+        }
         return MappingProxyType(
             {
                 "cells": self.table.n_cells,
@@ -128,6 +139,7 @@ class Audit:
                 "free_dimensions": self.null_dimension,
                 "programs": self.proof.n_programs,
                 "witnesses": len(self.proof.witnesses),
+                **(inside or {}),
             }
         )
 
@@ -144,6 +156,8 @@ class Audit:
             for cell, o in self.outcomes.items()
             if o is not Outcome.SAFE
         ]
+        if self.insiders is not None:
+            found += self.insiders.findings(self.table.describe)
         hidden = self.recomputable - list(self.outcomes.values()).count(Outcome.RECOMPUTABLE)
         if hidden > 0:
             found.append(
@@ -242,7 +256,8 @@ class Audit:
         if self.safe:
             proof = f"{s['witnesses']} witnesses" if self.additive else "no certificate"
             return f"Audit(safe: {size}, {proof})"
-        return f"Audit(NOT safe: {s['open']:_} open, {size})"
+        inside = f", {s['open_to_insiders']:_} open to insiders" if s.get("open_to_insiders") else ""
+        return f"Audit(NOT safe: {s['open']:_} open{inside}, {size})"
 
     def _repr_html_(self) -> str:
         verdict = "safe" if self.safe else "not safe"
@@ -267,11 +282,20 @@ ROW = (
 )
 
 
-def audit(table: Table, need: Need, release: Release, *, intervals: bool = False) -> Audit:
+def audit(
+    table: Table,
+    need: Need,
+    release: Release,
+    *,
+    intervals: bool = False,
+    insiders: Insider | None = None,
+    moves: Sequence[Mapping[int, int]] = (),
+) -> Audit:
     """Check that a release blurs every unsafe cell as far as the need asks, and prove it.
 
     An unsafe cell that is published, or that can be worked out exactly, is never safe, whatever the need.
-    Tables of counts are held against whole-number tables only.
+    Tables of counts are held against whole-number tables only. A release that withholds nothing and shows
+    other values is an adjusted one: see :class:`hitoku.evidence.adjusted.AdjustedAudit`.
 
     Parameters
     ----------
@@ -283,6 +307,11 @@ def audit(table: Table, need: Need, release: Release, *, intervals: bool = False
         What an outsider sees and knows.
     intervals
         Also work out the exact interval of every withheld cell; the answer does not depend on it.
+    insiders
+        An attack by contributors that the release must withstand as well. The certificate is about outsiders.
+    moves
+        Where to look for witnesses first: ``protection.moves``, which ``Gauss(prove=True)`` leaves. They are
+        checked like any other; the answer does not depend on them.
 
     Examples
     --------
@@ -299,7 +328,10 @@ def audit(table: Table, need: Need, release: Release, *, intervals: bool = False
     Audit(safe: 1 unsafe of 9 cells, 4 withheld, 2 witnesses)
     """
     grid = Grid.of(table.value)
-    _refuse_strangers(table, need, release, grid)
+    if _refuse_strangers(table, need, release, grid):
+        from hitoku.evidence.adjusted import audit_adjusted  # noqa: PLC0415 - it is an audit, too
+
+        return audit_adjusted(table, need, release, grid, insiders)
     if release.integer and grid.scale != 1:
         raise TableError(
             "the release says that values are whole numbers, the table has others",
@@ -308,7 +340,7 @@ def audit(table: Table, need: Need, release: Release, *, intervals: bool = False
         )
     problem = Problem.of(grid, need, release)
     given_away, rank = fixed(problem.matrix)
-    proof = prove(problem, np.flatnonzero(given_away).tolist())
+    proof = prove(problem, np.flatnonzero(given_away).tolist(), moves)
     place = {int(cell): number for number, cell in enumerate(problem.cells.tolist())}
     outcomes = {cell: _outcome(place.get(cell), proof) for cell in np.flatnonzero(need.unsafe).tolist()}
     return Audit(
@@ -323,6 +355,7 @@ def audit(table: Table, need: Need, release: Release, *, intervals: bool = False
         null_dimension=len(problem.cells) - rank,
         additive=table.additive and grid.adds_up(release.relations),
         intervals=Interval(integer=release.integer).bounds(release) if intervals else None,
+        insiders=None if insiders is None else insiders.watch(release, table.value, need).verdict(),
     )
 
 
@@ -338,8 +371,8 @@ def _outcome(place: int | None, proof: Proof) -> Outcome:
     return Outcome.RECOMPUTABLE if given_away else Outcome.NARROW
 
 
-def _refuse_strangers(table: Table, need: Need, release: Release, grid: Grid) -> None:
-    """Raise when need or release belong to another table."""
+def _refuse_strangers(table: Table, need: Need, release: Release, grid: Grid) -> bool:
+    """Raise when need or release belong to another table; tell whether its values were adjusted."""
     if len(need) != table.n_cells:
         raise NeedError(
             f"a need of {len(need)} cells for a table of {table.n_cells}", fix="assess this very table"
@@ -350,14 +383,8 @@ def _refuse_strangers(table: Table, need: Need, release: Release, grid: Grid) ->
         )
     withheld = release.withheld
     differs = np.flatnonzero(~withheld & ~grid.same(release.published))
-    if len(differs) == 0:
-        return
-    if not withheld.any():
-        raise ProtectionError(
-            f"{len(differs)} published value(s) were adjusted: intervals do not describe such a release",
-            where=f"first cell {table.describe(int(differs[0]))}",
-            fix="audit releases that withhold cells; attack adjusted ones instead",
-        )
+    if len(differs) == 0 or not withheld.any():
+        return len(differs) > 0
     raise ProtectionError(
         f"{len(differs)} published value(s) are not the table's: this is a release of another table",
         where=f"first cell {table.describe(int(differs[0]))}",

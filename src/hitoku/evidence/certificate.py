@@ -20,7 +20,7 @@ from hitoku.errors import OutputError
 from hitoku.evidence.grid import Grid, exact_rows, text
 from hitoku.evidence.problem import Problem
 from hitoku.evidence.prover import Proof
-from hitoku.evidence.verify import FORMAT, fingerprint
+from hitoku.evidence.verify import ADJUSTED, FORMAT, fingerprint
 from hitoku.model.arrays import Floats
 from hitoku.model.rational import rational
 from hitoku.model.release import Release
@@ -44,12 +44,32 @@ class Certificate:
     @cached_property
     def content(self) -> Mapping[str, Any]:
         """Everything that is written, in exact numbers; see ``docs/reference/evidence.md``."""
-        release, grid, problem = self.release, self.grid, self.problem
+        content = {**self._table(), **self._proof()}
+        return {**content, "sha256": fingerprint(content)}
+
+    def _table(self) -> dict[str, Any]:
+        """Write the true table, and what an outsider knows of it."""
+        release, grid = self.release, self.grid
         labels = release.labels
         columns = [
             np.array(codes, dtype=object)[labels.column(v)].tolist() for v, codes in enumerate(labels.codes)
         ]
-        cells = problem.cells.tolist()
+        return {
+            "format": FORMAT,
+            "measure": release.measure,
+            "integer": release.integer,
+            "variables": list(labels.names),
+            "codes": [list(codes) for codes in zip(*columns, strict=True)],
+            "values": grid.texts,
+            "lower": _bounds(release.lower, grid, low=True),
+            "upper": _bounds(release.upper, grid, low=False),
+            "withheld": self.problem.cells.tolist(),
+            "relations": [list(row) for row in exact_rows(release.relations)],
+        }
+
+    def _proof(self) -> dict[str, Any]:
+        """Write what every unsafe cell requires, and the witnesses."""
+        problem, cells = self.problem, self.problem.cells.tolist()
         unsafe = []
         for place, demand in problem.demands.items():
             reach = self.proof.reach[place]
@@ -63,30 +83,15 @@ class Certificate:
                     "high": reach.high_witness,
                 }
             )
-        content: dict[str, Any] = {
-            "format": FORMAT,
-            "measure": release.measure,
-            "integer": release.integer,
-            "variables": list(labels.names),
-            "codes": [list(codes) for codes in zip(*columns, strict=True)],
-            "values": grid.units
-            if grid.scale == 1
-            else [text(grid.value(i)) for i in range(len(grid.units))],
-            "lower": _bounds(release.lower, grid, low=True),
-            "upper": _bounds(release.upper, grid, low=False),
-            "withheld": cells,
-            "relations": [list(row) for row in exact_rows(release.relations)],
-            "unsafe": unsafe,
-            "witnesses": [
-                {
-                    "denominator": witness.denominator,
-                    "cells": [cells[place] for place in witness.differences],
-                    "differences": list(witness.differences.values()),
-                }
-                for witness in self.proof.witnesses
-            ],
-        }
-        return {**content, "sha256": fingerprint(content)}
+        witnesses = [
+            {
+                "denominator": witness.denominator,
+                "cells": [cells[place] for place in witness.differences],
+                "differences": list(witness.differences.values()),
+            }
+            for witness in self.proof.witnesses
+        ]
+        return {"unsafe": unsafe, "witnesses": witnesses}
 
     @property
     def digest(self) -> str:
@@ -128,6 +133,31 @@ class Certificate:
             f"Certificate({len(self.problem.demands):_} unsafe cells, {self.n_witnesses} witnesses, "
             f"{self.release.n_cells:_} cells)"
         )
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class AdjustedCertificate(Certificate):
+    """A proof that every unsafe cell is published with a value far enough from its own, and that sums hold.
+
+    Parameters
+    ----------
+    shown
+        Published values of all cells.
+    levels
+        For each unsafe cell how far below or above its value it must be published.
+    """
+
+    shown: Grid
+    levels: Mapping[int, tuple[Fraction, Fraction]]
+
+    def _proof(self) -> dict[str, Any]:
+        unsafe = [
+            {"cell": cell, "lower": text(down), "upper": text(up)} for cell, (down, up) in self.levels.items()
+        ]
+        return {"format": ADJUSTED, "published": self.shown.texts, "unsafe": unsafe}
+
+    def __repr__(self) -> str:
+        return f"Certificate({len(self.levels):_} unsafe cells adjusted, {self.release.n_cells:_} cells)"
 
 
 def _bounds(bound: Floats, grid: Grid, *, low: bool) -> list[int | str | None]:

@@ -64,6 +64,11 @@ class Grid:
         """Exact value of one cell."""
         return Fraction(self.units[cell], self.scale)
 
+    @property
+    def texts(self) -> list[int | str]:
+        """All values, written exactly."""
+        return [*self.units] if self.scale == 1 else [text(self.value(i)) for i in range(len(self.units))]
+
     def same(self, other: Floats) -> Mask:
         """Tell where other doubles stand for the same numbers: 0.3 and 0.1 + 0.2 do."""
         own = np.array([unit / self.scale for unit in self.units])

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, floor
+from math import ceil, floor, gcd
 from typing import Any
 
 import numpy as np
@@ -173,6 +173,28 @@ class Problem:
         return Witness.of(
             {p: Fraction(n, self.scale) for p, n in zip(moved.tolist(), whole[moved].tolist(), strict=True)}
         )
+
+    def along(self, move: Mapping[int, int]) -> Witness | None:
+        """Go as far along a move as the bounds allow; None where that is nowhere, or breaks a relation.
+
+        Where no bound stands in the way, every cell that needs to move goes as far as it must. Tables of
+        counts take whole steps.
+        """
+        steps: list[Fraction] = []
+        for place, change in move.items():
+            end = self.upper[place] if change > 0 else self.lower[place]
+            if end is not None:
+                steps.append(end / change)
+        if not steps:
+            needed = ((self.demands[p], abs(c)) for p, c in move.items() if p in self.demands)
+            longest = max((max(d.lower, d.upper, d.width, Fraction(1)) / c for d, c in needed), default=0)
+            steps.append(Fraction(ceil(longest)))
+        step = min(steps)
+        if self.integer:
+            common = gcd(*move.values())
+            step = Fraction(floor(step * common), common)
+        moves = {place: step * change for place, change in move.items()}
+        return Witness.of(moves) if step > 0 and self.fits(moves) else None
 
     def fits(self, moves: Mapping[int, Fraction | int]) -> bool:
         """Tell whether exact differences cancel in every relation; bounds are another matter."""

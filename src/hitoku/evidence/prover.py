@@ -67,7 +67,7 @@ class Proof:
     n_programs: int
 
 
-def prove(problem: Problem, exposed: Iterable[int] = ()) -> Proof:
+def prove(problem: Problem, exposed: Iterable[int] = (), moves: Iterable[Mapping[int, int]] = ()) -> Proof:
     """Find a low and a high witness for every unsafe cell, or say which cells have none.
 
     Parameters
@@ -76,10 +76,13 @@ def prove(problem: Problem, exposed: Iterable[int] = ()) -> Proof:
         What an outsider does not know.
     exposed
         Cells known to be recomputable by adding and subtracting: nothing is tried for them.
+    moves
+        Changes of cells of the table that somebody says keep every sum: tried first, and not trusted.
     """
     split = Split.of(problem)
     with opened(split.program) as warm:
         search = _Search(problem, split, warm, frozenset(exposed) & problem.demands.keys())
+        search.push_along(moves)
         search.push_all()
         search.push_each()
     return search.proof()
@@ -118,6 +121,17 @@ class _Search:
         """Cells that must still go further on one side, as far as that is not settled."""
         left = self.lacking[up] - self.exposed
         return sorted(place for place in left if (place, up) not in self.tried)
+
+    def push_along(self, moves: Iterable[Mapping[int, int]]) -> None:
+        """Go along given moves, forth and back: where they reach far enough no program is needed."""
+        place = {cell: number for number, cell in enumerate(self.problem.cells.tolist())}
+        for move in moves:
+            if not move.keys() <= place.keys():
+                continue  # it changes a published cell
+            for way in (1, -1):
+                witness = self.problem.along({place[cell]: way * c for cell, c in move.items() if c})
+                if witness is not None:
+                    self.add(witness)
 
     def push_all(self) -> None:
         """Push with summed objectives: unit weights first, then seeded random ones, while they pay."""

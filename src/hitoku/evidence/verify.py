@@ -13,6 +13,10 @@ fractions only, so no rounding can deceive it. It checks, in this order, that
 4. every unsafe cell is withheld, and one witness is low enough, one high enough, for what it requires;
 5. the public file shows every other cell as it is in the table, and no withheld one.
 
+Of a release that withholds nothing but publishes other values, 3 and 4 read: what is published adds up and
+keeps the known bounds; every unsafe cell is published at least as far below, or above, its value as it must
+be; and 5: the public file shows just these values.
+
 Exit code 0: proved; 1: refuted, with the first thing that fails; 2: this is no certificate.
 """
 
@@ -29,7 +33,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
-FORMAT = "hitoku certificate 1"
+FORMAT, ADJUSTED = "hitoku certificate 1", "hitoku certificate of adjusted values 1"
 NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+|/[1-9][0-9]*)?", re.ASCII)
 MALFORMED = (
     OSError,
@@ -99,7 +103,7 @@ def read(path: Path) -> dict[str, Any]:
     plain = gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
     hooks: Any = {"object_pairs_hook": once, "parse_float": inexact, "parse_constant": inexact}
     content: dict[str, Any] = json.loads(plain.decode("utf-8"), **hooks)
-    demand(content["format"] == FORMAT, f"not in the format '{FORMAT}'", 2)
+    demand(content["format"] in {FORMAT, ADJUSTED}, f"not in the format '{FORMAT}' or '{ADJUSTED}'", 2)
     demand(type(content["integer"]) is bool, "'integer' is neither true nor false", 2)
     return content
 
@@ -133,6 +137,17 @@ class Table:
         for row, relation in enumerate(self.relations):
             total = sum(coefficient * self.value[cell] for cell, coefficient in relation.items())
             demand(total == 0, f"relation {row}: the table does not add up")
+
+    def adjusted(self, published: list[Any]) -> dict[int, Fraction]:
+        """Check 3 of an adjusted release: the values published instead."""
+        shown = sparse([*range(self.size)], published, self.size, "published values")
+        for cell, x in shown.items():
+            inside = self.lower.get(cell, x) <= x <= self.upper.get(cell, x)
+            demand(inside, f"cell {self.names[cell]}: its published value is outside its bounds")
+        for row, relation in enumerate(self.relations):
+            total = sum(coefficient * shown[cell] for cell, coefficient in relation.items())
+            demand(total == 0, f"relation {row}: the published values do not add up")
+        return shown
 
     def allows(self, cell: int, x: Fraction) -> bool:
         """Tell whether an outsider holds this value possible."""
@@ -175,10 +190,29 @@ def protected(
     return cell
 
 
+def moved(need: dict[str, Any], table: Table, shown: dict[int, Fraction]) -> int:
+    """Check 4 of an adjusted release: one unsafe cell; which one it is."""
+    (cell,) = positions([need["cell"]], table.size, "an unsafe cell")
+    what, away = f"unsafe cell {table.names[cell]}", shown[cell] - table.value[cell]
+    lower, upper = (number(need[name], what) for name in ("lower", "upper"))
+    demand(min(lower, upper) >= 0, f"{what}: a requirement is negative", 2)
+    demand(away != 0, f"{what}: it is published with its true value")
+    # A level of zero closes that way, unless both are: then any other value will do.
+    far = (away <= -lower and lower > 0) or (away >= upper > 0) or lower == upper == 0
+    demand(far, f"{what}: its published value is not far enough from its own")
+    return cell
+
+
 def prove(content: dict[str, Any]) -> str:
     """Go through checks 1 to 4."""
     demand(content["sha256"] == fingerprint(content), "the fingerprint does not fit: something was changed")
     table = Table(content)
+    if content["format"] == ADJUSTED:
+        demand(content["withheld"] == [], "a cell of an adjusted release is withheld")
+        shown = table.adjusted(content["published"])
+        unsafe = [moved(need, table, shown) for need in content["unsafe"]]
+        positions(unsafe, table.size, "unsafe cells")
+        return f"{len(unsafe)} unsafe cells are published far enough from their values, and all sums hold"
     withheld = set(positions(content["withheld"], table.size, "withheld cells"))
     witnesses = [witness(w, table, withheld, f"witness {i}") for i, w in enumerate(content["witnesses"])]
     unsafe = [protected(need, table, withheld, witnesses) for need in content["unsafe"]]
@@ -191,6 +225,7 @@ def compare(content: dict[str, Any], path: Path) -> str:
     with path.open(encoding="utf-8-sig", newline="") as file:
         head, *rows = list(csv.reader(file))
     withheld = set(content["withheld"])
+    certified = content["published" if content["format"] == ADJUSTED else "values"]
     demand(head == [*content["variables"], "value", "status"], f"{path.name}: other columns than agreed")
     cells = {tuple(codes): cell for cell, codes in enumerate(content["codes"])}
     demand(len(cells) == len(content["codes"]), "two cells have the same codes")
@@ -198,7 +233,7 @@ def compare(content: dict[str, Any], path: Path) -> str:
         cell, what = cells.pop(tuple(codes), None), f"{path.name}, line {line}, cell {' / '.join(codes)}"
         demand(cell is not None, f"{what}: no such cell, or twice")
         demand(cell not in withheld or shown == "", f"{what}: shown although it is withheld")
-        same = cell in withheld or number(shown, what) == number(content["values"][cell], what)
+        same = cell in withheld or number(shown, what) == number(certified[cell], what)
         demand(same, f"{what}: not the certified value")
     demand(not cells, f"{path.name}: {len(cells)} cells are missing")
     return f"; {path.name} shows exactly the {len(rows) - len(withheld)} cells that are not withheld"

@@ -1,0 +1,282 @@
+"""The audit of an adjusted release: nothing is withheld, so what is published must differ from the truth.
+
+Published values must add up as the table does, and every unsafe cell must lie outside the interval that its
+need draws around the true value. All of it is compared in exact numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from hitoku.attacks.insider import Insider
+from hitoku.errors import ParameterError
+from hitoku.evidence.audit import Audit, Outcome
+from hitoku.evidence.certificate import AdjustedCertificate
+from hitoku.evidence.grid import Grid
+from hitoku.evidence.problem import Problem
+from hitoku.evidence.prover import prove
+from hitoku.model.arrays import Floats
+from hitoku.model.finding import Finding, Severity
+from hitoku.model.need import Need
+from hitoku.model.rational import rational
+from hitoku.model.relations import broken
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+from hitoku.model.tolerance import ADDITIVITY
+
+REASONS = {
+    Outcome.PUBLISHED: ("unsafe, and published with its true value", "adjust it, or withhold it"),
+    Outcome.NARROW: (
+        "its published value is closer to the true one than required",
+        "move it further, or the other way: see moved in audit.cells",
+    ),
+}
+SHARES = (0.5, 0.9, 0.99)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class AdjustedAudit(Audit):
+    """The result of :func:`hitoku.audit` for a release that withholds nothing and changes values.
+
+    Parameters
+    ----------
+    shown
+        Published values in exact numbers.
+    levels
+        For each unsafe cell how far below or above its value it must be published; zero closes that way.
+    n_broken
+        Relations in which published values do not add up as the true ones do, beyond the rounding of doubles.
+    exact
+        Published values and table add up to the last digit, so there is a certificate.
+    """
+
+    shown: Grid
+    levels: Mapping[int, tuple[Fraction, Fraction]]
+    n_broken: int
+    exact: bool
+
+    @property
+    def safe(self) -> bool:
+        """Every unsafe cell is published with a value far enough from its own, and sums still hold."""
+        return self.n_broken == 0 and all(outcome is Outcome.SAFE for outcome in self.outcomes.values())
+
+    @cached_property
+    def certificate(self) -> AdjustedCertificate | None:
+        """The proof; None when the release is not safe, or does not add up to the last digit."""
+        if not self.safe or not self.exact:
+            return None
+        return AdjustedCertificate(
+            self.release, self.grid, self.problem, self.proof, shown=self.shown, levels=self.levels
+        )
+
+    @cached_property
+    def deviation(self) -> Floats:
+        """Published less true value of every cell; confidential."""
+        return np.asarray(self.release.published - self.table.value)
+
+    @cached_property
+    def relative(self) -> Floats:
+        """Deviation as a share of the true value; of a zero, the deviation itself; confidential."""
+        size = np.abs(self.table.value)
+        return np.asarray(self.deviation / np.where(size == 0, 1.0, size))
+
+    @property
+    def utility(self) -> Mapping[str, float]:
+        """What a reader loses: cells changed, and relative deviations, over all cells and the safe ones.
+
+        ``largest`` may be published, and an attacker who reads it starts from there.
+        """
+        share, safe = np.abs(self.relative), ~self.need.unsafe
+        found = {
+            "cells": float(self.table.n_cells),
+            "changed": float(np.count_nonzero(self.deviation)),
+            "safe_changed": float(np.count_nonzero(self.deviation[safe])),
+            "l1": float(share.sum()),
+            "l2": float((share**2).sum()),
+            "mean": float(share.mean()),
+            "largest": float(share.max(initial=0.0)),
+            "safe_mean": float(share[safe].mean()) if safe.any() else 0.0,
+            "safe_largest": float(share[safe].max(initial=0.0)),
+        }
+        found |= {f"share_{round(100 * q)}": float(np.quantile(share, q)) for q in SHARES}
+        return MappingProxyType(found)
+
+    @cached_property
+    def deviations(self) -> Any:
+        """One row per cell: true and published value, deviation, relative deviation; confidential."""
+        columns = self._codes(np.arange(self.table.n_cells))
+        for name, array in (
+            ("true", self.table.value),
+            ("published", self.release.published),
+            ("moved", self.deviation),
+            ("relative", self.relative),
+            ("unsafe", self.need.unsafe),
+        ):
+            columns[name if name not in columns else f"audit_{name}"] = array.tolist()
+        backend: Any = self.table.backend
+        return nw.from_dict(columns, backend=backend).to_native()
+
+    @cached_property
+    def cells(self) -> Any:
+        """One row per unsafe cell: what was required, how far it moved, and whether that is enough."""
+        order = np.array(list(self.outcomes), dtype=np.int64)
+        columns = self._codes(order)
+        rows = [self._moved_row(int(cell)) for cell in order]
+        for name in ROW:
+            columns[name if name not in columns else f"audit_{name}"] = [row[name] for row in rows]
+        backend: Any = self.table.backend
+        return nw.from_dict(columns, backend=backend).to_native()
+
+    def _codes(self, order: Any) -> dict[str, list[Any]]:
+        labels = self.table.labels
+        return {
+            name: [labels.codes[v][int(position)] for position in labels.column(v)[order]]
+            for v, name in enumerate(labels.names)
+        }
+
+    def _moved_row(self, cell: int) -> dict[str, Any]:
+        down, up = self.levels[cell]
+        outcome, moved = self.outcomes[cell], self.shown.value(cell) - self.grid.value(cell)
+        ways = [way for level, way in ((down, -moved - down), (up, moved - up)) if level > 0]
+        return {
+            "rules": ", ".join(self.need.why(cell)),
+            "required_lower": float(self.need.lower[cell]),
+            "required_upper": float(self.need.upper[cell]),
+            "required_width": float(self.need.width[cell]),
+            "moved": float(moved),
+            "relative": float(self.relative[cell]),
+            "met": outcome is Outcome.SAFE,
+            "outcome": str(outcome),
+            "slack": float(max(ways, default=-moved if moved < 0 else moved)),
+            "why": "" if outcome is Outcome.SAFE else REASONS[outcome][0],
+        }
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Remarks for the checker."""
+        found = [
+            Finding(
+                severity=Severity.FAIL,
+                place=self.table.describe(cell),
+                reason=REASONS[outcome][0],
+                advice=REASONS[outcome][1],
+            )
+            for cell, outcome in self.outcomes.items()
+            if outcome is not Outcome.SAFE
+        ]
+        if self.n_broken:
+            found.append(
+                Finding(
+                    severity=Severity.FAIL,
+                    place="published table",
+                    reason=f"{self.n_broken} relation(s) of the published values do not add up",
+                    advice="adjust the table as a whole, sums included",
+                )
+            )
+        elif not self.exact:
+            found.append(
+                Finding(
+                    severity=Severity.LOOK,
+                    place="published table",
+                    reason="the values do not add up to the last digit, so there is no certificate",
+                    advice="round the inner cells to at most six decimals and add them up again",
+                )
+            )
+        if self.release.integer and self.shown.scale != 1:
+            found.append(
+                Finding(
+                    severity=Severity.LOOK,
+                    place="published table",
+                    reason="whole numbers became fractions: a reader sees which cells were changed",
+                    advice="adjust with integer=True",
+                )
+            )
+        return found
+
+    def __repr__(self) -> str:
+        size = f"{int(self.need.unsafe.sum()):_} unsafe of {self.table.n_cells:_} cells"
+        changed = f"{int(np.count_nonzero(self.deviation)):_} changed"
+        if self.safe:
+            return f"Audit(safe: {size}, {changed}{'' if self.exact else ', no certificate'})"
+        open_ = sum(outcome is not Outcome.SAFE for outcome in self.outcomes.values())
+        sums = f", {self.n_broken:_} sums broken" if self.n_broken else ""
+        return f"Audit(NOT safe: {open_:_} open{sums}, {size}, {changed})"
+
+
+ROW = (
+    "rules",
+    "required_lower",
+    "required_upper",
+    "required_width",
+    "moved",
+    "relative",
+    "met",
+    "outcome",
+    "slack",
+    "why",
+)
+
+
+def audit_adjusted(
+    table: Table, need: Need, release: Release, grid: Grid, insiders: Insider | None
+) -> AdjustedAudit:
+    """Audit a release that withholds nothing and shows other values; see :func:`hitoku.audit`."""
+    if insiders is not None:
+        raise ParameterError(
+            "insiders subtract what they know from withheld cells, and nothing is withheld",
+            where="insiders",
+            fix="leave insiders out for an adjusted release; attack it with adjustment instead",
+        )
+    shown = Grid.of(release.published)
+    levels = {cell: _levels(need, cell) for cell in np.flatnonzero(need.unsafe).tolist()}
+    problem = Problem.of(grid, need, release)
+    same = table.additive and grid.adds_up(release.relations) and shown.adds_up(release.relations)
+    return AdjustedAudit(
+        table=table,
+        need=need,
+        release=release,
+        grid=grid,
+        problem=problem,
+        proof=prove(problem),
+        outcomes={cell: _outcome(levels[cell], grid.value(cell), shown.value(cell)) for cell in levels},
+        recomputable=0,
+        null_dimension=0,
+        additive=table.additive,
+        shown=shown,
+        levels=levels,
+        n_broken=0 if same else _broken(table, release),
+        exact=same,
+    )
+
+
+def _levels(need: Need, cell: int) -> tuple[Fraction, Fraction]:
+    """Distances below and above; both raised alike until they span the required width."""
+    lower, upper, width = (rational(float(level[cell])) for level in (need.lower, need.upper, need.width))
+    missing = max(width - lower - upper, Fraction(0)) / 2
+    return lower + missing, upper + missing
+
+
+def _outcome(levels: tuple[Fraction, Fraction], value: Fraction, shown: Fraction) -> Outcome:
+    down, up = levels
+    if shown == value:
+        return Outcome.PUBLISHED
+    moved = shown - value
+    far = (moved <= -down and down > 0) or (moved >= up > 0) or (down == 0 and up == 0)
+    return Outcome.SAFE if far else Outcome.NARROW
+
+
+def _broken(table: Table, release: Release) -> int:
+    """Count relations that published values break; of a table that does not add up, its own errors apart."""
+    if table.additive:
+        return len(broken(release.relations, release.published))
+    sizes = abs(release.relations) @ (np.abs(release.published) + np.abs(table.value))
+    rest = release.relations @ (release.published - table.value)
+    return int(np.count_nonzero(np.abs(rest) > ADDITIVITY * sizes))

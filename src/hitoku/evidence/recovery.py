@@ -1,0 +1,164 @@
+"""How close an attacker comes to the true values of an adjusted table.
+
+Castro (2012), section 5: the relative error of every unsafe cell in every replication, in the intervals of
+Tables 2 to 9.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hitoku.attacks.adjustment.adjustment import DELTA, Adjustment, Estimates
+from hitoku.attacks.adjustment.scenario import Known
+from hitoku.errors import NeedError, ParameterError
+from hitoku.model.arrays import Floats, Integers, frozen
+from hitoku.model.need import Need
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+from hitoku.solver.closest import Norm, reciprocal
+
+# The paper's intervals, in percent: exactly 0, (0, 5], (5, 10], ... and above 100.
+ENDS = (0.0, 5.0, 10.0, 20.0, 30.0, 50.0, 100.0)
+BINS = ("0", "(0,5]", "(5,10]", "(10,20]", "(20,30]", "(30,50]", "(50,100]", "(100,\N{EM DASH}]")
+# An estimate is a hit when it is off by no more than this share of the value. The paper does not say what it
+# counts as zero; solvers in doubles do not reach less than this on badly scaled tables.
+EXACT = 1e-6
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Recovery:
+    """Relative errors of an attack.
+
+    Parameters
+    ----------
+    error
+        Replications by unsafe cells, in percent of the true value; infinite where a true zero was missed.
+    tolerance
+        What counts as exact, as a share of the value.
+    soft
+        Replications in which guesses contradicted each other.
+    """
+
+    error: Floats
+    tolerance: float = EXACT
+    soft: int = 0
+
+    def __post_init__(self) -> None:
+        shape = np.shape(self.error)
+        object.__setattr__(self, "error", frozen(self.error, np.float64, shape=shape, what="errors"))
+
+    @property
+    def counts(self) -> Integers:
+        """Replications by intervals: unsafe cells in each of :data:`BINS`."""
+        # A hit counts as zero percent, so the first interval ends at the tolerance.
+        place = np.searchsorted([100 * self.tolerance, *ENDS[1:]], self.error, side="left")
+        return np.array([np.bincount(row, minlength=len(BINS)) for row in place], dtype=np.int64)
+
+    @property
+    def exact(self) -> int:
+        """Hits in all replications."""
+        return int(self.counts[:, 0].sum())
+
+    @property
+    def per_draw(self) -> Floats:
+        """Percentages of the unsafe cells in each interval, a row for each replication."""
+        return np.asarray(100 * self.counts / max(self.error.shape[1], 1))
+
+    @property
+    def pooled(self) -> Floats:
+        """Percentages over all replications: a line of Tables 2 to 9."""
+        return np.asarray(100 * self.counts.sum(axis=0) / max(self.error.size, 1))
+
+    def __repr__(self) -> str:
+        draws, cells = self.error.shape
+        return f"Recovery({draws} replications of {cells:_} unsafe cells, {self.exact:_} exact)"
+
+
+def known(table: Table, need: Need, release: Release, *, norm: Norm = "l1", delta: float = DELTA) -> Known:
+    """Return everything that an attacker could know about how a table was adjusted.
+
+    The room of each cell is that of (5) in the paper: from its bounds, from the level of an unsafe cell on
+    the side on which it was published, and zero for a cell that may not change.
+    """
+    if len(need) != table.n_cells or release.n_cells != table.n_cells:
+        raise NeedError(
+            f"a table of {table.n_cells} cells, a need of {len(need)}, a release of {release.n_cells}",
+            fix="give the need and the release of this very table",
+        )
+    unsafe, moved = need.unsafe, release.published - table.value
+    raised = moved >= 0
+    # A width that the two levels do not span raises both alike, as in the method `adjust`.
+    missing = np.maximum(need.width - need.lower - need.upper, 0.0) / 2
+    lower, upper = need.lower + missing, need.upper + missing
+    low = np.where(unsafe & raised, upper, table.lower - table.value)
+    high = np.where(unsafe & ~raised, -lower, table.upper - table.value)
+    if table.fixed is not None:
+        low, high = (np.where(table.fixed, 0.0, end) for end in (low, high))
+    # Relative to the true value; to the published one where that is smaller, so that the interval in which
+    # the attacker draws holds the truth, as the paper has it.
+    least = np.minimum(np.abs(table.value), np.abs(release.published))
+    told = unsafe & (least > 0)
+    size = np.abs(table.value) + delta
+    return Known(
+        deviation=float(np.max(np.abs(moved[told]) / least[told], initial=0.0)),
+        unsafe=unsafe,
+        senses=np.where(raised, 1.0, -1.0),
+        lower=lower,
+        upper=upper,
+        lower_share=_share(lower, size),
+        upper_share=_share(upper, size),
+        room=(low, high),
+        weights=reciprocal(table.value, norm),
+    )
+
+
+def _share(level: Floats, size: Floats) -> Floats:
+    return np.divide(level, size, out=np.zeros(len(level)), where=size > 0)
+
+
+def errors(table: Table, need: Need, estimates: Estimates, *, tolerance: float = EXACT) -> Recovery:
+    """Compare estimates with the truth at the unsafe cells."""
+    if tolerance < 0 or 100 * tolerance >= ENDS[1]:
+        raise ParameterError(
+            "the tolerance of a hit lies outside the first interval", where="tolerance", fix="try 1e-6"
+        )
+    truth = table.value[need.unsafe]
+    off = np.abs(estimates.value[:, need.unsafe] - truth)
+    size = np.abs(truth)
+    # A true zero has no relative error: either it was hit, in units of one, or it was not.
+    hit = off <= tolerance * np.where(size == 0, 1.0, size)
+    missed = np.where(hit, 0.0, np.inf)
+    error = np.divide(100 * off, size, out=missed, where=np.broadcast_to(size > 0, off.shape))
+    return Recovery(error=error, tolerance=tolerance, soft=int(estimates.soft.sum()))
+
+
+def recovery(
+    table: Table, need: Need, release: Release, attack: Adjustment, *, tolerance: float = EXACT
+) -> Recovery:
+    """Attack an adjusted release and tell how close the attacker comes.
+
+    Parameters
+    ----------
+    table, need
+        The truth, and what made cells unsafe.
+    release
+        The adjusted table.
+    attack
+        Who attacks, and what they know.
+    tolerance
+        What counts as an exact hit, as a share of the true value.
+
+    Examples
+    --------
+    >>> from hitoku.model.protection import Protection
+    >>> table = Table.from_array([[4.0, 6.0], [9.0, 9.0]])
+    >>> need = Need(unsafe=table.value == 4, lower=1.0, upper=1.0)
+    >>> published = table.value + [1, -1, 0, -1, 1, 0, 0, 0, 0]
+    >>> adjusted = Protection(withheld=np.zeros(9, bool), value=published, secondary=np.zeros(9, bool))
+    >>> recovery(table, need, Release.of(table, adjusted), Adjustment(scenario="B3"))
+    Recovery(10 replications of 1 unsafe cells, 10 exact)
+    """
+    told = known(table, need, release, norm=attack.norm, delta=attack.delta)
+    return errors(table, need, attack.estimate(release, told), tolerance=tolerance)

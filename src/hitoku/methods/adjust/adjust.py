@@ -1,0 +1,340 @@
+"""Controlled tabular adjustment: the closest table in which every unsafe cell has moved far enough."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hitoku.errors import NeedError, ParameterError, ProtectionError, SolverError, did_you_mean
+from hitoku.methods.adjust.choice import Chosen, Task, both_ways, cheapest, fewest_changes
+from hitoku.methods.adjust.conflict import conflict
+from hitoku.methods.adjust.levels import Levels
+from hitoku.methods.adjust.rounding import Grid, added_up, controlled, finest
+from hitoku.methods.adjust.senses import senses
+from hitoku.methods.keep import Keep, kept
+from hitoku.methods.method import Progress, Promise
+from hitoku.model.arrays import Floats, Integers
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.table import Table
+from hitoku.model.tolerance import ADDITIVITY
+from hitoku.solver.closest import NORMS, PENALTY, Closest, Deviations, Norm, closest, reciprocal
+from hitoku.solver.solution import Status
+
+REPAIRS = ("senses", "elastic")
+ZEROS = ("move", "keep")
+# Costs that differ by no more than this share are the same: solvers, and six decimals, are no more exact.
+PROVEN = 1e-6
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Adjusted:
+    """A table adjusted, with what the optimiser knows about it; confidential.
+
+    Parameters
+    ----------
+    protection
+        What is published.
+    sense
+        Which way each unsafe cell went: 1 up, -1 down, 0 for safe cells.
+    multiplier
+        Lagrange multipliers of the bounds of the deviations, before rounding to the grid; see
+        :class:`hitoku.solver.closest.Closest`.
+    turned
+        Unsafe cells whose sense ``repair="senses"`` turned around.
+    short
+        Unsafe cells that ``repair="elastic"`` left short of their level: they are not safe.
+    """
+
+    protection: Protection
+    sense: Floats
+    multiplier: Floats
+    turned: Integers
+    short: Integers
+
+    def __repr__(self) -> str:
+        words = [f"{int(np.count_nonzero(self.sense)):_} unsafe cells moved"]
+        if len(self.turned):
+            words.append(f"{len(self.turned):_} of them the other way")
+        if len(self.short):
+            words.append(f"{len(self.short):_} of them not far enough")
+        return f"Adjusted({', '.join(words)})"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Adjust:
+    """Publish the closest table that adds up and in which every unsafe cell moved by its level at least.
+
+    No cell is withheld. A cell is safe when its published value lies outside the interval from
+    ``value - lower`` to ``value + upper`` of its need; of a need that asks for a width, both sides are raised
+    alike until they span it. This hides values, not intervals: what a reader who knows the method can undo
+    is measured by the attack ``adjustment``.
+
+    Parameters
+    ----------
+    norm
+        "l1": as few and as small moves as possible; "l2": moves spread over many cells.
+    senses
+        Which way unsafe cells go: "up", "down", "hash" (by a keyed hash of the cell's contributors, so that
+        it goes the same way in every table), "optimal" (whatever is closest), or 1 and -1 for every cell.
+    weights
+        "reciprocal": relative deviations, ``1/a`` in L1 and ``1/a**2`` in L2, 1 for a zero; or one positive
+        number per cell.
+    keep
+        Cells that stay as they are besides the table's fixed ones: a mask, or "margins".
+    zeros
+        "move": a zero may become positive, at weight 1; "keep": zeros that are not unsafe stay zero.
+    integer
+        Publish whole numbers; otherwise decimals, up to six.
+    repair
+        What to do when the senses contradict each other: None raises, naming the cells; "senses" turns as
+        few around as possible; "elastic" lets levels be missed at a price, and the audit says which.
+    penalty
+        That price, for each unit of relative shortfall.
+    key
+        Secret of "hash"; a reader who knows it knows the senses.
+    time_limit_s, gap
+        For "optimal" and repairs: stop after so many seconds, or when nothing can be closer by a larger
+        share.
+
+    Examples
+    --------
+    The 3 must not be published to within 2.
+
+    >>> table = Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 3]])
+    >>> need = Need(unsafe=table.value == 3, lower=2.0, upper=2.0)
+    >>> adjusted = Adjust(norm="l1").protect(table, need)
+    >>> adjusted, round(adjusted.cost, 4)
+    (Protection(0 of 16 cells withheld, 0 of them secondary, by adjust), 0.7733)
+    >>> (adjusted.value - table.value).reshape(4, 4)[2:]
+    array([[0., 0., 2., 2.],
+           [0., 0., 2., 2.]])
+    """
+
+    norm: Norm = "l1"
+    senses: str | ArrayLike = "up"
+    weights: str | ArrayLike = "reciprocal"
+    keep: Keep | ArrayLike | None = None
+    zeros: Literal["move", "keep"] = "move"
+    integer: bool = False
+    repair: Literal["senses", "elastic"] | None = None
+    penalty: float = PENALTY
+    key: str = field(default="", repr=False)
+    time_limit_s: float | None = None
+    gap: float = 0.0
+
+    promise: ClassVar[Promise] = Promise.ADJUSTED
+
+    def __post_init__(self) -> None:
+        for name, word, known in (
+            ("norm", self.norm, NORMS),
+            ("zeros", self.zeros, ZEROS),
+            ("repair", self.repair, (None, *REPAIRS)),
+        ):
+            if word not in known:
+                words = [k for k in known if k is not None]
+                raise ParameterError(
+                    f"no {name} named {word!r}", where=name, fix=did_you_mean(str(word), words)
+                )
+        if not 0 <= self.gap < 1:
+            raise ParameterError(
+                "gap must lie in [0, 1)", where="gap", fix="give a share: 0.01 for one percent"
+            )
+        for name in ("penalty", "time_limit_s"):
+            limit = getattr(self, name)
+            if limit is not None and not limit > 0:
+                raise ParameterError(f"{name} must be positive", where=name, fix="leave it out")
+
+    def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
+        """Adjust a table.
+
+        Parameters
+        ----------
+        table, need
+            What to protect.
+        progress
+            With ``senses="optimal"``: called with the bound and the least distance known.
+        """
+        return self.adjust(table, need, progress).protection
+
+    def adjust(self, table: Table, need: Need, progress: Progress | None = None) -> Adjusted:
+        """Adjust a table, and tell what the optimiser knows: senses, multipliers, repairs."""
+        stay = kept(table, self.keep)
+        if self.zeros == "keep":
+            stay = stay | ((table.value == 0) & ~need.unsafe)
+        grid = self._grid(table)
+        levels = _on_grid(Levels.of(table, need, stay), grid)
+        task = Task(table.relations, levels, self._weight(table), self.norm, self.time_limit_s, self.gap)
+        wanted, chosen, problem = self._solved(task, table, progress)
+        found = chosen.found
+        deviation, bounds = _moved(found), _bounds(problem, found)
+        printed = None if grid is None else self._printed(problem, deviation, bounds, grid)
+        value = table.value + deviation
+        if printed is not None and grid is not None:
+            deviation = printed
+            value = np.rint((table.value + printed) * grid.scale) / grid.scale
+        _refuse_broken(table, deviation, bounds)
+        cost = problem.cost(deviation, self.norm)
+        gap = max(cost - chosen.bound, 0.0) / cost if cost > 0 else 0.0
+        nowhere = np.zeros(table.n_cells, dtype=bool)
+        protection = Protection(
+            withheld=nowhere,
+            value=value,
+            secondary=nowhere,
+            cost=cost,
+            proven=gap <= PROVEN,
+            gap=0.0 if gap <= PROVEN else gap,
+            method="adjust",
+        )
+        return Adjusted(
+            protection=protection,
+            sense=chosen.sense,
+            multiplier=np.zeros(0) if found.multiplier is None else found.multiplier,
+            turned=np.flatnonzero(chosen.sense != wanted),
+            short=np.flatnonzero(found.excess) if found.excess is not None else np.zeros(0, dtype=np.int64),
+        )
+
+    def _grid(self, table: Table) -> Grid | None:
+        if not self.integer:
+            return finest(table.value)
+        if not Grid(1).holds(table.value):
+            raise ProtectionError(
+                "whole numbers are asked for, but the table has others",
+                where="integer",
+                fix="leave integer=False, or round the table first",
+            )
+        return Grid(1)
+
+    def _weight(self, table: Table) -> Floats:
+        if isinstance(self.weights, str):
+            if self.weights != "reciprocal":
+                raise ParameterError(
+                    f"no weights named {self.weights!r}",
+                    where="weights",
+                    fix=did_you_mean(self.weights, ["reciprocal"]),
+                )
+            return reciprocal(table.value, self.norm)
+        try:
+            weight = np.array(self.weights, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ParameterError(
+                "weights are neither a word nor numbers", where="weights", fix="use 'reciprocal' or an array"
+            ) from error
+        if weight.shape != (table.n_cells,) or not np.all((weight > 0) & np.isfinite(weight)):
+            raise ParameterError(
+                f"weights are not {table.n_cells} positive numbers",
+                where="weights",
+                fix="give one per cell in the order of table.cells; hold cells by keep, not by weight",
+            )
+        return weight
+
+    def _printed(
+        self, problem: Deviations, deviation: Floats, bounds: tuple[Floats, Floats], grid: Grid
+    ) -> Floats | None:
+        """Put the result on the grid; None leaves it as it is, adding up to the rounding of doubles."""
+
+        def again(lower: Floats, upper: Floats) -> Floats | None:
+            tighter = Deviations(
+                relations=problem.relations, weight=problem.weight, lower=lower, upper=upper, rhs=problem.rhs
+            )
+            return closest(tighter, self.norm).deviation
+
+        if not self.integer:
+            return added_up(problem.relations, deviation, bounds, grid, again)
+        found = controlled(problem.relations, deviation, bounds, grid, time_limit_s=self.time_limit_s)
+        if found is None:
+            raise ProtectionError(
+                "no whole numbers near the closest table add up and are safe",
+                where=f"{len(deviation)} cells",
+                fix="leave integer=False, free cells that are kept, or give a longer time limit",
+            )
+        return found
+
+    def _solved(
+        self, task: Task, table: Table, progress: Progress | None
+    ) -> tuple[Floats, Chosen, Deviations]:
+        """Return the senses wanted, the senses taken with their optimum, and the problem it solves."""
+        if isinstance(self.senses, str) and self.senses == "optimal":
+            chosen = cheapest(task, both_ways(task.levels), progress)
+            return chosen.sense, chosen, task.within(chosen.sense)
+        wanted = senses(table, task.levels, self.senses, self.key)
+        problem = task.within(wanted)
+        found = closest(problem, self.norm)
+        sense = wanted
+        if found.status is Status.INFEASIBLE:
+            if self.repair is None:
+                raise _contradiction(task, table, wanted)
+            if self.repair == "senses":
+                sense = fewest_changes(task, wanted)
+                problem = task.within(sense)
+            else:
+                problem = replace(
+                    problem,
+                    lower=task.levels.lower,
+                    upper=task.levels.upper,
+                    soft_lower=np.where(wanted > 0, task.levels.up, -np.inf),
+                    soft_upper=np.where(wanted < 0, -task.levels.down, np.inf),
+                    penalty=np.full(table.n_cells, self.penalty),
+                )
+            found = closest(problem, self.norm)
+        if not found.optimal:
+            raise _contradiction(task, table, sense)
+        return wanted, Chosen(sense, found, found.bound - found.paid), problem
+
+
+def _on_grid(levels: Levels, grid: Grid | None) -> Levels:
+    """Raise levels, and narrow bounds, to the next points of the grid."""
+    if grid is None:
+        return levels
+    parts: dict[str, Any] = {
+        "up": grid.up(levels.up) / grid.scale,
+        "down": grid.up(levels.down) / grid.scale,
+        "lower": grid.up(levels.lower) / grid.scale,
+        "upper": grid.down(levels.upper) / grid.scale,
+    }
+    return replace(levels, **parts)
+
+
+def _moved(found: Closest) -> Floats:
+    if found.deviation is None:
+        raise SolverError("an optimum without a point", where="adjust", fix="report this")
+    return found.deviation
+
+
+def _bounds(problem: Deviations, found: Closest) -> tuple[Floats, Floats]:
+    """Bounds that the published table keeps: soft ones where they were not broken."""
+    if found.excess is None or not found.excess.any():
+        return np.maximum(problem.lower, problem.soft_lower), np.minimum(problem.upper, problem.soft_upper)
+    broken = found.excess != 0
+    lower = np.where(broken, problem.lower, np.maximum(problem.lower, problem.soft_lower))
+    return lower, np.where(broken, problem.upper, np.minimum(problem.upper, problem.soft_upper))
+
+
+def _contradiction(task: Task, table: Table, sense: Floats) -> NeedError:
+    found = conflict(task, sense)
+    if found is None:
+        return NeedError(
+            "the senses contradict each other", where=f"{int(np.count_nonzero(sense))} unsafe cells"
+        )
+    return NeedError(
+        f"the senses contradict each other: {len(found.short)} unsafe cell(s) cannot reach their level",
+        where=found.describe(table.labels),
+        fix="use senses='optimal', repair='senses' or repair='elastic', or free some of the cells named",
+    )
+
+
+def _refuse_broken(table: Table, deviation: Floats, bounds: tuple[Floats, Floats]) -> None:
+    """Judge the result afresh: no solver is trusted."""
+    size = np.abs(table.value) + np.abs(deviation)
+    slack = ADDITIVITY * np.maximum(np.abs(deviation), 1.0)
+    outside = (deviation < bounds[0] - slack) | (deviation > bounds[1] + slack)
+    left = np.abs(table.relations @ deviation) > ADDITIVITY * (abs(table.relations) @ size)
+    if np.any(outside) or np.any(left):
+        raise SolverError(
+            f"the table found breaks {int(outside.sum())} bound(s) and {int(left.sum())} sum(s)",
+            where="adjust",
+            fix="look for values of very different size in one table; report it if there are none",
+        )

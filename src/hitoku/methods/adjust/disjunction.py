@@ -1,0 +1,154 @@
+"""Every unsafe cell up or down: formulation (3) of Castro (2012), without its big M.
+
+A cell that must fall by ``d`` or rise by ``u`` has the deviation ``u*y - d*(1-y) + over - under`` with ``y``
+0 or 1, where ``over`` is zero unless ``y`` is 1, ``under`` unless it is 0. Written so, the least that either
+way costs is paid whatever a relaxation makes of ``y``. How far ``over`` and ``under`` can go follows from the
+cell's bounds and from the best table known: further would cost more than that table does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from hitoku.methods.adjust.levels import DOWN, UP, Levels
+from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.solver.closest import Norm
+from hitoku.solver.integer import IntegerProgram
+from hitoku.solver.quadratic import QuadraticProgram
+
+
+@dataclass(frozen=True, slots=True)
+class Disjunction:
+    """Columns, in relative units: safe cells (rises, then falls), ``y``, over, under.
+
+    Parameters
+    ----------
+    relations, rhs, row_upper
+        Rows: the table's relations, then what ties over and under to ``y``.
+    cost, curvature, constant
+        Distance of the columns, and of the least moves that are paid in any case.
+    lower, upper
+        Bounds of the columns.
+    cells
+        Unsafe cells, in the order of ``y``.
+    choice
+        Mask of the columns ``y``.
+    """
+
+    relations: Any
+    rhs: Floats
+    row_upper: Floats
+    cost: Floats
+    curvature: Floats
+    constant: float
+    lower: Floats
+    upper: Floats
+    cells: Integers
+    choice: Mask
+
+    @classmethod
+    def of(cls, relations: Any, levels: Levels, weight: Floats, norm: Norm, best: float) -> Disjunction:
+        """Write it down; ``best`` is the cost of a table known, infinite without one."""
+        unit = 1 / weight if norm == "l1" else 1 / np.sqrt(weight)
+        cells, safe = np.flatnonzero(levels.unsafe), np.flatnonzero(~levels.unsafe)
+        up, down, w = levels.up[cells], levels.down[cells], weight[cells]
+        reach = _reach(levels, weight, norm, best)
+        high, low = np.minimum(levels.upper, reach), np.maximum(levels.lower, -reach)
+        over, under = np.maximum(high[cells] - up, 0.0), np.maximum(-low[cells] - down, 0.0)
+        own = sparse.csr_array(relations[:, cells])
+        rises = safe[high[safe] > 0]
+        falls = safe[low[safe] < 0]
+        k, unit_own = len(cells), unit[cells]
+        blocks = [
+            relations[:, rises] * unit[rises],
+            relations[:, falls] * -unit[falls],
+            own * (up + down),
+            own * unit_own,
+            own * -unit_own,
+        ]
+        before = sparse.csr_array((k, len(rises) + len(falls)))
+        one, none = sparse.eye_array(k, format="csr"), sparse.csr_array((k, k))
+        rows = sparse.vstack(
+            [
+                sparse.hstack(blocks),
+                sparse.hstack([before, -sparse.diags_array(over / unit_own), one, none]),
+                sparse.hstack([before, sparse.diags_array(under / unit_own), none, one]),
+            ],
+            format="csr",
+        )
+        fallen = own @ down
+        size = len(rises) + len(falls)
+        safe_cost = np.ones(size) if norm == "l1" else np.zeros(size)
+        if norm == "l1":
+            paid, further = w * (up - down), np.ones(2 * k)
+            constant, curvature = float(w @ down), np.zeros(size + 3 * k)
+        else:
+            paid, further = w * (up**2 - down**2), 2 * np.sqrt(np.tile(w, 2)) * np.concatenate([up, down])
+            constant = float(w @ down**2)
+            curvature = np.concatenate([np.ones(size), np.zeros(k), np.ones(2 * k)])
+        return cls(
+            relations=rows,
+            rhs=np.concatenate([fallen, np.full(2 * k, -np.inf)]),
+            row_upper=np.concatenate([fallen, np.zeros(k), under / unit_own]),
+            cost=np.concatenate([safe_cost, paid, further]),
+            curvature=curvature,
+            constant=constant,
+            lower=np.concatenate(
+                [np.zeros(size), np.where(levels.can(DOWN)[cells], 0.0, 1.0), np.zeros(2 * k)]
+            ),
+            upper=np.concatenate(
+                [
+                    high[rises] / unit[rises],
+                    -low[falls] / unit[falls],
+                    np.where(levels.can(UP)[cells], 1.0, 0.0),
+                    over / unit_own,
+                    under / unit_own,
+                ]
+            ),
+            cells=cells,
+            choice=np.repeat([False, True, False], [size, k, 2 * k]),
+        )
+
+    def relaxed(self, fixed: Floats) -> QuadraticProgram:
+        """Let every ``y`` be any share but those that are fixed: 0 or 1, NaN for a free one."""
+        lower, upper = self.lower.copy(), self.upper.copy()
+        lower[self.choice] = np.where(np.isnan(fixed), lower[self.choice], fixed)
+        upper[self.choice] = np.where(np.isnan(fixed), upper[self.choice], fixed)
+        return QuadraticProgram(
+            self.cost, self.relations, self.rhs, lower, upper, self.row_upper, self.curvature
+        )
+
+    def integer(self, cost: Floats | None = None) -> IntegerProgram:
+        """As an integer program in ``y``; its cost replaced where one is given."""
+        return IntegerProgram(
+            self.cost if cost is None else cost,
+            self.relations,
+            self.rhs,
+            self.lower,
+            self.upper,
+            self.row_upper,
+            self.choice,
+        )
+
+    def senses(self, x: Floats, n_cells: int) -> Floats:
+        """Read the senses from a point."""
+        sense = np.zeros(n_cells)
+        sense[self.cells] = np.where(x[self.choice] > 0.5, float(UP), float(DOWN))
+        return sense
+
+
+def _reach(levels: Levels, weight: Floats, norm: Norm, best: float) -> Floats:
+    """Return how far a cell can move in a table that is no dearer than the best known."""
+    power = 1 if norm == "l1" else 2
+    either = np.where(levels.can(DOWN) & levels.can(UP), np.minimum(levels.up, levels.down), np.inf)
+    least = np.where(levels.can(UP), np.minimum(either, levels.up), np.minimum(either, levels.down))
+    forced = np.where(levels.unsafe, weight * least**power, 0.0)
+    if np.isfinite(best):
+        left = np.maximum(best - forced.sum() + forced, 0.0) * (1 + 1e-9) / weight
+        return np.asarray(left if norm == "l1" else np.sqrt(left))
+    # No table known yet. Some end is needed, and this one is a restriction: twice all moves required.
+    return np.full(len(weight), 2 * float(levels.up.sum() + levels.down.sum()))

@@ -1,0 +1,87 @@
+"""How far a need asks a cell to move, and which way it can."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hitoku.errors import NeedError, some
+from hitoku.model.arrays import Floats, Mask
+from hitoku.model.need import Need
+from hitoku.model.table import Table
+
+UP, DOWN = 1, -1
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """Deviations that are allowed, before the senses are known.
+
+    Parameters
+    ----------
+    unsafe
+        Cells that must move.
+    down, up
+        How far each of them must fall, or else rise; zero elsewhere, and where that way is no protection.
+    lower, upper
+        Bounds of every deviation; both zero where a cell is kept.
+    """
+
+    unsafe: Mask
+    down: Floats
+    up: Floats
+    lower: Floats
+    upper: Floats
+
+    @classmethod
+    def of(cls, table: Table, need: Need, kept: Mask) -> Levels:
+        """Read them from a need: ``lower`` and ``upper``, both raised alike until they span ``width``."""
+        if len(need) != table.n_cells:
+            raise NeedError(
+                f"a need of {len(need)} cells for a table of {table.n_cells}", fix="assess this very table"
+            )
+        unsafe = need.unsafe
+        missing = np.maximum(need.width - need.lower - need.upper, 0.0) / 2
+        down, up = need.lower + missing, need.upper + missing
+        _refuse(
+            table,
+            unsafe & kept,
+            "unsafe cell(s) may not be changed",
+            "take them out of keep or fixed, or merge their codes until they are safe",
+        )
+        _refuse(
+            table,
+            unsafe & (down == 0) & (up == 0),
+            "unsafe cell(s) come without a level, so nobody says how far they must move",
+            "give a width with the rules, or levels with the rule given",
+        )
+        lower = np.where(kept, 0.0, table.lower - table.value)
+        upper = np.where(kept, 0.0, table.upper - table.value)
+        levels = cls(unsafe, down, up, lower, upper)
+        _refuse(
+            table,
+            unsafe & ~levels.can(UP) & ~levels.can(DOWN),
+            "unsafe cell(s) can move far enough neither up nor down within their bounds",
+            "widen lower or upper of the table, or ask for less",
+        )
+        return levels
+
+    def can(self, sense: int) -> Mask:
+        """Tell which cells may move this way: there is a level to reach, and their own bounds allow it."""
+        if sense == UP:
+            return np.asarray((self.up > 0) & (self.up <= self.upper))
+        return np.asarray((self.down > 0) & (-self.down >= self.lower))
+
+    def within(self, sense: Floats) -> tuple[Floats, Floats]:
+        """Bounds of the deviations once every unsafe cell has a sense: formula (5) of Castro (2012)."""
+        lower = np.where(self.unsafe & (sense > 0), self.up, self.lower)
+        upper = np.where(self.unsafe & (sense < 0), -self.down, self.upper)
+        return lower, upper
+
+
+def _refuse(table: Table, wrong: Mask, what: str, fix: str) -> None:
+    places = np.flatnonzero(wrong)
+    if len(places):
+        cells = some((table.describe(int(p)) for p in places[:4]), 3)
+        raise NeedError(f"{len(places)} {what}", where=f"cells {cells}", fix=fix)

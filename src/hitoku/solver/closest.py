@@ -1,0 +1,299 @@
+"""The closest point that keeps sums, bounds and required deviations, in a weighted L1 or L2 distance.
+
+Controlled tabular adjustment moves a table so; whoever wants to undo it solves the same problem from the
+other side. Both write it in deviations from a point, as Castro (2012) does in (4), (6), (8): a table that was
+printed with too few digits to add up is then no obstacle.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from hitoku.errors import ParameterError, did_you_mean
+from hitoku.solver.quadratic import QuadraticProgram, solve
+from hitoku.solver.solution import Status
+
+Floats = NDArray[np.float64]
+Norm = Literal["l1", "l2"]
+NORMS: tuple[Norm, ...] = ("l1", "l2")
+
+# What it costs to break a soft bound, for each unit of relative deviation: a hundred times what an L1
+# distance charges for moving there. Linear in both norms, so that bounds which can be kept are kept.
+PENALTY = 100.0
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Deviations:
+    """Which deviations ``z`` are allowed, and what they cost.
+
+    Minimise ``sum(weight * |z|)`` or ``sum(weight * z**2)`` subject to ``relations @ z == rhs`` and
+    ``lower <= z <= upper``. Every array has one entry per cell; a scalar is repeated.
+
+    Parameters
+    ----------
+    relations
+        Rows by cells, dense or sparse.
+    weight
+        Price of moving each cell; zero or more, finite. See :func:`reciprocal`.
+    lower, upper
+        Hard bounds of the deviations, infinite where there is none; equal where a cell is fixed. A cell that
+        must rise by 3 at least has ``lower`` 3, one that must fall ``upper`` -3.
+    rhs
+        What the deviations add up to in every row; zero keeps all sums as they are.
+    soft_lower, soft_upper
+        Bounds that may be broken at a price; minus and plus infinity where there is none.
+    penalty
+        That price for each unit of relative excess: the excess times ``weight`` in L1, times the root of
+        ``weight`` in L2. One number, or one per cell.
+    """
+
+    relations: Any
+    weight: Floats
+    lower: Floats = -np.inf  # type: ignore[assignment]  # a scalar is repeated
+    upper: Floats = np.inf  # type: ignore[assignment]
+    rhs: Floats = 0.0  # type: ignore[assignment]
+    soft_lower: Floats = -np.inf  # type: ignore[assignment]
+    soft_upper: Floats = np.inf  # type: ignore[assignment]
+    penalty: Floats = PENALTY  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        relations = sparse.csr_array(self.relations, dtype=np.float64)
+        object.__setattr__(self, "relations", relations)
+        n_rows, n_cells = relations.shape
+        for name in ("weight", "lower", "upper", "rhs", "soft_lower", "soft_upper", "penalty"):
+            array = np.array(getattr(self, name), dtype=np.float64)
+            length = n_rows if name == "rhs" else n_cells
+            array = np.full(length, array) if array.ndim == 0 else array
+            if array.shape != (length,) or np.isnan(array).any():
+                raise ParameterError(
+                    f"{name} is not one number for each of {length}",
+                    where="Deviations",
+                    fix="one per cell, rhs one per relation; infinity for no bound",
+                )
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+        for name in ("weight", "penalty"):
+            array = getattr(self, name)
+            if np.any(array < 0) or not np.isfinite(array).all():
+                raise ParameterError(
+                    f"a {name} is negative or not finite",
+                    where="Deviations",
+                    fix="fix a cell by equal bounds, not by an endless weight",
+                )
+
+    def cost(self, deviation: Floats, norm: Norm) -> float:
+        """Weighted distance, without penalties."""
+        size = np.abs(deviation) if norm == "l1" else deviation * deviation
+        return float(self.weight @ size)
+
+    def excess(self, deviation: Floats) -> Floats:
+        """How far each deviation lies outside its soft bounds: negative below, positive above."""
+        above = np.maximum(deviation - self.soft_upper, 0.0)
+        return above - np.maximum(self.soft_lower - deviation, 0.0)
+
+    def price(self, norm: Norm) -> Floats:
+        """Price of one unit of excess, in the units of the cells."""
+        return self.penalty * (self.weight if norm == "l1" else np.sqrt(self.weight))
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Closest:
+    """The end of one search.
+
+    Parameters
+    ----------
+    status
+        ``OPTIMAL``, ``INFEASIBLE`` (no deviation keeps the hard bounds), or ``LIMIT``.
+    deviation
+        The optimal ``z``; None without one. In L1 a vertex: cells that need not move do not.
+    cost
+        Weighted distance, recomputed, without penalties.
+    paid
+        Penalties for broken soft bounds.
+    excess
+        By how much each soft bound is broken: negative below, positive above, zero where kept.
+    multiplier
+        Lagrange multiplier of the bounds of each deviation, in the units of the table: positive where
+        the lower bound holds it, negative at the upper one, zero for a cell that was fixed from the start.
+        Its absolute sum is the ``‖μ‖₁`` of Castro's Table 1.
+    duals
+        Lagrange multiplier of every relation.
+    bound
+        What no allowed deviation can beat in ``cost + paid``: recomputed from the multipliers, so it does
+        not rest on the solver's word.
+    """
+
+    status: Status
+    deviation: Floats | None = None
+    cost: float = float("nan")
+    paid: float = 0.0
+    excess: Floats | None = None
+    multiplier: Floats | None = None
+    duals: Floats | None = None
+    bound: float = float("nan")
+
+    @property
+    def optimal(self) -> bool:
+        return self.status is Status.OPTIMAL
+
+    def __repr__(self) -> str:
+        # A deviation tells the true value to whoever holds the published one: a repr shows the status alone.
+        return f"Closest({self.status})"
+
+
+def reciprocal(size: ArrayLike, norm: Norm) -> Floats:
+    """Weights that count relative deviations: ``1/a`` for L1, ``1/a**2`` for L2; 1 where the value is zero.
+
+    A zero has no relative deviation. Weight 1 charges a zero that moves by one unit as much as any other cell
+    that doubles; who wants zeros to stay gives them equal bounds.
+
+    Examples
+    --------
+    >>> reciprocal([4, 0, -10], "l1"), reciprocal([4, 0, -10], "l2")
+    (array([0.25, 1.  , 0.1 ]), array([0.0625, 1.    , 0.01  ]))
+    """
+    one = np.abs(np.asarray(size, dtype=np.float64))
+    one = np.where(one == 0, 1.0, one)
+    return np.asarray(1.0 / one if norm == "l1" else 1.0 / one**2)
+
+
+def closest(
+    problem: Deviations, norm: Norm = "l1", *, threads: int = 1, time_limit_s: float | None = None
+) -> Closest:
+    """Find the cheapest deviation.
+
+    Parameters
+    ----------
+    problem
+        What is allowed.
+    norm
+        "l1" or "l2".
+    threads, time_limit_s
+        As in :func:`hitoku.solver.quadratic.solve`: only a time limit makes the clock matter.
+
+    Examples
+    --------
+    Parts of 4 and 6 under a total of 10; the first must rise by 1. It is dearer, in relative terms, to move
+    the other part than the total, so the total moves in L1; in L2 both give way.
+
+    >>> problem = Deviations(
+    ...     relations=[[1, 1, -1]],
+    ...     weight=reciprocal([4, 6, 10], "l1"),
+    ...     lower=[1, -6, -10],
+    ... )
+    >>> found = closest(problem, "l1")
+    >>> found.deviation, round(found.cost, 6), found.multiplier.round(6)
+    (array([1., 0., 1.]), 0.35, array([0.35, 0.  , 0.  ]))
+    """
+    if norm not in NORMS:
+        raise ParameterError(f"no norm {norm!r}", where="norm", fix=did_you_mean(norm, NORMS))
+    crossed = np.any(problem.lower > problem.upper)
+    if crossed or np.any(problem.lower == np.inf) or np.any(problem.upper == -np.inf):
+        return Closest(status=Status.INFEASIBLE)
+    nothing = np.zeros(len(problem.weight))
+    if _may_stay(problem):
+        # An interior point method would only come near to it.
+        return Closest(
+            status=Status.OPTIMAL,
+            deviation=nothing,
+            cost=0.0,
+            excess=nothing,
+            multiplier=nothing,
+            duals=np.zeros(len(problem.rhs)),
+            bound=0.0,
+        )
+    columns = _Columns.of(problem, norm)
+    found = solve(columns.program, threads=threads, time_limit_s=time_limit_s)
+    if found.x is None or found.duals is None:
+        return Closest(status=found.status)
+    deviation = columns.deviation(found.x)
+    duals = found.duals[: problem.relations.shape[0]]
+    excess = problem.excess(deviation)
+    return Closest(
+        status=found.status,
+        deviation=deviation,
+        cost=problem.cost(deviation, norm),
+        paid=float(problem.price(norm) @ np.abs(excess)),
+        excess=excess,
+        multiplier=_multiplier(problem, norm, deviation, duals),
+        duals=duals,
+        bound=found.bound + problem.cost(columns.still, norm),
+    )
+
+
+def _may_stay(problem: Deviations) -> bool:
+    """Tell whether nothing need move."""
+    low = np.maximum(problem.lower, problem.soft_lower)
+    high = np.minimum(problem.upper, problem.soft_upper)
+    return bool(np.all(low <= 0) and np.all(high >= 0) and not problem.rhs.any())
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """The problem as rows and columns, and the way back.
+
+    Cells with equal bounds are taken out. In L1 a cell is a rise and a fall, each where it is possible; in
+    L2 it is one column. A soft bound adds a row and two columns for what goes beyond.
+    """
+
+    program: QuadraticProgram
+    still: Floats
+    cells: NDArray[np.int64]
+    signs: Floats
+
+    @classmethod
+    def of(cls, problem: Deviations, norm: Norm) -> _Columns:
+        lower, upper = problem.lower, problem.upper
+        fixed = lower == upper
+        still = np.where(fixed, lower, 0.0)
+        moving = np.flatnonzero(~fixed)
+        if norm == "l1":
+            rises, falls = moving[upper[moving] > 0], moving[lower[moving] < 0]
+            cells = np.concatenate([rises, falls])
+            signs = np.repeat([1.0, -1.0], [len(rises), len(falls)])
+            low = np.maximum(np.concatenate([lower[rises], -upper[falls]]), 0.0)
+            high = np.concatenate([upper[rises], -lower[falls]])
+        else:
+            cells, signs = moving, np.ones(len(moving))
+            low, high = lower[moving], upper[moving]
+        weight = problem.weight[cells]
+        rhs = problem.rhs - problem.relations @ still
+        relations = sparse.csr_array(problem.relations[:, cells] * signs)
+        row_low, row_high = rhs, rhs
+        cost, curvature = (weight, np.zeros(len(cells))) if norm == "l1" else (np.zeros(len(cells)), weight)
+        soft = np.flatnonzero(np.isfinite(problem.soft_lower) | np.isfinite(problem.soft_upper))
+        if len(soft):
+            k, price = len(soft), problem.price(norm)[soft]
+            into = sparse.csr_array((signs, (cells, np.arange(len(cells)))), shape=(len(still), len(cells)))
+            beyond = sparse.eye_array(k, format="csr")
+            relations = sparse.csr_array(
+                sparse.block_array([[relations, None, None], [into[soft], beyond, -beyond]])
+            )
+            row_low = np.concatenate([rhs, problem.soft_lower[soft] - still[soft]])
+            row_high = np.concatenate([rhs, problem.soft_upper[soft] - still[soft]])
+            low, high = np.append(low, np.zeros(2 * k)), np.append(high, np.full(2 * k, np.inf))
+            cost, curvature = np.append(cost, np.tile(price, 2)), np.append(curvature, np.zeros(2 * k))
+        program = QuadraticProgram(cost, relations, row_low, low, high, row_high, curvature)
+        return cls(program, still, cells, signs)
+
+    def deviation(self, x: Floats) -> Floats:
+        moved = np.zeros(len(self.still))
+        np.add.at(moved, self.cells, self.signs * x[: len(self.cells)])
+        return self.still + moved
+
+
+def _multiplier(problem: Deviations, norm: Norm, deviation: Floats, duals: Floats) -> Floats:
+    """Return what the bounds of each cell carry: the slope of its cost less the pull of the relations."""
+    pull = problem.relations.T @ duals
+    if norm == "l2":
+        carried = 2 * problem.weight * deviation - pull
+    else:
+        # At zero the cost has a corner: it takes any pull up to the weight by itself.
+        corner = np.sign(pull) * np.minimum(np.abs(pull), problem.weight)
+        carried = np.where(deviation == 0, corner, problem.weight * np.sign(deviation)) - pull
+    return np.where(problem.lower == problem.upper, 0.0, carried)

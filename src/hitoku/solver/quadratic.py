@@ -1,0 +1,380 @@
+"""Convex separable programs, solved once: linear costs, squares, or both.
+
+Every column gets its own unit, so that its cost or curvature is near one; without that HiGHS calls points
+optimal that are not. Its word is not taken for it anyway: rows, bounds and objective are recomputed in
+original units, and any multipliers of the rows, right or wrong, give a bound that no point can beat. Only
+a point that meets this bound is called optimal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hitoku.errors import ParameterError, SolverError
+from hitoku.solver.engine import (
+    FEASIBLE,
+    FEASIBLE_AGAIN,
+    GRANTED,
+    ROUNDING,
+    accept,
+    engine,
+    hand_over,
+    power_of_two,
+    run,
+)
+from hitoku.solver.linear import LinearProgram
+from hitoku.solver.solution import Solution, Status
+
+__all__ = ["QuadraticProgram", "Solution", "Status", "dual_bound", "solve"]
+
+Floats = NDArray[np.float64]
+
+# A point is optimal when no point can be better by more than this share of the objective.
+OPTIMAL = 1e-7
+# An interior point method stops this far from the optimum, of the scaled objective.
+INTERIOR = 1e-10
+# HiGHS drops smaller coefficients; this is the least that it allows.
+SMALLEST = 1e-12
+# A column so near to its bound, or a row to its end, in scaled units, is taken to be there; tried in turn.
+TOUCHING = (1e-5, 1e-7, 1e-9)
+# Columns and rows of a program whose answer may be polished by dense linear algebra.
+MOST_POLISHED = 400
+DUAL, PRIMAL = 1, 4  # codes of HiGHS
+
+# Tried in turn until an answer survives. Presolve is off: it costs more than it saves, and one of its steps
+# looks at the clock.
+SIMPLEX: dict[str, Any] = {"solver": "simplex", "presolve": "off", "simplex_strategy": DUAL}
+INTERIOR_POINT: dict[str, Any] = {"solver": "ipx", "presolve": "off", "run_crossover": "on"}
+PRIMAL_SIMPLEX: dict[str, Any] = {"solver": "simplex", "presolve": "off", "simplex_strategy": PRIMAL}
+HIPO: dict[str, Any] = {"solver": "hipo", "presolve": "off"}
+ACTIVE_SET: dict[str, Any] = {"solver": "qpasm"}
+LINEAR = (SIMPLEX, INTERIOR_POINT, PRIMAL_SIMPLEX)
+# Many more rows than cells, as in hierarchies that cross: there an interior point method with crossover takes
+# a third to a half of the simplex method's time, up to this many rows; beyond, its factors fill up.
+TALL = (INTERIOR_POINT, SIMPLEX, PRIMAL_SIMPLEX)
+MOST_ROWS = 25_000
+QUADRATIC = (HIPO, {**HIPO, "presolve": "on"}, ACTIVE_SET)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QuadraticProgram(LinearProgram):
+    """Minimise ``cost @ x + curvature @ x**2`` under the rows and bounds of a linear program.
+
+    Parameters
+    ----------
+    curvature
+        One number per column, zero or more; a scalar is repeated. The other parameters are those of
+        :class:`LinearProgram`.
+    """
+
+    curvature: Floats = 0.0  # type: ignore[assignment]  # a scalar is repeated
+
+    def __post_init__(self) -> None:
+        LinearProgram.__post_init__(self)
+        n = len(self.cost)
+        curvature = np.array(self.curvature, dtype=np.float64)
+        curvature = np.full(n, curvature) if curvature.ndim == 0 else curvature
+        if curvature.shape != (n,) or not np.isfinite(curvature).all() or np.any(curvature < 0):
+            raise ParameterError(
+                "curvature is not one finite number, zero or more, per column",
+                where="QuadraticProgram",
+                fix="give the factors of the squares; a concave program has no door here",
+            )
+        curvature.setflags(write=False)
+        object.__setattr__(self, "curvature", curvature)
+
+    def objective(self, x: Floats) -> float:
+        """Recompute the objective at a point, in original units."""
+        return float(self.cost @ x + self.curvature @ (x * x))
+
+
+@dataclass(frozen=True, slots=True)
+class _Units:
+    """``x = column * y``, rows times ``row``, objective divided by ``price``: all powers of two."""
+
+    column: Floats
+    row: Floats
+    price: float
+
+    @classmethod
+    def of(cls, program: QuadraticProgram) -> _Units:
+        cost, curvature = np.abs(program.cost), program.curvature
+        with np.errstate(divide="ignore"):
+            size = np.where(curvature > 0, 1 / np.sqrt(curvature), np.where(cost > 0, 1 / cost, np.nan))
+        typical = np.median(size[~np.isnan(size)]) if not np.isnan(size).all() else 1.0
+        column = power_of_two(np.where(np.isnan(size), typical, size))
+        # One more unit for all: what columns are forced to is near one, whatever the costs are counted in.
+        forced = np.maximum(np.maximum(program.lower, -program.upper), 0.0) / column
+        column = column * float(power_of_two(forced[np.isfinite(forced)].max(initial=0.0)))
+        relations = program.relations
+        weight = np.abs(relations.data) * column[relations.indices]
+        rows = np.repeat(np.arange(relations.shape[0]), np.diff(relations.indptr))
+        most, least = np.zeros(relations.shape[0]), np.full(relations.shape[0], np.inf)
+        np.maximum.at(most, rows, weight)
+        np.minimum.at(least, rows, weight)
+        # Between largest and smallest: with values from 1 to 10^11 in one sum neither end may vanish.
+        row = 1.0 / power_of_two(np.sqrt(most * np.where(np.isfinite(least), least, 1.0)))
+        price = max((cost * column).max(initial=0.0), (curvature * column**2).max(initial=0.0))
+        return cls(column, row, float(power_of_two(price)))
+
+
+def solve(program: QuadraticProgram, *, threads: int = 1, time_limit_s: float | None = None) -> Solution:
+    """Minimise once, and prove it.
+
+    Parameters
+    ----------
+    program
+        What to solve.
+    threads
+        Changes no answer.
+    time_limit_s
+        Seconds for each attempt; the only way in which the clock matters. Hitting it gives
+        ``Status.LIMIT``.
+
+    Returns
+    -------
+    Solution
+        With ``duals`` (one per row) and ``reduced`` (the gradient less ``relations.T @ duals``: positive
+        where a lower bound holds a column, negative where an upper one does); ``bound`` is what the duals
+        prove, recomputed here.
+
+    Examples
+    --------
+    Two parts of a total of 10, the squares as small as possible, the second at least 6.
+
+    >>> program = QuadraticProgram(0, [[1, 1]], [10], lower=[0, 6], curvature=1)
+    >>> found = solve(program)
+    >>> found.x.round(6), round(found.value, 6), found.reduced.round(4)
+    (array([4., 6.]), 52.0, array([0., 4.]))
+    """
+    if np.any(program.lower > program.upper) or np.any(program.row_ends[0] > program.row_ends[1]):
+        return Solution(Status.INFEASIBLE)
+    if len(program.cost) == 0:
+        return _without_columns(program)
+    units = _Units.of(program)
+    has_point = False
+    for tolerance in (FEASIBLE, FEASIBLE_AGAIN):
+        for algorithm in _attempts(program):
+            highs = _opened(program, units, {**algorithm, "threads": threads}, tolerance, time_limit_s)
+            status = run(highs, threads)
+            if status in {Status.LIMIT, Status.UNBOUNDED}:
+                return Solution(status, -np.inf if status is Status.UNBOUNDED else np.nan)
+            # A run that gave up may have ended at the optimum all the same: points are judged, not words.
+            if status in {Status.OPTIMAL, None}:
+                found = _judged(program, units, highs) or _polished(program, units, highs)
+                if found is not None:
+                    return found
+            # Only a simplex method decides that there is no point; others merely fail to find one.
+            has_point = has_point or _has_point(program, threads)
+            if not has_point:
+                return Solution(Status.INFEASIBLE)
+    n_rows, n_columns = program.relations.shape
+    raise SolverError(
+        f"a convex program of {n_columns} columns and {n_rows} rows has no trustworthy answer",
+        where="solver",
+        fix="look for values of very different size in one table, or split it",
+    )
+
+
+def _attempts(program: QuadraticProgram) -> tuple[dict[str, Any], ...]:
+    """Choose algorithms, in the order in which they are tried; nothing but the program decides."""
+    if np.any(program.curvature > 0):
+        return QUADRATIC
+    n_rows, n_columns = program.relations.shape
+    # A cell is two columns, a rise and a fall.
+    return TALL if n_columns < 1.5 * n_rows and n_rows <= MOST_ROWS else LINEAR
+
+
+def _without_columns(program: QuadraticProgram) -> Solution:
+    low, high = program.row_ends
+    if np.any(low > 0) or np.any(high < 0):
+        return Solution(Status.INFEASIBLE)
+    nothing = np.zeros(0)
+    return Solution(
+        Status.OPTIMAL, 0.0, nothing, duals=np.zeros(len(low)), reduced=nothing, bound=0.0, gap=0.0
+    )
+
+
+def _has_point(program: QuadraticProgram, threads: int) -> bool:
+    """Tell whether any point meets rows and bounds, by the simplex method alone."""
+    plain = QuadraticProgram(
+        np.zeros(len(program.cost)),
+        program.relations,
+        program.rhs,
+        program.lower,
+        program.upper,
+        program.row_upper,
+    )
+    units = _Units.of(program)
+    for algorithm in (SIMPLEX, PRIMAL_SIMPLEX):
+        highs = _opened(plain, units, {**algorithm, "threads": threads}, FEASIBLE, None)
+        status = run(highs, threads)
+        if status is not None:
+            return status is not Status.INFEASIBLE
+    return True
+
+
+def _opened(
+    program: QuadraticProgram,
+    units: _Units,
+    options: dict[str, Any],
+    tolerance: float,
+    time_limit_s: float | None,
+) -> Any:
+    limit = {} if time_limit_s is None else {"time_limit": float(time_limit_s)}
+    highs = engine(
+        {
+            "primal_feasibility_tolerance": tolerance,
+            "dual_feasibility_tolerance": tolerance,
+            "ipm_optimality_tolerance": INTERIOR,
+            "small_matrix_value": SMALLEST,
+            **options,
+            **limit,
+        }
+    )
+    column, row = units.column, units.row
+    relations, (low, high) = program.relations, program.row_ends
+    scaled = relations.data * np.repeat(row, np.diff(relations.indptr)) * column[relations.indices]
+    hand_over(
+        highs,
+        relations,
+        scaled,
+        program.cost * column / units.price,
+        (program.lower / column, program.upper / column),
+        (low * row, high * row),
+    )
+    squares = 2.0 * program.curvature * column**2 / units.price
+    if np.any(squares > 0):
+        n, triangular = len(squares), 1  # code of HiGHS
+        entries = np.flatnonzero(squares).astype(np.int32)
+        starts = np.concatenate([[0], np.cumsum(squares > 0)]).astype(np.int32)
+        passed = highs.passHessian(n, len(entries), triangular, starts, entries, squares[entries])
+        accept(passed, "passing the squares")
+    return highs
+
+
+def _judged(program: QuadraticProgram, units: _Units, highs: Any) -> Solution | None:
+    """Return the answer in original units, or None when it is not what the solver says it is."""
+    solution = highs.getSolution()
+    if not solution.value_valid or not solution.dual_valid:
+        return None
+    duals = np.asarray(solution.row_dual) * units.row * units.price
+    return _accepted(program, units, np.asarray(solution.col_value) * units.column, duals)
+
+
+def _polished(program: QuadraticProgram, units: _Units, highs: Any) -> Solution | None:
+    """Take from a small program's answer only which bounds and rows hold, and solve for the rest afresh.
+
+    With those fixed, the conditions of an optimum are linear equations. A wrong guess is found out like any
+    other wrong answer.
+    """
+    solution = highs.getSolution()
+    n_rows, n = program.relations.shape
+    if not solution.value_valid or n + n_rows > MOST_POLISHED:
+        return None
+    guesses = (_resolved(program, units, np.asarray(solution.col_value), near) for near in TOUCHING)
+    return next((found for found in guesses if found is not None), None)
+
+
+def _resolved(program: QuadraticProgram, units: _Units, y: Floats, near: float) -> Solution | None:
+    """Solve for the columns that are not near a bound; near rows are taken as equations."""
+    column, row = units.column, units.row
+    low, high = program.lower / column, program.upper / column
+    y = np.clip(y, low, high)
+    free = (y - low > near) & (high - y > near)
+    y = np.where(free, y, np.where(high - y < y - low, high, low))
+    matrix = row[:, None] * program.relations.toarray() * column
+    least, most = (end * row for end in program.row_ends)
+    activity = matrix @ y
+    held = (activity - least <= near) | (most - activity <= near)
+    rows = matrix[held]
+    target = np.where(np.abs(activity - least) <= np.abs(most - activity), least, most)[held]
+    squares = 2 * program.curvature * column**2 / units.price
+    system = np.block(
+        [
+            [np.diag(squares[free]), -rows[:, free].T],
+            [rows[:, free], np.zeros((len(rows), len(rows)))],
+        ]
+    )
+    right = np.concatenate([-(program.cost * column / units.price)[free], target - rows[:, ~free] @ y[~free]])
+    answer = np.linalg.lstsq(system, right)[0]
+    y[free] = answer[: free.sum()]
+    duals = np.zeros(len(row))
+    duals[held] = answer[free.sum() :]
+    return _accepted(program, units, y * column, duals * row * units.price)
+
+
+def _accepted(program: QuadraticProgram, units: _Units, x: Floats, duals: Floats) -> Solution | None:
+    """Return a point with its multipliers as an answer, or None when they do not prove it."""
+    x = np.clip(x, program.lower, program.upper)
+    if not np.isfinite(x).all() or not _meets(program, units, x):
+        return None
+    value = program.objective(x)
+    bound = dual_bound(program, duals, value)
+    # Terms may cancel to nothing: what counts is their size, and the solver's tolerance on scaled numbers.
+    terms = float(np.abs(program.cost) @ np.abs(x) + program.curvature @ (x * x))
+    if not value - bound <= OPTIMAL * terms + GRANTED * units.price:
+        return None
+    reduced = program.cost + 2 * program.curvature * x - program.relations.T @ duals
+    gap = max(value - bound, 0.0) / max(abs(value), np.finfo(float).tiny)
+    return Solution(Status.OPTIMAL, value, x, duals=duals, reduced=reduced, bound=bound, gap=gap)
+
+
+def _meets(program: QuadraticProgram, units: _Units, x: Floats) -> bool:
+    activity, (low, high) = program.relations @ x, program.row_ends
+    slack = GRANTED / units.row + ROUNDING * (abs(program.relations) @ np.abs(x))
+    return bool(np.all(activity >= low - slack) and np.all(activity <= high + slack))
+
+
+def dual_bound(program: QuadraticProgram, duals: Floats, value: float) -> float:
+    """Return what no point can beat, given any multipliers of the rows and the value of some point.
+
+    The Lagrangian falls apart into one small problem per column. Columns without an end are cut off where
+    their own part of the objective alone would exceed the value of the known point.
+
+    Examples
+    --------
+    >>> program = QuadraticProgram(0, [[1, 1]], [10], lower=[0, 6], curvature=1)
+    >>> dual_bound(program, np.array([8.0]), 52.0), dual_bound(program, np.array([7.0]), 52.0)
+    (52.0, 51.75)
+    """
+    cost, curvature = program.cost, program.curvature
+    low, high = _cut(program, value)
+    slope = cost - program.relations.T @ duals
+    with np.errstate(divide="ignore", invalid="ignore"):
+        turning = np.where(curvature > 0, -slope / (2 * curvature), np.where(slope > 0, low, high))
+    best = np.clip(turning, low, high)
+    # A slope that is rounding adds nothing, also where nothing bounds the column.
+    noise = FEASIBLE * (np.abs(cost) + abs(program.relations).T @ np.abs(duals))
+    still = np.isinf(best) & (np.abs(slope) <= noise)
+    best = np.where(still, 0.0, best)
+    squares = np.where(curvature > 0, curvature * np.where(curvature > 0, best, 0.0) ** 2, 0.0)
+    parts = slope * best + squares
+    least, most = program.row_ends
+    ends = np.where(duals > 0, least, most)
+    rows = np.where(duals == 0, 0.0, duals * np.where(duals == 0, 0.0, ends))
+    return float(parts.sum() + rows.sum())
+
+
+def _cut(program: QuadraticProgram, value: float) -> tuple[Floats, Floats]:
+    """Bounds that every point at least as good as the known one keeps."""
+    cost, curvature, low, high = program.cost, program.curvature, program.lower, program.upper
+    with np.errstate(divide="ignore", invalid="ignore"):
+        turning = np.where(curvature > 0, -cost / (2 * curvature), np.where(cost >= 0, low, high))
+        at = np.clip(turning, low, high)
+        own = np.where((cost == 0) & (curvature == 0), 0.0, cost * at + curvature * at * at)
+        spare = value - own.sum()
+        if not np.isfinite(spare):
+            return low, high
+        spare = max(spare, 0.0) * (1 + 1e-9)
+        reach = np.where(
+            curvature > 0,
+            np.sqrt((at - turning) ** 2 + spare / curvature),
+            np.where(cost == 0, np.inf, spare / np.abs(cost)),
+        )
+        start = np.where((curvature > 0) | (cost != 0), turning, 0.0)
+    return np.maximum(low, start - reach), np.minimum(high, start + reach)

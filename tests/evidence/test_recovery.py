@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from hitoku.attacks.adjustment import Adjustment, Estimates
+from hitoku.errors import NeedError, ParameterError
+from hitoku.evidence.recovery import BINS, errors, known, recovery
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+
+TABLE = Table(value=np.array([100.0, 50.0, 150.0]), relations=np.array([[1.0, 1.0, -1.0]]))
+NEED = Need(unsafe=[True, True, False], lower=[10.0, 5.0, 0.0], upper=[20.0, 5.0, 0.0])
+
+
+def published(values) -> Release:
+    nowhere = np.zeros(3, dtype=bool)
+    return Release.of(TABLE, Protection(withheld=nowhere, secondary=nowhere, value=np.array(values, float)))
+
+
+def estimated(*values) -> Estimates:
+    rows = np.array(values, dtype=float)
+    return Estimates(value=rows, soft=np.zeros(len(rows), dtype=bool), excess=np.zeros_like(rows))
+
+
+@pytest.mark.parametrize(
+    ("estimate", "interval"),
+    [
+        (100, "0"),
+        (100.00009, "0"),
+        (100.0002, "(0,5]"),
+        (105, "(0,5]"),
+        (95, "(0,5]"),
+        (105.01, "(5,10]"),
+        (110, "(5,10]"),
+        (80, "(10,20]"),
+        (130, "(20,30]"),
+        (150, "(30,50]"),
+        (200, "(50,100]"),
+        (0, "(50,100]"),
+        (200.1, "(100,\N{EM DASH}]"),
+        (-1, "(100,\N{EM DASH}]"),
+    ],
+)
+def test_an_estimate_of_one_hundred_falls_into_the_papers_interval(estimate, interval):
+    need = Need(unsafe=[True, False, False])
+    counts = errors(TABLE, need, estimated([estimate, 0, 0])).counts
+    assert [BINS[place] for place in np.flatnonzero(counts[0])] == [interval]
+
+
+def test_a_true_zero_is_hit_or_missed():
+    table = Table(value=np.array([0.0, 5.0]), relations=np.array([[1.0, -1.0]]), additive=False)
+    need = Need(unsafe=[True, False])
+    counts = errors(table, need, estimated([0, 0], [0.1, 0])).counts
+    assert counts[0, 0] == 1
+    assert counts[1, -1] == 1
+
+
+def test_draws_are_counted_apart_and_together():
+    found = errors(TABLE, NEED, estimated([100, 50, 0], [100, 60, 0], [100, 50, 0]))
+    assert found.exact == 5
+    assert found.per_draw[:, 0].tolist() == [100, 50, 100]
+    assert found.pooled[0] == pytest.approx(100 * 5 / 6)
+    assert_allclose(found.per_draw.sum(axis=1), 100)
+    assert "100" not in repr(found)
+
+
+def test_what_can_be_known_is_read_off_table_need_and_release():
+    told = known(TABLE, NEED, published([125, 40, 165]), delta=0.0)
+    assert told.deviation == pytest.approx(0.25)  # 25 of 100, and 10 of 40: 50 lies in 40 (1 + 0.25)
+    assert told.senses.tolist()[:2] == [1, -1]
+    assert told.lower_share.tolist() == [0.1, 0.1, 0]
+    assert told.upper_share.tolist() == [0.2, 0.1, 0]
+    low, high = told.room
+    assert low.tolist() == [20, -50, -150]
+    assert high.tolist() == [np.inf, -5, np.inf]
+
+
+def test_a_width_raises_both_levels_alike():
+    need = Need(unsafe=[True, False, False], lower=[2.0, 0, 0], upper=[4.0, 0, 0], width=[10.0, 0, 0])
+    told = known(TABLE, need, published([106, 50, 156]))
+    assert (told.lower[0], told.upper[0]) == (4, 6)
+
+
+def test_an_attacker_who_knows_the_levels_takes_the_adjustment_back():
+    found = recovery(TABLE, NEED, published([120, 55, 175]), Adjustment(scenario="B3", replications=4))
+    assert found.exact == 8
+
+
+@pytest.mark.parametrize("tolerance", [-1.0, 0.05, 1.0])
+def test_a_tolerance_stays_inside_the_first_interval(tolerance):
+    with pytest.raises(ParameterError):
+        errors(TABLE, NEED, estimated([1, 1, 1]), tolerance=tolerance)
+
+
+def test_parts_of_different_tables_are_refused():
+    with pytest.raises(NeedError):
+        known(TABLE, Need(unsafe=[True]), published([1, 1, 2]))

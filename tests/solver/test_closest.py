@@ -1,0 +1,163 @@
+"""The closest point: by hand, against scipy, and by its optimality conditions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.oracles.adjustment import closest_l1, kkt_violation
+from tests.strategies import count_tables
+
+from hitoku.errors import ParameterError
+from hitoku.solver.closest import Deviations, Status, closest, reciprocal
+
+ONE_SUM = [[1.0, 1.0, -1.0]]
+
+
+def moved(value, lower, norm, weight=None, **more):
+    weight = reciprocal(value, norm) if weight is None else weight
+    lower = np.where(np.isnan(lower), -np.asarray(value, dtype=float), lower)
+    return closest(Deviations(relations=ONE_SUM, weight=weight, lower=lower, **more), norm)
+
+
+def test_parts_of_four_and_six_in_l1():
+    # The first rises by 1. Moving the total costs 1/10, the other part 1/6: the total moves.
+    found = moved([4, 6, 10], [1, np.nan, np.nan], "l1")
+    assert found.deviation == pytest.approx([1, 0, 1])
+    assert found.cost == pytest.approx(1 / 4 + 1 / 10)
+    # Another unit of level costs as much again: that is the multiplier of the level.
+    assert found.multiplier == pytest.approx([1 / 4 + 1 / 10, 0, 0])
+
+
+def test_parts_of_four_and_six_in_l2():
+    # Minimise (y/6)^2 + ((1 + y)/10)^2: y = -36/136, so the total rises by 100/136.
+    found = moved([4, 6, 10], [1, np.nan, np.nan], "l2")
+    y = -36 / 136
+    cost = 1 / 16 + (y / 6) ** 2 + ((1 + y) / 10) ** 2
+    assert found.deviation == pytest.approx([1, y, 1 + y], abs=1e-6)
+    assert found.cost == pytest.approx(cost)
+    # The cost is quadratic in the level, so its slope at one is twice the cost.
+    assert found.multiplier == pytest.approx([2 * cost, 0, 0], abs=1e-6)
+
+
+def test_a_fixed_cell_is_no_variable():
+    found = moved([4, 6, 10], [1, np.nan, 0], "l1", upper=[np.inf, np.inf, 0])
+    assert found.deviation == pytest.approx([1, -1, 0])
+    assert found.multiplier[2] == 0
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+def test_bounds_that_leave_no_room(norm):
+    found = moved([4, 6, 10], [1, 0, 0], norm, upper=[np.inf, np.inf, 0])
+    assert found.status is Status.INFEASIBLE
+    assert found.deviation is None
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+@pytest.mark.parametrize("penalty", [0.5, 100.0])
+def test_soft_bounds_are_kept_where_that_is_cheaper(norm, penalty):
+    # Cost of the level: at most 0.35 per unit in L1; a shortfall costs a fourth of the penalty per unit.
+    problem = Deviations(
+        relations=ONE_SUM,
+        weight=reciprocal([4, 6, 10], norm),
+        lower=[-4, -6, -10],
+        soft_lower=[1, -np.inf, -np.inf],
+        penalty=penalty,
+    )
+    found, hard = closest(problem, norm), moved([4, 6, 10], [1, np.nan, np.nan], norm)
+    kept = penalty / 4 > abs(hard.multiplier[0])
+    assert bool(found.deviation[0] == pytest.approx(1, abs=1e-6)) == kept
+    assert bool(found.paid == pytest.approx(0, abs=1e-5)) == kept
+    assert found.cost + found.paid <= hard.cost * (1 + 1e-6)
+    assert found.bound == pytest.approx(found.cost + found.paid, rel=1e-5)
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+def test_soft_bounds_that_cannot_be_kept_are_missed_by_the_least(norm):
+    problem = Deviations(
+        relations=ONE_SUM,
+        weight=reciprocal([4, 6, 10], norm),
+        lower=[-4, 0, 0],
+        upper=[np.inf, np.inf, 2],
+        soft_lower=[5, -np.inf, -np.inf],
+    )
+    found = closest(problem, norm)
+    assert found.deviation == pytest.approx([2, 0, 2], abs=1e-6)
+    assert found.excess == pytest.approx([-3, 0, 0], abs=1e-6)
+    assert found.paid == pytest.approx(100 * 3 / 4, rel=1e-6)
+
+
+def test_zeros_weigh_one():
+    assert reciprocal([0.0, 2.0], "l2").tolist() == [1.0, 0.25]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        pytest.param({"weight": [1, -1, 1]}, id="negative weight"),
+        pytest.param({"weight": [1, np.inf, 1]}, id="endless weight"),
+        pytest.param({"weight": [1, 1]}, id="too few weights"),
+        pytest.param({"weight": 1.0, "lower": [0, np.nan, 0]}, id="a bound that is no number"),
+    ],
+)
+def test_problems_that_make_no_sense_are_refused(parts):
+    with pytest.raises(ParameterError):
+        Deviations(relations=ONE_SUM, **parts)
+
+
+def test_another_norm_is_refused():
+    with pytest.raises(ParameterError, match="l3"):
+        closest(Deviations(relations=ONE_SUM, weight=1.0), "l3")
+
+
+def problems(data, table, norm):
+    """Bounds, levels and weights at random, feasible or not."""
+    n = table.n_cells
+    draw = lambda what: np.array(data.draw(st.lists(what, min_size=n, max_size=n)))  # noqa: E731
+    pushed = draw(st.sampled_from([0, 0, 0, 1, -1]))
+    level = draw(st.sampled_from([1.0, 2.5, 7.0]))
+    kept = draw(st.sampled_from([False] * 5 + [True])) & (pushed == 0)
+    lower = np.where(pushed > 0, level, np.where(kept, 0.0, -table.value))
+    upper = np.where(pushed < 0, -level, np.where(kept, 0.0, np.inf))
+    weight = reciprocal(table.value, norm) * draw(st.sampled_from([0.5, 1.0, 3.0]))
+    return Deviations(relations=table.relations, weight=weight, lower=lower, upper=upper)
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+@settings(max_examples=60)
+@given(data=st.data(), table=count_tables(max_side=4, hierarchical=True))
+def test_optimality_conditions_hold_and_scipy_agrees(norm, data, table):
+    problem = problems(data, table, norm)
+    found = closest(problem, norm)
+    slow = closest_l1(table.relations, problem.weight, problem.lower, problem.upper)
+    assert (slow is None) == (found.status is Status.INFEASIBLE)
+    if slow is None:
+        return
+    if norm == "l1":
+        assert found.cost == pytest.approx(slow[0], rel=1e-7, abs=1e-9)
+    violation = kkt_violation(
+        table.relations, problem.weight, problem.lower, problem.upper, found.deviation, found.duals, norm
+    )
+    assert violation <= (1e-4 if norm == "l2" else 1e-7)
+    # No multiplier without a bound that holds the cell, and each of the right sign.
+    carried = np.abs(found.multiplier) > 1e-3 * np.abs(found.multiplier).max(initial=1e-9)
+    at_lower = found.deviation <= problem.lower + 1e-4
+    at_upper = found.deviation >= problem.upper - 1e-4
+    assert np.all(np.where(found.multiplier > 0, at_lower, at_upper)[carried])
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+def test_the_same_problem_has_the_same_answer(norm):
+    rng = np.random.default_rng(4)
+    relations = np.hstack([np.eye(6), np.eye(6), -np.eye(6)])
+    problem = Deviations(
+        relations=relations, weight=rng.uniform(1, 2, 18), lower=np.r_[np.ones(6), -np.ones(12)]
+    )
+    first, second = closest(problem, norm), closest(problem, norm)
+    assert first.deviation.tobytes() == second.deviation.tobytes()
+    assert first.multiplier.tobytes() == second.multiplier.tobytes()
+
+
+def test_a_repr_shows_no_deviation():
+    assert repr(moved([4, 6, 10], [1, np.nan, np.nan], "l1")) == "Closest(optimal)"
