@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,10 +36,17 @@ class Protection:
         The cost is proven to be the least possible.
     gap
         Otherwise: by how much, as a share of the cost, a better decision may be cheaper at most.
+    canonical
+        Of all decisions of this cost, proven to be the least, it is the one that the method's rule for ties
+        names: the same table gives the same decision everywhere. False when a limit ended that search.
     method
         Who decided.
     steps
         How, from a method that decides cell by cell; confidential.
+    moves
+        Ways to change withheld cells, whole numbers by cell, that keep every sum: the audit may use them.
+    caution
+        Why a release made like this must not be published, though an audit may find it safe; empty otherwise.
     """
 
     withheld: Mask
@@ -47,8 +55,11 @@ class Protection:
     cost: float = 0.0
     proven: bool = False
     gap: float = float("nan")
+    canonical: bool = False
     method: str = "given"
     steps: tuple[Step, ...] = ()
+    moves: tuple[Mapping[int, int], ...] = ()
+    caution: str = ""
 
     def __post_init__(self) -> None:
         n = len(np.atleast_1d(self.withheld))

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hitoku.errors import ProtectionError, TableError
 from hitoku.model.arrays import Floats, Mask, frozen, frozen_relations
+from hitoku.model.dimension import Dimension
 from hitoku.model.labels import Labels
 
 if TYPE_CHECKING:
@@ -30,6 +32,8 @@ class Release:
         How the cells add up; everybody can work that out from the printed table.
     labels
         Names of the cells.
+    dimensions
+        The variables when the table is the full cross of their codes; empty otherwise, or when not told.
     lower, upper
         Bounds that an outsider knows before reading.
     integer
@@ -50,6 +54,7 @@ class Release:
     published: Floats
     relations: Any
     labels: Labels
+    dimensions: tuple[Dimension, ...] = ()
     lower: Floats = 0.0  # type: ignore[assignment]  # a scalar is repeated
     upper: Floats = np.inf  # type: ignore[assignment]
     integer: bool = False
@@ -85,6 +90,7 @@ class Release:
             published=np.where(protection.withheld, np.nan, protection.value),
             relations=table.relations,
             labels=table.labels,
+            dimensions=table.dimensions,
             lower=table.lower,
             upper=table.upper,
             integer=table.integer,
@@ -104,6 +110,37 @@ class Release:
     def cells(self) -> Any:
         """Codes of every cell as a frame, one row per cell."""
         return self.labels.frame(self.backend)
+
+    def completed(self, values: ArrayLike) -> Table:
+        """Return the table that a reader would hold if these were the values of all cells.
+
+        Whole non-negative values are taken for counts, as :meth:`Table.from_array` does. What a release does
+        not tell is not in it: contributors, own costs, cells that may not be withheld.
+
+        Examples
+        --------
+        >>> from hitoku.model.protection import Protection
+        >>> from hitoku.model.table import Table
+        >>> table = Table.from_array([[20, 15], [72, 1]])
+        >>> release = Release.of(table, Protection.withhold(table, table.inner))
+        >>> release.completed([21, 14, 35, 71, 2, 73, 92, 16, 108]).frequency[:2]
+        array([21, 14])
+        """
+        from hitoku.model.table import Table  # noqa: PLC0415 - a table is published as a release, not made of one
+
+        counts = np.asarray(values, dtype=np.float64)
+        return Table(
+            value=counts,
+            relations=self.relations,
+            labels=self.labels,
+            dimensions=self.dimensions,
+            frequency=np.rint(counts).astype(np.int64) if self.integer and counts.min() >= 0 else None,
+            lower=self.lower,
+            upper=self.upper,
+            integer=self.integer,
+            measure=self.measure,
+            backend=self.backend,
+        )
 
     def describe(self, cell: int) -> str:
         """Name one cell by its codes."""

@@ -1,0 +1,163 @@
+"""Every table of whole numbers that fits a release: one solution plus the lattice of its relations.
+
+``relations @ x == 0`` with published cells filled in is ``A x = b`` in the withheld ones. Two solutions
+differ by a whole vector that A sends to zero; such vectors are the whole combinations of a basis. With the
+basis in echelon form each of its vectors has a cell, its pivot, that no later vector touches: the value of
+the pivot bounds how often the vector may be added, and combinations are listed one vector at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from hitoku.attacks.equations import Equations, contradiction
+from hitoku.attacks.interval import Interval
+from hitoku.errors import ParameterError
+from hitoku.model.arrays import Integers
+from hitoku.model.bounds import Bounds
+from hitoku.model.rational import rational
+from hitoku.model.release import Release
+from hitoku.solver.integer import IntegerProgram, Status, solve
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Lattice:
+    """The whole-number tables that fit a release, before they are listed; everything over withheld cells.
+
+    Parameters
+    ----------
+    cells
+        Positions of the withheld cells in the release.
+    solution
+        One table that fits.
+    basis
+        Vectors by cells, in echelon form: the differences of any two tables that fit are their whole
+        combinations.
+    lower, upper
+        Feasibility intervals, rounded inwards.
+    bounds
+        The same over all cells, as :class:`Interval` gives them.
+    """
+
+    cells: Integers
+    solution: Integers
+    basis: Integers
+    lower: Integers
+    upper: Integers
+    bounds: Bounds
+
+    @classmethod
+    def of(cls, release: Release) -> Lattice:
+        """Solve the equations of a release over the whole numbers."""
+        if not release.integer:
+            raise ParameterError(
+                "candidates are tables of whole numbers, and this release does not say that it is one",
+                where="release",
+                fix="attack tables of counts; for magnitudes use Interval",
+            )
+        bounds = Interval().bounds(release)
+        withheld = release.withheld
+        low, high = bounds.lower[withheld], bounds.upper[withheld]
+        if not np.isfinite(high).all() or not np.isfinite(low).all():
+            raise ParameterError(
+                "infinitely many tables fit this release",
+                where="release",
+                fix="publish the total, or give upper bounds that an outsider knows",
+            )
+        equations = Equations.of(release, whole=True)
+        least = IntegerProgram(
+            np.ones(equations.n_cells), equations.matrix, equations.rhs, np.ceil(low), np.floor(high)
+        )
+        solved = solve(least)
+        if solved.status is not Status.OPTIMAL or solved.x is None:
+            raise contradiction()
+        return cls(
+            cells=np.flatnonzero(withheld),
+            solution=np.rint(solved.x).astype(np.int64),
+            basis=null_basis(equations.matrix),
+            lower=np.ceil(low - 1e-6).astype(np.int64),
+            upper=np.floor(high + 1e-6).astype(np.int64),
+            bounds=bounds,
+        )
+
+    @property
+    def dimension(self) -> int:
+        """Independent ways in which the withheld cells can move."""
+        return len(self.basis)
+
+    def tables(self, limit: int) -> Integers | None:
+        """List every table that fits, tables by withheld cells, in lexicographic order.
+
+        None when there are more than ``limit``, or more beginnings of tables than that on the way.
+        """
+        found = self.solution[None, :].copy()
+        for place, vector in enumerate(self.basis):
+            pivot = int(np.flatnonzero(vector)[0])
+            size = int(vector[pivot])
+            least = -((found[:, pivot] - self.lower[pivot]) // size)
+            most = (self.upper[pivot] - found[:, pivot]) // size
+            n = np.maximum(most - least + 1, 0)
+            if n.sum() > limit:
+                return None
+            first = np.repeat(np.cumsum(n) - n, n)
+            times = np.arange(n.sum()) - first + np.repeat(least, n)
+            found = np.repeat(found, n, axis=0) + times[:, None] * vector
+            # Cells that no later vector touches have their final value.
+            final = ~self.basis[place + 1 :].any(axis=0)
+            inside = (found >= self.lower) & (found <= self.upper)
+            found = found[inside[:, final].all(axis=1)]
+        return found
+
+    def filled(self, release: Release, tables: Integers) -> Integers:
+        """Put tables over withheld cells between the published ones: tables by all cells."""
+        every = np.tile(np.where(release.withheld, 0.0, release.published).astype(np.int64), (len(tables), 1))
+        every[:, self.cells] = tables
+        return every
+
+
+def null_basis(matrix: sparse.csr_array) -> Integers:
+    """Whole vectors, in echelon form, whose whole combinations are all that the matrix sends to zero.
+
+    Examples
+    --------
+    Equation (36) of the matching attack's paper.
+
+    >>> null_basis(sparse.csr_array([[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1]]))
+    array([[ 1, -1, -1,  1]])
+    """
+    n_rows, n = matrix.shape
+    rows = []
+    for row in matrix.toarray():
+        exact = [rational(float(a)) for a in row]
+        scale = math.lcm(*(a.denominator for a in exact))
+        rows.append([int(a * scale) for a in exact])
+    # Below every column of the matrix stands which combination of columns it is.
+    columns = [[row[j] for row in rows] + [int(j == k) for k in range(n)] for j in range(n)]
+    pivoted = echelon(columns)
+    null = [column[n_rows:] for column in pivoted if not any(column[:n_rows])]
+    return np.array(null, dtype=np.int64).reshape(len(null), n)
+
+
+def echelon(vectors: list[list[int]]) -> list[list[int]]:
+    """Combine whole vectors into others that span the same lattice, each starting after the one before."""
+    left, done = [list(vector) for vector in vectors], []
+    for place in range(len(vectors[0]) if vectors else 0):
+        while True:
+            here = sorted((v for v in left if v[place]), key=lambda v: abs(v[place]))
+            if len(here) <= 1:
+                break
+            # Euclid's algorithm, on whole vectors.
+            smallest = here[0]
+            for other in here[1:]:
+                times = other[place] // smallest[place]
+                for at, number in enumerate(smallest):
+                    other[at] -= times * number
+        if here:
+            pivot = here[0] if here[0][place] > 0 else [-number for number in here[0]]
+            done.append(pivot)
+            left = [v for v in left if v is not here[0]]
+    return done

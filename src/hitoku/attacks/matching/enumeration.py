@@ -1,0 +1,92 @@
+"""Algorithm 1 of Minami and Abe (2019): complete the release in every way, suppress, compare."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hitoku.attacks.matching.attackers import Attacker
+from hitoku.attacks.matching.candidates import Lattice
+from hitoku.attacks.matching.matched import Matched, over_all, summed_up
+from hitoku.attacks.matching.suppressor import Suppressor
+from hitoku.errors import ParameterError
+from hitoku.model.arrays import Floats, Integers
+from hitoku.model.bounds import Bounds
+from hitoku.model.release import Release
+
+
+def enumerated(release: Release, suppressor: Suppressor, attacker: Attacker, limit: int) -> Matched:
+    """Run the attack as the paper has it, with any method, on any relations.
+
+    The paper updates the largest value only where the least was not updated, so that a single match never
+    sets it; here the two are independent.
+    """
+    lattice = Lattice.of(release)
+    solutions = lattice.tables(limit)
+    if solutions is None:
+        return unfinished(lattice.bounds, release, lattice.dimension, "enumerate")
+    likelihood = suppressor.likelihoods(release, lattice.filled(release, solutions))
+    return judged(
+        release,
+        lattice.cells,
+        solutions,
+        likelihood,
+        attacker,
+        feasible=lattice.bounds,
+        null_dimension=lattice.dimension,
+        strategy="enumerate",
+    )
+
+
+def judged(
+    release: Release,
+    cells: Integers,
+    solutions: Integers,
+    likelihood: Floats,
+    attacker: Attacker,
+    *,
+    feasible: Bounds,
+    null_dimension: int,
+    strategy: str,
+) -> Matched:
+    """Sum up what an attacker thinks of all candidates, given over the withheld cells."""
+    inner = np.ones(release.n_cells, dtype=np.bool_)
+    inner[release.relations.indices[release.relations.data < 0]] = False
+    weight = attacker.weights(solutions[:, inner[cells]], likelihood)
+    keeps = attacker.keeps(likelihood) & (weight > 0)
+    if not keeps.any():
+        raise nobody()
+    matched = solutions[keeps]
+    values, posterior = summed_up(cells, matched, weight[keeps])
+    least, most = matched.min(axis=0), matched.max(axis=0)
+    exact = over_all(release.published, cells, least, most)
+    return Matched(
+        bounds=exact,
+        met=exact,
+        feasible=feasible,
+        values=values,
+        posterior=posterior,
+        n_candidates=len(solutions),
+        n_matched=len(matched),
+        null_dimension=null_dimension,
+        strategy=strategy,
+    )
+
+
+def unfinished(feasible: Bounds, release: Release, null_dimension: int, strategy: str) -> Matched:
+    """Say that there are too many candidates: nothing is known beyond what every outsider knows."""
+    return Matched(
+        bounds=Bounds(lower=feasible.lower, upper=feasible.upper, unknown=release.withheld),
+        met=None,
+        feasible=feasible,
+        null_dimension=null_dimension,
+        strategy=strategy,
+    )
+
+
+def nobody() -> ParameterError:
+    """Say that no candidate matches: then the release was not made in this way."""
+    return ParameterError(
+        "no table leads to this release by this method, rules and width",
+        where="Matching",
+        fix="give the method, rules and width with which the release was made, fixed cells among its keep",
+    )

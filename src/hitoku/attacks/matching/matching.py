@@ -1,0 +1,200 @@
+"""The matching attack: which tables would have led to exactly this release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hitoku.attacks.exposure import null_dimension
+from hitoku.attacks.matching.attackers import Attacker, Support
+from hitoku.attacks.matching.enumeration import enumerated, unfinished
+from hitoku.attacks.matching.matched import Matched
+from hitoku.attacks.matching.sampling import sampled
+from hitoku.attacks.matching.shaving import Board, shaved, sifted
+from hitoku.attacks.matching.suppressor import Suppressor
+from hitoku.errors import ParameterError, did_you_mean
+from hitoku.model.arrays import Integers, Mask
+from hitoku.model.bounds import Bounds
+from hitoku.model.release import Release
+from hitoku.rules.rule import Rule
+
+Strategy = Literal["auto", "enumerate", "shave", "sample"]
+STRATEGIES = ("auto", "enumerate", "shave", "sample")
+
+# Limits unless a caller sets one. Candidates listed and looked at one by one; those that are few enough to
+# look at all of them rather than to shave; boxes and patterns of the shaving; steps of the walk, with
+# compiled tests and without.
+CANDIDATES, FEW, NODES, STEPS, SLOW_STEPS = 200_000, 2_000, 10_000_000, 200_000, 2_000
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Matching:
+    """What follows about each withheld cell for a reader who knows the method.
+
+    A reader who completes the release in every way that adds up, and suppresses each of the resulting tables
+    in the same way, can rule out all those that would have been published otherwise. What is left are the
+    effective feasibility intervals (Minami and Abe, 2019).
+
+    Parameters
+    ----------
+    method
+        How the release was made: any object with ``protect(table, need)`` that decides the same about the
+        same table; or one that draws lots and has ``likelihoods(release, candidates)``.
+    rules, width
+        As they were given to :func:`hitoku.assess`.
+    attacker
+        Who judges the candidates: :class:`Support`, :class:`Likelihood` or :class:`Bayes`.
+    strategy
+        "enumerate": every candidate in turn, as the paper has it. "shave": exact as well, without listing
+        the candidates; for ``Optimal`` on small two-way counts. "sample": a random walk on the candidates,
+        which can prove that a cell is safe, never that it is not. "auto": "shave" where it applies, else
+        "enumerate".
+    limit
+        When to stop: candidates to list, boxes and patterns to look at when shaving, steps of the walk.
+        Cells not finished by then are ``unknown``.
+    seed
+        For the walk.
+
+    Examples -------- Table 1 of the paper, with the cells that it withholds. They can be completed in ten
+    ways, and a method that withholds them only where the last is empty gives it away.
+
+    >>> from hitoku.model.protection import Protection
+    >>> from hitoku.model.table import Table
+    >>> from hitoku.rules import MinFrequency
+    >>> class Corners:
+    ...     def protect(self, table, need):
+    ...         corners = np.isin(np.arange(25), [6, 8, 16, 18])
+    ...         return Protection.withhold(table, corners & (table.value[18] == 0))
+    >>> table = Table.from_array([[15, 15, 12, 10], [19, 14, 13, 9], [8, 8, 11, 14], [9, 9, 26, 0]])
+    >>> release = Release.of(table, Corners().protect(table, None))
+    >>> Matching(method=Corners(), rules=[MinFrequency(5, zeros=True)], width=9).run(release)
+    Matched(1 of 10 candidates match, null dimension 1, Bounds(25 cells, 25 exact), by enumerate)
+    """
+
+    method: Any
+    rules: Sequence[Rule]
+    width: Any = None
+    attacker: Attacker = field(default_factory=Support)
+    strategy: Strategy = "auto"
+    limit: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.strategy not in STRATEGIES:
+            raise ParameterError(
+                f"no strategy named {self.strategy!r}",
+                where="Matching",
+                fix=did_you_mean(self.strategy, STRATEGIES),
+            )
+        if not hasattr(self.method, "protect"):
+            raise ParameterError(
+                f"an object of type {type(self.method).__name__} is no method",
+                where="method",
+                fix="give the method that made the release, such as Optimal(keep='margins')",
+            )
+        if self.limit is not None and self.limit < 1:
+            raise ParameterError("limit must be positive", where="limit", fix="leave it out for the default")
+        if self.strategy == "sample" and not isinstance(self.attacker, Support):
+            raise ParameterError(
+                "a walk meets some candidates only: likelihoods and posteriors need all of them",
+                where="strategy='sample'",
+                fix="use attacker=Support(), or another strategy",
+            )
+
+    def bounds(self, release: Release, *, start: ArrayLike | None = None) -> Bounds:
+        """Effective feasibility interval of every cell; a published cell is its own.
+
+        No candidate that matches lies outside. Exact except where ``unknown``.
+        """
+        board = self._board(release)
+        if board is not None and isinstance(self.attacker, Support):
+            return shaved(release, board, nodes=self.limit or NODES, values=False).bounds
+        return self.run(release, start=start).bounds
+
+    def run(self, release: Release, *, start: ArrayLike | None = None) -> Matched:
+        """Attack a release and tell everything: intervals, values, posterior, counts.
+
+        Parameters
+        ----------
+        release
+            What is published.
+        start
+            For strategy "sample": where to start, the values of all cells. An auditor has the true table.
+        """
+        suppressor = Suppressor(self.method, self.rules, self.width)
+        if self.strategy == "sample":
+            return self._sampled(release, suppressor, start)
+        board = self._board(release)
+        if board is None:
+            return enumerated(release, suppressor, self.attacker, self.limit or CANDIDATES)
+        nodes = self.limit or NODES
+        if isinstance(self.attacker, Support):
+            few = sifted(release, board, self.attacker, candidates=FEW, nodes=nodes)
+            return few or shaved(release, board, nodes=nodes, values=True)
+        all_of_them = sifted(release, board, self.attacker, candidates=self.limit or CANDIDATES, nodes=NODES)
+        return all_of_them or unfinished(board.feasible(release), release, null_dimension(release), "shave")
+
+    def run_all(
+        self,
+        releases: Sequence[Release],
+        *,
+        n_jobs: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> list[Matched]:
+        """Attack several releases, in several processes.
+
+        The answers do not depend on ``n_jobs``: every release has a seed of its own.
+
+        Parameters
+        ----------
+        releases
+            What is published.
+        n_jobs
+            Processes; -1 for all processors. None leaves it to ``joblib.parallel_config``, by which the work
+            may also be sent to Dask, Ray or Spark.
+        progress
+            Called with how many are done and how many there are.
+        """
+        from joblib import Parallel, delayed  # noqa: PLC0415 - not everybody attacks several releases
+
+        attacks = [
+            replace(self, seed=int(np.random.SeedSequence([self.seed, place]).generate_state(1)[0]))
+            for place in range(len(releases))
+        ]
+        work = (delayed(attack.run)(release) for attack, release in zip(attacks, releases, strict=True))
+        if progress is None:
+            return list(Parallel(n_jobs=n_jobs)(work))
+        done = []
+        for matched in Parallel(n_jobs=n_jobs, return_as="generator")(work):
+            done.append(matched)
+            progress(len(done), len(releases))
+        return done
+
+    def _board(self, release: Release) -> Board | None:
+        """Set up the release for shaving; None where another strategy is to be taken."""
+        if self.strategy not in {"auto", "shave"}:
+            return None
+        suppressor = Suppressor(self.method, self.rules, self.width)
+        board = None if suppressor.random else Board.of(release, suppressor)
+        if board is None and self.strategy == "shave":
+            raise ParameterError(
+                "this release cannot be shaved",
+                where="strategy='shave'",
+                fix="shaving takes Optimal(keep='margins') with MinFrequency and a width, on small two-way "
+                "counts; elsewhere use strategy='enumerate'",
+            )
+        return board
+
+    def _sampled(self, release: Release, suppressor: Suppressor, start: ArrayLike | None) -> Matched:
+        board = None if suppressor.random else Board.of(release, suppressor)
+
+        def one_by_one(candidates: Integers) -> Mask:
+            return suppressor.likelihoods(release, candidates) > 0
+
+        steps = self.limit or (STEPS if board else SLOW_STEPS)
+        test = board.reproduces if board else one_by_one
+        return sampled(release, test, steps=steps, seed=self.seed, start=start)

@@ -1,0 +1,215 @@
+"""The fast way for the optimal method on small two-way counts: the candidates are never listed.
+
+A method says that this way applies by ``two_way(table)``: how it compares patterns, in whole numbers,
+whatever the withheld counts are. See :mod:`hitoku.kernels.shave` for what is done with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hitoku.attacks.exposure import null_dimension
+from hitoku.attacks.matching.attackers import Attacker
+from hitoku.attacks.matching.enumeration import judged, nobody
+from hitoku.attacks.matching.matched import Matched, over_all
+from hitoku.attacks.matching.suppressor import Suppressor
+from hitoku.model.arrays import Integers, Mask
+from hitoku.model.bounds import Bounds
+from hitoku.model.release import Release
+from hitoku.rules.min_frequency import MinFrequency
+
+# Lines longer than this do not fit the kernels' masks.
+LONGEST = 62
+# Counts up to here are told one by one.
+MOST_COUNTS = 10_000
+# Candidates are counted up to here where they are not listed.
+COUNTED = 200_000
+# Patterns looked at for a few candidates. One that is not settled by then counts as no match: the walk that
+# asks gives inner intervals anyway.
+MOST_NODES = 10_000_000
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Board:
+    """A release as the kernels take it: inner cells only.
+
+    Parameters
+    ----------
+    inner
+        Positions of the inner cells in the release.
+    shape
+        Rows, columns, first unsafe count, first safe count above it, weight per count.
+    values
+        One table that fits.
+    withheld, allowed
+        The pattern; cells that may be withheld.
+    width, fixed
+        What an unsafe cell needs; what a cell weighs beside its count.
+    """
+
+    inner: Integers
+    shape: Integers
+    values: Integers
+    withheld: Mask
+    allowed: Mask
+    width: Integers
+    fixed: Integers
+
+    @classmethod
+    def of(cls, release: Release, suppressor: Suppressor) -> Board | None:
+        """Set up a release; None where this way does not apply."""
+        hook = getattr(suppressor.method, "two_way", None)
+        unsafe = unsafe_counts(suppressor)
+        if hook is None or unsafe is None or not flat(release):
+            return None
+        whole = first_table(release)
+        if whole is None:
+            return None
+        plan = hook(release.completed(whole))
+        if plan is None:
+            return None
+        rows, columns = len(plan.inner) // plan.columns, plan.columns
+        sums = np.delete(release.published, plan.inner)
+        width = np.broadcast_to(np.asarray(suppressor.width, dtype=np.float64), (release.n_cells,))
+        withheld = release.withheld[plan.inner]
+        hidden_risk = np.any((sums >= unsafe[0]) & (sums < unsafe[1]))
+        shown = whole[plan.inner][~withheld]
+        if (
+            hidden_risk
+            or np.any((shown >= unsafe[0]) & (shown < unsafe[1]))
+            or np.any(withheld & ~plan.allowed)
+        ):
+            raise nobody()
+        return cls(
+            inner=plan.inner,
+            shape=np.array([rows, columns, *unsafe, plan.per_value], dtype=np.int64),
+            values=whole[plan.inner],
+            withheld=withheld,
+            allowed=plan.allowed,
+            width=np.maximum(np.ceil(width[plan.inner] - 1e-9), 1).astype(np.int64),
+            fixed=plan.fixed,
+        )
+
+    @property
+    def hidden(self) -> Integers:
+        """Withheld cells among the inner ones."""
+        return np.flatnonzero(self.withheld)
+
+    @property
+    def cells(self) -> Integers:
+        """Withheld cells, by their position in the release."""
+        return self.inner[self.hidden]
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """What every kernel takes first."""
+        return self.shape, self.values, self.withheld, self.allowed, self.width, self.fixed
+
+    def feasible(self, release: Release) -> Bounds:
+        """Feasibility intervals."""
+        from hitoku.kernels.shave import outer  # noqa: PLC0415 - loads numba
+
+        low, high = outer(self.shape, self.values, self.withheld)
+        return over_all(release.published, self.cells, low[self.hidden], high[self.hidden])
+
+    def reproduces(self, candidates: Integers) -> Mask:
+        """Tell which candidates, rows over all cells of the release, get the pattern."""
+        from hitoku.kernels.shave import sift  # noqa: PLC0415 - loads numba
+
+        tables = np.ascontiguousarray(candidates[:, self.inner])
+        verdicts: Mask = sift(*self.arguments, tables, MOST_NODES) == 1
+        return verdicts
+
+    def count(self, limit: int) -> int | None:
+        """Count the tables that fit; None when there are more than ``limit``."""
+        from hitoku.kernels.fibre import count  # noqa: PLC0415 - loads numba
+
+        n = count(int(self.shape[1]), self.values, self.withheld, limit + 1)
+        return n if n <= limit else None
+
+
+def unsafe_counts(suppressor: Suppressor) -> tuple[int, int] | None:
+    """First unsafe count, and the first above it that is safe; None where rules say more than that."""
+    plain = [
+        rule
+        for rule in suppressor.rules
+        if isinstance(rule, MinFrequency) and not rule.weighted and rule.percent is None
+    ]
+    if not plain or len(plain) < len(suppressor.rules) or suppressor.width is None:
+        return None
+    return 0 if any(rule.zeros for rule in plain) else 1, max(rule.n for rule in plain)
+
+
+def flat(release: Release) -> bool:
+    """Tell whether a release is a plain two-way table of counts that shows all its margins."""
+    if len(release.dimensions) != 2 or not release.integer:
+        return False
+    if any(len(d.groups) != 1 or len(d.leaves) > LONGEST for d in release.dimensions):
+        return False
+    printed = release.withheld.reshape([len(d) for d in release.dimensions])
+    return not (printed[-1].any() or printed[:, -1].any())
+
+
+def first_table(release: Release) -> Integers | None:
+    """Complete a flat release in one way; None when it cannot be completed."""
+    from hitoku.kernels.boxes import any_table  # noqa: PLC0415 - loads numba
+
+    printed = np.where(release.withheld, 0, release.published).astype(np.int64)
+    printed = printed.reshape([len(d) for d in release.dimensions])
+    inside = printed[:-1, :-1]
+    left = np.concatenate([printed[:-1, -1] - inside.sum(axis=1), printed[-1, :-1] - inside.sum(axis=0)])
+    hidden = release.withheld.reshape(printed.shape)[:-1, :-1].ravel()
+    fits, found = any_table(inside.shape[1], inside.ravel(), hidden, left)
+    printed[:-1, :-1] = found.reshape(inside.shape)
+    return printed.ravel() if fits else None
+
+
+def shaved(release: Release, board: Board, *, nodes: int, values: bool) -> Matched:
+    """Shave the intervals; with ``values`` also settle which counts between their ends are met."""
+    from hitoku.kernels.shave import shave  # noqa: PLC0415 - loads numba
+
+    hidden, cells, feasible = board.hidden, board.cells, board.feasible(release)
+    largest = int(feasible.upper[cells].max(initial=0))
+    told = largest + 2 if values and largest < MOST_COUNTS else 0
+    seen = np.zeros((len(board.inner), told), dtype=np.bool_)
+    met, least, most, low, high, unknown, _ = shave(*board.arguments, seen, nodes)
+    if not met and not unknown.any():
+        raise nobody()
+    published = release.published
+    return Matched(
+        bounds=over_all(published, cells, low[hidden], high[hidden], unknown[hidden]),
+        met=over_all(published, cells, least[hidden], most[hidden]) if met else None,
+        feasible=feasible,
+        values={int(board.inner[k]): np.flatnonzero(seen[k]) for k in hidden if seen[k].any()},
+        n_candidates=board.count(COUNTED) if values else None,
+        null_dimension=null_dimension(release),
+        strategy="shave",
+    )
+
+
+def sifted(
+    release: Release, board: Board, attacker: Attacker, *, candidates: int, nodes: int
+) -> Matched | None:
+    """Look at every candidate, in compiled code; None when a limit is hit."""
+    from hitoku.kernels.fibre import listed  # noqa: PLC0415 - loads numba
+    from hitoku.kernels.shave import sift  # noqa: PLC0415 - loads numba
+
+    tables = listed(int(board.shape[1]), board.values, board.withheld, candidates + 1)
+    if len(tables) > candidates:
+        return None
+    verdicts = sift(*board.arguments, tables, nodes)
+    if np.any(verdicts < 0):
+        return None
+    return judged(
+        release,
+        board.cells,
+        tables[:, board.hidden],
+        verdicts.astype(np.float64),
+        attacker,
+        feasible=board.feasible(release),
+        null_dimension=null_dimension(release),
+        strategy="shave",
+    )

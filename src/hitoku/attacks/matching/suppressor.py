@@ -1,0 +1,68 @@
+"""The method that made a release, run by its attacker: the pattern that a candidate would have got."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from hitoku.errors import NeedError
+from hitoku.model.arrays import Floats, Integers
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.rules.assess import assess
+from hitoku.rules.rule import Rule
+
+
+class Deterministic(Protocol):
+    """A method that always decides the same about the same table."""
+
+    def protect(self, table: Any, need: Any) -> Protection:
+        """Decide."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Suppressor:
+    """A method with its rules and its width: everything the attacker is assumed to know.
+
+    A method that draws lots says how probable its patterns are: ``likelihoods(release, candidates)`` gives
+    for every candidate (a row of whole numbers over all cells) the probability, up to one common factor, that
+    it would have led to exactly this release. Any other method is taken at its word: the same table, the same
+    pattern.
+    """
+
+    method: Any
+    rules: Sequence[Rule]
+    width: Any
+
+    @property
+    def random(self) -> bool:
+        """The method draws lots."""
+        return hasattr(self.method, "likelihoods")
+
+    def reproduces(self, release: Release, candidate: Integers) -> bool:
+        """Tell whether a candidate gets the pattern of the release."""
+        table = release.completed(candidate)
+        try:
+            need = assess(table, self.rules, width=self.width)
+            protection: Protection = self.method.protect(table, need)
+        except NeedError:
+            # Nothing could have been published from this table.
+            return False
+        return bool(np.array_equal(protection.withheld, release.withheld))
+
+    def likelihoods(
+        self, release: Release, candidates: Integers, progress: Callable[[float, float], None] | None = None
+    ) -> Floats:
+        """Give every candidate the probability, up to a common factor, that it led to this release."""
+        if self.random:
+            return np.asarray(self.method.likelihoods(release, candidates), dtype=np.float64)
+        found = np.zeros(len(candidates))
+        for place, candidate in enumerate(candidates):
+            found[place] = self.reproduces(release, candidate)
+            if progress is not None:
+                progress(place + 1, len(candidates))
+        return found

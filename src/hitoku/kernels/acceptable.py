@@ -1,0 +1,379 @@
+"""Acceptable patterns of small two-way tables with published margins: counted by size, or picked by number.
+
+A pattern is acceptable when it holds every cell that must be withheld and leaves every cell that it holds a
+wide enough interval. More cells make intervals wider, but a further cell has a need of its own, so a part or
+a superset of an acceptable pattern need not be acceptable: patterns have to be gone through. The search
+meets each of them once:
+
+* where a withheld cell falls short, a line or a minimum cut names cells of which one is required; they are
+  tried in turn, the later ones without the earlier;
+* where none falls short, the pattern counts, and every open cell is tried in the same way;
+* a cell that is wide enough stays so in every larger pattern, so it is looked at once on each way down.
+
+Lines and sets are as in :mod:`hitoku.kernels.lines`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hitoku.kernels.bits import count, lowest
+from hitoku.kernels.compiled import compiled
+from hitoku.kernels.lines import FAR, WIDTH, cells_of, lacking, lines_of, put, size
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+# Counts, rooms up, needs, and by lines which cells can rise and which can fall.
+Problem = tuple[Integers, Integers, Integers, Integers, Integers]
+# By level of the search: pattern and open cells by lines, cells met and to try by rows, and for every line
+# what is withheld in it and the largest need.
+Levels = tuple[Integers, Integers, Integers, Integers, Integers, Integers]
+# Room to work in: lines in want, cells found, flows twice, chains of rows.
+Space = tuple[Integers, Integers, Integers, Integers, Integers]
+
+# For whoever counts all patterns and stops at none.
+ALL = -1
+# What becomes of a pattern.
+DEAD, WANTING, ACCEPTABLE = -1, 0, 1
+
+
+@compiled
+def paired(rows: int, wants: Integers, partner: Integers, asking: Integers, left: Integers) -> int:
+    """Most pairs of a row and a column in want that one cell can serve: a maximum matching."""
+    partner[:] = -1
+    n_pairs = 0
+    for row in range(rows):
+        if wants[row] == 0:
+            continue
+        # A way of rows, each asking for a column that the next one holds, to a column that nobody holds.
+        fresh, depth = ~0, 0
+        asking[0], left[0] = row, wants[row]
+        while depth >= 0:
+            i = asking[depth]
+            columns = left[depth] & fresh
+            if columns == 0:
+                depth -= 1
+                continue
+            j = lowest(columns)
+            fresh &= ~(1 << j)
+            if (wants[rows + j] >> i) & 1 == 0:
+                continue
+            if partner[j] < 0:
+                n_pairs += 1
+                swap(partner, asking, depth, j)
+                break
+            depth += 1
+            asking[depth], left[depth] = partner[j], wants[partner[j]]
+    return n_pairs
+
+
+@compiled
+def swap(partner: Integers, asking: Integers, depth: int, free: int) -> None:
+    """Give every row on the way the column it asked for, the last one first."""
+    while depth >= 0:
+        before = -1
+        for column in range(len(partner)):
+            if partner[column] == asking[depth]:
+                before = column
+        partner[free] = asking[depth]
+        free = before
+        depth -= 1
+
+
+@compiled
+def in_want(
+    rows: int, held: Integers, most: Integers, pattern: Integers, open_cells: Integers, positive: Integers,
+    wants: Integers,
+) -> tuple[int, int]:  # fmt: skip
+    """For every line that takes another cell, which ones would do; how many rows and columns, or ``DEAD``."""
+    n_rows, n_columns = 0, 0
+    for line in range(len(wants)):
+        wants[line] = 0
+        # No cell moves by more than what is withheld in its line, and none moves alone.
+        if most[line] > 0 and (held[line] < most[line] or pattern[line] & (pattern[line] - 1) == 0):
+            wants[line] = open_cells[line] & (positive[line] if held[line] < most[line] else ~0)
+            if wants[line] == 0:
+                return DEAD, DEAD
+            if line < rows:
+                n_rows += 1
+            else:
+                n_columns += 1
+    return n_rows, n_columns
+
+
+@compiled
+def shortest(rows: int, wants: Integers, tries: Integers) -> None:
+    """Try the cells of the line in want that has the fewest."""
+    best, fewest = 0, 64
+    for line in range(len(wants)):
+        if wants[line] != 0 and count(wants[line]) < fewest:
+            best, fewest = line, count(wants[line])
+    tries[:] = 0
+    if best < rows:
+        tries[best] = wants[best]
+    else:
+        for i in range(rows):
+            tries[i] = ((wants[best] >> i) & 1) << (best - rows)
+
+
+@compiled
+def narrow(
+    rows: int, columns: int, problem: Problem, pattern: Integers, open_cells: Integers, met: Integers,
+    full: bool, tries: Integers, space: Space,
+) -> bool:  # fmt: skip
+    """Tell whether some cell is too narrow; ``tries`` is then the smallest set of which one cell is required.
+
+    A pattern that is ``full`` may not grow: the first narrow cell settles it.
+    """
+    value, up, need, up_lines, positive = problem
+    found, flow, scratch = space[1], space[2], space[3]
+    short, fewest = False, rows * columns + 1
+    for i in range(rows):
+        left = pattern[i] & ~met[i]
+        while left != 0:
+            j = lowest(left)
+            left &= left - 1
+            if not lacking(
+                rows, columns, up, value, up_lines, positive, need, pattern, i * columns + j, open_cells,
+                found, flow, scratch,
+            ):  # fmt: skip
+                met[i] |= 1 << j
+                continue
+            short = True
+            n = size(rows, found)
+            if n < fewest:
+                fewest = n
+                tries[:] = found
+            if full or n == 0:
+                return True
+    return short
+
+
+@compiled
+def judge(
+    rows: int, columns: int, problem: Problem, levels: Levels, depth: int, room: int, space: Space
+) -> int:
+    """Judge the pattern at a level: a dead end, acceptable, or in want of one of the cells to try."""
+    patterns, opens, met, tries, held, most = levels
+    wants, chains = space[0], space[4]
+    n_rows, n_columns = in_want(
+        rows, held[depth], most[depth], patterns[depth], opens[depth], problem[4], wants
+    )  # fmt: skip
+    if n_rows == DEAD or max(n_rows, n_columns) > room:
+        return DEAD
+    n_lines = n_rows + n_columns
+    if n_lines > 0:
+        # One cell serves a row and a column at best.
+        if n_lines > room and n_lines - paired(rows, wants, chains[0], chains[1], chains[2]) > room:
+            return DEAD
+        shortest(rows, wants, tries[depth])
+        return WANTING
+    if narrow(
+        rows, columns, problem, patterns[depth], opens[depth], met[depth], room == 0, tries[depth], space
+    ):  # fmt: skip
+        return DEAD if room == 0 else WANTING
+    return ACCEPTABLE
+
+
+@compiled
+def descend(rows: int, columns: int, problem: Problem, levels: Levels, depth: int) -> bool:
+    """Go down to the pattern with the next cell to try, which is closed here from now on."""
+    patterns, opens, met, tries, held, most = levels
+    for i in range(rows):
+        if tries[depth, i] != 0:
+            j = lowest(tries[depth, i])
+            tries[depth, i] &= ~(1 << j)
+            opens[depth, i] &= ~(1 << j)
+            opens[depth, rows + j] &= ~(1 << i)
+            for level in (patterns, opens, held, most):
+                level[depth + 1] = level[depth]
+            met[depth + 1] = met[depth]
+            add(rows, columns, problem, levels, depth + 1, i * columns + j)
+            return True
+    return False
+
+
+@compiled
+def add(rows: int, columns: int, problem: Problem, levels: Levels, depth: int, cell: int) -> None:
+    """Withhold a cell at a level."""
+    held, most = levels[4], levels[5]
+    put(rows, columns, levels[0][depth], cell)
+    for line in (cell // columns, rows + cell % columns):
+        held[depth, line] += problem[0][cell]
+        most[depth, line] = max(most[depth, line], problem[2][cell, WIDTH])
+
+
+@compiled
+def worth_of(tally: Integers, worth: Floats) -> float:
+    """Add up what the patterns of a tally count, in one order whatever the search did."""
+    total = 0.0
+    for cells in range(len(tally)):
+        total += tally[cells] * worth[cells]
+    return total
+
+
+@compiled
+def survey(
+    rows: int, columns: int, value: Integers, width: Integers, forced: Mask, allowed: Mask, most_cells: int,
+    tally: Integers, worth: Floats, enough: float, wanted: int, number: int,
+) -> Mask:  # fmt: skip
+    """Count the acceptable patterns of at most so many cells by their size, or stop at one of them.
+
+    Parameters
+    ----------
+    rows, columns
+        Cell ``i * columns + j`` stands in row i and column j; at most 62 of each.
+    value
+        The counts; a cell falls to zero at most, and only its line limits its rise.
+    width
+        What the interval of each cell must reach if it is withheld.
+    forced, allowed
+        Cells withheld in any case, and cells that may be.
+    most_cells
+        Larger patterns are left out.
+    tally
+        Filled with the number of patterns of each size.
+    worth, enough
+        What a pattern counts, by its size: the search stops once the sum is larger than ``enough``.
+    wanted, number
+        Stop at pattern ``number`` (from zero) of those with ``wanted`` cells; ``ALL`` to count.
+
+    Returns
+    -------
+    The pattern it stopped at; the forced cells when it did not.
+    """
+    n, n_lines = rows * columns, rows + columns
+    need = np.zeros((n, 3), dtype=np.int64)
+    need[:, WIDTH] = width
+    every = np.ones(n, dtype=np.bool_)
+    problem = (
+        value, np.full(n, FAR), need, lines_of(rows, columns, every), lines_of(rows, columns, value > 0)
+    )  # fmt: skip
+    space = (
+        np.empty(n_lines, dtype=np.int64), np.empty(rows, dtype=np.int64), np.empty(n, dtype=np.int64),
+        np.empty((3, n_lines), dtype=np.int64), np.empty((3, n_lines), dtype=np.int64),
+    )  # fmt: skip
+    levels = (
+        np.zeros((n + 2, n_lines), dtype=np.int64), np.empty((n + 2, n_lines), dtype=np.int64),
+        np.zeros((n + 2, rows), dtype=np.int64), np.zeros((n + 2, rows), dtype=np.int64),
+        np.zeros((n + 2, n_lines), dtype=np.int64), np.zeros((n + 2, n_lines), dtype=np.int64),
+    )  # fmt: skip
+    patterns, opens, tries = levels[0], levels[1], levels[3]
+    opens[0] = lines_of(rows, columns, allowed & ~forced)
+    for k in np.flatnonzero(forced):
+        add(rows, columns, problem, levels, 0, k)
+    tally[:] = 0
+    least = int(forced.sum())
+    depth, fresh = 0 if least <= most_cells else -1, True
+    while depth >= 0:
+        if fresh:
+            room = most_cells - least - depth
+            verdict = judge(rows, columns, problem, levels, depth, room, space)
+            if verdict == ACCEPTABLE:
+                if least + depth == wanted and tally[wanted] == number:
+                    break
+                tally[least + depth] += 1
+                if worth_of(tally, worth) > enough:
+                    break
+                tries[depth] = opens[depth, :rows]
+            if verdict == DEAD or room == 0:
+                tries[depth] = 0
+        fresh = descend(rows, columns, problem, levels, depth)
+        depth += 1 if fresh else -1
+    pattern: Mask = cells_of(rows, columns, patterns[max(depth, 0)])
+    return pattern
+
+
+@compiled
+def weight(
+    rows: int, columns: int, value: Integers, width: Integers, forced: Mask, allowed: Mask, extra: int,
+    cells: int, worth: Floats, enough: float, tally: Integers,
+) -> float:  # fmt: skip
+    """Add up what the smallest acceptable patterns of a table are worth.
+
+    Parameters
+    ----------
+    extra
+        Patterns count that have at most so many cells more than the smallest.
+    cells
+        A table of which no pattern of so many cells counts gets an infinite sum.
+    worth, enough
+        What a pattern counts, by its size; a sum larger than ``enough`` is not finished, and infinite.
+    tally
+        Space to count in.
+    """
+    n_cells = int((allowed | forced).sum())
+    for most_cells in range(int(forced.sum()), n_cells + 1):
+        survey(rows, columns, value, width, forced, allowed, most_cells, tally, worth, enough, ALL, ALL)
+        if tally[most_cells] > 0:
+            if most_cells + extra < cells or worth_of(tally, worth) > enough:
+                return np.inf
+            top = min(most_cells + extra, n_cells)
+            survey(rows, columns, value, width, forced, allowed, top, tally, worth, enough, ALL, ALL)
+            total: float = worth_of(tally, worth)
+            return total if total <= enough else np.inf
+    return np.inf
+
+
+@compiled
+def weights(
+    rows: int, columns: int, values: Integers, width: Integers, forced: Mask, allowed: Mask, extra: int,
+    cells: int, worth: Floats, least_only: bool, total: Floats,
+) -> None:  # fmt: skip
+    """Weigh several tables; with ``least_only`` those that are certain not to be the least get infinity.
+
+    It is quicker when small sums come first.
+    """
+    tally = np.zeros(rows * columns + 1, dtype=np.int64)
+    least = np.inf
+    for t in range(len(values)):
+        enough = least if least_only else np.inf
+        total[t] = weight(
+            rows, columns, values[t], width, forced[t], allowed, extra, cells, worth, enough, tally
+        )  # fmt: skip
+        least = min(least, total[t])
+
+
+@compiled
+def spread(
+    rows: int, columns: int, values: Integers, width: Integers, forced: Mask, allowed: Mask, extra: int,
+    cells: int, worth: Floats, enough: float, concerned: Mask,
+) -> bool:  # fmt: skip
+    """Tell whether the tables that weigh no more than ``enough`` differ by the width in each concerned cell.
+
+    Only tables that stretch a cell which is still too narrow are weighed.
+    """
+    n = rows * columns
+    tally = np.zeros(n + 1, dtype=np.int64)
+    low, high = np.full(n, FAR), np.full(n, -FAR)
+    open_cells = int(concerned.sum())
+    for t in range(len(values)):
+        stretches = False
+        for k in range(n):
+            if concerned[k] and high[k] - low[k] < width[k]:
+                stretches = stretches or values[t, k] < low[k] or values[t, k] > high[k]
+        if not stretches or np.isinf(
+            weight(rows, columns, values[t], width, forced[t], allowed, extra, cells, worth, enough, tally)
+        ):
+            continue
+        open_cells = 0
+        for k in range(n):
+            low[k], high[k] = min(low[k], values[t, k]), max(high[k], values[t, k])
+            if concerned[k] and high[k] - low[k] < width[k]:
+                open_cells += 1
+        if open_cells == 0:
+            break
+    return open_cells == 0
+
+
+def warm_up() -> None:
+    """Compile for the types that callers use, or load what was compiled before."""
+    values, cells = np.full((1, 4), 3, dtype=np.int64), np.ones((1, 4), dtype=np.bool_)
+    problem = (2, 2, values, values[0], cells, cells[0], 1, 0, np.ones(5))
+    weights(*problem, False, np.zeros(1))
+    spread(*problem, np.inf, cells[0])
+    tally = np.zeros(5, dtype=np.int64)
+    survey(2, 2, values[0], values[0], cells[0], cells[0], 4, tally, np.ones(5), np.inf, ALL, ALL)

@@ -1,0 +1,116 @@
+"""Every table of counts that fits a two-way release: same margins, same values where published.
+
+Withheld cells are filled row by row. A cell takes at least what the later cells of its row, or of its column,
+cannot take for it, and at most what is left in both; so few ways lead nowhere.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hitoku.kernels.compiled import compiled
+
+Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+@compiled
+def ends(
+    cells: Integers, columns: int, place: int, row_left: Integers, column_left: Integers
+) -> tuple[int, int]:
+    """Least and largest value of one withheld cell, given those before it."""
+    i, j = cells[place] // columns, cells[place] % columns
+    rest_of_row, rest_of_column = 0, 0
+    for later in range(place + 1, len(cells)):
+        row, column = cells[later] // columns, cells[later] % columns
+        if row == i:
+            rest_of_row += column_left[column]
+        elif column == j:
+            rest_of_column += row_left[row]
+    low = max(0, row_left[i] - rest_of_row, column_left[j] - rest_of_column)
+    return low, min(row_left[i], column_left[j])
+
+
+@compiled
+def fill(columns: int, values: Integers, withheld: Mask, limit: int, found: Integers) -> int:
+    """Write the tables into ``found`` as far as it reaches, and count them up to ``limit``."""
+    cells = np.flatnonzero(withheld)
+    m, rows = len(cells), len(values) // columns
+    x = values.copy()
+    row_left, column_left = np.zeros(rows, dtype=np.int64), np.zeros(columns, dtype=np.int64)
+    for k in cells:
+        row_left[k // columns] += values[k]
+        column_left[k % columns] += values[k]
+    last = np.zeros(m, dtype=np.int64)
+    n, place, deeper = 0, 0, True
+    while place >= 0:
+        if place == m:
+            if row_left.sum() == 0 and column_left.sum() == 0:
+                if n < len(found):
+                    found[n] = x
+                n += 1
+                if n >= limit:
+                    return n
+            place, deeper = place - 1, False
+            continue
+        k = cells[place]
+        if deeper:
+            low, last[place] = ends(cells, columns, place, row_left, column_left)
+            x[k] = low
+        else:
+            low = x[k] + 1
+            row_left[k // columns] += x[k]
+            column_left[k % columns] += x[k]
+            x[k] = low
+        if low > last[place]:
+            place, deeper = place - 1, False
+            continue
+        row_left[k // columns] -= low
+        column_left[k % columns] -= low
+        place, deeper = place + 1, True
+    return n
+
+
+def count(columns: int, values: Integers, withheld: Mask, limit: int) -> int:
+    """Count the tables that fit, at most up to ``limit``.
+
+    Examples
+    --------
+    The withheld corner of Table 1 of the matching attack's paper leaves ten tables.
+
+    >>> corner = np.array([14, 9, 9, 0])
+    >>> count(2, corner, np.ones(4, dtype=bool), limit=100)
+    10
+    """
+    return int(fill(columns, values, withheld, limit, np.empty((0, len(values)), dtype=np.int64)))
+
+
+def listed(columns: int, values: Integers, withheld: Mask, limit: int) -> Integers:
+    """List the tables that fit, tables by inner cells, in lexicographic order; the first ``limit`` of them.
+
+    Parameters
+    ----------
+    columns
+        Cell ``i * columns + j`` stands in row i and column j.
+    values
+        One table that fits: the inner cells, whose sums give the margins.
+    withheld
+        Cells that may differ from it.
+    limit
+        Most tables to list. Ask for one more than you can use, to see whether there are more.
+
+    Examples
+    --------
+    >>> listed(2, np.array([1, 2, 0, 1]), np.ones(4, dtype=bool), limit=100)
+    array([[0, 3, 1, 0],
+           [1, 2, 0, 1]])
+    """
+    found = np.empty((count(columns, values, withheld, limit), len(values)), dtype=np.int64)
+    fill(columns, values, withheld, limit, found)
+    return found
+
+
+def warm_up() -> None:
+    """Compile for the types that callers use, or load what was compiled before."""
+    listed(2, np.ones(4, dtype=np.int64), np.ones(4, dtype=np.bool_), 10)

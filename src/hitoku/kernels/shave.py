@@ -1,0 +1,306 @@
+"""The matching attack on small two-way counts: the counts of withheld cells in tables that get the pattern.
+
+A box is searched for a table that gets the pattern: take one table of it; if it does not get the pattern,
+some rival beats it, and beats a whole part of the box with it; cut that part off and go on with what is
+left. To find the interval of a cell, search what lies outside the counts met so far, until nothing is left
+there.
+
+Words and inputs are those of :mod:`hitoku.kernels.rivals` and :mod:`hitoku.kernels.boxes`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hitoku.kernels.boxes import squeeze, sums_of, table_in
+from hitoku.kernels.compiled import compiled
+from hitoku.kernels.lines import put
+from hitoku.kernels.rivals import (
+    COLUMNS,
+    FIRST,
+    MOST_RIVALS,
+    ROWS,
+    THRESHOLD,
+    Game,
+    beaten,
+    exposed_by,
+    game_of,
+    keep_rival,
+    look_at,
+    rival_of,
+    verdicts,
+)
+from hitoku.kernels.widening import widen
+
+Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+# Sums of the lines and withheld cells; boxes, their least and their largest counts; rivals; scratch space
+# over lines, over cells (five), counts by lines, risky cells, one rival; nodes left and number of rivals.
+Desk = tuple[
+    Integers, Integers, Integers, Integers, Integers, Integers, Integers, Integers, Integers, Integers,
+    Integers
+]  # fmt: skip
+LEFT, N_RIVALS = 0, 1
+
+MOST_BOXES = 4000
+# Rivals held against a whole box; the others are held against one table of it only.
+HANDY = 16
+MATCH, NOTHING, GAVE_UP = 1, 0, -1
+
+
+@compiled
+def desk_of(rows: int, columns: int, values: Integers, withheld: Mask, nodes: int) -> Desk:
+    """Set up what a search takes besides the game."""
+    n, n_lines = rows * columns, rows + columns
+    return (
+        sums_of(rows, columns, values, withheld),
+        np.flatnonzero(withheld),
+        np.empty((MOST_BOXES, n), dtype=np.int64),
+        np.empty((MOST_BOXES, n), dtype=np.int64),
+        np.empty((MOST_RIVALS, n_lines + 1), dtype=np.int64),
+        np.empty((3, n_lines), dtype=np.int64),
+        np.empty((5, n), dtype=np.int64),
+        np.empty(n_lines, dtype=np.int64),
+        np.empty(rows, dtype=np.int64),
+        np.empty(n_lines, dtype=np.int64),
+        np.array([nodes, 0]),
+    )
+
+
+@compiled
+def at_risk(game: Game, low: Integers, high: Integers, value_lines: Integers, risky: Integers) -> None:
+    """Write by lines which counts are positive all over a box, and which cells may be unsafe in it."""
+    shape = game[0]
+    rows, columns = shape[ROWS], shape[COLUMNS]
+    value_lines[:] = 0
+    risky[:] = 0
+    for k in range(rows * columns):
+        if low[k] > 0:
+            put(rows, columns, value_lines, k)
+        if low[k] < shape[THRESHOLD] and high[k] >= shape[FIRST]:
+            risky[k // columns] |= 1 << (k % columns)
+
+
+@compiled
+def promising(game: Game, desk: Desk, low: Integers, high: Integers, x: Integers) -> bool:
+    """Tighten a box and take a table from it; False when it is empty or one rival beats all of it."""
+    shape, pattern = game[0], game[1]
+    sums, _, _, _, rivals, scratch, cells, value_lines, risky, _, numbers = desk
+    rows, columns = shape[ROWS], shape[COLUMNS]
+    if not squeeze(rows, columns, pattern, sums, low, high):
+        return False
+    at_risk(game, low, high, value_lines, risky)
+    handy = min(numbers[N_RIVALS], HANDY)
+    if beaten(game, rivals, handy, low, value_lines, risky, cells[0], scratch):
+        return False
+    return bool(table_in(rows, columns, pattern, sums, low, high, x, scratch))
+
+
+@compiled
+def judge(
+    game: Game, desk: Desk, low: Integers, high: Integers, x: Integers, start: Integers, end: Integers
+) -> int:
+    """Tell whether a table of a box gets the pattern; if not, find a part of the box in which none does."""
+    shape = game[0]
+    _, withheld, _, _, rivals, scratch, cells, value_lines, risky, rival, numbers = desk
+    bare = exposed_by(game, x)
+    if bare >= 0:
+        # No table in which this cell is unsafe gets the pattern.
+        start[:] = low
+        end[:] = high
+        start[bare] = max(low[bare], shape[FIRST])
+        end[bare] = min(high[bare], shape[THRESHOLD] - 1)
+        return NOTHING
+    look_at(game, x, value_lines, risky)
+    if beaten(game, rivals, numbers[N_RIVALS], x, value_lines, risky, cells[0], scratch):
+        rival[:] = rivals[0, :-1]
+    else:
+        ended, used = rival_of(game, x, value_lines, rival, numbers[LEFT])
+        numbers[LEFT] -= used
+        if ended != 1:
+            return MATCH if ended == 0 else GAVE_UP
+        numbers[N_RIVALS] = keep_rival(rivals, numbers[N_RIVALS], rival)
+    widen(game, rival, withheld, low, high, x, start, end, cells, value_lines, scratch)
+    return NOTHING
+
+
+@compiled
+def cut_off(desk: Desk, top: int, start: Integers, end: Integers) -> int:
+    """Put what is left of a box in its place: below the part cut off, or above it, cell by cell."""
+    withheld, lows, highs = desk[1], desk[2], desk[3]
+    rest = top + 2 * len(withheld)
+    lows[rest] = lows[top]
+    highs[rest] = highs[top]
+    for k in withheld:
+        if start[k] > lows[rest, k]:
+            lows[top] = lows[rest]
+            highs[top] = highs[rest]
+            highs[top, k] = start[k] - 1
+            lows[rest, k] = start[k]
+            top += 1
+        if end[k] < highs[rest, k]:
+            lows[top] = lows[rest]
+            highs[top] = highs[rest]
+            lows[top, k] = end[k] + 1
+            highs[rest, k] = end[k]
+            top += 1
+    return top
+
+
+@compiled
+def search(
+    game: Game, desk: Desk, low: Integers, high: Integers, cell: int, first: int, last: int, x: Integers
+) -> int:
+    """Search a box, with one cell between two counts, for a table that gets the pattern, and write it."""
+    withheld, lows, highs, numbers = desk[1], desk[2], desk[3], desk[10]
+    start, end = desk[6][3], desk[6][4]
+    lows[0] = low
+    highs[0] = high
+    lows[0, cell] = first
+    highs[0, cell] = last
+    top = 1
+    while top > 0:
+        top -= 1
+        numbers[LEFT] -= 1
+        if numbers[LEFT] < 0 or top + 2 * len(withheld) + 1 > len(lows):
+            return GAVE_UP
+        if promising(game, desk, lows[top], highs[top], x):
+            verdict = judge(game, desk, lows[top], highs[top], x, start, end)
+            if verdict != NOTHING:
+                return int(verdict)
+            top = cut_off(desk, top, start, end)
+    return NOTHING
+
+
+@compiled
+def meet(withheld: Integers, x: Integers, least: Integers, most: Integers, seen: Mask) -> None:
+    """Note the counts of a table that gets the pattern."""
+    for k in withheld:
+        least[k] = min(least[k], x[k])
+        most[k] = max(most[k], x[k])
+        if seen.shape[1] > 0:
+            seen[k, x[k]] = True
+
+
+@compiled
+def settle(
+    game: Game, desk: Desk, low: Integers, high: Integers, least: Integers, most: Integers, seen: Mask, k:
+    int, x: Integers,
+) -> bool:  # fmt: skip
+    """Search outside the counts met of one cell until nothing is left; False when nodes run out."""
+    while low[k] < least[k]:
+        ended = search(game, desk, low, high, k, low[k], least[k] - 1, x)
+        if ended == MATCH:
+            meet(desk[1], x, least, most, seen)
+        elif ended == NOTHING:
+            low[k] = least[k]
+        else:
+            return False
+    while most[k] < high[k]:
+        ended = search(game, desk, low, high, k, most[k] + 1, high[k], x)
+        if ended == MATCH:
+            meet(desk[1], x, least, most, seen)
+        elif ended == NOTHING:
+            high[k] = most[k]
+        else:
+            return False
+    return True
+
+
+@compiled
+def inside(
+    game: Game, desk: Desk, low: Integers, high: Integers, least: Integers, most: Integers, seen: Mask, k:
+    int, x: Integers,
+) -> bool:  # fmt: skip
+    """Settle the counts between the ends of one cell: met, or none. False when nodes run out."""
+    count = least[k]
+    while count <= most[k]:
+        if seen[k, count]:
+            count += 1
+            continue
+        last = count
+        while not seen[k, last + 1]:
+            last += 1
+        ended = search(game, desk, low, high, k, count, last, x)
+        if ended == GAVE_UP:
+            return False
+        if ended == MATCH:
+            meet(desk[1], x, least, most, seen)
+        else:
+            count = last + 1
+    return True
+
+
+@compiled
+def shave(
+    shape: Integers, values: Integers, withheld: Mask, allowed: Mask, width: Integers, fixed: Integers,
+    seen: Mask, nodes: int,
+) -> tuple[bool, Integers, Integers, Integers, Integers, Mask, int]:  # fmt: skip
+    """Find the least and largest count of every withheld cell over the tables that get the pattern.
+
+    Parameters
+    ----------
+    shape
+        Rows, columns, first unsafe count, first safe one above it, weight per count.
+    values
+        One table that fits, whether it gets the pattern or not.
+    withheld, allowed
+        The pattern, and the cells that may be withheld.
+    width, fixed
+        What an unsafe cell needs, and what a cell weighs beside its count.
+    seen
+        Cells by counts, all False: counts that some table that gets the pattern has; none for a cell that was
+        not finished. Without columns only the ends are looked for.
+    nodes
+        Give up after so many.
+
+    Returns
+    -------
+    Whether any table was met; least and largest counts met; the counts outside which there is none for
+    certain; cells that were not finished; nodes left.
+    """
+    game, low, high = game_of(shape, values, withheld, allowed, width, fixed)
+    desk = desk_of(shape[ROWS], shape[COLUMNS], values, withheld, nodes)
+    cells, n = desk[1], len(values)
+    least, most, unknown = np.full(n, 2**60), np.full(n, -1), np.zeros(n, dtype=np.bool_)
+    x = np.empty(n, dtype=np.int64)
+    ended = search(game, desk, low, high, 0, low[0], high[0], x)
+    if ended != MATCH:
+        unknown[cells] = ended == GAVE_UP
+        return False, least, most, low, high, unknown, desk[10][LEFT]
+    meet(cells, x, least, most, seen)
+    for k in cells:
+        unknown[k] = not settle(game, desk, low, high, least, most, seen, k, x)
+    if seen.shape[1] > 0:
+        for k in cells:
+            if unknown[k] or not inside(game, desk, low, high, least, most, seen, k, x):
+                seen[k] = False
+    return True, least, most, low, high, unknown, desk[10][LEFT]
+
+
+@compiled
+def outer(shape: Integers, values: Integers, withheld: Mask) -> tuple[Integers, Integers]:
+    """Least and largest count of every cell over all tables that fit."""
+    everything, nothing = np.ones(len(values), dtype=np.bool_), np.zeros(len(values), dtype=np.int64)
+    _, low, high = game_of(shape, values, withheld, everything, nothing, nothing)
+    return low, high
+
+
+@compiled
+def sift(
+    shape: Integers, values: Integers, withheld: Mask, allowed: Mask, width: Integers, fixed: Integers,
+    tables: Integers, nodes: int,
+) -> Integers:  # fmt: skip
+    """Tell of some tables that fit whether each gets the pattern: 1, 0, -1 once the nodes are used up."""
+    game, _, _ = game_of(shape, values, withheld, allowed, width, fixed)
+    return np.asarray(verdicts(game, tables, nodes))
+
+
+def warm_up() -> None:
+    """Compile for the types that callers use, or load what was compiled before."""
+    shape, one = np.array([2, 2, 0, 2, 0]), np.ones(4, dtype=np.int64)
+    everything = np.ones(4, dtype=np.bool_)
+    shave(shape, one, everything, everything, one, one, np.zeros((4, 0), dtype=np.bool_), 100)
+    outer(shape, one, everything)
+    sift(shape, one, everything, everything, one, one, one[None, :], 100)
