@@ -56,6 +56,10 @@ class NeedError(HitokuError):
     """A protection requirement is malformed or cannot be met."""
 
 
+class ScopeError(HitokuError):
+    """A method is asked for a kind of table, or of need, that it does not treat."""
+
+
 class ProtectionError(HitokuError):
     """A protection does not fit its table."""
 

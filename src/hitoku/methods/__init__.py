@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from hitoku.methods.adjust import Adjust
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.method import Method
 from hitoku.methods.optimal import Optimal
+from hitoku.methods.randomised import Randomised
+from hitoku.methods.word import method_from_word
 
 METHODS: dict[str, type[Method]] = {
     "greedy": Greedy,
     "gauss": Gauss,
     "optimal": Optimal,
+    "adjust": Adjust,
+    "randomised": Randomised,
 }
 
-__all__ = ["METHODS", "Gauss", "Greedy", "Method", "Optimal"]
+__all__ = ["METHODS", "Adjust", "Gauss", "Greedy", "Method", "Optimal", "Randomised", "method_from_word"]

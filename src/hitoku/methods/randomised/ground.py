@@ -1,0 +1,181 @@
+"""What everybody knows before anything is drawn: shape, totals, rules, required width.
+
+Nothing here depends on an inner cell of the table, only on its totals. That is what the proof of the method
+rests on (docs/explanation/randomised.md): a refusal, too, must not depend on what is to be hidden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hitoku.errors import ParameterError, ScopeError, some
+from hitoku.methods.optimal.small import fits
+from hitoku.model.arrays import Integers, Mask
+from hitoku.model.table import Table
+from hitoku.rules.assess import assess
+from hitoku.rules.rule import Rule
+
+# Counts up to here are shown to the rules one by one.
+LARGEST_COUNT = 10_000
+# Steps from cell to cell in the mixtures that show whether rules judge cell by cell.
+MIXTURES = (1, 2, 3, 7, 11)
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """The stage for a draw.
+
+    Parameters
+    ----------
+    rows, columns
+        Inner cells stand row by row.
+    inner
+        Their places in the table.
+    width
+        What the interval of each inner cell must reach if it is withheld; zero for cells that the totals fix.
+    verdict
+        Inner cells by counts: whether this count in this cell is unsafe.
+    """
+
+    rows: int
+    columns: int
+    inner: Integers
+    width: Integers
+    verdict: Mask
+
+    @classmethod
+    def of(cls, table: Table, rules: Sequence[Rule], width: ArrayLike) -> Ground:
+        """Work it out, or refuse; only the totals of the table are looked at.
+
+        Examples
+        --------
+        >>> from hitoku.rules import MinFrequency
+        >>> table = Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 3]])
+        >>> ground = Ground.of(table, [MinFrequency(5)], 9)
+        >>> ground.width
+        array([9, 9, 9, 9, 9, 9, 9, 9, 9])
+        >>> ground.unsafe(np.array([[0, 1, 4, 5, 6, 7, 8, 9, 10]])).astype(int)
+        array([[0, 1, 1, 0, 0, 0, 0, 0, 0]])
+        """
+        refuse_other_kinds(table)
+        rows, columns = (len(d.leaves) for d in table.dimensions)
+        inner = np.flatnonzero(table.inner)
+        low, high = reach(table, rows, columns)
+        if high.max() > LARGEST_COUNT:
+            raise ScopeError(
+                f"a cell may be larger than {LARGEST_COUNT:_}",
+                where="randomised",
+                fix="use it for small counts; large ones are better off with optimal",
+            )
+        verdict = np.zeros((len(inner), int(high.max()) + 1), dtype=bool)
+        for number in range(verdict.shape[1]):
+            unsafe = judged(table, inner, number, rules)
+            verdict[:, number] = unsafe[inner]
+        refuse_unsafe_totals(table, unsafe)
+        refuse_other_rules(table, inner, verdict, rules)
+        wanted = whole_width(width, table)[inner]
+        may_be_unsafe = np.array([v[a : b + 1].any() for v, a, b in zip(verdict, low, high, strict=True)])
+        refuse_telling_totals(table, inner[may_be_unsafe & (high - low < wanted)])
+        return cls(rows, columns, inner, np.minimum(wanted, high - low), verdict)
+
+    @property
+    def allowed(self) -> Mask:
+        """Cells that may be withheld: all that their totals leave open. All of them is total suppression."""
+        return np.asarray(self.width > 0)
+
+    def unsafe(self, values: Integers) -> Mask:
+        """Judge tables by inner cells."""
+        return self.verdict[np.arange(len(self.inner)), values]
+
+
+def reach(table: Table, rows: int, columns: int) -> tuple[Integers, Integers]:
+    """Least and largest value of every inner cell when only the totals are known."""
+    printed = np.rint(table.value).astype(np.int64).reshape(rows + 1, columns + 1)
+    row, column, total = printed[:-1, -1:], printed[-1:, :-1], printed[-1, -1]
+    return np.maximum(0, row + column - total).ravel(), np.minimum(row, column).ravel()
+
+
+def judged(table: Table, inner: Integers, numbers: int | Integers, rules: Sequence[Rule]) -> Mask:
+    """Ask the rules about a table with its own totals and these numbers in its inner cells."""
+    value = table.value.copy()
+    value[inner] = numbers
+    probe = Table(
+        value=value,
+        relations=table.relations,
+        dimensions=table.dimensions,
+        labels=table.labels,
+        frequency=np.rint(value).astype(np.int64),
+        integer=True,
+        additive=False,
+        measure=table.measure,
+    )
+    # A width, whatever it is, keeps rules from asking for levels that depend on the value.
+    return assess(probe, rules, width=0).unsafe
+
+
+def refuse_other_kinds(table: Table) -> None:
+    """Raise unless the table is flat, two-way, small, and of counts that nobody knows anything about."""
+    fix = "use optimal, and measure what the matching attack learns"
+    if not fits(table, ~table.inner, most_cells=64):
+        raise ScopeError(
+            "only flat two-way tables of counts with at most 64 inner cells are treated",
+            where="randomised",
+            fix=fix,
+        )
+    counts = table.frequency is None or np.array_equal(table.frequency, table.value)
+    if not counts or table.fixed is not None or np.any(table.lower != 0) or np.any(np.isfinite(table.upper)):
+        raise ScopeError(
+            "only plain counts are treated: no magnitudes, fixed cells or known bounds other than zero",
+            where="randomised",
+            fix=fix,
+        )
+
+
+def refuse_unsafe_totals(table: Table, unsafe: Mask) -> None:
+    places = np.flatnonzero(unsafe & ~table.inner)
+    if len(places):
+        raise ScopeError(
+            f"{len(places)} total(s) are unsafe themselves, and the method publishes all totals",
+            where=f"cells {some((table.describe(int(p)) for p in places[:4]), 3)}",
+            fix="merge their codes with others",
+        )
+
+
+def refuse_telling_totals(table: Table, cells: Integers) -> None:
+    if len(cells):
+        raise ScopeError(
+            f"{len(cells)} cell(s) could be unsafe, and the totals alone tell more about them than allowed",
+            where=f"cells {some((table.describe(int(p)) for p in cells[:4]), 3)}",
+            fix="merge their codes with others, or ask for a smaller width",
+        )
+
+
+def refuse_other_rules(table: Table, inner: Integers, verdict: Mask, rules: Sequence[Rule]) -> None:
+    """Raise when a rule looks at other inner cells, as a few mixtures of numbers show."""
+    cells = np.arange(len(inner))
+    for step in MIXTURES:
+        numbers = cells * step % verdict.shape[1]
+        if not np.array_equal(judged(table, inner, numbers, rules)[inner], verdict[cells, numbers]):
+            raise ScopeError(
+                "a rule judges an inner cell by more than its own count and the totals",
+                where="randomised, rules",
+                fix="use rules such as MinFrequency",
+            )
+
+
+def whole_width(width: ArrayLike, table: Table) -> Integers:
+    """One required width per cell of the table; counts move by whole numbers."""
+    asked = np.asarray(width, dtype=np.float64)
+    if asked.ndim and asked.shape != (table.n_cells,):
+        raise ParameterError(
+            f"width has shape {asked.shape}, the table {table.n_cells} cells",
+            where="width",
+            fix="give one number, or one per cell in the order of table.cells",
+        )
+    if not np.isfinite(asked).all() or np.any(asked <= 0) or np.any(asked > LARGEST_COUNT):
+        raise ParameterError("a width is not positive", where="width", fix="widths are lengths, such as 9")
+    return np.broadcast_to(np.ceil(asked), (table.n_cells,)).astype(np.int64)

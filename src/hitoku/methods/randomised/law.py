@@ -1,0 +1,156 @@
+"""The law of a single draw, and the audit that a draw has to pass.
+
+``q0(Z | x)`` is proportional to ``exp(-strength * |Z|)`` over the acceptable patterns of ``x`` that have at
+most ``levels`` cells more than its smallest one. Everything is worked out by going through all patterns and,
+for the audit, through all tables that fit a release.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hitoku.methods.randomised.ground import Ground
+from hitoku.model.arrays import Floats, Integers, Mask
+
+# Likelihoods are sums of rounded numbers; the audit stays on the strict side of its ratio by this share.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Menu:
+    """What one table can draw from: the size of its smallest patterns, how many there are of each size."""
+
+    smallest: int
+    counts: Integers
+    worth: Floats
+
+    @property
+    def chances(self) -> Floats:
+        """Probability of every size."""
+        share = self.counts * self.worth
+        return np.asarray(share / share.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """How patterns are drawn on a given ground.
+
+    Parameters
+    ----------
+    ground
+        What everybody knows.
+    strength
+        By which power of e every further cell makes a pattern less likely.
+    levels
+        How many cells more than the smallest pattern a pattern may have.
+    """
+
+    ground: Ground
+    strength: float
+    levels: int
+
+    @property
+    def worth(self) -> Floats:
+        """Weight of a pattern by its size."""
+        return np.exp(-self.strength * np.arange(len(self.ground.inner) + 1.0))
+
+    def menu(self, values: Integers) -> Menu:
+        """Count the patterns that a table can draw."""
+        tally = np.zeros(len(values) + 1, dtype=np.int64)
+        smallest = int(self.ground.unsafe(values[None]).sum())
+        self._survey(values, smallest, tally)
+        while not tally.any():
+            smallest += 1
+            self._survey(values, smallest, tally)
+        top = min(smallest + self.levels, int(self.ground.allowed.sum()))
+        self._survey(values, top, tally)
+        return Menu(smallest, tally[smallest : top + 1].copy(), self.worth[: top + 1 - smallest])
+
+    def draw(self, values: Integers, menu: Menu, dice: random.Random) -> Mask:
+        """Draw a pattern: first its size, then one of those of that size."""
+        level = dice.choices(range(len(menu.counts)), weights=menu.chances.tolist())[0]
+        return self.pattern(values, menu.smallest + level, dice.randrange(int(menu.counts[level])))
+
+    def pattern(self, values: Integers, cells: int, number: int) -> Mask:
+        """Return one of the acceptable patterns of a size, by its number from zero."""
+        return self._survey(values, cells, np.zeros(len(values) + 1, dtype=np.int64), cells, number)
+
+    def patterns(self, values: Integers) -> Iterator[tuple[Mask, float]]:
+        """List all patterns that a table can draw, each with its probability."""
+        menu = self.menu(values)
+        for level, chance in enumerate(menu.chances):
+            for number in range(int(menu.counts[level])):
+                yield self.pattern(values, menu.smallest + level, number), chance / menu.counts[level]
+
+    def acceptable(self, pattern: Mask, values: Integers) -> bool:
+        """Tell whether a pattern leaves every cell that it withholds a wide enough interval."""
+        from hitoku.kernels.acceptable import ALL, survey  # noqa: PLC0415 - numba takes a second to load
+
+        tally, ground = np.zeros(len(values) + 1, dtype=np.int64), self.ground
+        n = int(pattern.sum())
+        survey(
+            ground.rows, ground.columns, values, ground.width, pattern, pattern, n, tally, self.worth, np.inf,
+            ALL, ALL,
+        )  # fmt: skip
+        return bool(tally[n] == 1 and not np.any(pattern & ~ground.allowed))
+
+    def likelihoods(self, pattern: Mask, candidates: Integers) -> Floats:
+        """Probability that each of several tables draws a pattern; all of them fit the same release."""
+        from hitoku.kernels.acceptable import weights  # noqa: PLC0415 - numba takes a second to load
+
+        found = np.zeros(len(candidates))
+        possible = np.flatnonzero(~np.any(self.ground.unsafe(candidates) & ~pattern, axis=1))
+        if len(possible) and self.acceptable(pattern, candidates[possible[0]]):
+            total = np.zeros(len(possible))
+            weights(*self._problem(pattern, candidates[possible]), False, total)
+            found[possible] = self.worth[int(pattern.sum())] / total
+        return found
+
+    def passes(self, pattern: Mask, values: Integers, ratio: float, limit: int) -> bool:
+        """Audit a release: tell whether what a likelihood-ratio attacker leaves is wide enough everywhere.
+
+        The tables that fit and are at most ``ratio`` times less likely than the likeliest must leave every
+        withheld cell that is unsafe in any table that fits the width it needs. The verdict depends on the
+        release only: any table that fits gives the same. A pattern must be acceptable.
+        """
+        from hitoku.kernels.acceptable import spread, weights  # noqa: PLC0415 - numba takes a second to load
+        from hitoku.kernels.fibre import listed  # noqa: PLC0415 - as above
+
+        if not pattern.any():
+            return True
+        candidates = listed(self.ground.columns, values, pattern, limit + 1)
+        if len(candidates) > limit:
+            return False
+        unsafe = self.ground.unsafe(candidates)
+        # Tables with many unsafe cells have few patterns, each of them likely; then the others stop early.
+        candidates = candidates[np.argsort(-unsafe.sum(axis=1), kind="stable")]
+        problem = self._problem(pattern, candidates)
+        total = np.zeros(len(candidates))
+        weights(*problem, True, total)
+        enough = total.min() * ratio * (1 - ROUNDING)
+        return bool(np.isfinite(enough) and spread(*problem, enough, pattern & unsafe.any(axis=0)))
+
+    def _problem(self, pattern: Mask, candidates: Integers) -> tuple[Any, ...]:
+        """Put together what the kernels take to weigh candidates that may have drawn a pattern."""
+        ground = self.ground
+        return (
+            ground.rows, ground.columns, candidates, ground.width, ground.unsafe(candidates), ground.allowed,
+            self.levels, int(pattern.sum()), self.worth,
+        )  # fmt: skip
+
+    def _survey(
+        self, values: Integers, most: int, tally: Integers, wanted: int = -1, number: int = -1
+    ) -> Mask:
+        from hitoku.kernels.acceptable import survey  # noqa: PLC0415 - numba takes a second to load
+
+        ground = self.ground
+        pattern: Mask = survey(
+            ground.rows, ground.columns, values, ground.width, ground.unsafe(values[None])[0], ground.allowed,
+            most, tally, self.worth, np.inf, wanted, number,
+        )  # fmt: skip
+        return pattern

@@ -1,0 +1,245 @@
+"""A pattern drawn by lot, audited against an attacker who knows how it was drawn."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hitoku.errors import NeedError, ParameterError, ScopeError
+from hitoku.methods.method import Progress
+from hitoku.methods.randomised.ground import Ground
+from hitoku.methods.randomised.law import Law
+from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+from hitoku.rules.rule import Rule
+
+SEEDED = "randomised, seeded: for experiments only"
+CAUTION = (
+    "The pattern was drawn with a fixed seed, for an experiment. Whoever knows or guesses the seed can undo "
+    "the protection: draw again without one."
+)
+# Levels that are drawn from unless somebody says otherwise: larger tables have many more patterns on each.
+LEVELS = ((36, 3), (64, 2))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Randomised:
+    """Withhold a pattern drawn by lot such that an attacker who knows the method learns little.
+
+    Flat two-way tables of counts, all totals published. A pattern is acceptable when it withholds the unsafe
+    cells and leaves *every* cell it withholds an interval as wide as required. One is drawn, a further cell
+    making it less likely by a constant factor, and audited: what is left to an attacker who discards every
+    table that is much less likely to have led to this release must be as wide as required, too. A draw that
+    fails is drawn again; when no draw is left, all inner cells are withheld. What follows for a reader, and
+    why, is in docs/explanation/randomised.md.
+
+    Parameters
+    ----------
+    rules, width
+        As given to :func:`hitoku.assess`. The method weighs the true table against all others that fit, so
+        it must know how their unsafe cells would have been found. The rules must judge an inner cell by its
+        count and the totals alone. :func:`hitoku.pipeline.protect` fills them in.
+    strength
+        Every further cell makes a pattern less likely by this power of e. Small: more cells are withheld than
+        necessary. Large: more draws fail.
+    ratio
+        The attacker against whom a release is protected discards a table when another one is more than this
+        many times as likely to have led to the release.
+    draws
+        Patterns drawn at most. Redrawing can tell something by itself, at most a factor of ``draws``; so each
+        is audited at ``ratio / draws``.
+    levels
+        Patterns have at most so many cells more than the smallest acceptable one. None: three up to 36 inner
+        cells, two beyond.
+    total
+        Probability with which everything is withheld, whatever the table. With at least ``1 / ratio`` the
+        promise holds for that release, too.
+    limit
+        Releases that more tables fit than this are not audited: the draw fails.
+    seed
+        For experiments: the same draws every time. Whoever knows it can run the method on every table that
+        fits, so the protection says that it is worth nothing. None: the operating system's entropy.
+
+    Examples
+    --------
+    >>> from hitoku.rules import MinFrequency, assess
+    >>> table = Table.from_array([[15, 15, 12, 10], [19, 14, 13, 9], [8, 8, 11, 14], [9, 9, 26, 3]])
+    >>> rules = [MinFrequency(5)]
+    >>> method = Randomised(rules=rules, width=9, seed=1)
+    >>> method.protect(table, assess(table, rules, width=9))
+    Protection(7 of 25 cells withheld, 6 of them secondary, by randomised, seeded: for experiments only)
+    """
+
+    scope: ClassVar[str] = "flat two-way tables of counts with published totals"
+
+    rules: Sequence[Rule] | None = None
+    width: ArrayLike | None = None
+    strength: float = 1.0
+    ratio: float = 20.0
+    draws: int = 3
+    levels: int | None = None
+    total: float = 1e-3
+    limit: int = 50_000
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, fine, fix in (
+            ("strength", 0 <= self.strength <= 10, "give a number from 0 to 10"),
+            ("draws", self.draws >= 1, "give a whole number from 1"),
+            ("ratio", self.ratio > self.draws, "give a number larger than draws, such as 20"),
+            ("levels", self.levels is None or self.levels >= 0, "give a whole number, or leave it out"),
+            ("total", 0 < self.total <= 1, "give a probability above zero: the promise rests on it"),
+            ("limit", self.limit >= 1, "give a whole number from 1"),
+        ):
+            if not fine:
+                raise ParameterError(f"{name} is out of range", where=f"randomised, {name}", fix=fix)
+
+    def informed(self, rules: Sequence[Rule], width: ArrayLike | None) -> Randomised:
+        """Return the same method with these rules and this width where it has none."""
+        return replace(
+            self,
+            rules=rules if self.rules is None else self.rules,
+            width=width if self.width is None else self.width,
+        )
+
+    def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
+        """Draw a pattern.
+
+        Parameters
+        ----------
+        table, need
+            What to protect; the need is the one that ``rules`` and ``width`` give.
+        progress
+            Called with the draws done and the draws that there are.
+        """
+        law = self._law(table)
+        values = np.rint(table.value[law.ground.inner]).astype(np.int64)
+        refuse_other_needs(table, need, law.ground, values)
+        withheld = need.unsafe.copy()
+        withheld[law.ground.inner] = self._drawn(law, values, progress)
+        return Protection(
+            withheld=withheld,
+            value=table.value,
+            secondary=withheld & ~need.unsafe,
+            cost=float(withheld.sum()),
+            method="randomised" if self.seed is None else SEEDED,
+            caution="" if self.seed is None else CAUTION,
+        )
+
+    def _drawn(self, law: Law, values: Integers, progress: Progress | None) -> Mask:
+        # Of two kinds on purpose: a seeded generator is predictable, the system's is not.
+        dice = random.SystemRandom() if self.seed is None else random.Random(self.seed)  # noqa: S311
+        everything = law.ground.allowed
+        if dice.random() < self.total:
+            return everything
+        menu = law.menu(values)
+        for turn in range(self.draws):
+            if progress is not None:
+                progress(turn, self.draws)
+            pattern = law.draw(values, menu, dice)
+            if self._passes(law, pattern, values):
+                return pattern
+        return everything
+
+    def likelihoods(self, release: Release, candidates: ArrayLike, *, exact: bool = False) -> Floats:
+        """Tell how probable this very release is for each table that fits it, up to a common factor.
+
+        Parameters
+        ----------
+        release
+            What the method published.
+        candidates
+            Tables by all cells, whole numbers, that agree with the release.
+        exact
+            False: the probability of drawing the pattern, which the redraws change by a factor between 1 and
+            ``draws``. True: this factor is worked out as well, by auditing everything that each candidate
+            could draw; for very small tables. A release that withholds everything always takes the long way.
+
+        Returns
+        -------
+        One number per candidate. With ``exact`` they are the probabilities themselves.
+        """
+        tables = np.asarray(candidates, dtype=np.int64)
+        if len(tables) == 0:
+            return np.zeros(0)
+        law = self._law(release.completed(tables[0]))
+        inner = law.ground.inner
+        pattern, values = release.withheld[inner], np.ascontiguousarray(tables[:, inner])
+        if np.any(release.withheld.sum() != pattern.sum()):
+            return np.zeros(len(tables))
+        everything = np.array_equal(pattern, law.ground.allowed)
+        if not exact and not everything:
+            return law.likelihoods(pattern, values)
+        known: dict[tuple[bytes, bytes], bool] = {}
+        passing = np.array([self._passing(law, row, known) for row in values])
+        if everything:
+            return np.asarray(self.total + (1 - self.total) * (1 - passing) ** self.draws)
+        if not self._passes(law, pattern, values[0], known):
+            return np.zeros(len(tables))
+        drawn = law.likelihoods(pattern, values)
+        # A first draw that passes, or a second one after a failure, and so on.
+        tries = sum((1 - passing) ** turn for turn in range(self.draws))
+        return np.asarray((1 - self.total) * drawn * tries)
+
+    def _passing(self, law: Law, values: Integers, known: dict[tuple[bytes, bytes], bool]) -> float:
+        """Probability that a draw from a table passes the audit."""
+        chances = [
+            chance for pattern, chance in law.patterns(values) if self._passes(law, pattern, values, known)
+        ]
+        return min(float(sum(chances)), 1.0)
+
+    def _passes(
+        self, law: Law, pattern: Mask, values: Integers, known: dict[tuple[bytes, bytes], bool] | None = None
+    ) -> bool:
+        if np.array_equal(pattern, law.ground.allowed):
+            # The way out when all draws fail; it needs no audit of its own.
+            return False
+        if known is None:
+            return law.passes(pattern, values, self.ratio / self.draws, self.limit)
+        release = (pattern.tobytes(), np.where(pattern, -1, values).tobytes())
+        if release not in known:
+            known[release] = law.passes(pattern, values, self.ratio / self.draws, self.limit)
+        return known[release]
+
+    def _law(self, table: Table) -> Law:
+        if self.rules is None or self.width is None:
+            raise ParameterError(
+                "the method must know how unsafe cells are found, and how wide their intervals must be",
+                where=f"randomised, {'rules' if self.rules is None else 'width'}",
+                fix="write Randomised(rules=[MinFrequency(5)], width=9), as for assess, or --width 9",
+            )
+        ground = Ground.of(table, self.rules, self.width)
+        levels = self.levels
+        if levels is None:
+            levels = next(extra for cells, extra in LEVELS if len(ground.inner) <= cells)
+        return Law(ground, self.strength, levels)
+
+
+def refuse_other_needs(table: Table, need: Need, ground: Ground, values: Integers) -> None:
+    """Raise when a need is not the one that the rules and the width give."""
+    if len(need) != table.n_cells:
+        raise NeedError(
+            f"a need of {len(need)} cells for a table of {table.n_cells}", fix="assess this very table"
+        )
+    unsafe = np.zeros(table.n_cells, dtype=bool)
+    unsafe[ground.inner] = ground.unsafe(values[None])[0]
+    if not np.array_equal(need.unsafe, unsafe):
+        raise ScopeError(
+            "the need marks other cells as unsafe than the rules do, cell by cell",
+            where="randomised, rules",
+            fix="assess with the same rules; each must judge an inner cell by its count and the totals alone",
+        )
+    if np.any(need.lower > 0) or np.any(need.upper > 0) or np.any(need.width[ground.inner] > ground.width):
+        raise ScopeError(
+            "the need asks for more than the width that the method was given",
+            where="randomised, width",
+            fix="give assess the same width, and rules no levels of their own",
+        )
