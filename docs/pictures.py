@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import hitoku as ht
+from hitoku.plots.deviations import deviations as draw_deviations
 from hitoku.plots.protected_table import INK, PAPER, draw_table
 
 IMAGES = Path(__file__).parent / "images"
@@ -38,6 +39,23 @@ def protected_table() -> None:
     figure.savefig(IMAGES / "protected-table.png", dpi=110, metadata={"Software": None})
 
 
+def deviations() -> None:
+    """One table of turnover, adjusted in L1 and in L2: the example of docs/explanation/adjustment.md."""
+    rng = np.random.default_rng(11)
+    table = ht.Table.from_array(np.round(rng.lognormal(5, 1.4, (12, 9))))
+    unsafe = table.inner & (rng.random(table.n_cells) < 0.12)
+    level = np.where(unsafe, np.round(0.15 * table.value) + 1, 0)
+    need = ht.Need(unsafe=unsafe, lower=level, upper=level)
+    audits = {}
+    for norm, title in (("l1", "L1: few cells move"), ("l2", "L2: many cells move a little")):
+        adjusted = ht.Adjust(norm=norm, senses="hash", key="keep me secret").protect(table, need)
+        audits[title] = ht.audit(table, need, ht.Release.of(table, adjusted))
+        assert audits[title].safe
+    figure = draw_deviations(audits)
+    figure.savefig(IMAGES / "deviations.png", dpi=110, metadata={"Software": None})
+
+
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
+    deviations()
     protected_table()

@@ -181,8 +181,11 @@ def explained(thing: Any) -> bool:
 
 
 def test_commands_shown_in_the_documentation_exist():
-    commands = import_module("hitoku.cli.commands").app.registered_commands
-    known = {command.name or command.callback.__name__.replace("_", "-") for command in commands}
+    app = import_module("hitoku.cli.commands").app
+    known = {
+        command.name or command.callback.__name__.replace("_", "-") for command in app.registered_commands
+    }
+    known |= {group.name for group in app.registered_groups}
     shown = {
         (match["command"], named(page))
         for page in PAGES

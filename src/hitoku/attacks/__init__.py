@@ -4,11 +4,36 @@ from __future__ import annotations
 
 from typing import Any
 
+from hitoku.attacks.adjustment import Adjustment, Known, Scenario
 from hitoku.attacks.exposure import exposed, null_dimension
 from hitoku.attacks.group import Group, Pinned
 from hitoku.attacks.insider import Contribution, Insider
 from hitoku.attacks.interval import Interval
+from hitoku.attacks.matching import Bayes, Likelihood, Matched, Matching, Support
 
-ATTACKS: dict[str, type[Any]] = {"interval": Interval, "insider": Insider, "group": Group}
+ATTACKS: dict[str, type[Any]] = {
+    "interval": Interval,
+    "insider": Insider,
+    "group": Group,
+    "matching": Matching,
+    "adjustment": Adjustment,
+}
 
-__all__ = ["ATTACKS", "Contribution", "Group", "Insider", "Interval", "Pinned", "exposed", "null_dimension"]
+__all__ = [
+    "ATTACKS",
+    "Adjustment",
+    "Bayes",
+    "Contribution",
+    "Group",
+    "Insider",
+    "Interval",
+    "Known",
+    "Likelihood",
+    "Matched",
+    "Matching",
+    "Pinned",
+    "Scenario",
+    "Support",
+    "exposed",
+    "null_dimension",
+]

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from hitoku.cli import FOUND
-from hitoku.cli.terminal import AsJson, existing, print_json
+from hitoku.cli.terminal import AsJson, print_json
 from hitoku.errors import ParameterError
+from hitoku.io.existing import existing
 
 MOST_FINDINGS = 10
 # With one move, any hidden value that leaks gives away all; the papers warn of a handful.
@@ -83,7 +84,8 @@ def audit(
         )
         moves = counted["free_dimensions"]
         risk = "; few: one leaked value may give others away" if found.safe and moves < FEW_MOVES else ""
-        typer.echo(f"  independent moves left to the withheld cells: {moves:,}{risk}")
+        left = f"independent moves left to the withheld cells: {moves:,}{risk}"
+        typer.echo(f"  {left if counted['withheld'] else 'nothing is withheld'}")
         for finding in found.findings[:MOST_FINDINGS]:
             typer.echo(f"  {finding}")
         if len(found.findings) > MOST_FINDINGS:

@@ -7,9 +7,12 @@ from typing import Annotated
 
 import typer
 
+from hitoku.cli.attack import attack
 from hitoku.cli.audit import audit
 from hitoku.cli.demo import demo
+from hitoku.cli.init import init
 from hitoku.cli.protect import protect
+from hitoku.cli.reproduce import reproduce
 from hitoku.cli.verify import verify
 from hitoku.cli.warm_up import warm_up
 
@@ -43,7 +46,10 @@ def hitoku(
 
 
 app.command()(demo)
+app.command()(init)
 app.command()(protect)
 app.command()(audit)
+app.command()(attack)
 app.command()(verify)
+app.add_typer(reproduce, name="reproduce")
 app.command("warm-up")(warm_up)

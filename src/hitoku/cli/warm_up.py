@@ -71,9 +71,24 @@ def walk_a_little() -> None:
 
 def search_a_little() -> None:
     """Cut, combine and search as the optimal method does, on the smallest inputs there are."""
-    from hitoku.kernels import halves, mincut, patterns
+    from hitoku.kernels import acceptable, bits, fibre, halves, lines, mincut, patterns
 
-    for kernel in (halves, mincut, patterns):
+    for kernel in (bits, lines, fibre, halves, mincut, patterns, acceptable):
+        kernel.warm_up()
+
+
+def compare_a_little() -> None:
+    """Hold two outputs against each other, on the smallest inputs there are."""
+    from hitoku.kernels import joint
+
+    joint.warm_up()
+
+
+def match_a_little() -> None:
+    """Attack a release as somebody who knows the optimal method, on the smallest inputs there are."""
+    from hitoku.kernels import boxes, rivals, shave, walk, widening
+
+    for kernel in (boxes, rivals, widening, shave, walk):
         kernel.warm_up()
 
 
@@ -89,6 +104,16 @@ JOBS: Mapping[str, Callable[[], None]] = {
     "halves": search_a_little,
     "mincut": search_a_little,
     "patterns": search_a_little,
+    "bits": search_a_little,
+    "lines": search_a_little,
+    "fibre": search_a_little,
+    "acceptable": search_a_little,
+    "boxes": match_a_little,
+    "rivals": match_a_little,
+    "widening": match_a_little,
+    "shave": match_a_little,
+    "walk": match_a_little,
+    "joint": compare_a_little,
 }
 
 

@@ -1,0 +1,8 @@
+"""Undoing controlled tabular adjustment: what an outsider estimates who knows how it was done."""
+
+from __future__ import annotations
+
+from hitoku.attacks.adjustment.adjustment import Adjustment, Estimates
+from hitoku.attacks.adjustment.scenario import SCENARIOS, Known, Scenario
+
+__all__ = ["SCENARIOS", "Adjustment", "Estimates", "Known", "Scenario"]

@@ -1,0 +1,279 @@
+"""Undoing controlled tabular adjustment: the attacker's problem of Castro (2012), sections 3 and 5.
+
+The protector published ``x = a + z`` with the cheapest ``z`` that makes the unsafe cells safe. The attacker
+looks for the cheapest ``z`` that could have been added, (12) for L1 and (14) for L2, and takes it away again.
+What the problem needs and the scenario does not tell is drawn, with values scattered around the published.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from hitoku.attacks.adjustment.scenario import SCENARIOS, Known, Scenario
+from hitoku.errors import ParameterError, SolverError, did_you_mean
+from hitoku.model.arrays import Floats, Mask, frozen
+from hitoku.model.need import Need
+from hitoku.model.release import Release
+from hitoku.model.tolerance import ADDITIVITY
+from hitoku.solver.closest import NORMS, PENALTY, Deviations, Norm, closest, reciprocal
+from hitoku.solver.solution import Status
+
+# The paper calls it a small value for cells near zero. Small beside one unit, it changes no other cell.
+DELTA = 1e-6
+LEVEL_OF = ("published", "guessed")
+# Doubles that were added up agree to about this share of the largest of them.
+DUST = 1e-12
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Estimates:
+    """What an attacker arrives at, once for every replication.
+
+    Parameters
+    ----------
+    value
+        Replications by cells: the estimated true values.
+    soft
+        Replications in which no table met everything that had been guessed, so that guessed bounds were
+        broken at a price.
+    excess
+        Replications by cells: by how much a guessed bound of the deviation was broken; zero where kept.
+    """
+
+    value: Floats
+    soft: Mask
+    excess: Floats
+
+    def __post_init__(self) -> None:
+        shape = np.shape(self.value)
+        object.__setattr__(self, "value", frozen(self.value, np.float64, shape=shape, what="estimates"))
+        object.__setattr__(self, "excess", frozen(self.excess, np.float64, shape=shape, what="excess"))
+        object.__setattr__(self, "soft", frozen(self.soft, np.bool_, shape=shape[:1], what="soft"))
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __repr__(self) -> str:
+        draws, cells = self.value.shape
+        return (
+            f"Estimates({draws} replications of {cells:_} cells, {int(self.soft.sum())} with broken guesses)"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adjustment:
+    """Estimate the table behind an adjusted release.
+
+    Parameters
+    ----------
+    scenario
+        "B1", "B2", "B3", "C" as in the paper, or an own :class:`Scenario`.
+    norm
+        The distance that the protector used, "l1" or "l2"; assumed to be known.
+    replications
+        How often everything unknown is drawn and the problem solved.
+    seed
+        Of the draws; a replication depends on the seed and its own number only.
+    error
+        The ``Δ`` of the paper: by how much the attacker may be wrong about a level, as a share of the cell.
+    level_of
+        What a guessed level is a share of: the "published" value, as the formula in section 5 is printed, or
+        the "guessed" one, as section 3 has it and as the published tables suggest.
+    delta
+        The ``δ`` of the paper, added to values before a level is divided by them.
+    penalty
+        Price of breaking a guessed bound, where no table keeps all of them: for each unit of the excess,
+        this many times what the distance charges for moving a cell by as much (in L2: by its own size).
+
+    Examples
+    --------
+    One unsafe cell of 4 was raised by 1, and the other cells followed. Somebody who knows levels and senses
+    takes it back.
+
+    >>> from hitoku.model.protection import Protection
+    >>> from hitoku.model.table import Table
+    >>> table = Table.from_array([[4.0, 6.0], [9.0, 9.0]])
+    >>> published = table.value + [1, -1, 0, -1, 1, 0, 0, 0, 0]
+    >>> adjusted = Protection(withheld=np.zeros(9, bool), value=published, secondary=np.zeros(9, bool))
+    >>> need = Need(unsafe=table.value == 4, lower=1.0, upper=1.0)
+    >>> attack = Adjustment(scenario="B3", replications=3)
+    >>> attack.estimate(Release.of(table, adjusted), need).value[:, 0]
+    array([4., 4., 4.])
+    """
+
+    scenario: str | Scenario = "B3"
+    norm: Norm = "l1"
+    replications: int = 10
+    seed: int = 1
+    error: float = 0.2
+    level_of: Literal["published", "guessed"] = "published"
+    delta: float = DELTA
+    penalty: float = PENALTY
+
+    def __post_init__(self) -> None:
+        if isinstance(self.scenario, str) and self.scenario not in SCENARIOS:
+            raise ParameterError(
+                f"no scenario {self.scenario!r}",
+                where="Adjustment",
+                fix=did_you_mean(self.scenario, SCENARIOS, otherwise="B1, B2, B3, C, or an own Scenario"),
+            )
+        if self.norm not in NORMS:
+            raise ParameterError(
+                f"no norm {self.norm!r}", where="Adjustment", fix=did_you_mean(self.norm, NORMS)
+            )
+        if self.level_of not in LEVEL_OF:
+            raise ParameterError(
+                f"levels of {self.level_of!r}", where="level_of", fix=did_you_mean(self.level_of, LEVEL_OF)
+            )
+        for name, least in (("replications", 1), ("seed", 0), ("error", 0), ("delta", 0), ("penalty", 0)):
+            if not (np.isfinite(getattr(self, name)) and getattr(self, name) >= least):
+                raise ParameterError(
+                    f"{name} must be a number of at least {least}", where="Adjustment", fix="raise it"
+                )
+
+    @property
+    def knows(self) -> Scenario:
+        """The scenario itself, where its name was given."""
+        return SCENARIOS[self.scenario] if isinstance(self.scenario, str) else self.scenario
+
+    def estimate(self, release: Release, known: Known | Need) -> Estimates:
+        """Draw, solve, subtract, as often as there are replications.
+
+        Parameters
+        ----------
+        release
+            The adjusted table; nothing in it is withheld.
+        known
+            What can be known beyond it; the scenario says how much of it is used. Of a need, what
+            :meth:`Known.of` takes from it, all unsafe cells being raised.
+        """
+        if isinstance(known, Need):
+            known = Known.of(release, known)
+        parts = [self.estimate_once(release, known, place) for place in range(self.replications)]
+        value, soft, excess = zip(*((p.value[0], p.soft[0], p.excess[0]) for p in parts), strict=True)
+        return Estimates(value=np.array(value), soft=np.array(soft), excess=np.array(excess))
+
+    def estimate_once(self, release: Release, known: Known, replication: int) -> Estimates:
+        """Make one replication alone, so that many can run side by side."""
+        problem = self.problem(release, known, replication)
+        found = closest(problem, self.norm)
+        soft = found.status is Status.INFEASIBLE
+        if soft:
+            problem = _softened(problem, self.penalty)
+            found = closest(problem, self.norm)
+        if found.deviation is None or found.excess is None:
+            raise SolverError(
+                f"the attacker's problem ended without an answer ({found.status})",
+                where=f"replication {replication + 1}",
+                fix="check that bounds and published values of the release fit together",
+            )
+        return Estimates(
+            value=(release.published - found.deviation)[None],
+            soft=np.array([soft]),
+            excess=found.excess[None],
+        )
+
+    def problem(self, release: Release, known: Known, replication: int) -> Deviations:
+        """Draw what is unknown and write the attacker's problem down, all bounds hard; (11) and (13)."""
+        if release.withheld.any():
+            raise ParameterError(
+                f"{int(release.withheld.sum())} cells of the release are withheld",
+                where="Adjustment",
+                fix="an adjusted table publishes every cell; for withheld ones there is Interval",
+            )
+        scenario, published, n = self.knows, release.published, release.n_cells
+        # All of them, whatever the scenario: replication 3 then guesses the same values in every scenario.
+        rng = np.random.default_rng([self.seed, replication])
+        scatter, coin = rng.uniform(-1, 1, n), rng.random(n)
+        draws = {"lower": rng.random(n), "upper": rng.random(n)}
+        guessed = _without_dust(published) * (1 + known.deviation * scatter)
+        weight = known.fact("weights", n) if "weights" in scenario else _weight(guessed, self.norm)
+        if "room" in scenario:
+            low, high = _room(known, n)
+            return Deviations(relations=release.relations, weight=weight, lower=low, upper=high)
+        floor, ceiling = (release.lower, release.upper) if "bounds" in scenario else _guessed_bounds(release)
+        # Section 4: a cell whose bounds are equal is fixed, and no variable.
+        fixed = floor == ceiling
+        unsafe = known.fact("unsafe", n) if "unsafe" in scenario else _drawn(known, ~fixed, rng)
+        size = np.abs(guessed if self.level_of == "guessed" else published)
+        raised = known.fact("senses", n) > 0 if "senses" in scenario else coin < 0.5
+        lower, upper = (
+            known.fact(side, n)
+            if "levels" in scenario
+            else self._level(known, side, draws[side], size, told="unsafe" in scenario)
+            for side in ("lower", "upper")
+        )
+        low = np.where(unsafe & raised, upper, guessed - ceiling)
+        high = np.where(unsafe & ~raised, -lower, guessed - floor)
+        low, high = (np.where(fixed, published - floor, end) for end in (low, high))
+        return Deviations(relations=release.relations, weight=weight, lower=low, upper=high)
+
+    def _level(self, known: Known, side: str, draw: Floats, size: Floats, *, told: bool) -> Floats:
+        """Draw a level: the share that it is of the true value, plus or minus an error, of another."""
+        share = known.fact(f"{side}_share", len(size))
+        if not told:
+            # Nobody knows whose share is whose: the usual one serves for all.
+            positive = share[share > 0]
+            share = np.full(len(share), np.median(positive) if len(positive) else 0.0)
+        least = np.maximum(share - self.error, 0.0)
+        return size * (least + draw * (share + self.error - least))
+
+
+def _without_dust(published: Floats) -> Floats:
+    """Take for zero what is left of one after rounding; its reciprocal would outweigh the table."""
+    return np.where(np.abs(published) <= DUST * np.abs(published).max(), 0.0, published)
+
+
+def _weight(guessed: Floats, norm: Norm) -> Floats:
+    """Weights of guessed values; none smaller than what a sum of the table's largest cells can tell.
+
+    A guess may come close to zero by chance, and the reciprocal of its square is beyond any solver.
+    """
+    size = np.abs(guessed)
+    return reciprocal(np.where(size > 0, np.maximum(size, ADDITIVITY * size.max()), 0.0), norm)
+
+
+def _room(known: Known, n_cells: int) -> tuple[Floats, Floats]:
+    if known.room is None:
+        raise ParameterError(
+            "this attacker knows the room of every cell, and nobody told",
+            where="Known",
+            fix="give room, or choose a scenario without it",
+        )
+    low, high = (frozen(end, np.float64, shape=(n_cells,), what="room") for end in known.room)
+    return low, high
+
+
+def _guessed_bounds(release: Release) -> tuple[Floats, Floats]:
+    """Return bounds that anybody would assume: nothing is negative, where nothing published is."""
+    n = release.n_cells
+    return np.full(n, -np.inf if np.any(release.published < 0) else 0.0), np.full(n, np.inf)
+
+
+def _drawn(known: Known, free: Mask, rng: np.random.Generator) -> Mask:
+    """Draw as many cells as are unsafe, among those that can move."""
+    count = int(known.fact("unsafe", len(free)).sum())
+    unsafe = np.zeros(len(free), dtype=np.bool_)
+    unsafe[rng.permutation(np.flatnonzero(free))[:count]] = True
+    return unsafe
+
+
+def _softened(problem: Deviations, penalty: float) -> Deviations:
+    """Let bounds be broken at a price, fixed cells apart.
+
+    Where guesses contradict each other, a least deviation above a largest one, every point between the two
+    breaks one of them by as much as the other is kept; so the two trade places and the price is the same.
+    """
+    fixed = problem.lower == problem.upper
+    return Deviations(
+        relations=problem.relations,
+        weight=problem.weight,
+        lower=np.where(fixed, problem.lower, -np.inf),
+        upper=np.where(fixed, problem.lower, np.inf),
+        soft_lower=np.where(fixed, -np.inf, np.minimum(problem.lower, problem.upper)),
+        soft_upper=np.where(fixed, np.inf, np.maximum(problem.lower, problem.upper)),
+        penalty=np.full(len(fixed), penalty),
+    )

@@ -1,0 +1,190 @@
+"""What an attacker knows about how a table was adjusted, and how much of it a scenario lets them use.
+
+Whoever adjusts a table solves a problem (Castro 2012, (4)-(8)) whose data are: which cells are unsafe, the
+bounds of all cells, whether an unsafe cell was raised or lowered, by how much at least, how far every cell
+could have moved, and the weights. An attacker solves the same problem from the other side and has to guess
+whatever is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hitoku.errors import ParameterError, did_you_mean
+from hitoku.model.arrays import Floats, Mask, frozen
+from hitoku.model.need import Need
+from hitoku.model.release import Release
+
+# Each needs the ones before it that it speaks of: levels and senses are those of the unsafe cells.
+FACTS = ("unsafe", "bounds", "senses", "levels", "room", "weights")
+NEEDS = {"senses": ("unsafe",), "levels": ("unsafe",)}
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """Which facts an attacker knows; the others are drawn at random, again in every replication.
+
+    Parameters
+    ----------
+    knows
+        Any of:
+
+        - ``unsafe``: which cells are unsafe. Otherwise as many cells are drawn, among those that can move.
+        - ``bounds``: the bounds of every cell, as they stand in the release. Otherwise no more than that
+          nothing is negative, where nothing published is.
+        - ``senses``: which unsafe cells were raised and which lowered. Otherwise a coin decides.
+        - ``levels``: how far at least. Otherwise a share of the cell's value, known up to an error.
+        - ``room``: how far every cell could move from its true value, unsafe cells included: the bounds of
+          the problem that the protector solved. Otherwise they are worked out around a guessed value.
+        - ``weights``: the weights of that problem. Otherwise those of a guessed value.
+    name
+        For reports.
+
+    Examples
+    --------
+    >>> Scenario(knows={"unsafe", "bounds", "levels"}, name="no senses")
+    Scenario(no senses: knows unsafe, bounds, levels)
+    >>> SCENARIOS["B3"]
+    Scenario(B3: knows unsafe, bounds, senses, levels)
+    """
+
+    knows: Iterable[str]
+    name: str = "own"
+
+    def __post_init__(self) -> None:
+        knows = frozenset([self.knows] if isinstance(self.knows, str) else self.knows)
+        for fact in sorted(knows):
+            if fact not in FACTS:
+                raise ParameterError(
+                    f"no fact {fact!r} to know", where="Scenario", fix=did_you_mean(fact, FACTS)
+                )
+            for needed in NEEDS.get(fact, ()):
+                if needed not in knows:
+                    raise ParameterError(
+                        f"{fact} are known of the unsafe cells, and these are not known",
+                        where="Scenario",
+                        fix=f"add {needed!r}, or take {fact!r} away",
+                    )
+        object.__setattr__(self, "knows", knows)
+
+    def __contains__(self, fact: str) -> bool:
+        return fact in self.knows
+
+    def __repr__(self) -> str:
+        facts = ", ".join(fact for fact in FACTS if fact in self)
+        return f"Scenario({self.name}: knows {facts or 'nothing'})"
+
+
+# Section 3 of the paper. B: the attacker guesses bounds and weights; C: the weights alone.
+SCENARIOS = {
+    "B1": Scenario(("unsafe", "bounds"), "B1"),
+    "B2": Scenario(("unsafe", "bounds", "senses"), "B2"),
+    "B3": Scenario(("unsafe", "bounds", "senses", "levels"), "B3"),
+    "C": Scenario(("unsafe", "bounds", "senses", "levels", "room"), "C"),
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Known:
+    """What can be known beyond the release; an attack uses what its scenario allows and no more.
+
+    Facts that no attacker in question knows may be left out. Arrays have one entry per cell.
+    :func:`hitoku.evidence.recovery.known` takes all of it from a table and its need.
+
+    Parameters
+    ----------
+    deviation
+        Largest relative deviation of an unsafe cell. A protector may well publish it as a measure of quality.
+    unsafe
+        The unsafe cells.
+    senses
+        1 where an unsafe cell was raised, -1 where it was lowered; read at unsafe cells only.
+    lower, upper
+        How far an unsafe cell had to be lowered or raised at least.
+    lower_share, upper_share
+        The same as shares of the true value.
+    room
+        Least and largest deviation that the protector allowed for each cell.
+    weights
+        The protector's weights.
+    """
+
+    deviation: float
+    unsafe: Mask | None = None
+    senses: Floats | None = None
+    lower: Floats | None = None
+    upper: Floats | None = None
+    lower_share: Floats | None = None
+    upper_share: Floats | None = None
+    room: tuple[Floats, Floats] | None = None
+    weights: Floats | None = None
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.deviation) and self.deviation >= 0):
+            raise ParameterError(
+                "the largest relative deviation is negative or not finite",
+                where="Known",
+                fix="give a share: 0.1 for ten percent",
+            )
+
+    @classmethod
+    def of(
+        cls, release: Release, need: Need, *, raised: ArrayLike = True, deviation: float | None = None
+    ) -> Known:
+        """Return what follows from a need alone: unsafe cells and levels, with nothing from the true table.
+
+        Shares are those of the published values. Room and weights depend on the truth and are left out.
+
+        Parameters
+        ----------
+        release, need
+            The adjusted table, and what made cells unsafe.
+        raised
+            Unsafe cells that were raised, the others were lowered; one answer for all, or one per cell.
+        deviation
+            Left out, the largest level as a share of its published cell: no unsafe cell moved by less.
+        """
+        if len(need) != release.n_cells:
+            raise ParameterError(
+                f"a need of {len(need)} cells for a release of {release.n_cells}",
+                where="Known",
+                fix="give the need of this very table",
+            )
+        up = np.broadcast_to(np.asarray(raised, dtype=np.bool_), (release.n_cells,))
+        size = np.abs(np.where(release.withheld, 0.0, release.published))
+        lower, upper = (
+            np.divide(level, size, out=np.zeros(len(size)), where=size > 0)
+            for level in (need.lower, need.upper)
+        )
+        if deviation is None:
+            deviation = float(np.max(np.where(up, upper, lower), initial=0.0, where=need.unsafe))
+        return cls(
+            deviation=deviation,
+            unsafe=need.unsafe,
+            senses=np.where(up, 1.0, -1.0),
+            lower=need.lower,
+            upper=need.upper,
+            lower_share=lower,
+            upper_share=upper,
+        )
+
+    def fact(self, name: str, n_cells: int) -> NDArray[Any]:
+        """Return one of the arrays, or say that it is missing."""
+        given = getattr(self, name)
+        if given is None:
+            raise ParameterError(
+                f"this attacker knows {name}, and nobody told",
+                where="Known",
+                fix=f"give {name}, or choose a scenario without it",
+            )
+        return frozen(given, np.bool_ if name == "unsafe" else np.float64, shape=(n_cells,), what=name)
+
+    def __repr__(self) -> str:
+        # Levels beside shares would tell true values: a repr names the facts and shows none.
+        told = [name for name in self.__dataclass_fields__ if getattr(self, name) is not None]
+        return f"Known({', '.join(told)})"

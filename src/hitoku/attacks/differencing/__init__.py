@@ -1,0 +1,1 @@
+"""What several outputs about the same units give away together."""

@@ -1,0 +1,115 @@
+"""What the cells of an output mean, in words that a program can read.
+
+An output groups base codes of its variables (ages into bands, municipalities into regions), under a filter.
+Its published cells are combinations of groups; a margin sums over a variable. That is all a reader knows of
+who is in a cell, so it decides what a reader can subtract.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hitoku.errors import DataError, some
+
+# The base code of a unit whose value is not known.
+MISSING = "(missing)"
+
+# For each variable of a partition the group that a cell has, None where it sums over the variable.
+Groups = tuple[str | None, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """How an output is made from base codes.
+
+    Parameters
+    ----------
+    variables
+        For each variable all of its base codes and the group of each; None for codes in no group.
+    parts
+        For each partition (inner cells, each kind of total) the groups of its published cells in order, so
+        that cell 1 comes first. Withheld cells are not listed.
+    filter
+        For some variables, grouped or not, the base codes that are covered.
+
+    Examples
+    --------
+    >>> ages = Definition.of({"age": {"17": "0-18", "18": "0-18", "19": "19+"}}, [[["0-18"], ["19+"]]])
+    >>> ages, ages.as_dict() == Definition.from_dict(ages.as_dict()).as_dict()
+    (Definition(age; 2 cells), True)
+    """
+
+    variables: Mapping[str, Mapping[str, str | None]]
+    parts: tuple[tuple[Groups, ...], ...]
+    filter: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for part in self.parts:
+            for cell in part:
+                if len(cell) != len(self.variables):
+                    raise _unreadable(f"a cell has {len(cell)} groups for {len(self.variables)} variables")
+                for group, (name, codes) in zip(cell, self.variables.items(), strict=True):
+                    if group is not None and group not in codes.values():
+                        raise _unreadable(f"no base code of {name!r} is in group {group!r}")
+        for name, kept in self.filter.items():
+            unknown = set(kept) - set(self.variables.get(name, kept))
+            if unknown:
+                raise _unreadable(f"the filter on {name!r} keeps unknown codes: {some(sorted(unknown))}")
+
+    @classmethod
+    def of(
+        cls,
+        variables: Mapping[str, Mapping[str, str | None]],
+        parts: Sequence[Sequence[Sequence[str | None]]],
+        filter: Mapping[str, Sequence[str]] | None = None,  # noqa: A002 - the word researchers use
+    ) -> Definition:
+        """Make a definition from lists."""
+        return cls(
+            variables={name: dict(codes) for name, codes in variables.items()},
+            parts=tuple(tuple(tuple(cell) for cell in part) for part in parts),
+            filter={name: tuple(kept) for name, kept in (filter or {}).items()},
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain dictionaries and lists, as JSON knows them."""
+        return {
+            "variables": {name: dict(codes) for name, codes in self.variables.items()},
+            "parts": [[list(cell) for cell in part] for part in self.parts],
+            "filter": {name: list(kept) for name, kept in self.filter.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Definition:
+        """Read what :meth:`as_dict` wrote."""
+        try:
+            return cls.of(plain["variables"], plain["parts"], plain["filter"])
+        except (KeyError, TypeError, AttributeError) as error:
+            raise _unreadable("a part of it is missing or of the wrong kind") from error
+
+    def __repr__(self) -> str:
+        return f"Definition({', '.join(self.variables)}; {sum(map(len, self.parts))} cells)"
+
+
+@dataclass(frozen=True, slots=True)
+class Nested:
+    """A variable whose codes each lie in one code of another: municipalities in regions.
+
+    Parameters
+    ----------
+    fine, coarse
+        Names of the two variables.
+    parents
+        For each base code of the fine one, its base code of the coarse one.
+    """
+
+    fine: str
+    coarse: str
+    parents: Mapping[str, str]
+
+
+def _unreadable(what: str) -> DataError:
+    return DataError(
+        what, where="definition of an output", fix="list every base code, and one group per variable and cell"
+    )

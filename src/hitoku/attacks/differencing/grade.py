@@ -1,0 +1,182 @@
+"""How a group was singled out: by anybody who reads the definitions, or only by who knows the data.
+
+The sum of published cells is evaluated on every combination of base codes that the definitions allow, whether
+anybody has it or not. Codes that no cell of the sum tells apart count as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from hitoku.attacks.differencing.definition import MISSING, Definition, Nested
+from hitoku.attacks.differencing.partition import Certificate
+from hitoku.attacks.differencing.refinement import in_words, ranges
+from hitoku.model.arrays import Integers
+
+# Combinations beyond this many are not looked at one by one.
+MOST_POINTS = 2_000_000
+# Stands for the base codes that only a filter leaves out.
+OTHERS = "any other"
+
+
+class Grade(StrEnum):
+    """Who can single a group out."""
+
+    BY_DEFINITION = "by definition"
+    IN_DATA = "in these data"
+    MISSING_VALUES = "by missing values only"
+    NOT_GRADED = "not graded"
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """A grade, and who is in the group, in words; empty where the definitions do not say."""
+
+    grade: Grade
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """A variable of the grid: its base codes by class, one class per signature."""
+
+    name: str
+    codes: Mapping[str, int]
+    n: int
+
+
+def graded(
+    certificate: Certificate, definitions: Mapping[str, Definition | None], nested: Sequence[Nested] = ()
+) -> Graded:
+    """Tell who can add a certificate up.
+
+    Parameters
+    ----------
+    certificate
+        Published cells and how often each is added.
+    definitions
+        What the outputs in it mean, by name.
+    nested
+        Variables that lie within others: combinations against it do not exist.
+
+    Examples
+    --------
+    >>> codes = {"17": "0-18", "18": "0-18", "19": "19+", "20": "19+", "21": "19+"}
+    >>> first = Definition.of({"age": codes}, [[["0-18"], ["19+"]]])
+    >>> second = Definition.of({"age": {**codes, "19": "0-20", "20": "0-20"}}, [[["0-20"]]])
+    >>> sum_of_cells = {("second", 0, 1): 1, ("first", 0, 1): -1}
+    >>> graded(sum_of_cells, {"first": first, "second": second}).grade
+    <Grade.IN_DATA: 'in these data'>
+    >>> second = Definition.of({"age": dict.fromkeys(("17", "18", "19", "20"), "0-20")}, [[["0-20"]]])
+    >>> graded(sum_of_cells, {"first": first, "second": second})
+    Graded(grade=<Grade.BY_DEFINITION: 'by definition'>, group='age=19-20')
+    """
+    outputs = sorted({output for output, _, _ in certificate})
+    known = {output: definition for output in outputs if (definition := definitions.get(output))}
+    if len(known) < len(outputs):
+        return Graded(Grade.NOT_GRADED)
+    axes = _axes(list(known.values()), nested)
+    shape = tuple(axis.n for axis in axes)
+    if np.prod(shape, dtype=np.float64) > MOST_POINTS:
+        return Graded(Grade.NOT_GRADED)
+    total = np.zeros(shape, dtype=np.int64)
+    for (output, part, cell), times in certificate.items():
+        inside = _inside(known[output], part, cell, axes)
+        total[np.ix_(*inside)] += times
+    possible = _possible(axes, nested)
+    total[~possible] = 0
+    if total.min(initial=0) < 0:
+        return Graded(Grade.IN_DATA)
+    points = [_points(axis) for axis in axes]
+    names = [axis.name for axis in axes]
+    group = in_words(names, points, total > 0, possible)
+    unknown = np.zeros(shape, dtype=bool)
+    for place, axis in enumerate(axes):
+        if MISSING in axis.codes:
+            unknown |= np.expand_dims(
+                np.arange(axis.n) == axis.codes[MISSING],
+                tuple(other for other in range(len(axes)) if other != place),
+            )
+    if total.any() and not np.any((total > 0) & ~unknown):
+        return Graded(Grade.MISSING_VALUES, group)
+    return Graded(Grade.BY_DEFINITION, group)
+
+
+def _axes(definitions: Sequence[Definition], nested: Sequence[Nested]) -> list[_Axis]:
+    """Merge the base codes of every variable that nothing tells apart."""
+    names = dict.fromkeys(
+        name for definition in definitions for name in (*definition.variables, *definition.filter)
+    )
+    above = {each.fine: each for each in nested if each.fine in names and each.coarse in names}
+    axes: dict[str, _Axis] = {}
+
+    def merged(name: str) -> _Axis:
+        if name in axes:
+            return axes[name]
+        grouped = [each.variables[name] for each in definitions if name in each.variables]
+        kept = [each.filter[name] for each in definitions if name in each.filter]
+        every = dict.fromkeys(code for codes in (*grouped, *kept) for code in codes)
+        if not grouped:
+            every[OTHERS] = None
+        parent = merged(above[name].coarse) if name in above else None
+        classes: dict[tuple[object, ...], int] = {}
+        codes: dict[str, int] = {}
+        for code in every:
+            signature: tuple[object, ...] = (
+                code == MISSING,
+                *(group.get(code) for group in grouped),
+                *(code in each for each in kept),
+            )
+            if parent is not None:
+                signature += (parent.codes.get(above[name].parents.get(code, "")),)
+            codes[code] = classes.setdefault(signature, len(classes))
+        axes[name] = _Axis(name, codes, len(classes))
+        return axes[name]
+
+    return [merged(name) for name in names]
+
+
+def _inside(definition: Definition, part: int, cell: int, axes: Sequence[_Axis]) -> list[Integers]:
+    """For every axis the classes that a cell covers."""
+    groups = dict(zip(definition.variables, definition.parts[part][cell - 1], strict=True))
+    found: list[Integers] = []
+    for axis in axes:
+        wanted = groups.get(axis.name)
+        own = definition.variables.get(axis.name, {})
+        kept = definition.filter.get(axis.name)
+        covered = {
+            place
+            for code, place in axis.codes.items()
+            if (wanted is None or own.get(code) == wanted) and (kept is None or code in kept)
+        }
+        found.append(np.array(sorted(covered), dtype=np.int64))
+    return found
+
+
+def _possible(
+    axes: Sequence[_Axis], nested: Sequence[Nested]
+) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """Mark the combinations that no nesting forbids."""
+    possible = np.ones(tuple(axis.n for axis in axes), dtype=bool)
+    place = {axis.name: number for number, axis in enumerate(axes)}
+    for each in nested:
+        if each.fine in place and each.coarse in place:
+            fine, coarse = axes[place[each.fine]], axes[place[each.coarse]]
+            allowed = np.zeros((fine.n, coarse.n), dtype=bool)
+            for code, number in fine.codes.items():
+                parent = coarse.codes.get(each.parents.get(code, ""))
+                allowed[number, slice(None) if parent is None else parent] = True
+            if place[each.fine] > place[each.coarse]:
+                allowed = allowed.T
+            others = tuple(n for n in range(len(axes)) if n not in (place[each.fine], place[each.coarse]))
+            possible &= np.expand_dims(allowed, others)
+    return possible
+
+
+def _points(axis: _Axis) -> list[str]:
+    """Name every class by its codes, whole numbers by ranges of them."""
+    return [ranges([code for code, own in axis.codes.items() if own == number]) for number in range(axis.n)]

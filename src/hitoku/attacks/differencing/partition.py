@@ -1,0 +1,165 @@
+"""One output as its units see it: in which published cell each of them is, if in any."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hitoku.errors import DataError
+from hitoku.model.arrays import Integers, frozen
+
+Codes = NDArray[np.int32]
+Hashes = NDArray[np.uint64]
+# A published cell: the output that has it, which of its partitions, and its number there, from 1.
+Cell = tuple[str, int, int]
+# How a group of units is added up from published cells.
+Certificate = Mapping[Cell, int]
+
+
+def unit_keys(n: int, secret: int = 0) -> Hashes:
+    """Return one 64-bit number per unit: sums of them tell groups apart.
+
+    Parameters
+    ----------
+    n
+        How many units there are.
+    secret
+        Whoever does not know it cannot tell which units a sum is of.
+
+    Examples
+    --------
+    >>> int(unit_keys(2)[0] != unit_keys(2)[1])
+    1
+    """
+    # The finaliser of splitmix64: neighbouring numbers share nothing.
+    x = np.arange(1, n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(secret)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(x ^ (x >> np.uint64(31)))
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Partition:
+    """Disjoint groups of units whose sizes a reader knows.
+
+    Parameters
+    ----------
+    codes
+        Per unit, or per unit of ``units``, the number of its group from 1; 0 for nobody's.
+    units
+        The units in some group, in order, where they are few; None when ``codes`` covers all.
+    n_units
+        How many units there are in all.
+    certificates
+        For each group, how it is added up from published cells.
+    hashes
+        For each group the wrapped sum of its units' keys.
+    sizes
+        For each group how many units are in it; position 0 counts nobody's.
+    """
+
+    codes: Codes
+    n_units: int
+    certificates: tuple[Certificate, ...]
+    hashes: Hashes
+    sizes: Integers
+    units: Integers | None = None
+
+    @classmethod
+    def published(
+        cls, output: str, codes: ArrayLike, *, part: int = 0, keys: Hashes | None = None
+    ) -> Partition:
+        """Make a partition of the cells that an output publishes.
+
+        Parameters
+        ----------
+        output
+            Its name.
+        codes
+            Per unit the number of its cell from 1; 0 when it is in none, or in one that is withheld.
+        part
+            Which of the output's partitions: inner cells are one, each kind of total another.
+        keys
+            One number per unit; :func:`unit_keys` when left out.
+
+        Examples
+        --------
+        >>> ages = Partition.published("by age", [1, 1, 2, 0])
+        >>> ages, ages.sizes.tolist()
+        (Partition(2 groups of 4 units), [1, 2, 1])
+        """
+        given = np.asarray(codes)
+        if given.ndim != 1 or given.dtype.kind not in "iu" or (len(given) and given.min() < 0):
+            raise DataError(
+                "cell numbers must be whole numbers from 0, one per unit",
+                where=f"output {output}",
+                fix="number the published cells from 1, and give 0 to units outside of them",
+            )
+        whole = frozen(given, np.int32, shape=given.shape, what="cell numbers")
+        n = int(whole.max(initial=0))
+        names: list[Certificate] = [{(output, part, cell): 1} for cell in range(1, n + 1)]
+        return cls._of(whole, None, len(whole), tuple(names), unit_keys(len(whole)) if keys is None else keys)
+
+    @classmethod
+    def derived(
+        cls, codes: Codes, units: Integers, n_units: int, certificates: tuple[Certificate, ...], keys: Hashes
+    ) -> Partition:
+        """Make a partition of groups that were added up from published ones."""
+        return cls._of(codes, units, n_units, certificates, keys[units])
+
+    @classmethod
+    def _of(
+        cls,
+        codes: Codes,
+        units: Integers | None,
+        n_units: int,
+        certificates: tuple[Certificate, ...],
+        keys: Hashes,
+    ) -> Partition:
+        n = len(certificates)
+        hashes = np.zeros(n + 1, dtype=np.uint64)
+        np.add.at(hashes, codes, keys)
+        sizes = np.bincount(codes, minlength=n + 1)
+        sizes[0] = n_units - sizes[1:].sum()
+        return cls(
+            codes=codes,
+            units=units,
+            n_units=n_units,
+            certificates=certificates,
+            hashes=hashes[1:],
+            sizes=sizes,
+        )
+
+    def __len__(self) -> int:
+        return len(self.certificates)
+
+    @property
+    def outputs(self) -> frozenset[str]:
+        """Names of the outputs it is added up from."""
+        return frozenset(output for certificate in self.certificates for output, _, _ in certificate)
+
+    @property
+    def support(self) -> int:
+        """How many units are in some group."""
+        return self.n_units - int(self.sizes[0])
+
+    def __repr__(self) -> str:
+        return f"Partition({len(self)} groups of {self.n_units:_} units)"
+
+
+def combined(parts: Mapping[int, int], partition: Partition) -> dict[Cell, int]:
+    """Add up the certificates of some groups, by their number from 1, each so many times."""
+    total: dict[Cell, int] = {}
+    for group, times in parts.items():
+        for cell, coefficient in partition.certificates[group - 1].items():
+            total[cell] = total.get(cell, 0) + times * coefficient
+    return total
+
+
+def added(one: Mapping[Cell, int], other: Mapping[Cell, int]) -> dict[Cell, int]:
+    """Add two certificates; cells that cancel are left out, the others in order."""
+    total = {cell: one.get(cell, 0) + other.get(cell, 0) for cell in sorted({*one, *other})}
+    return {cell: coefficient for cell, coefficient in total.items() if coefficient}

@@ -1,0 +1,201 @@
+"""Codes of several releases brought to common points: the finest groups that any of them can tell apart.
+
+A code that some release splits into parts is the union of them. Codes that read as ranges of whole numbers
+(``0-18``, ``[19-25]``, ``65+``) are cut at every end that occurs. Any other code is a point of its own, the
+same in every release that has it. A total is everything that its own release covers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hitoku.errors import ParameterError, some
+from hitoku.model.arrays import Integers, Mask
+from hitoku.model.release import Release
+
+RANGE = re.compile(r"[\[(]?\s*(\d+)\s*(?:(?:-|\N{EN DASH}|to|\.\.)\s*(\d+)|(\+))?\s*[\])]?")
+# The end of a range without one; no classification counts this far.
+ENDLESS = 10**9
+# Codes beyond this many are counted, not named.
+MOST_NAMED = 8
+
+Meanings = Mapping[str, Mapping[str, Sequence[str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One variable in all releases.
+
+    Parameters
+    ----------
+    name
+        The variable.
+    points
+        What cannot be told apart any further, in words.
+    members
+        For each release its codes by points; None for a release without this variable, which sums over it.
+    """
+
+    name: str
+    points: tuple[str, ...]
+    members: tuple[Mask | None, ...]
+
+
+def axes_of(releases: Sequence[Release], meanings: Meanings) -> tuple[Axis, ...]:
+    """Bring all variables of some releases to common points.
+
+    Examples
+    --------
+    >>> from hitoku.model.protection import Protection
+    >>> from hitoku.model.table import Table
+    >>> def ages(codes):
+    ...     table = Table.from_array([18, 19, 20], names=["age"], codes=[codes])
+    ...     return Release.of(table, Protection.withhold(table, table.value < 0))
+    >>> (axis,) = axes_of([ages(["0-18", "19-25", "26-30"]), ages(["0-20", "21-25", "26-30"])], {})
+    >>> axis.points
+    ('0-18', '19-20', '21-25', '26-30')
+    """
+    names = dict.fromkeys(d.name for release in releases for d in release.dimensions)
+    return tuple(_axis(name, releases, meanings.get(name, {})) for name in names)
+
+
+def _axis(name: str, releases: Sequence[Release], meanings: Mapping[str, Sequence[str]]) -> Axis:
+    parts = _splits(name, releases)
+    for code, split in meanings.items():
+        parts[code] = frozenset(split)
+    leaves: list[list[frozenset[str]] | None] = []
+    for release in releases:
+        if all(d.name != name for d in release.dimensions):
+            leaves.append(None)
+            continue
+        dimension = next(d for d in release.dimensions if d.name == name)
+        own = {code: _leaves(code, parts, ()) for code in dimension.codes}
+        own[dimension.total] = frozenset[str]().union(*(own[leaf] for leaf in dimension.leaves))
+        leaves.append(list(own.values()))
+    every = sorted({leaf for codes in leaves if codes for code in codes for leaf in code}, key=_rank)
+    ranges = [_range(leaf) for leaf in every]
+    if all(ranges):
+        known = [each for each in ranges if each]
+        ends = sorted({first for first, _ in known} | {last + 1 for _, last in known})
+        cuts = list(zip(ends[:-1], [end - 1 for end in ends[1:]], strict=True))
+        inside = {
+            leaf: np.array([first <= a and b <= last for a, b in cuts])
+            for leaf, (first, last) in zip(every, known, strict=True)
+        }
+        points = [_named(a, b) for a, b in cuts]
+    else:
+        inside = {leaf: np.array([leaf == other for other in every]) for leaf in every}
+        points = every
+    members = tuple(
+        None
+        if codes is None
+        else np.array([np.any([inside[leaf] for leaf in code], axis=0) for code in codes])
+        for codes in leaves
+    )
+    used = np.any([m.any(axis=0) for m in members if m is not None], axis=0)
+    kept = tuple(point for point, there in zip(points, used, strict=True) if there)
+    return Axis(name, kept, tuple(None if m is None else m[:, used] for m in members))
+
+
+def _splits(name: str, releases: Sequence[Release]) -> dict[str, frozenset[str]]:
+    """Return the leaves of every code that some release splits; a total is split anew in each release."""
+    parts: dict[str, frozenset[str]] = {}
+    for release in releases:
+        for dimension in release.dimensions:
+            if dimension.name != name:
+                continue
+            closure = dimension.closure
+            for place, code in enumerate(dimension.codes[len(dimension.leaves) :], len(dimension.leaves)):
+                own = closure.indices[closure.indptr[place] : closure.indptr[place + 1]]
+                leaves = frozenset(dimension.leaves[int(leaf)] for leaf in own)
+                if code != dimension.total and parts.setdefault(code, leaves) != leaves:
+                    raise ParameterError(
+                        f"code {code!r} of {name!r} is split differently in two releases",
+                        where="differencing",
+                        fix="say what it means in both: meanings={variable: {code: [finer codes]}}",
+                    )
+    return parts
+
+
+def _leaves(code: str, parts: Mapping[str, frozenset[str]], above: tuple[str, ...]) -> frozenset[str]:
+    if code not in parts or code in above:
+        return frozenset([code])
+    return frozenset[str]().union(*(_leaves(part, parts, (*above, code)) for part in parts[code]))
+
+
+def _range(code: str) -> tuple[int, int] | None:
+    found = RANGE.fullmatch(code.strip())
+    if not found:
+        return None
+    first = int(found[1])
+    last = ENDLESS if found[3] else int(found[2] or first)
+    return (first, last) if first <= last else None
+
+
+def _rank(code: str) -> tuple[int, int, str]:
+    found = _range(code)
+    return (0, found[0], code) if found else (1, 0, code)
+
+
+def _named(first: int, last: int) -> str:
+    if last >= ENDLESS:
+        return f"{first}+"
+    return str(first) if first == last else f"{first}-{last}"
+
+
+def ranges(codes: Sequence[str]) -> str:
+    """Name some codes, whole numbers that follow each other as a range.
+
+    Examples
+    --------
+    >>> ranges(["21", "19", "20", "30"]), ranges(["A", "B"])
+    ('19-21 or 30', 'A or B')
+    """
+    found = [_range(code) for code in codes]
+    if not all(found):
+        return " or ".join(codes) if len(codes) <= MOST_NAMED else some(codes, MOST_NAMED)
+    runs: list[tuple[int, int]] = []
+    for first, last in sorted(each for each in found if each):
+        if runs and first <= runs[-1][1] + 1:
+            runs[-1] = runs[-1][0], max(last, runs[-1][1])
+        else:
+            runs.append((first, last))
+    return " or ".join(_named(first, last) for first, last in runs)
+
+
+def in_words(
+    names: Sequence[str], points: Sequence[Sequence[str]], group: Mask, possible: Mask | None = None
+) -> str:
+    """Say who is in a group: codes per variable, or how many combinations there are.
+
+    Parameters
+    ----------
+    names, points
+        The variables, and what can be told apart in each.
+    group
+        Which combinations are in it.
+    possible
+        Which combinations there are at all.
+
+    Examples
+    --------
+    >>> in_words(["area", "age"], [["A", "B"], ["0-18", "19", "20"]], np.array([[0, 1, 1], [0, 0, 0]]) > 0)
+    'area=A, age=19-20'
+    """
+    sides: list[Integers] = [
+        np.flatnonzero(group.any(axis=tuple(a for a in range(group.ndim) if a != axis)))
+        for axis in range(group.ndim)
+    ]
+    box = np.ix_(*sides)
+    if np.all(group[box] if possible is None else group[box] | ~possible[box]):
+        parts = [
+            f"{name}={ranges([own[int(p)] for p in side])}"
+            for name, own, side in zip(names, points, sides, strict=True)
+            if len(side) < len(own)
+        ]
+        return ", ".join(parts) or "everybody"
+    return f"{int(group.sum())} combinations of {', '.join(names)}"

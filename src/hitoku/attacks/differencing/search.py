@@ -1,0 +1,267 @@
+"""A new output against everything released before: groups that only together they single out.
+
+Two outputs are compared completely. Groups of any size that follow exactly from two of them are treated as
+outputs in their own right and compared again, which finds what three outputs give away together; more on
+request. What is found is a proof: coefficients on published cells that add up to the group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hitoku.attacks.differencing.meeting import DENSE, Difference, Meeting, by_code, dense
+from hitoku.attacks.differencing.partition import Certificate, Hashes, Partition, unit_keys
+from hitoku.errors import DataError, ParameterError, SolverError
+from hitoku.model.arrays import Integers
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class SingledOut:
+    """Units that published cells single out together, though no cell does.
+
+    Parameters
+    ----------
+    certificate
+        Published cells and how often each is added.
+    units
+        Who they are; confidential.
+    hash
+        Tells the group apart from others.
+    """
+
+    certificate: Certificate
+    units: Integers
+    hash: int
+
+    @property
+    def outputs(self) -> frozenset[str]:
+        """Names of the outputs that give it away."""
+        return frozenset(output for output, _, _ in self.certificate)
+
+    def __len__(self) -> int:
+        return len(self.units)
+
+    def __repr__(self) -> str:
+        return f"SingledOut({len(self.certificate)} cells of {len(self.outputs)} outputs)"
+
+
+# Groups below the threshold, and partitions into groups of any size that follow exactly.
+Looked = tuple[list[SingledOut], list[Partition]]
+
+
+class Ledger:
+    """What was released about the same units, in memory.
+
+    Parameters
+    ----------
+    n_units
+        How many units there are.
+    threshold
+        Groups with fewer units must not be singled out.
+    depth
+        How many outputs are tested together at most.
+    keys
+        One number per unit, as the partitions were made with; :func:`unit_keys` when left out.
+
+    Examples
+    --------
+    Two age bandings: 0-18 and 19-30, then 0-20 and 21-30. One person is aged 19 or 20.
+
+    >>> ledger = Ledger(57, threshold=10)
+    >>> ages = np.repeat([10, 19, 25], [18, 1, 38])
+    >>> first = Partition.published("first", np.where(ages <= 18, 1, 2))
+    >>> second = Partition.published("second", np.where(ages <= 20, 1, 2))
+    >>> ledger.release([first])
+    >>> [(len(group), dict(group.certificate)) for group in ledger.check([second])]
+    [(1, {('first', 0, 2): 1, ('second', 0, 2): -1})]
+    """
+
+    def __init__(
+        self, n_units: int, *, threshold: int = 10, depth: int = 3, keys: Hashes | None = None
+    ) -> None:
+        if threshold < 1 or depth < 1:
+            raise ParameterError(
+                "threshold and depth must be positive",
+                where="differencing",
+                fix="10 units and 3 outputs are usual",
+            )
+        self.n_units, self.threshold, self.depth = n_units, threshold, depth
+        self.keys: Hashes = unit_keys(n_units) if keys is None else keys
+        self.released: list[Partition] = []
+        self.derived: list[Partition] = []
+        self._published: set[int] = set()
+        self._places: dict[tuple[str, int], Partition] = {}
+        # Whoever checks an output mostly releases it next.
+        self._last: tuple[tuple[Partition, ...], Looked] | None = None
+
+    def check(self, output: Sequence[Partition]) -> list[SingledOut]:
+        """Return the groups below the threshold that an output would single out; nothing is remembered."""
+        small, _ = self._looked_at(output)
+        return small
+
+    def release(self, output: Sequence[Partition]) -> None:
+        """Remember an output, and what follows from it."""
+        self._add(output, self.follows(output))
+
+    def restore(self, output: Sequence[Partition], derived: Sequence[Sequence[Certificate]]) -> None:
+        """Remember an output whose derived groups are known already, without searching again.
+
+        Parameters
+        ----------
+        output
+            Its partitions.
+        derived
+            Groups that follow from it and from what was released before it, disjoint ones together.
+        """
+        self._name(output)
+        self._add(output, [])
+        self.derived += [self._restored(tuple(certificates)) for certificates in derived]
+
+    def _restored(self, certificates: tuple[Certificate, ...]) -> Partition:
+        """Add groups up from published cells; disjoint, so that their numbers add up to codes."""
+        codes = np.zeros(self.n_units, dtype=np.int32)
+        wanted: dict[tuple[str, int], dict[int, int]] = {}
+        for number, certificate in enumerate(certificates, start=1):
+            for (name, part, cell), times in certificate.items():
+                own = wanted.setdefault((name, part), {})
+                own[cell] = own.get(cell, 0) + number * times
+        for place, own in wanted.items():
+            released = self._places[place]
+            amount = np.zeros(len(released) + 1, dtype=np.int32)
+            amount[list(own)] = list(own.values())
+            codes += amount[released.codes]
+        if codes.min(initial=0) < 0 or codes.max(initial=0) > len(certificates):
+            raise DataError(
+                "a derived group does not add up from its cells",
+                where="differencing",
+                fix="restore the outputs together with what was derived from them",
+            )
+        units = np.flatnonzero(codes)
+        return Partition.derived(codes[units], units, self.n_units, certificates, self.keys)
+
+    def _add(self, output: Sequence[Partition], derived: Sequence[Partition]) -> None:
+        self._last = None
+        self.released += output
+        self.derived += derived
+        self._published.update(int(h) for part in output for h in part.hashes)
+        for part in output:
+            if part.certificates:
+                (name, number, _), *_ = part.certificates[0]
+                self._places[name, number] = part
+
+    def follows(self, output: Sequence[Partition]) -> list[Partition]:
+        """Return the groups of any size that would follow exactly, disjoint ones in one partition."""
+        return self._looked_at(output)[1]
+
+    def exact(self, output: Sequence[Partition]) -> Iterator[SingledOut]:
+        """Return the groups of any size that would follow exactly: magnitudes in them need a look as well."""
+        for part in self.follows(output):
+            for number, certificate in enumerate(part.certificates, start=1):
+                inside = np.flatnonzero(part.codes == number)
+                units = inside if part.units is None else part.units[inside]
+                yield SingledOut(certificate=certificate, units=units, hash=int(part.hashes[number - 1]))
+
+    def _looked_at(self, output: Sequence[Partition]) -> Looked:
+        if self._last is None or self._last[0] != tuple(output):
+            self._last = tuple(output), self._searched(output)
+        return self._last[1]
+
+    def _searched(self, output: Sequence[Partition]) -> Looked:
+        name = self._name(output)
+        published = self._published | {int(h) for part in output for h in part.hashes}
+        known = published | {int(h) for part in self.derived for h in part.hashes}
+        small: dict[int, SingledOut] = {}
+        fresh: list[Partition] = []
+        queue = list(output)
+        while queue:
+            one = queue.pop(0)
+            large = one.units is None and len(one) * max(map(len, self.released), default=0) > DENSE
+            order = by_code(one) if large else None
+            others = [part for part in output if part is not one and one in output]
+            for other in [*self.released, *self.derived, *others, *fresh]:
+                together = one.outputs | other.outputs
+                if other is one or len(together) > self.depth or not one.outputs:
+                    continue
+                if one not in output and other.outputs <= one.outputs:
+                    continue  # complete by the comparison it came from
+                meeting = Meeting.of(one, other, order)
+                for group in self._small(meeting, published):
+                    if name in group.outputs:
+                        small.setdefault(group.hash, group)
+                if len(together) < self.depth or len(together) == 1:
+                    found = list(self._exact(meeting, known))
+                    fresh += found
+                    queue += found
+        ranked = sorted(small.values(), key=lambda group: (len(group.outputs), len(group), group.hash))
+        for group in ranked:
+            self._verify(group, [*self.released, *output])
+        return ranked, fresh
+
+    def _name(self, output: Sequence[Partition]) -> str:
+        names = frozenset[str]().union(*(part.outputs for part in output))
+        taken = frozenset[str]().union(*(part.outputs for part in self.released))
+        if len(names) > 1 or names & taken:
+            raise ParameterError(
+                "an output needs one name of its own",
+                where="differencing",
+                fix="name every output differently",
+            )
+        wrong = [part for part in output if part.n_units != self.n_units]
+        if wrong:
+            raise DataError(
+                f"an output covers {wrong[0].n_units} units, the ledger {self.n_units}",
+                where="differencing",
+                fix="number the units of one data set in one order",
+            )
+        return next(iter(names), "")
+
+    def _small(self, meeting: Meeting, published: set[int]) -> Iterator[SingledOut]:
+        for found in meeting.small(self.threshold):
+            if found.hash not in published:
+                _, units = meeting.units_of([found])
+                yield SingledOut(certificate=found.certificate, units=units, hash=found.hash)
+
+    def _exact(self, meeting: Meeting, known: set[int]) -> Iterator[Partition]:
+        """Gather groups that follow exactly and are new, disjoint ones in one partition."""
+        batches: list[list[Difference]] = []
+        taken: list[set[int]] = []
+        for found in meeting.exact(known):
+            if found.hash in known:
+                continue  # met twice in this meeting
+            known.add(found.hash)
+            edges = set(found.edges.tolist())
+            for batch, used in zip(batches, taken, strict=True):
+                if not used & edges:
+                    batch.append(found)
+                    used.update(edges)
+                    break
+            else:
+                batches.append([found])
+                taken.append(edges)
+        for batch in batches:
+            yield self._partition(meeting, batch)
+
+    def _partition(self, meeting: Meeting, groups: list[Difference]) -> Partition:
+        codes, units = meeting.units_of(groups)
+        certificates = tuple(group.certificate for group in groups)
+        return Partition.derived(codes, units, self.n_units, certificates, self.keys)
+
+    def _verify(self, group: SingledOut, parts: Sequence[Partition]) -> None:
+        """Add a certificate up over all units; whatever the search did, it must give the group."""
+        total = np.zeros(self.n_units, dtype=np.int64)
+        for part in parts:
+            times = np.zeros(len(part) + 1, dtype=np.int64)
+            for number, own in enumerate(part.certificates, start=1):
+                (cell,) = own
+                times[number] = group.certificate.get(cell, 0)
+            if times.any():
+                total += times[dense(part)]
+        expected = np.zeros(self.n_units, dtype=np.int64)
+        expected[group.units] = 1
+        if not np.array_equal(total, expected):
+            raise SolverError(
+                "a group does not add up from its cells", where="differencing", fix="report this"
+            )

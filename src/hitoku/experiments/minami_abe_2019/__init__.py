@@ -1,0 +1,7 @@
+"""Minami and Abe (2019), Algorithmic matching attacks on optimally suppressed tables, computed again."""
+
+from hitoku.experiments.minami_abe_2019.reading import Reading
+from hitoku.experiments.minami_abe_2019.report import page, summary
+from hitoku.experiments.minami_abe_2019.study import Plan, run
+
+__all__ = ["Plan", "Reading", "page", "run", "summary"]
