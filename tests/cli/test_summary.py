@@ -47,6 +47,12 @@ def test_it_is_told_whether_a_search_was_finished(method, changes, words, proven
     assert (numbers["proven"], numbers["gap"]) == (proven, gap)
 
 
+def test_a_search_that_ended_in_the_tie_break_says_so():
+    text, numbers = told(Optimal(), canonical=False)
+    assert "none cheaper is safe; stopped before choosing among patterns of the same cost" in text
+    assert (numbers["proven"], numbers["canonical"]) == (True, False)
+
+
 def test_no_cell_value_is_among_the_counts():
     _, numbers = told(Optimal())
     assert numbers["withheld"] == numbers["unsafe"] + numbers["secondary"] == 4

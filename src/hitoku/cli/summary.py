@@ -36,6 +36,7 @@ def counts(outcome: Outcome) -> dict[str, Any]:
         "worked_out_exactly": int(((outcome.bounds.width == 0) & need.unsafe).sum()),
         "method": protection.method,
         "proven": protection.proven,
+        "canonical": protection.canonical,
         "gap": None if np.isnan(protection.gap) else round(protection.gap, 6),
         "safe": outcome.audit.safe,
     }
@@ -132,7 +133,8 @@ def show(console: Console, outcome: Outcome, *, naive: int) -> None:
 def _by(n: dict[str, Any]) -> str:
     """Say who decided, and how good that is: a search that was stopped is never called finished."""
     if n["proven"]:
-        return f"by {n['method']}: none cheaper is safe"
+        equals = "" if n["canonical"] else "; stopped before choosing among patterns of the same cost"
+        return f"by {n['method']}: none cheaper is safe{equals}"
     return f"by {n['method']}" + (
         f", stopped early: one cheaper by {n['gap']:.1%} may exist" if n["gap"] else ""
     )

@@ -110,6 +110,7 @@ def write_release_folder(
             "audit": dict(audit.summary),
             "method": protection.method,
             "proven": protection.proven,
+            "canonical": protection.canonical,
             "caution": protection.caution,
             "recipe": dict(recipe or {}),
             "versions": _versions(),
