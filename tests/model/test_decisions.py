@@ -75,7 +75,18 @@ def test_a_release_shows_what_is_published_and_nothing_else():
     assert release.withheld.sum() == 1
     assert np.array_equal(release.published[~release.withheld], TABLE.value[~release.withheld])
     held = set(release.__dataclass_fields__)
-    assert held == {"published", "relations", "labels", "lower", "upper", "integer", "measure", "backend"}
+    known = {
+        "published",
+        "relations",
+        "labels",
+        "dimensions",
+        "lower",
+        "upper",
+        "integer",
+        "measure",
+        "backend",
+    }
+    assert held == known | {"backend"}
 
 
 def test_a_protection_of_another_table_is_refused():

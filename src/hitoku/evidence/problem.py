@@ -180,6 +180,9 @@ class Problem:
         Where no bound stands in the way, every cell that needs to move goes as far as it must. Tables of
         counts take whole steps.
         """
+        move = {place: change for place, change in move.items() if change}
+        if not move:
+            return None
         steps: list[Fraction] = []
         for place, change in move.items():
             end = self.upper[place] if change > 0 else self.lower[place]

@@ -119,7 +119,7 @@ class AnySums:
             else:
                 known = self.told(span, rest)
                 if contained(span, known):
-                    self.protect(span, rest)
+                    self.guard(span, rest)
                     return True
                 span.reveal(sorted(known))
                 return False
@@ -129,7 +129,7 @@ class AnySums:
         """Rows that are known once a sum of singletons is."""
         return set(rest)
 
-    def protect(self, span: Span, rest: Column) -> None:
+    def guard(self, span: Span, rest: Column) -> None:
         """Protect a sum that was refused, where that is asked for."""
 
 
@@ -179,7 +179,7 @@ class ZeroSums(AnySums):
             if len(set(signs.values())) == 1 and 0 not in signs.values():
                 yield frozenset(signs)
 
-    def protect(self, span: Span, rest: Column) -> None:
+    def guard(self, span: Span, rest: Column) -> None:
         """Protect a sum that was refused."""
         span.watch(dict(rest))
 
