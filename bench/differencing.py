@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import argparse
 import resource
+import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
 
 from hitoku.attacks.differencing.partition import Partition
 from hitoku.attacks.differencing.search import Ledger
+from hitoku.checks.ledger import Ledger as DiskLedger
+from hitoku.checks.ledger.membership import N_LEADING
 from hitoku.kernels import joint
 
 
@@ -48,7 +52,9 @@ def calm(random: np.random.Generator, known: dict[str, np.ndarray]) -> np.ndarra
         sizes = np.bincount(codes)
         sizes = sizes[1:][sizes[1:] > 0]
         if len(sizes) and len(sizes) < 3000 and sizes.min() >= 30:
-            return np.unique(np.concatenate([[0], codes]), return_inverse=True)[1][1:]
+            numbers = np.zeros(int(codes.max()) + 1, dtype=np.int32)
+            numbers[np.unique(codes[codes > 0])] = np.arange(1, len(sizes) + 1)
+            return numbers[codes]
 
 
 def plainly(new: np.ndarray, earlier: list[np.ndarray], threshold: int) -> int:
@@ -56,13 +62,35 @@ def plainly(new: np.ndarray, earlier: list[np.ndarray], threshold: int) -> int:
     found = 0
     for old in earlier:
         width = int(old.max()) + 1
-        both = np.bincount(new * width + old, minlength=(int(new.max()) + 1) * width).reshape(-1, width)
+        both = np.bincount(
+            new.astype(np.int64) * width + old, minlength=(int(new.max()) + 1) * width
+        ).reshape(-1, width)
         for counts in (both, both.T):
             whole, inside = counts.sum(axis=1)[1:], counts[1:, 1:]
             nested = inside == counts.sum(axis=0)[None, 1:]
             rest = whole[:, None] - inside
             found += int(np.sum(nested & (inside > 0) & (rest > 0) & (rest < threshold)))
     return found
+
+
+def on_disk(n_units: int, parts: list[Partition]) -> None:
+    """Write a ledger and read it again: bytes per output, seconds."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "bench.ledger"
+        ledger = DiskLedger.open(place, data_hash="", n_units=n_units)
+        for part in parts:
+            (name,) = part.outputs
+            ledger.remember(name, [part])
+        sizes = [
+            path.stat().st_size for path in sorted(place.with_name("bench.ledger.members").glob("*.codes"))
+        ]
+        began = time.process_time()
+        DiskLedger.open(place, data_hash="", n_units=n_units)
+        print(
+            f"on disk: first outputs {max(sizes[:N_LEADING]) / 1e6:.2f} MB at most, later ones "
+            f"{np.mean(sizes[N_LEADING:]) / 1e6:.2f} MB on average; {len(parts)} read again in "
+            f"{time.process_time() - began:.1f} s"
+        )
 
 
 def main() -> None:
@@ -98,8 +126,11 @@ def main() -> None:
         print(
             f"depth {depth}: loading {loading:.1f} s, {len(ledger.derived)} derived; new output median "
             f"{np.median(seconds):.2f} s ({np.median(seconds) / plain:.1f} times the script), longest "
-            f"{max(seconds):.2f} s; {alarms} alarms; peak {peak:.1f} GB"
+            f"{max(seconds):.2f} s; {alarms} alarms; peak {peak:.1f} GB",
+            flush=True,
         )
+        del ledger
+    on_disk(options.units, parts[: min(options.outputs, 20)])
 
 
 if __name__ == "__main__":

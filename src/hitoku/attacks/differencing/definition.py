@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
+from hitoku.attacks.differencing.refinement import as_range, range_name
 from hitoku.errors import DataError, some
 
 # The base code of a unit whose value is not known.
@@ -72,6 +74,24 @@ class Definition:
             filter={name: tuple(kept) for name, kept in (filter or {}).items()},
         )
 
+    @classmethod
+    def ungrouped(
+        cls,
+        codes: Mapping[str, Sequence[str]],
+        parts: Sequence[Sequence[Sequence[str | None]]],
+        filter: Mapping[str, Sequence[str]] | None = None,  # noqa: A002 - the word researchers use
+    ) -> Definition:
+        """Make a definition of an output whose codes are base codes, or ranges of whole numbers.
+
+        Parameters
+        ----------
+        codes
+            For each variable all of its codes, those of withheld cells included.
+        parts, filter
+            As in the class.
+        """
+        return cls.of({name: {code: code for code in own} for name, own in codes.items()}, parts, filter)
+
     def as_dict(self) -> dict[str, Any]:
         """Return plain dictionaries and lists, as JSON knows them."""
         return {
@@ -88,8 +108,52 @@ class Definition:
         except (KeyError, TypeError, AttributeError) as error:
             raise _unreadable("a part of it is missing or of the wrong kind") from error
 
+    def cut(self, variable: str, points: Sequence[tuple[int, int]]) -> Definition:
+        """Return the same with a variable's codes, ranges of whole numbers, cut into finer ranges."""
+
+        def finer(code: str) -> list[str]:
+            whole = as_range(code)
+            if whole is None:
+                return [code]
+            return [range_name(a, b) for a, b in points if whole[0] <= a and b <= whole[1]]
+
+        variables, filtered = dict(self.variables), dict(self.filter)
+        if variable in variables:
+            variables[variable] = {
+                point: group for code, group in variables[variable].items() for point in finer(code)
+            }
+        if variable in filtered:
+            filtered[variable] = tuple(point for code in filtered[variable] for point in finer(code))
+        return Definition(variables=variables, parts=self.parts, filter=filtered)
+
     def __repr__(self) -> str:
         return f"Definition({', '.join(self.variables)}; {sum(map(len, self.parts))} cells)"
+
+
+def cut_alike(definitions: Sequence[Definition]) -> list[Definition]:
+    """Cut ranges of whole numbers at every end that occurs in some definition.
+
+    Examples
+    --------
+    >>> first, second = (
+    ...     Definition.ungrouped({"age": codes}, [[[code] for code in codes]])
+    ...     for codes in (["0-18", "19+"], ["0-20", "21+"])
+    ... )
+    >>> [list(each.variables["age"]) for each in cut_alike([first, second])]
+    [['0-18', '19-20', '21+'], ['0-18', '19-20', '21+']]
+    """
+    found = list(definitions)
+    for name in dict.fromkeys(name for each in found for name in (*each.variables, *each.filter)):
+        codes = {
+            code for each in found for code in (*each.variables.get(name, ()), *each.filter.get(name, ()))
+        }
+        ranges = {as_range(code) for code in codes - {MISSING}}
+        known = [each for each in ranges if each]
+        if len(known) == len(ranges) and any(first < last for first, last in known):
+            ends = sorted({first for first, _ in known} | {last + 1 for _, last in known})
+            points = [(first, after - 1) for first, after in pairwise(ends)]
+            found = [each.cut(name, points) for each in found]
+    return found
 
 
 @dataclass(frozen=True, slots=True)

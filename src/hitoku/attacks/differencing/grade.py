@@ -12,7 +12,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from hitoku.attacks.differencing.definition import MISSING, Definition, Nested
+from hitoku.attacks.differencing.definition import MISSING, Definition, Nested, cut_alike
 from hitoku.attacks.differencing.partition import Certificate
 from hitoku.attacks.differencing.refinement import in_words, ranges
 from hitoku.model.arrays import Integers
@@ -76,9 +76,10 @@ def graded(
     Graded(grade=<Grade.BY_DEFINITION: 'by definition'>, group='age=19-20')
     """
     outputs = sorted({output for output, _, _ in certificate})
-    known = {output: definition for output in outputs if (definition := definitions.get(output))}
-    if len(known) < len(outputs):
+    given = [definition for output in outputs if (definition := definitions.get(output))]
+    if len(given) < len(outputs):
         return Graded(Grade.NOT_GRADED)
+    known = dict(zip(outputs, cut_alike(given), strict=True))
     axes = _axes(list(known.values()), nested)
     shape = tuple(axis.n for axis in axes)
     if np.prod(shape, dtype=np.float64) > MOST_POINTS:

@@ -239,17 +239,16 @@ def joint_cells(
         rows, columns, size = joint_cells(second, first)
         turned = np.lexsort((rows, columns))
         return columns[turned], rows[turned], size[turned]
-    if first.units is None and (len(first) + 1) * (len(second) + 1) <= DENSE:
+    codes = second.codes if first.units is None else looked_up(second, first.units)
+    if (len(first) + 1) * (len(second) + 1) <= DENSE:
         counts = np.zeros((len(first) + 1, len(second) + 1), dtype=np.int64)
-        tally(first.codes, second.codes, counts)
+        tally(first.codes, codes, counts)
         rows, columns = np.nonzero(counts)
         size = counts[rows, columns]
-    elif first.units is None:
-        order = by_code(first) if order is None else order
-        rows, columns, size = met(order, first.codes, second.codes, len(second) + 1)
     else:
-        codes = looked_up(second, first.units)
-        rows, columns, size = met(by_code(first), first.codes, codes, len(second) + 1)
+        order = by_code(first) if order is None else order
+        rows, columns, size = met(order, first.codes, codes, len(second) + 1)
+    if first.units is not None:
         # Whoever is not in the list is in no group of the first.
         left = second.sizes - np.bincount(columns, weights=size, minlength=len(second) + 1).astype(np.int64)
         others = np.flatnonzero(left)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -136,7 +137,7 @@ class Partition:
     def __len__(self) -> int:
         return len(self.certificates)
 
-    @property
+    @cached_property
     def outputs(self) -> frozenset[str]:
         """Names of the outputs it is added up from."""
         return frozenset(output for certificate in self.certificates for output, _, _ in certificate)

@@ -77,7 +77,7 @@ def _axis(name: str, releases: Sequence[Release], meanings: Mapping[str, Sequenc
         own[dimension.total] = frozenset[str]().union(*(own[leaf] for leaf in dimension.leaves))
         leaves.append(list(own.values()))
     every = sorted({leaf for codes in leaves if codes for code in codes for leaf in code}, key=_rank)
-    ranges = [_range(leaf) for leaf in every]
+    ranges = [as_range(leaf) for leaf in every]
     if all(ranges):
         known = [each for each in ranges if each]
         ends = sorted({first for first, _ in known} | {last + 1 for _, last in known})
@@ -86,7 +86,7 @@ def _axis(name: str, releases: Sequence[Release], meanings: Mapping[str, Sequenc
             leaf: np.array([first <= a and b <= last for a, b in cuts])
             for leaf, (first, last) in zip(every, known, strict=True)
         }
-        points = [_named(a, b) for a, b in cuts]
+        points = [range_name(a, b) for a, b in cuts]
     else:
         inside = {leaf: np.array([leaf == other for other in every]) for leaf in every}
         points = every
@@ -127,7 +127,8 @@ def _leaves(code: str, parts: Mapping[str, frozenset[str]], above: tuple[str, ..
     return frozenset[str]().union(*(_leaves(part, parts, (*above, code)) for part in parts[code]))
 
 
-def _range(code: str) -> tuple[int, int] | None:
+def as_range(code: str) -> tuple[int, int] | None:
+    """Read a code as first and last of a range of whole numbers, if it is one."""
     found = RANGE.fullmatch(code.strip())
     if not found:
         return None
@@ -137,11 +138,12 @@ def _range(code: str) -> tuple[int, int] | None:
 
 
 def _rank(code: str) -> tuple[int, int, str]:
-    found = _range(code)
+    found = as_range(code)
     return (0, found[0], code) if found else (1, 0, code)
 
 
-def _named(first: int, last: int) -> str:
+def range_name(first: int, last: int) -> str:
+    """Write a range of whole numbers."""
     if last >= ENDLESS:
         return f"{first}+"
     return str(first) if first == last else f"{first}-{last}"
@@ -155,7 +157,7 @@ def ranges(codes: Sequence[str]) -> str:
     >>> ranges(["21", "19", "20", "30"]), ranges(["A", "B"])
     ('19-21 or 30', 'A or B')
     """
-    found = [_range(code) for code in codes]
+    found = [as_range(code) for code in codes]
     if not all(found):
         return " or ".join(codes) if len(codes) <= MOST_NAMED else some(codes, MOST_NAMED)
     runs: list[tuple[int, int]] = []
@@ -164,7 +166,7 @@ def ranges(codes: Sequence[str]) -> str:
             runs[-1] = runs[-1][0], max(last, runs[-1][1])
         else:
             runs.append((first, last))
-    return " or ".join(_named(first, last) for first, last in runs)
+    return " or ".join(range_name(first, last) for first, last in runs)
 
 
 def in_words(
