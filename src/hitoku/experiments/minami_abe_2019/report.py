@@ -194,7 +194,7 @@ def _choices(found: Found, readings: Mapping[str, Case], sides: Sequence[int]) -
 def _methods(found: Found, cases: Mapping[str, Case], sides: Sequence[int]) -> Grid:
     rows: list[tuple[Cell, ...]] = []
     for name, case in cases.items():
-        for side in sides:
+        for side in filter(case.tried, sides):
             mine = of_side(found[case], side)
             ratio, error = share(mine)
             before = fmean(width < WIDTH for row in mine for width in row.before)
