@@ -16,7 +16,7 @@ from hitoku.attacks.differencing.refinement import as_range, range_name
 from hitoku.errors import DataError, some
 
 # The base code of a unit whose value is not known.
-MISSING = "(missing)"
+MISSING = "missing"
 
 # For each variable of a partition the group that a cell has, None where it sums over the variable.
 Groups = tuple[str | None, ...]

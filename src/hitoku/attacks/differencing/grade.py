@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import combinations
 
 import numpy as np
 
 from hitoku.attacks.differencing.definition import MISSING, Definition, Nested, cut_alike
 from hitoku.attacks.differencing.partition import Certificate
-from hitoku.attacks.differencing.refinement import in_words, ranges
+from hitoku.attacks.differencing.refinement import as_range, in_words, ranges
 from hitoku.model.arrays import Integers
 
 # Combinations beyond this many are not looked at one by one.
@@ -91,7 +92,7 @@ def graded(
     possible = _possible(axes, nested)
     total[~possible] = 0
     if total.min(initial=0) < 0:
-        return Graded(Grade.IN_DATA)
+        return Graded(Grade.NOT_GRADED if _perhaps_alike(given) else Grade.IN_DATA)
     points = [_points(axis) for axis in axes]
     names = [axis.name for axis in axes]
     group = in_words(names, points, total > 0, possible)
@@ -105,6 +106,19 @@ def graded(
     if total.any() and not np.any((total > 0) & ~unknown):
         return Graded(Grade.MISSING_VALUES, group)
     return Graded(Grade.BY_DEFINITION, group)
+
+
+def _perhaps_alike(definitions: Sequence[Definition]) -> bool:
+    """Tell whether two outputs have ranges under different names: they may be bands of one variable.
+
+    Nobody has said that they are not, so that combinations of them may be impossible, and a sum that is
+    negative on such a combination is no reassurance.
+    """
+    banded = [
+        {name for name, codes in each.variables.items() if all(map(as_range, set(codes) - {MISSING}))}
+        for each in definitions
+    ]
+    return any(one - other and other - one for one, other in combinations(banded, 2))
 
 
 def _axes(definitions: Sequence[Definition], nested: Sequence[Nested]) -> list[_Axis]:

@@ -14,6 +14,8 @@ from hitoku.model.arrays import Integers, frozen
 
 Codes = NDArray[np.int32]
 Hashes = NDArray[np.uint64]
+# Units are listed where they are fewer than one in so many: a list takes three times the room of a code.
+LISTED = 3
 # A published cell: the output that has it, which of its partitions, and its number there, from 1.
 Cell = tuple[str, int, int]
 # How a group of units is added up from published cells.
@@ -109,6 +111,10 @@ class Partition:
         cls, codes: Codes, units: Integers, n_units: int, certificates: tuple[Certificate, ...], keys: Hashes
     ) -> Partition:
         """Make a partition of groups that were added up from published ones."""
+        if LISTED * len(units) > n_units:
+            whole = np.zeros(n_units, dtype=np.int32)
+            whole[units] = codes
+            return cls._of(whole, None, n_units, certificates, keys)
         return cls._of(codes, units, n_units, certificates, keys[units])
 
     @classmethod

@@ -7,13 +7,13 @@ request. What is found is a proof: coefficients on published cells that add up t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from hitoku.attacks.differencing.meeting import DENSE, Difference, Meeting, by_code, dense
-from hitoku.attacks.differencing.partition import Certificate, Hashes, Partition, unit_keys
+from hitoku.attacks.differencing.meeting import DENSE, Difference, Meeting, by_code
+from hitoku.attacks.differencing.partition import Cell, Certificate, Codes, Hashes, Partition, unit_keys
 from hitoku.errors import DataError, ParameterError, SolverError
 from hitoku.model.arrays import Integers
 
@@ -40,6 +40,11 @@ class SingledOut:
     def outputs(self) -> frozenset[str]:
         """Names of the outputs that give it away."""
         return frozenset(output for output, _, _ in self.certificate)
+
+    @property
+    def cells(self) -> list[tuple[Cell, int]]:
+        """The certificate in order."""
+        return sorted(self.certificate.items())
 
     def __len__(self) -> int:
         return len(self.units)
@@ -121,18 +126,8 @@ class Ledger:
         self.derived += [self._restored(tuple(certificates)) for certificates in derived]
 
     def _restored(self, certificates: tuple[Certificate, ...]) -> Partition:
-        """Add groups up from published cells; disjoint, so that their numbers add up to codes."""
-        codes = np.zeros(self.n_units, dtype=np.int32)
-        wanted: dict[tuple[str, int], dict[int, int]] = {}
-        for number, certificate in enumerate(certificates, start=1):
-            for (name, part, cell), times in certificate.items():
-                own = wanted.setdefault((name, part), {})
-                own[cell] = own.get(cell, 0) + number * times
-        for place, own in wanted.items():
-            released = self._places[place]
-            amount = np.zeros(len(released) + 1, dtype=np.int32)
-            amount[list(own)] = list(own.values())
-            codes += amount[released.codes]
+        """Add groups up from published cells; they are disjoint, so that their numbers add up to codes."""
+        codes = _added_up(certificates, self._places, self.n_units)
         if codes.min(initial=0) < 0 or codes.max(initial=0) > len(certificates):
             raise DataError(
                 "a derived group does not add up from its cells",
@@ -147,10 +142,7 @@ class Ledger:
         self.released += output
         self.derived += derived
         self._published.update(int(h) for part in output for h in part.hashes)
-        for part in output:
-            if part.certificates:
-                (name, number, _), *_ = part.certificates[0]
-                self._places[name, number] = part
+        self._places.update(_placed(output))
 
     def follows(self, output: Sequence[Partition]) -> list[Partition]:
         """Return the groups of any size that would follow exactly, disjoint ones in one partition."""
@@ -195,9 +187,11 @@ class Ledger:
                     found = list(self._exact(meeting, known))
                     fresh += found
                     queue += found
-        ranked = sorted(small.values(), key=lambda group: (len(group.outputs), len(group), group.hash))
+        # Not by hash: the order must not depend on a secret.
+        ranked = sorted(small.values(), key=lambda group: (len(group.outputs), len(group), group.cells))
+        places = {**self._places, **_placed(output)}
         for group in ranked:
-            self._verify(group, [*self.released, *output])
+            self._verify(group, places)
         return ranked, fresh
 
     def _name(self, output: Sequence[Partition]) -> str:
@@ -249,19 +243,39 @@ class Ledger:
         certificates = tuple(group.certificate for group in groups)
         return Partition.derived(codes, units, self.n_units, certificates, self.keys)
 
-    def _verify(self, group: SingledOut, parts: Sequence[Partition]) -> None:
+    def _verify(self, group: SingledOut, places: Mapping[tuple[str, int], Partition]) -> None:
         """Add a certificate up over all units; whatever the search did, it must give the group."""
-        total = np.zeros(self.n_units, dtype=np.int64)
-        for part in parts:
-            times = np.zeros(len(part) + 1, dtype=np.int64)
-            for number, own in enumerate(part.certificates, start=1):
-                (cell,) = own
-                times[number] = group.certificate.get(cell, 0)
-            if times.any():
-                total += times[dense(part)]
-        expected = np.zeros(self.n_units, dtype=np.int64)
+        expected = np.zeros(self.n_units, dtype=np.int32)
         expected[group.units] = 1
-        if not np.array_equal(total, expected):
+        if not np.array_equal(_added_up([group.certificate], places, self.n_units), expected):
             raise SolverError(
                 "a group does not add up from its cells", where="differencing", fix="report this"
             )
+
+
+def _placed(parts: Sequence[Partition]) -> dict[tuple[str, int], Partition]:
+    """Find partitions by the name of the output and the number of the part."""
+    placed: dict[tuple[str, int], Partition] = {}
+    for part in parts:
+        if part.certificates:
+            ((name, number, _),) = part.certificates[0]
+            placed[name, number] = part
+    return placed
+
+
+def _added_up(
+    certificates: Sequence[Certificate], places: Mapping[tuple[str, int], Partition], n_units: int
+) -> Codes:
+    """Add certificates up over all units: the first once, the second twice and so on."""
+    wanted: dict[tuple[str, int], dict[int, int]] = {}
+    for number, certificate in enumerate(certificates, start=1):
+        for (name, part, cell), times in certificate.items():
+            own = wanted.setdefault((name, part), {})
+            own[cell] = own.get(cell, 0) + number * times
+    total = np.zeros(n_units, dtype=np.int32)
+    for place, own in wanted.items():
+        published = places[place]
+        amount = np.zeros(len(published) + 1, dtype=np.int32)
+        amount[list(own)] = list(own.values())
+        total += amount[published.codes]
+    return total

@@ -1,0 +1,1 @@
+"""Output checking: whether a research output is fit to leave the secure centre."""

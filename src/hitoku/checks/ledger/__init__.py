@@ -1,0 +1,9 @@
+"""Everything released about a data set, and what a new output would give away together with it."""
+
+from hitoku.checks.ledger.alarm import Alarm, Concern
+from hitoku.checks.ledger.book import Ledger
+from hitoku.checks.ledger.magnitude import Measure
+from hitoku.checks.ledger.membership import unit_numbers
+from hitoku.checks.ledger.regression import implied_tables
+
+__all__ = ["Alarm", "Concern", "Ledger", "Measure", "implied_tables", "unit_numbers"]

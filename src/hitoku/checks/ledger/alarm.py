@@ -1,0 +1,233 @@
+"""What a ledger says about a new output: one line per set of outputs, the worst group, and a way out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
+
+from hitoku.attacks.differencing.definition import Definition, Nested
+from hitoku.attacks.differencing.grade import Grade, Graded, graded
+from hitoku.attacks.differencing.partition import Cell, Certificate
+from hitoku.attacks.differencing.search import SingledOut
+from hitoku.checks.verdict import Principle, Status, Verdict
+from hitoku.errors import some
+
+# A sum with more cells than this is told by how many they are.
+MOST_TERMS = 6
+# So many groups of a set of outputs are graded; they are alike.
+MOST_GRADED = 20
+# The worst grade first.
+RANK = (Grade.BY_DEFINITION, Grade.NOT_GRADED, Grade.MISSING_VALUES, Grade.IN_DATA)
+
+
+class Concern(StrEnum):
+    """What is wrong."""
+
+    SMALL_GROUP = "small group"
+    MAGNITUDE = "magnitude"
+    NOT_TESTABLE = "not testable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alarm:
+    """What a new output gives away together with earlier ones.
+
+    Parameters
+    ----------
+    concern
+        What is wrong.
+    outputs
+        Names of the outputs that do it together, the new one last; or those that it cannot be tested against.
+    n_groups
+        How many groups they single out.
+    n_units
+        Units in the worst one.
+    grade
+        Who can single it out.
+    certificate
+        The worst group as a sum of published cells.
+    text
+        All of this for a person.
+    remedy
+        The way out.
+    """
+
+    concern: Concern
+    outputs: tuple[str, ...]
+    text: str
+    remedy: str
+    n_groups: int = 0
+    n_units: int = 0
+    grade: Grade = Grade.NOT_GRADED
+    certificate: Mapping[Cell, int] | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """The same as a verdict: what only who knows the data can do, or cannot be tested, needs a look."""
+        look = self.concern is Concern.NOT_TESTABLE or self.grade is Grade.IN_DATA
+        return Verdict(
+            principle=Principle.DIFFERENCING,
+            status=Status.LOOK if look else Status.FAIL,
+            reason=self.concern.replace(" ", "_"),
+            text=self.text,
+            numbers={"outputs": len(self.outputs), "groups": self.n_groups, "units": self.n_units},
+            remedy=self.remedy,
+        )
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"Alarm({self.concern}: {len(self.outputs)} outputs, {self.n_groups} groups)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Speaker:
+    """Puts groups into words.
+
+    Parameters
+    ----------
+    new
+        Name of the new output.
+    definitions
+        What the outputs mean, as far as they say.
+    nested
+        Variables within others.
+    size
+        How many units a published cell has.
+    shown
+        How an output is called in a text.
+    unit
+        How one unit is called.
+    """
+
+    new: str
+    definitions: Mapping[str, Definition | None]
+    nested: Sequence[Nested]
+    size: Callable[[Cell], int]
+    shown: Callable[[str], str]
+    unit: str = "unit"
+
+    def alarms(self, groups: Sequence[SingledOut], concern: Concern, because: str = "") -> list[Alarm]:
+        """Return one alarm for each set of outputs that singles something out."""
+        together: dict[tuple[str, ...], list[SingledOut]] = {}
+        for group in groups:
+            names = tuple(sorted(group.outputs, key=lambda name: (name == self.new, name)))
+            together.setdefault(names, []).append(group)
+        return [self._alarm(names, own, concern, because) for names, own in together.items()]
+
+    def _alarm(
+        self, names: tuple[str, ...], groups: list[SingledOut], concern: Concern, because: str
+    ) -> Alarm:
+        smallest = sorted(groups, key=lambda group: (len(group), len(group.certificate), group.cells))
+        looked = [
+            (graded(group.certificate, self.definitions, self.nested), group)
+            for group in smallest[:MOST_GRADED]
+        ]
+        told, worst = min(looked, key=lambda each: RANK.index(each[0].grade))
+        return Alarm(
+            concern=concern,
+            outputs=tuple(map(self.shown, names)),
+            n_groups=len(groups),
+            n_units=len(worst),
+            grade=told.grade,
+            certificate={
+                (self.shown(name), part, cell): times
+                for (name, part, cell), times in worst.certificate.items()
+            },
+            text=self._sentence(told, worst, names, len(groups) - 1, because),
+            remedy=self._remedy(names),
+        )
+
+    def _sentence(
+        self, told: Graded, group: SingledOut, names: Sequence[str], n_more: int, because: str
+    ) -> str:
+        who = told.group or "a group"
+        outputs = " and ".join(self.shown(name) for name in names)
+        more = f"; {n_more} more group{'s' if n_more > 1 else ''}" if n_more else ""
+        units = self.unit if len(group) == 1 else f"{self.unit}s"
+        text = f"{who}: {self.added_up(group.certificate)} = {len(group)} {units}, from {outputs}"
+        return f"{text} ({told.grade}){because}{more}"
+
+    def added_up(self, certificate: Certificate) -> str:
+        """Write a sum as its numbers, what is added first."""
+        ordered = sorted(certificate.items(), key=lambda each: (each[1] < 0, each[0][0] == self.new, each[0]))
+        if len(ordered) > MOST_TERMS:
+            totals = [
+                sum(times * self.size(cell) for cell, times in ordered if (times > 0) is positive)
+                for positive in (True, False)
+            ]
+            return f"{totals[0]} - {-totals[1]} ({len(ordered)} cells)"
+        terms = [
+            f"{'-' if times < 0 else '+'} {'' if abs(times) == 1 else f'{abs(times)} x '}{self.size(cell)}"
+            for cell, times in ordered
+        ]
+        return " ".join(terms).removeprefix("+ ")
+
+    def _remedy(self, names: Sequence[str]) -> str:
+        """Find what the new output does differently from those released before."""
+        new = self.definitions.get(self.new)
+        earlier = {
+            name: definition
+            for name in names
+            if name != self.new and (definition := self.definitions.get(name)) is not None
+        }
+        advice: list[str] = []
+        if new is not None and earlier:
+            released = [d for name, d in self.definitions.items() if d is not None and name != self.new]
+            advice += [text for name in new.variables if (text := reuse(name, new, released))]
+            filtered = dict.fromkeys(
+                variable
+                for each in earlier.values()
+                for variable in (*each.filter, *new.filter)
+                if set(each.filter.get(variable, ())) != set(new.filter.get(variable, ()))
+            )
+            if filtered:
+                advice.append(f"cover the same units as before: the filter on {', '.join(filtered)} differs")
+        otherwise = "merge cells of the new output, or use the groups of the earlier one"
+        return "; ".join(advice) or otherwise
+
+
+def reuse(variable: str, new: Definition, released: Sequence[Definition]) -> str:
+    """Advise the groups of a variable that were released already, by cut points where it is a number.
+
+    Examples
+    --------
+    >>> old = Definition.of({"age": {"18": "a", "19": "b", "20": "b", "21": "b"}}, [[["a"], ["b"]]])
+    >>> new = Definition.of({"age": {"18": "x", "19": "x", "20": "x", "21": "y"}}, [[["x"], ["y"]]])
+    >>> reuse("age", new, [old])
+    'reuse the cut points of age already released: 19'
+    """
+    known = [each.variables[variable] for each in released if variable in each.variables]
+    own = new.variables[variable]
+    if not known:
+        return ""
+    every = {code for codes in (*known, own) for code in codes}
+    numbers = {code: int(code) for code in every if code.isdecimal()}
+    if len(numbers) >= len(every) - 1 and numbers:  # one code may stand for missing values
+        before = set[int]().union(*(_cuts(codes, numbers) for codes in known))
+        if not _cuts(own, numbers) - before:
+            return ""
+        points = ", ".join(map(str, sorted(before)))
+        return f"reuse the cut points of {variable} already released: {points or 'none'}"
+    if any(_blocks(own) == _blocks(codes) for codes in known):
+        return ""
+    groups = sorted({group for codes in known for group in codes.values() if group is not None})
+    return f"reuse the groups of {variable} already released: {some(groups, 8)}"
+
+
+def _cuts(codes: Mapping[str, str | None], numbers: Mapping[str, int]) -> set[int]:
+    """First number of every group but the lowest."""
+    ordered = sorted((numbers[code], group) for code, group in codes.items() if code in numbers)
+    return {number for (_, before), (number, group) in pairwise(ordered) if group != before}
+
+
+def _blocks(codes: Mapping[str, str | None]) -> set[frozenset[str]]:
+    """Return the sets of base codes that are in one group."""
+    blocks: dict[str, set[str]] = {}
+    for code, group in codes.items():
+        if group is not None:
+            blocks.setdefault(group, set()).add(code)
+    return {frozenset(block) for block in blocks.values()}

@@ -1,0 +1,372 @@
+"""The ledger on disk: every output of a data set, remembered, and new ones tested against all of them.
+
+The ledger itself is a small file: what each output is, what it published, a hash of the units of every cell.
+Who is in which cell is in a folder beside it, which stays where the data are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hitoku.attacks.differencing.definition import Definition, Nested
+from hitoku.attacks.differencing.partition import Hashes, Partition, unit_keys
+from hitoku.attacks.differencing.search import Ledger as Search
+from hitoku.attacks.differencing.search import SingledOut
+from hitoku.checks.ledger.alarm import Alarm, Concern, Speaker
+from hitoku.checks.ledger.entry import Entry, read, write
+from hitoku.checks.ledger.magnitude import Measure, failing, half_width
+from hitoku.checks.ledger.membership import Folder, damaged
+from hitoku.checks.verdict import Principle, Status, Verdict
+from hitoku.errors import DataError, ParameterError, some
+from hitoku.rules.rule import Rule
+
+WORDS = {1: "one output alone", 2: "two outputs together", 3: "three outputs together"}
+
+
+class Ledger:
+    """Everything released about a data set, on disk.
+
+    Made by :meth:`open`. One ledger serves a data set; the projects that use the data share it, for outputs
+    of different projects can be subtracted as well.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp()) / "wages.ledger"
+    >>> ages = np.repeat([10, 19, 25], [18, 1, 38])
+    >>> ledger = Ledger.open(path, data_hash="a1", n_units=57)
+    >>> ledger.remember("first", [Partition.published("first", np.where(ages <= 18, 1, 2))])
+    >>> ledger = Ledger.open(path, data_hash="a1", n_units=57)  # another day
+    >>> for alarm in ledger.check("second", [Partition.published("second", np.where(ages <= 20, 1, 2))]):
+    ...     print(alarm)
+    a group: 39 - 38 = 1 unit, from first and second (not graded)
+    >>> ledger.scope
+    'tested up to three outputs together'
+    """
+
+    def __init__(
+        self, path: Path, body: dict[str, Any], search: Search, project: str, folder: Folder
+    ) -> None:
+        self.path, self.project, self.folder = path, project, folder
+        self.search, self.unit = search, "unit"
+        self._body = body
+        self._entries: dict[str, Entry] = {}
+        self._parts: dict[str, list[Partition]] = {}
+        self._digest = ""
+        self._made: tuple[tuple[str | Partition, ...], list[Partition]] | None = None
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        data_hash: str,
+        n_units: int,
+        threshold: int = 10,
+        depth: int = 3,
+        project: str = "",
+        unit: str = "unit",
+    ) -> Ledger:
+        """Open a ledger, or begin one where there is none; nothing but a key is written yet.
+
+        Parameters
+        ----------
+        path
+            The ledger's file; memberships are in a folder beside it, named after it.
+        data_hash
+            Hash of the data that outputs are made from; a ledger serves one data set.
+        n_units
+            How many units there are in the data.
+        threshold
+            Groups with fewer units must not be singled out.
+        depth
+            How many outputs are tested together at most.
+        project
+            Whose outputs are checked now; texts name the project of other people's outputs.
+        unit
+            What texts call a unit: "person", "enterprise".
+        """
+        place = Path(path)
+        folder = Folder(place.with_name(place.name + ".members"), n_units)
+        fresh = not place.exists()
+        body: dict[str, Any]
+        if fresh:
+            body, digest = {"data_hash": data_hash, "n_units": n_units, "depth": depth, "outputs": []}, ""
+        else:
+            body, digest = read(place)
+            if body["depth"] != depth:
+                raise ParameterError(
+                    f"the ledger tests up to {body['depth']} outputs together, not {depth}",
+                    where=str(place),
+                    fix=f"open it with depth={body['depth']}, or begin another and release everything again",
+                )
+            if body["data_hash"] != data_hash or body["n_units"] != n_units:
+                raise DataError(
+                    "the ledger is about other data",
+                    where=str(place),
+                    fix="open the ledger of this data set, or begin one under another name",
+                )
+        keys = unit_keys(n_units, folder.secret(fresh=fresh))
+        search = Search(n_units, threshold=threshold, depth=depth, keys=keys)
+        ledger = cls(place, body, search, project, folder)
+        ledger._digest, ledger.unit = digest, unit
+        for plain in body["outputs"]:
+            ledger._load(Entry.from_dict(plain))
+        return ledger
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Outputs remembered, in order; those of other projects with the project before."""
+        return tuple(map(self._shown, self._entries))
+
+    @property
+    def untestable(self) -> tuple[str, ...]:
+        """Outputs that nothing can be tested against: who is in their cells is not known."""
+        return tuple(map(self._shown, self._unknown))
+
+    @property
+    def _unknown(self) -> list[str]:
+        return [key for key, entry in self._entries.items() if entry.parts is None]
+
+    @property
+    def scope(self) -> str:
+        """How far the test goes; never "safe"."""
+        together = WORDS.get(self.search.depth, f"{self.search.depth} outputs together")
+        return f"tested up to {together}"
+
+    @property
+    def key(self) -> bytes:
+        """The secret for :func:`unit_numbers`."""
+        return self.folder.key(fresh=False)
+
+    def check(
+        self,
+        name: str,
+        parts: Sequence[Partition] | None,
+        definition: Definition | None = None,
+        measures: Mapping[str, Measure] | None = None,
+        *,
+        rules: Sequence[Rule] = (),
+        percent: float = 10.0,
+        nested: Sequence[Nested] = (),
+    ) -> list[Alarm]:
+        """Tell what an output would give away together with everything before; nothing is remembered.
+
+        Parameters
+        ----------
+        name
+            What the output is called.
+        parts
+            Its partitions of the units: inner cells, each kind of total. None when nobody can say who is in
+            its cells.
+        definition
+            What its cells mean.
+        measures
+            Variables whose sums or means it publishes.
+        rules
+            Rules that a derived group must meet when a measure is known in all of its cells.
+        percent
+            Rounding protects a derived sum where it blurs it by at least so much of the largest contribution.
+        nested
+            Variables that lie within others.
+        """
+        key = self._free(name)
+        if parts is None:
+            known = list(self._entries)
+            return [self._not_testable(known, f"{name} is not testable")] if known else []
+        own = self._own(key, parts, definition)
+        small = self.search.check(own)
+        every = {**self._parts, key: own}
+        speaker = Speaker(
+            new=key,
+            definitions={**{k: entry.definition for k, entry in self._entries.items()}, key: definition},
+            nested=nested,
+            size=lambda cell: int(every[cell[0]][cell[1]].sizes[cell[2]]),
+            shown=self._shown,
+            unit=self.unit,
+        )
+        alarms = speaker.alarms(small, Concern.SMALL_GROUP)
+        if measures and rules:
+            alarms += self._magnitudes(own, measures, rules, percent, speaker)
+        if self._unknown:
+            alarms.append(self._not_testable(self._unknown, "not testable"))
+        return alarms
+
+    def verdicts(self, alarms: Sequence[Alarm]) -> tuple[Verdict, ...]:
+        """Turn what :meth:`check` said into verdicts; where it said nothing, how far it looked."""
+        if alarms:
+            return tuple(alarm.verdict for alarm in alarms)
+        n_outputs = len(self._entries)
+        passed = Verdict(
+            principle=Principle.DIFFERENCING,
+            status=Status.PASS,
+            reason="nothing_found",
+            text=f"{self.scope}, against {n_outputs} released before" if n_outputs else "nothing before it",
+            numbers={"outputs": n_outputs, "together": self.search.depth},
+        )
+        return (passed,)
+
+    def remember(
+        self,
+        name: str,
+        parts: Sequence[Partition] | None,
+        definition: Definition | None = None,
+        measures: Mapping[str, Measure] | None = None,
+        *,
+        published: Any = None,
+    ) -> None:
+        """Remember an output that was released, on disk.
+
+        Parameters
+        ----------
+        name, parts, definition, measures
+            As in :meth:`check`.
+        published
+            What left, as JSON knows it.
+        """
+        key = self._free(name)
+        if self._digest != (read(self.path)[1] if self.path.exists() else ""):
+            raise DataError(
+                "somebody else has written to the ledger since it was opened",
+                where=str(self.path),
+                fix="open it again and repeat the check",
+            )
+        own = None if parts is None else self._own(key, parts, definition)
+        entries = [
+            {
+                **self.folder.write(f"{len(self._entries):05}-{place:02}.codes", part.codes),
+                "hashes": [f"{int(h):016x}" for h in part.hashes],
+            }
+            for place, part in enumerate(own or ())
+        ]
+        remembered = Entry(
+            name=name,
+            project=self.project,
+            definition=definition,
+            published=published,
+            measures={each: measure.as_dict() for each, measure in (measures or {}).items()},
+            parts=None if own is None else tuple(entries),
+            derived=() if own is None else tuple(part.certificates for part in self.search.follows(own)),
+        )
+        body = {**self._body, "outputs": [*self._body["outputs"], remembered.as_dict()]}
+        # The memberships are there before anything speaks of them: a crash in between leaves no trace.
+        self._digest = write(self.path, body)
+        self._body = body
+        self._entries[key] = remembered
+        if own is not None:
+            self.search.release(own)
+            self.folder.follow([part.codes for part in own])
+            self._parts[key] = own
+
+    def _load(self, entry: Entry) -> None:
+        key = _key(entry.project, entry.name)
+        self._entries[key] = entry
+        if entry.parts is None:
+            return
+        own = [
+            Partition.published(key, self.folder.read(part), part=place, keys=self.search.keys)
+            for place, part in enumerate(entry.parts)
+        ]
+        if any(
+            [int(h, 16) for h in part["hashes"]] != made.hashes.tolist()
+            for part, made in zip(entry.parts, own, strict=True)
+        ):
+            raise damaged(self.path, f"the units of output {entry.name} are not those it was released with")
+        self.search.restore(own, entry.derived)
+        self.folder.follow([part.codes for part in own])
+        self._parts[key] = own
+
+    def _free(self, name: str) -> str:
+        key = _key(self.project, name)
+        if key in self._entries:
+            raise ParameterError(
+                f"there is an output {name!r} in the ledger already",
+                where=str(self.path),
+                fix="give the new output a name of its own",
+            )
+        return key
+
+    def _own(self, key: str, parts: Sequence[Partition], definition: Definition | None) -> list[Partition]:
+        """Make the partitions anew: under the ledger's name for the output, with its secret."""
+        if definition is not None and list(map(len, definition.parts)) != list(map(len, parts)):
+            raise ParameterError(
+                "a definition must list the published cells of every partition",
+                where=f"output {key}",
+                fix="list the groups of each cell, in the order of the cell numbers",
+            )
+        if self._made is None or self._made[0] != (key, *parts):
+            made = [
+                Partition.published(key, part.codes, part=place, keys=self._keys_for(part))
+                for place, part in enumerate(parts)
+            ]
+            # Kept, so that remembering an output does not repeat the search that checked it.
+            self._made = (key, *parts), made
+        return self._made[1]
+
+    def _keys_for(self, part: Partition) -> Hashes:
+        if part.n_units != self.search.n_units or part.units is not None:
+            raise DataError(
+                f"an output covers {part.n_units} units, the ledger {self.search.n_units}",
+                where=str(self.path),
+                fix="number the units of one data set in one order",
+            )
+        return self.search.keys
+
+    def _magnitudes(
+        self,
+        own: list[Partition],
+        measures: Mapping[str, Measure],
+        rules: Sequence[Rule],
+        percent: float,
+        speaker: Speaker,
+    ) -> list[Alarm]:
+        """Hold sums over derived groups of any size against the rules for magnitudes."""
+        carried = {key: entry.measures for key, entry in self._entries.items()}
+        carried[speaker.new] = {name: measure.as_dict() for name, measure in measures.items()}
+        groups = [*self.search.check(own), *self.search.exact(own)]
+        alarms: list[Alarm] = []
+        for name, measure in measures.items():
+            if len(measure.values) != self.search.n_units:
+                raise DataError(
+                    f"measure {name!r} has {len(measure.values)} values for {self.search.n_units} units",
+                    where=str(self.path),
+                    fix="give one value per unit, in the ledger's order of units",
+                )
+            common = [
+                group
+                for group in groups
+                if speaker.new in group.outputs and all(name in carried[output] for output in group.outputs)
+            ]
+            blur = np.array([half_width(group, name, carried, speaker.size) for group in common])
+            by_rule: dict[str, list[SingledOut]] = {}
+            for place, rule in failing(common, measure.values, blur, rules, percent).items():
+                by_rule.setdefault(rule, []).append(common[place])
+            for rule, failed in by_rule.items():
+                alarms += speaker.alarms(failed, Concern.MAGNITUDE, f", {name} fails {rule}")
+        return alarms
+
+    def _not_testable(self, keys: Sequence[str], what: str) -> Alarm:
+        names = tuple(self._shown(key) for key in keys)
+        return Alarm(
+            concern=Concern.NOT_TESTABLE,
+            outputs=names,
+            text=f"{what} against {some(names, 20)}",
+            remedy="give a definition and the units of every cell, or have a person compare them",
+        )
+
+    def _shown(self, key: str) -> str:
+        """Name an output; one of another project with its project."""
+        project, _, name = key.partition("/")
+        return name if project == self.project else f"{name} (project {project or 'without a name'})"
+
+
+def _key(project: str, name: str) -> str:
+    """Name an output among those of all projects."""
+    if "/" in project:
+        raise ParameterError("a project's name cannot have a slash", where="ledger", fix="use a dash instead")
+    return f"{project}/{name}"

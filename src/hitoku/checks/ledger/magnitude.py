@@ -1,0 +1,122 @@
+"""Sums over derived groups: a group of any size whose sum follows meets the rules for magnitudes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hitoku.attacks.differencing.partition import Cell
+from hitoku.attacks.differencing.search import SingledOut
+from hitoku.errors import DataError
+from hitoku.model.arrays import Floats
+from hitoku.model.contributors import Contributors
+from hitoku.model.table import Table
+from hitoku.rules.rule import Rule
+
+# No rule in use takes more of the largest contributors than this together.
+TOP = 5
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Measure:
+    """A variable whose sums or means an output publishes, by unit.
+
+    Parameters
+    ----------
+    values
+        What each unit has of it; confidential, used when an output is checked and never kept.
+    kind
+        Whether the output publishes sums or means.
+    rounded
+        Published numbers are rounded to multiples of this; 0 when they are not.
+    """
+
+    values: Floats
+    kind: Literal["sum", "mean"] = "sum"
+    rounded: float = 0.0
+
+    @classmethod
+    def of(cls, values: ArrayLike, kind: Literal["sum", "mean"] = "sum", rounded: float = 0.0) -> Measure:
+        """Make a measure from any list of numbers; a unit without one counts as zero."""
+        array = np.nan_to_num(np.array(values, dtype=np.float64), nan=0.0)
+        if array.ndim != 1 or not np.isfinite(array).all() or rounded < 0:
+            raise DataError(
+                "a measure needs one finite number per unit, and a rounding of 0 or more",
+                where="ledger",
+                fix="give NaN where a unit has none",
+            )
+        return cls(values=array, kind=kind, rounded=rounded)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what an archive may know of it."""
+        return {"kind": self.kind, "rounded": self.rounded}
+
+    def __repr__(self) -> str:
+        return f"Measure({self.kind} over {len(self.values):_} units, rounded to {self.rounded:g})"
+
+
+Carried = Mapping[str, Mapping[str, Any]]
+
+
+def half_width(
+    group: SingledOut, name: str, carried: Mapping[str, Carried], size: Callable[[Cell], int]
+) -> float:
+    """How far off the group's sum may be because its cells were rounded."""
+    total = 0.0
+    for cell, times in group.certificate.items():
+        how = carried[cell[0]][name]
+        # A mean off by half a unit is a sum off by half a unit for everybody in the cell.
+        total += 0.5 * how["rounded"] * abs(times) * (size(cell) if how["kind"] == "mean" else 1)
+    return total
+
+
+def failing(
+    groups: Sequence[SingledOut], values: Floats, blur: Floats, rules: Sequence[Rule], percent: float
+) -> dict[int, str]:
+    """Return the groups, by position, whose sum tells too much of a contributor, and the rule that says so.
+
+    Parameters
+    ----------
+    groups
+        What follows exactly.
+    values
+        The measure by unit.
+    blur
+        For each group the half-width that rounding leaves.
+    rules
+        Rules for magnitudes.
+    percent
+        Rounding protects where it blurs the sum by at least so much of the largest contribution.
+    """
+    if not groups or not rules:
+        return {}
+    own = [values[group.units] for group in groups]
+    largest = np.array([_largest(each) for each in own])
+    units = Contributors(
+        count=np.array([len(each) for each in own]),
+        largest=largest,
+        total=np.array([float(np.abs(each).sum()) for each in own]),
+        negative=any(bool(np.any(each < 0)) for each in own),
+        magnitude="abs",
+    )
+    table = Table(
+        value=np.array([float(each.sum()) for each in own]),
+        relations=np.zeros((0, len(own))),
+        frequency=units.count,
+        units=units,
+    )
+    sharp = blur < percent / 100 * largest[:, 0]
+    found: dict[int, str] = {}
+    for rule in rules:
+        for place in np.flatnonzero(rule.assess(table).unsafe & sharp):
+            found.setdefault(int(place), getattr(rule, "name", type(rule).__name__))
+    return found
+
+
+def _largest(values: Floats) -> Floats:
+    ranked = np.sort(np.abs(values))[::-1][:TOP]
+    return np.concatenate([ranked, np.zeros(TOP - len(ranked))])

@@ -1,0 +1,108 @@
+"""What a principle says about an output: pass, fail, or look, with the reason and the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
+
+
+class Status(StrEnum):
+    """Whether an output may leave."""
+
+    PASS = "pass"  # noqa: S105 - a verdict
+    LOOK = "look"
+    FAIL = "fail"
+
+
+class Principle(StrEnum):
+    """The five principles of Kikuchi and Minami (2017), and what they ask of tables besides."""
+
+    INDIVIDUAL_VALUE = "individual_value"
+    UNITS = "units"
+    FREEDOM = "freedom"
+    DOMINANCE = "dominance"
+    GROUP = "group"
+    INTERVAL = "interval"
+    DIFFERENCING = "differencing"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """One principle applied to one output.
+
+    Parameters
+    ----------
+    principle
+        Which.
+    status
+        What it says.
+    reason
+        A code for machines, such as "too_few_units".
+    text
+        The same in a sentence, with codes and counts.
+    numbers
+        What the sentence rests on.
+    remedy
+        The way out; empty when none is needed.
+
+    Examples
+    --------
+    >>> verdict = Verdict(
+    ...     principle=Principle.UNITS, status=Status.FAIL, reason="too_few_units", text="3 units, 10 needed",
+    ...     numbers={"units": 3, "minimum": 10}, remedy="merge 19-20 with 21-25",
+    ... )
+    >>> print(verdict)
+    fail: units: 3 units, 10 needed (merge 19-20 with 21-25)
+    """
+
+    principle: Principle
+    status: Status
+    reason: str
+    text: str
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    remedy: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "numbers", MappingProxyType(dict(self.numbers)))
+
+    def __str__(self) -> str:
+        remedy = f" ({self.remedy})" if self.remedy else ""
+        return f"{self.status}: {self.principle}: {self.text}{remedy}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold."""
+        return {
+            "principle": str(self.principle),
+            "status": str(self.status),
+            "reason": self.reason,
+            "text": self.text,
+            "numbers": dict(self.numbers),
+            "remedy": self.remedy,
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Verdict:
+        """Read what :meth:`to_dict` wrote."""
+        return cls(
+            principle=Principle(plain["principle"]),
+            status=Status(plain["status"]),
+            reason=plain["reason"],
+            text=plain["text"],
+            numbers=plain["numbers"],
+            remedy=plain["remedy"],
+        )
+
+
+def worst(verdicts: Iterable[Verdict]) -> Status:
+    """Return the status of an output: that of its worst verdict.
+
+    Examples
+    --------
+    >>> worst([])
+    <Status.PASS: 'pass'>
+    """
+    found = {verdict.status for verdict in verdicts}
+    return next((status for status in (Status.FAIL, Status.LOOK) if status in found), Status.PASS)

@@ -1,0 +1,73 @@
+"""Joint cells of two partitions against plain twins."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from hitoku.attacks.differencing.meeting import Meeting
+from hitoku.attacks.differencing.partition import Partition
+from hitoku.kernels.joint import bridges, met, narrow, tally
+
+
+def two(seed, n_units=40, n_groups=4):
+    """Draw two partitions; codes run to their largest."""
+    random = np.random.default_rng(seed)
+    drawn = [random.integers(0, n_groups + 1, n_units) for _ in range(2)]
+    numbered = [np.unique(np.append(codes, 0), return_inverse=True)[1][:-1] for codes in drawn]
+    return [codes.astype(np.int32) for codes in numbered]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_both_ways_of_counting_agree_with_numpy(seed):
+    first, second = two(seed)
+    counts = np.zeros((first.max() + 1, second.max() + 1), dtype=np.int64)
+    tally(first, second, counts)
+    pairs, sizes = np.unique(np.stack([first, second]), axis=1, return_counts=True)
+    assert counts[tuple(pairs)].tolist() == sizes.tolist()
+    assert counts.sum() == len(first)
+    order = np.argsort(first, kind="stable")
+    rows, columns, found = met(order, first, second, int(second.max()) + 1)
+    assert sorted(zip(rows, columns, found, strict=True)) == sorted(zip(*pairs, sizes, strict=True))
+
+
+def met_each_other(seed, n_units=40, n_groups=4):
+    first, second = (
+        Partition.published(name, codes)
+        for name, codes in zip("ab", two(seed, n_units, n_groups), strict=True)
+    )
+    return Meeting.of(first, second)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_narrow_joint_cells_are_those_a_linear_program_bounds(seed):
+    meeting = met_each_other(seed, n_units=25)
+    n_edges, threshold = len(meeting.size), 4
+    sums = np.zeros((len(meeting.start) - 1, n_edges))
+    sums[meeting.tail, np.arange(n_edges)] = 1
+    sums[meeting.head, np.arange(n_edges)] = 1
+    sums = sums[1:]  # nobody publishes the ground
+    upper = [
+        -linprog(-np.eye(n_edges)[edge], A_eq=sums, b_eq=sums @ meeting.size).fun for edge in range(n_edges)
+    ]
+    graph = meeting.tail, meeting.head, meeting.size, meeting.start, meeting.incident
+    assert narrow(*graph, threshold).tolist() == [most < threshold - 1e-6 for most in upper]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_bridges_are_the_edges_without_which_the_graph_falls_apart(seed):
+    meeting = met_each_other(seed, n_units=12, n_groups=6)
+    n_nodes = len(meeting.start) - 1
+
+    def components(kept):
+        graph = coo_array((np.ones(kept.sum()), (meeting.tail[kept], meeting.head[kept])), (n_nodes, n_nodes))
+        return connected_components(graph, directed=False)[0]
+
+    every = np.ones(len(meeting.tail), dtype=bool)
+    expected = [
+        components(every & (np.arange(len(every)) != e)) > components(every) for e in range(len(every))
+    ]
+    assert bridges(meeting.tail, meeting.head, meeting.start, meeting.incident).tolist() == expected
