@@ -10,6 +10,7 @@ from hitoku.attacks.group import Group
 from hitoku.attacks.insider import Insider
 from hitoku.attacks.interval import Interval
 from hitoku.attacks.matching import Bayes, Likelihood, Matched, Matching, Support
+from hitoku.checks.session import Session
 from hitoku.errors import HitokuError
 from hitoku.evidence.audit import Audit, audit
 from hitoku.evidence.certificate import Certificate
@@ -96,6 +97,7 @@ __all__ = [
     "Release",
     "Request",
     "Scenario",
+    "Session",
     "Severity",
     "Support",
     "Table",

@@ -1,0 +1,92 @@
+"""Output checking: a 47 by 20 table of a million people, with dominance, beside a plain group-by of pandas.
+
+CPU seconds of one process: "open" loads the data into a session (once), then each output from call to
+verdict, the second time round, when the kernels are in memory; "rules" leaves out the ledger. "many
+unsafe" spreads a tenth of the people over a table most cells of which are unsafe.
+Results go to .bench/checks.json.
+
+    python -m bench.checks --records 1_000_000
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import hitoku as ht
+from hitoku.checks.magnitude_table import MagnitudeTable
+
+OUT = Path(__file__).resolve().parents[1] / ".bench"
+SEED = 20261116
+
+
+def people(n, n_regions, n_jobs):
+    rng = np.random.default_rng(SEED)
+    regions = rng.choice(n_regions, n, p=rng.dirichlet(np.full(n_regions, 2.0)))
+    jobs = rng.choice(n_jobs, n, p=rng.dirichlet(np.full(n_jobs, 0.6)))
+    return pd.DataFrame(
+        {
+            "id": rng.permutation(n),
+            "region": np.array([f"R{k:02}" for k in range(n_regions)])[regions],
+            "job": np.array([f"J{k:03}" for k in range(n_jobs)])[jobs],
+            "income": np.round(rng.lognormal(8, 1.5, n)),
+            "employer": rng.integers(0, max(1, n // 20), n),
+        }
+    )
+
+
+def seconds(work):
+    start = time.process_time()
+    work()
+    return round(time.process_time() - start, 3)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--records", type=int, default=1_000_000)
+    options = parser.parse_args()
+    frame = people(options.records, 47, 20)
+    found = {"records": options.records}
+    by = ["region", "job"]
+    found["pandas crosstab"] = seconds(lambda: pd.crosstab(frame["region"], frame["job"]))
+    held = {}
+    found["open"] = seconds(lambda: held.update(work=ht.Session("bench", frame, unit="id")))
+    outputs = {
+        "frequency table": lambda work: work.frequency_table(by),
+        "magnitude table": lambda work: work.magnitude_table(by, "income"),
+        "magnitude table, holdings": lambda work: work.magnitude_table(by, "income", holding="employer"),
+        "mean": lambda work: work.mean("income", by),
+        "median": lambda work: work.percentile("income", 50, by),
+        "standard deviation": lambda work: work.summary("std", "income", by=by),
+    }
+    table, session = MagnitudeTable(tuple(by), "income"), held["work"]
+
+    def rules():
+        evidence = table.protect(table.collect(session.records), session.policy)
+        table.judge(evidence, session.policy)
+
+    rules()
+    found["magnitude table, rules"] = seconds(rules)
+    for name, make in outputs.items():
+        make(held["work"])
+        # A session of its own, so that the ledger has as little to compare as the first time.
+        again = ht.Session("bench", frame, unit="id")
+        found[name] = seconds(lambda make=make, again=again: make(again))
+    sparse = people(options.records // 10, 47, 400)
+    work = ht.Session("bench", sparse, unit="id")
+    held["many"] = None
+    found["many unsafe (47 x 400)"] = seconds(lambda: held.update(many=work.frequency_table(by)))
+    found["withheld of them"] = sum(held["many"].evidence["withheld"])
+    OUT.mkdir(exist_ok=True)
+    (OUT / "checks.json").write_text(json.dumps(found, indent=1), "utf-8")
+    for name, value in found.items():
+        print(f"{name:30} {value:>12}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""Concentration ratios: enough contributors, and nobody who dominates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hitoku.checks import grouped, principles
+from hitoku.checks.output import Evidence
+from hitoku.checks.policy import Policy
+from hitoku.checks.records import Records, per_contributor
+from hitoku.checks.verdict import Verdict
+from hitoku.errors import DataError, ParameterError, did_you_mean
+from hitoku.model.arrays import Floats
+
+
+@dataclass(frozen=True)
+class Concentration:
+    """How unevenly an amount is spread over contributors, overall or by group.
+
+    Parameters
+    ----------
+    value
+        Column of amounts, none below zero.
+    statistic
+        "gini", "hhi" (Herfindahl and Hirschman, from 0 to 1), or "cr4" and the like: the share of the four
+        largest. "cr1" is the share of one contributor and is refused.
+    by
+        Variables that make the groups.
+    holding
+        Column that names units who act as one.
+    missing
+        "error", or "code".
+    """
+
+    kind: ClassVar[str] = "concentration"
+
+    value: str
+    statistic: str = "hhi"
+    by: tuple[str, ...] = ()
+    holding: str | None = None
+    missing: str = "error"
+
+    def __post_init__(self) -> None:
+        if self.statistic not in {"gini", "hhi"} and not re.fullmatch(r"cr[1-9]\d?", self.statistic):
+            fix = did_you_mean(self.statistic, ["gini", "hhi", "cr4"])
+            raise ParameterError(f"no concentration ratio {self.statistic!r}", where="statistic", fix=fix)
+
+    def collect(self, records: Records) -> Evidence:
+        """Add up per contributor once."""
+        groups = records.groups(self.by, self.missing)
+        values = records.numbers(self.value)
+        if np.any(values < 0):
+            raise DataError(
+                f"column {self.value!r} has {int((values < 0).sum())} amount(s) below zero",
+                where="concentration",
+                fix="a share of a total has no meaning then; leave these records out",
+            )
+        who = records.contributors(self.holding)
+        _, amount, n_contributors = per_contributor(groups.codes, who, values, len(groups))
+        parts = np.split(amount, np.cumsum(n_contributors)[:-1])
+        found = np.array([self._of(part) for part in parts])
+        evidence = grouped.group_evidence(records, groups)
+        # Units of one holding are one contributor: the smaller number counts.
+        evidence["n_units"] = np.minimum(evidence["n_units"], n_contributors).tolist()
+        return {
+            **evidence,
+            **grouped.contribution_evidence(groups, who, values),
+            "value": grouped.finite(found, f"{self.statistic} of {self.value}"),
+        }
+
+    def _of(self, amounts: Floats) -> float:
+        total = amounts.sum()
+        if total <= 0:
+            return float("nan")
+        if self.statistic == "hhi":
+            return float(((amounts / total) ** 2).sum())
+        ordered = np.sort(amounts)
+        if self.statistic == "gini":
+            n = len(ordered)
+            return float((2 * np.arange(1, n + 1) - n - 1) @ ordered / (n * total))
+        return float(ordered[::-1][: int(self.statistic[2:])].sum() / total)
+
+    def protect(self, evidence: Evidence, policy: Policy) -> Evidence:
+        """Withhold the groups that do not meet a rule; all of them for the share of one contributor."""
+        one = np.full(len(evidence["n_units"]), self.statistic == "cr1")
+        few, dominated = principles.few_units(evidence, policy), principles.dominated(evidence, policy)
+        return grouped.with_withheld(evidence, few, dominated, one)
+
+    def judge(self, evidence: Mapping[str, Any], policy: Policy) -> tuple[Verdict, ...]:
+        """Apply the principles to what leaves."""
+        found = (principles.units(evidence, policy), principles.dominance(evidence, policy))
+        if self.statistic == "cr1":
+            text = "the share of the largest contributor is a value of one unit"
+            return (*found, principles.individual(text, 'use "cr4", "hhi" or "gini"'))
+        return found
+
+    def publish(self, evidence: Mapping[str, Any]) -> dict[str, list[Any]]:
+        """Return what leaves."""
+        return grouped.published_groups(evidence, f"{self.statistic}_{self.value}")

@@ -1,0 +1,100 @@
+"""Frequency tables: units per cell, no cell that holds nearly all of its row or column, wide intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hitoku.checks import table_evidence as tables
+from hitoku.checks.output import Evidence
+from hitoku.checks.policy import Policy
+from hitoku.checks.records import Records
+from hitoku.checks.verdict import Principle, Verdict
+from hitoku.tabulate.tabulate import tabulate
+
+UNIT = "hitoku unit"
+
+
+@dataclass(frozen=True)
+class FrequencyTable:
+    """Counts of records in every combination of codes, with totals.
+
+    Parameters
+    ----------
+    by
+        The variables.
+    missing
+        "error", or "code": records without a code go under "missing".
+    """
+
+    kind: ClassVar[str] = "frequency_table"
+
+    by: tuple[str, ...]
+    missing: str = "error"
+
+    def collect(self, records: Records) -> Evidence:
+        """Tabulate once."""
+        return tables.evidence_of(tabulated(records, self.by, missing=self.missing))
+
+    def protect(self, evidence: Evidence, policy: Policy) -> Evidence:
+        """Withhold what the rules hit, and what that needs; totals are as they are."""
+        withheld = tables.protected(tables.table_of(evidence), tables.count_need(evidence, policy))
+        return {**evidence, "withheld": withheld.tolist()}
+
+    def judge(self, evidence: Mapping[str, Any], policy: Policy) -> tuple[Verdict, ...]:
+        """Apply the principles to what leaves."""
+        need = tables.count_need(evidence, policy)
+        withheld = np.asarray(evidence["withheld"], dtype=np.bool_)
+        asked = f"intervals of withheld counts at least {policy.interval.count:g} wide"
+        return (
+            *count_verdicts(evidence, need.rules, policy),
+            tables.interval_verdict(tables.table_of(evidence), need, withheld, asked),
+        )
+
+    def publish(self, evidence: Mapping[str, Any]) -> dict[str, list[Any]]:
+        """Return what leaves."""
+        return tables.published_columns(evidence)
+
+
+def tabulated(records: Records, by: tuple[str, ...], **options: Any) -> Any:
+    """Tabulate records with their units."""
+    wanted = [*by, *(options[key] for key in ("value", "weight", "holding") if options.get(key))]
+    for name in wanted:
+        records.column(name)
+    chosen = records.table.select(list(dict.fromkeys(wanted)))
+    if records.repeated:
+        chosen = chosen.append_column(UNIT, [records.unit])
+        options["unit"] = UNIT
+    return tabulate(chosen, by=list(by), **options)
+
+
+def count_verdicts(
+    evidence: Mapping[str, Any], rules: Mapping[str, Any], policy: Policy
+) -> tuple[Verdict, Verdict]:
+    """Say what the rules on counts find."""
+    counts = np.asarray(evidence["n_units"])
+    smallest = int(counts[counts > 0].min(initial=counts.max()))
+    remedy = tables.merge_remedy(evidence, policy)
+    return (
+        tables.rule_verdict(
+            Principle.UNITS,
+            "too_few_units",
+            evidence,
+            rules["min_frequency"],
+            f"at least {policy.units.minimum} units",
+            {"minimum": policy.units.minimum, "smallest": smallest},
+            remedy,
+        ),
+        tables.rule_verdict(
+            Principle.GROUP,
+            "group_disclosure",
+            evidence,
+            rules["group_disclosure"],
+            f"no cell above {policy.group.share:.0%} of its row or column",
+            {"share": policy.group.share},
+            "merge the category with others, or leave this breakdown out",
+        ),
+    )

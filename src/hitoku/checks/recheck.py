@@ -1,0 +1,478 @@
+"""The checker's side: judge a submission again from its evidence; the session's verdicts are not believed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hitoku.attacks.differencing.joined import differencing
+from hitoku.checks import table_evidence as tables
+from hitoku.checks.consistency import contradictions
+from hitoku.checks.desk import Desk, measures_of
+from hitoku.checks.exceptions import Granted
+from hitoku.checks.ledger.entry import read as read_ledger
+from hitoku.checks.membership import group_membership, table_membership
+from hitoku.checks.output import Output
+from hitoku.checks.output_types import OUTPUT_TYPES, type_of
+from hitoku.checks.policy import Policy
+from hitoku.checks.policy import policy as policy_named
+from hitoku.checks.records import Records
+from hitoku.checks.submission import Submission, certificate_of, csv_text, read_submission
+from hitoku.checks.verdict import Principle, Status, Verdict, worst
+from hitoku.errors import DataError, HitokuError, ParameterError
+from hitoku.evidence import verify as proof
+from hitoku.model.finding import Finding, Severity
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+
+EXCEPTED, NOT_ASKED = "excepted", "-"
+UNSOUND = "its evidence is not to be trusted"
+# What can go wrong when numbers are not of the kind or length that an output type writes.
+MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, HitokuError)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Rechecked:
+    """One output, judged again.
+
+    Parameters
+    ----------
+    output
+        As submitted.
+    verdicts
+        What the principles say now.
+    findings
+        What is wrong with the submission itself: values, proofs, verdicts that are not what they should be.
+    exceptions
+        Decisions about this output.
+    """
+
+    output: Output
+    verdicts: tuple[Verdict, ...]
+    findings: tuple[Finding, ...] = ()
+    exceptions: tuple[Granted, ...] = ()
+
+    @property
+    def row(self) -> dict[Principle, str]:
+        """For every principle what is said about this output; "-" where it does not apply."""
+        row: dict[Principle, str] = {}
+        for principle in Principle:
+            own = [verdict for verdict in self.verdicts if verdict.principle is principle]
+            status = str(worst(own)) if own else NOT_ASKED
+            excepted = any(each.principle is principle for each in self.exceptions)
+            row[principle] = EXCEPTED if excepted and status in {Status.FAIL, Status.LOOK} else status
+        return row
+
+    @property
+    def status(self) -> str:
+        """The worst of the row, and "fail" when the submission itself is wrong."""
+        if self.findings:
+            return str(Status.FAIL)
+        found = set(self.row.values())
+        order = (str(Status.FAIL), str(Status.LOOK), EXCEPTED)
+        return next((status for status in order if status in found), str(Status.PASS))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold."""
+        return {
+            "name": self.output.name,
+            "kind": self.output.kind,
+            "status": self.status,
+            "principles": {str(principle): status for principle, status in self.row.items()},
+            "verdicts": [verdict.to_dict() for verdict in self.verdicts],
+            "findings": [str(finding) for finding in self.findings],
+            "exceptions": [str(each) for each in self.exceptions],
+        }
+
+    def __repr__(self) -> str:
+        return f"Rechecked({self.output.name!r}, {self.status})"
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Recheck:
+    """A submission, judged again.
+
+    Parameters
+    ----------
+    submission, policy
+        What was checked, by the checker's own copy of the policy.
+    outputs
+        One for each output.
+    findings
+        About the submission as a whole.
+    unused
+        Exceptions that match no output, or nothing that failed.
+    scope
+        How far differencing was tested.
+    """
+
+    submission: Submission
+    policy: Policy
+    outputs: tuple[Rechecked, ...]
+    findings: tuple[Finding, ...] = ()
+    unused: tuple[Granted, ...] = field(default=())
+    scope: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Nothing fails; what needs a look is for a person."""
+        return not self.findings and all(each.status != Status.FAIL for each in self.outputs)
+
+    @property
+    def matrix(self) -> dict[str, dict[str, str]]:
+        """Outputs by principles."""
+        return {
+            each.output.name: {str(principle): status for principle, status in each.row.items()}
+            for each in self.outputs
+        }
+
+    @property
+    def tally(self) -> dict[str, int]:
+        """How many outputs have each status."""
+        found = [each.status for each in self.outputs]
+        return {status: found.count(status) for status in (*map(str, Status), EXCEPTED)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold."""
+        return {
+            "submission": self.submission.name,
+            "written_by": f"hitoku {self.submission.version}",
+            "data": self.submission.data,
+            "policy": {"name": self.policy.name, "version": self.policy.version, "hash": self.policy.hash},
+            "ok": self.ok,
+            "tally": self.tally,
+            "differencing": self.scope,
+            "findings": [str(finding) for finding in self.findings],
+            "unused_exceptions": [str(each) for each in self.unused],
+            "outputs": [each.to_dict() for each in self.outputs],
+        }
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{n} {status}" for status, n in self.tally.items() if n)
+        return f"Recheck({self.submission.name!r}: {counts})"
+
+
+def recheck(
+    path: str | Path,
+    *,
+    policy: str | Path | Policy | None = None,
+    ledger: str | Path | None = None,
+    data: Any = None,
+    unit: str | None = None,
+    exceptions: Sequence[Granted] = (),
+) -> Recheck:
+    """Judge a submission again.
+
+    Parameters
+    ----------
+    path
+        The folder; one that is not as it was written is refused.
+    policy
+        The checker's own policy; left out, the one of that name that comes with hitoku.
+    ledger
+        Everything released before; it is read, not written.
+    data
+        The data, when the checker has them: evidence is collected again, and differences are tested by who
+        is in the cells. Without them, tables of counts are compared through their codes, and everything else
+        is not testable.
+    unit
+        Column that names the unit, as in the session.
+    exceptions
+        Decisions about outputs.
+    """
+    submission = read_submission(path)
+    own = _own_policy(submission, policy)
+    findings = []
+    if own.hash != submission.policy.hash:
+        reason = (
+            f"the session worked under another policy than {own.name} {own.version} as the checker has it"
+        )
+        findings.append(_wrong("policy", reason, "the verdicts here are by the checker's copy"))
+    if ledger is not None:
+        _same_data(Path(ledger), submission)
+    records = None if data is None else Records.open(data, unit)
+    if records is not None and records.hash != submission.data:
+        raise DataError(
+            "the data are not those of the submission", where="data", fix="give the data set of the session"
+        )
+    again = [judged_again(submission, place, own, records) for place in range(len(submission.outputs))]
+    sound = [not found for _, found in again]
+    failed = [worst(verdicts) is Status.FAIL for verdicts, _ in again]
+    compared = (
+        _by_codes(submission, own, sound, ledger)
+        if records is None
+        else _by_units(submission, own, sound, failed, ledger, records)
+    )
+    checked = []
+    used: set[int] = set()
+    for output, (judged, found), differences in zip(submission.outputs, again, compared, strict=True):
+        verdicts = (*judged, *differences, *(_warned(output) if records is None else ()))
+        stopped = {verdict.principle for verdict in verdicts if verdict.status is not Status.PASS}
+        granted = [n for n, e in enumerate(exceptions) if e.output == output.name and e.principle in stopped]
+        used |= set(granted)
+        checked.append(
+            Rechecked(
+                output=output,
+                verdicts=verdicts,
+                findings=found,
+                exceptions=tuple(exceptions[n] for n in granted),
+            )
+        )
+    return Recheck(
+        submission=submission,
+        policy=own,
+        outputs=tuple(checked),
+        findings=tuple(findings),
+        unused=tuple(each for n, each in enumerate(exceptions) if n not in used),
+        scope=_scope(ledger, records),
+    )
+
+
+def judged_again(
+    submission: Submission, place: int, policy: Policy, records: Records | None = None
+) -> tuple[tuple[Verdict, ...], tuple[Finding, ...]]:
+    """Apply the principles to the evidence of one output, and compare it with everything else submitted."""
+    output = submission.outputs[place]
+    findings: list[Finding] = []
+    if output.kind not in OUTPUT_TYPES:
+        return (), (_wrong(output.name, f"there is no output type {output.kind!r}", "have it made again"),)
+    try:
+        kind = type_of(output)
+        verdicts = kind.judge(output.evidence, policy)
+        again = kind.publish(output.evidence)
+        findings += [
+            _wrong(output.name, f"evidence contradicts itself: {text}", "have it made again")
+            for text in contradictions(output.kind, output.evidence, output.definition)
+        ]
+        findings += _proof(submission, place)
+    except MALFORMED as error:
+        # Our own errors name codes and counts; others may show a value.
+        why = error.what if isinstance(error, HitokuError) else type(error).__name__
+        reason = f"the evidence cannot be judged: {why}"
+        return (), (_wrong(output.name, reason, "have it made again"),)
+    if not _same(output.published, again):
+        reason = "what would leave is not what the evidence gives: a value was altered, or is not withheld"
+        findings.append(_wrong(output.name, reason, "do not release it"))
+    if submission.public_csv(place) != csv_text(output.published):
+        findings.append(
+            _wrong(output.name, "the CSV file and the JSON file that would leave differ", "do not release it")
+        )
+    if output.policy.get("hash") != submission.policy.hash:
+        findings.append(
+            _wrong(output.name, "it was judged by another policy than submitted", "have it made again")
+        )
+    findings += _lies(output, verdicts)
+    if records is not None:
+        findings += _collected(output, kind, policy, records)
+    return verdicts, tuple(findings)
+
+
+def _proof(submission: Submission, place: int) -> list[Finding]:
+    """Check a table's certificate: by the verifier that trusts nobody, and that it is about this table."""
+    output, path = submission.outputs[place], submission.certificate(place)
+    made = certificate_of(output, submission.policy)
+    if path is None:
+        reason = "the proof of its intervals is missing"
+        return [] if made is None else [_wrong(output.name, reason, "have it made again")]
+    answer = proof.verify(path)
+    if not answer.ok:
+        return [_wrong(output.name, f"the certificate is refuted: {answer.reason}", "do not release it")]
+    if made is None:
+        return [_wrong(output.name, "it has a certificate and cannot have one", "do not release it")]
+    if proof.read(path)["sha256"] != made.digest:
+        return [_wrong(output.name, "the certificate is about another table or policy", "do not release it")]
+    return []
+
+
+def _lies(output: Output, verdicts: Sequence[Verdict]) -> list[Finding]:
+    """Compare with the session's own verdicts, which nothing here rests on."""
+    findings = []
+    for principle in Principle:
+        if principle is Principle.DIFFERENCING:
+            continue
+        said = worst(v for v in output.verdicts if v.principle is principle)
+        asked = any(v.principle is principle for v in output.verdicts)
+        now = worst(v for v in verdicts if v.principle is principle)
+        due = any(v.principle is principle for v in verdicts)
+        if (asked, said) != (due, now):
+            claim = str(said) if asked else "nothing"
+            reason = f"{principle}: the session says {claim}, its evidence {now if due else 'nothing'}"
+            findings.append(_wrong(output.name, reason, "trust the evidence, and ask how this came about"))
+    return findings
+
+
+def _collected(output: Output, kind: Any, policy: Policy, records: Records) -> list[Finding]:
+    """Collect the evidence again from the data."""
+    if output.kind == "regression" and output.definition.get("formula") is None:
+        return []  # a fitted model is not in the data
+    fresh = kind.protect(kind.collect(records.where(output.where)), policy)
+    differing = sorted(
+        name
+        for name in {*fresh, *output.evidence}
+        if name not in {"withheld", "counts_withheld"}
+        and not _close(fresh.get(name), output.evidence.get(name))
+    )
+    if not differing:
+        return []
+    reason = f"the data give other evidence: {', '.join(differing)}"
+    return [_wrong(output.name, reason, "do not release it")]
+
+
+def _by_units(
+    submission: Submission,
+    policy: Policy,
+    sound: Sequence[bool],
+    failed: Sequence[bool],
+    ledger: str | Path | None,
+    records: Records,
+) -> list[tuple[Verdict, ...]]:
+    """Test every output for differences with those before it, by who is in its cells."""
+    desk = Desk(submission.name, records, policy, ledger)
+    found: list[tuple[Verdict, ...]] = []
+    for output, trusted, failing in zip(submission.outputs, sound, failed, strict=True):
+        if failing:
+            found.append(())  # what does not leave gives nothing away
+        elif not trusted:
+            found.append((_not_tested(UNSOUND),))
+        elif output.kind == "regression":
+            found.append((_not_tested("the units behind a model's dummies are known to the session only"),))
+        else:
+            kept = records.where(output.where)
+            place = table_membership if "codes" in output.evidence else group_membership
+            member = place(kept, output.evidence, output.definition["missing"])
+            found.append(desk.compare(output.placed(member), measures_of(kept, output)))
+    return found
+
+
+def _by_codes(
+    submission: Submission, policy: Policy, sound: Sequence[bool], ledger: str | Path | None
+) -> list[tuple[Verdict, ...]]:
+    """Join the tables of counts of a submission through their codes; all else is not testable."""
+    joined: list[Release] = []
+    names: list[str] = []
+    found: list[tuple[Verdict, ...]] = []
+    before = "" if ledger is None else "; against the ledger only with the data"
+    for output, trusted in zip(submission.outputs, sound, strict=True):
+        if not trusted:
+            found.append((_not_tested(UNSOUND),))
+            continue
+        if output.kind != "frequency_table" or output.where:
+            found.append((_not_tested(f"not a table of counts of all units{before}"),))
+            continue
+        table = tables.table_of(output.evidence)
+        withheld = np.asarray(output.evidence["withheld"], dtype=np.bool_)
+        need = tables.count_need(output.evidence, policy)
+        release = Release.of(table, Protection.withhold(table, withheld, need))
+        try:
+            known = differencing([*joined, release], threshold=policy.units.minimum).found
+        except HitokuError:
+            found.append((_not_tested(f"its codes cannot be joined with the others{before}"),))
+            continue
+        n_before = len(joined)
+        joined.append(release)
+        names.append(output.name)
+        new = [each for each in known if n_before in each.releases and len(each.releases) > 1]
+        text = f"tested through codes with {n_before} table(s) of this submission{before}"
+        if new:
+            found.append(tuple(_disclosed(str(each), names) for each in new[:3]))
+        else:
+            found.append((_passed(text, n_before) if ledger is None else _not_tested(text),))
+    return found
+
+
+def _warned(output: Output) -> tuple[Verdict, ...]:
+    """Return what the session found by who is in the cells: bad news is taken from anybody."""
+    return tuple(
+        verdict
+        for verdict in output.verdicts
+        if verdict.principle is Principle.DIFFERENCING and verdict.status is not Status.PASS
+    )
+
+
+def _disclosed(text: str, names: Sequence[str]) -> Verdict:
+    return Verdict(
+        principle=Principle.DIFFERENCING,
+        status=Status.FAIL,
+        reason="small_group",
+        text=f"{text} (outputs: {', '.join(f'{n} {name}' for n, name in enumerate(names, start=1))})",
+        remedy="reuse the groups of the earlier table",
+    )
+
+
+def _passed(text: str, n: int) -> Verdict:
+    return Verdict(
+        principle=Principle.DIFFERENCING,
+        status=Status.PASS,
+        reason="nothing_found",
+        text=text,
+        numbers={"outputs": n},
+    )
+
+
+def _not_tested(text: str) -> Verdict:
+    return Verdict(
+        principle=Principle.DIFFERENCING,
+        status=Status.LOOK,
+        reason="not_testable",
+        text=f"not testable: {text}",
+        remedy="check again with the data, or have a person compare it with everything released",
+    )
+
+
+def _scope(ledger: str | Path | None, records: Records | None) -> str:
+    if records is None:
+        return "tested through codes, within this submission only"
+    before = "this submission only" if ledger is None else "this submission and the ledger"
+    return f"tested up to three outputs together, {before}"
+
+
+def _own_policy(submission: Submission, policy: str | Path | Policy | None) -> Policy:
+    if policy is not None:
+        return policy_named(policy)
+    try:
+        return policy_named(submission.policy.name)
+    except ParameterError as error:
+        raise ParameterError(
+            f"the submission's policy {submission.policy.name!r} does not come with hitoku",
+            where="policy",
+            fix="give the centre's own copy of it with --policy",
+        ) from error
+
+
+def _same_data(ledger: Path, submission: Submission) -> None:
+    if not ledger.exists():
+        raise DataError(f"no ledger {ledger.name!r}", where=str(ledger), fix="check the path")
+    body, _ = read_ledger(ledger)
+    if body["data_hash"] != submission.data:
+        raise DataError(
+            "the ledger is about other data than the submission",
+            where=str(ledger),
+            fix="give the ledger of this data set",
+        )
+
+
+def _wrong(place: str, reason: str, advice: str) -> Finding:
+    return Finding(severity=Severity.FAIL, place=place, reason=reason, advice=advice)
+
+
+def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Tell whether two published outputs are the same text, NaN included."""
+    return json.dumps(dict(one), default=str) == json.dumps(dict(other), default=str)
+
+
+def _close(one: Any, other: Any) -> bool:
+    """Tell whether two pieces of evidence agree, up to the order of adding up."""
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_close, one, other))
+    if isinstance(one, float) or isinstance(other, float):
+        return (
+            isinstance(one, int | float)
+            and isinstance(other, int | float)
+            and bool(np.isclose(one, other, rtol=1e-9, atol=1e-9, equal_nan=True))
+        )
+    return bool(one == other)

@@ -1,0 +1,289 @@
+"""The data of a session, opened once: columns, who each record is about, filters, groups."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hitoku.errors import DataError, ParameterError, did_you_mean
+from hitoku.model.arrays import Floats, Integers
+from hitoku.model.frames import code_list
+
+MISSING = "missing"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Groups:
+    """Records by the combinations of codes that occur.
+
+    Parameters
+    ----------
+    names
+        The variables.
+    labels
+        The codes of each group.
+    codes
+        Per record the position of its group.
+    """
+
+    names: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+    codes: Integers
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Records:
+    """Records with the number of the unit that each is about.
+
+    Parameters
+    ----------
+    table
+        All columns.
+    unit
+        Per record the number of its unit, from 0.
+    n_units
+        How many units the whole data have; a filter does not change it.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"id": ["a", "b", "a"], "region": ["N", "S", "N"]})
+    >>> Records.open(people, unit="id")
+    Records(3 records of 2 units)
+    """
+
+    table: pa.Table
+    unit: Integers
+    n_units: int
+
+    @classmethod
+    def open(cls, data: Any, unit: str | None = None) -> Records:
+        """Read a frame, or a Parquet file.
+
+        Parameters
+        ----------
+        data
+            pandas, polars or pyarrow frame, or the path of a Parquet file.
+        unit
+            Column that names the unit; left out, every record is one.
+        """
+        table = _arrow(data)
+        if len(set(table.column_names)) < table.num_columns:
+            raise DataError("two columns have the same name", where="data", fix="rename one of them")
+        if table.num_rows == 0:
+            raise DataError("the data are empty", where="data", fix="check the file or the filter before it")
+        if unit is None:
+            return cls(table, np.arange(table.num_rows), table.num_rows)
+        column = _column(table, unit)
+        if column.null_count:
+            raise DataError(
+                f"column {unit!r} has {column.null_count} record(s) without a unit",
+                where="data",
+                fix="name the unit of every record, or leave unit out when each record is one",
+            )
+        listed = column.combine_chunks().dictionary_encode()
+        # Numbered in sorted order, so that the numbers follow from the data and not from the order of rows.
+        order = np.asarray(pc.sort_indices(listed.dictionary))
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        return cls(table, rank[np.asarray(listed.indices)], len(order))
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    @cached_property
+    def hash(self) -> str:
+        """Tell data sets apart."""
+        digest = hashlib.sha256()
+        for name in self.table.column_names:
+            digest.update(name.encode())
+            sink = pa.BufferOutputStream()
+            one = pa.table({"column": self.table[name].combine_chunks()})
+            with pa.ipc.new_stream(sink, one.schema) as writer:
+                writer.write_table(one)
+            digest.update(sink.getvalue())
+        return digest.hexdigest()
+
+    @cached_property
+    def repeated(self) -> bool:
+        """Some unit has several records."""
+        return bool(np.bincount(self.unit).max() > 1)
+
+    def where(self, kept: Mapping[str, Any]) -> Records:
+        """Keep the records whose columns have one of the values given."""
+        mask = np.ones(len(self), dtype=np.bool_)
+        for name, values in kept.items():
+            column = self.column(name)
+            wanted = values if isinstance(values, list | tuple) else [values]
+            try:
+                chosen = pc.is_in(column, value_set=pa.array(wanted).cast(column.type))
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+                raise ParameterError(
+                    f"the filter on {name!r} has values of another kind than the column",
+                    where="where",
+                    fix=f"give values of type {column.type}",
+                ) from error
+            mask &= np.asarray(chosen)
+        if not mask.any():
+            raise ParameterError("the filter keeps no record", where="where", fix="check its values")
+        return self if not kept else Records(self.table.filter(pa.array(mask)), self.unit[mask], self.n_units)
+
+    def column(self, name: str) -> Any:
+        """Return a column in one piece."""
+        found = _column(self.table, name).combine_chunks()
+        return found.dictionary_decode() if pa.types.is_dictionary(found.type) else found
+
+    def numbers(self, name: str) -> Floats:
+        """Return a column of finite numbers."""
+        column = self.column(name)
+        if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+            raise DataError(
+                f"column {name!r} does not hold numbers",
+                where="data",
+                fix="convert the column to numbers first",
+            )
+        values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        wrong = int(np.count_nonzero(~np.isfinite(values)))
+        if wrong:
+            raise DataError(
+                f"column {name!r} has {wrong} missing, NaN or infinite value(s)",
+                where="data",
+                fix="fill or drop these records",
+            )
+        return np.asarray(values)
+
+    def weights(self, name: str | None) -> Floats:
+        """Return a column of weights, all one when there is none."""
+        if name is None:
+            return np.ones(len(self))
+        weights = self.numbers(name)
+        if np.any(weights < 0):
+            raise DataError(f"column {name!r} has weights below zero", where="data", fix="drop these records")
+        return weights
+
+    def groups(self, by: Sequence[str], missing: str = "error") -> Groups:
+        """Group the records by their codes in some columns; one group when there are none."""
+        names = tuple(by)
+        if len(set(names)) < len(names):
+            raise ParameterError("a variable is named twice", where="by", fix="name each once")
+        codes = np.zeros(len(self), dtype=np.int64)
+        sizes: list[list[str]] = []
+        for name in names:
+            texts = self.texts(name, missing)
+            listed = texts.dictionary_encode()
+            known = np.array(listed.dictionary.to_pylist(), dtype=str)
+            ordered = code_list(known)
+            place = {code: number for number, code in enumerate(ordered)}
+            positions = np.array([place[str(code)] for code in known], dtype=np.int64)
+            codes = codes * len(ordered) + positions[np.asarray(listed.indices)]
+            sizes.append(ordered)
+        # Counting is quicker than sorting; combinations of codes are few beside records.
+        there = np.bincount(codes) > 0
+        present, codes = np.flatnonzero(there), (np.cumsum(there) - 1)[codes]
+        labels = []
+        for number in present.tolist():
+            parts: list[str] = []
+            for ordered in reversed(sizes):
+                number, position = divmod(number, len(ordered))  # noqa: PLW2901 - digits of a mixed radix
+                parts.insert(0, ordered[position])
+            labels.append(tuple(parts))
+        return Groups(names, tuple(labels), codes)
+
+    def texts(self, name: str, missing: str = "error") -> Any:
+        """Return codes as text; floats that are all whole are written like integers."""
+        if missing not in {"error", "code"}:
+            raise ParameterError(
+                f"missing must be 'error' or 'code', got {missing!r}", where="missing", fix="use one"
+            )
+        column = self.column(name)
+        if pa.types.is_floating(column.type):
+            column = pc.if_else(pc.is_nan(column), None, column)
+            if bool(pc.all(pc.equal(column, pc.round(column))).as_py()):
+                column = column.cast(pa.int64())
+        column = column.cast(pa.string())
+        gone = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(column), ""), True)
+        n_missing = int(pc.sum(gone).as_py() or 0)
+        if n_missing and missing == "error":
+            raise DataError(
+                f"column {name!r} has {n_missing} missing code(s)",
+                where="data",
+                fix=f'give them a code first, or missing="code" to put them under {MISSING!r}',
+            )
+        return pc.if_else(gone, MISSING, column)
+
+    def contributors(self, holding: str | None) -> Integers:
+        """Per record the number of who counts as one contributor: its holding, or its unit."""
+        if holding is None:
+            return self.unit
+        column = self.column(holding)
+        indices = column.dictionary_encode().indices
+        own = self.unit + int(pc.max(indices).as_py() or 0) + 1
+        return np.where(np.asarray(column.is_null()), own, np.asarray(indices.fill_null(0)))
+
+    def __repr__(self) -> str:
+        return f"Records({len(self):_} records of {self.n_units:_} units)"
+
+
+def _arrow(data: Any) -> pa.Table:
+    if isinstance(data, pa.Table):
+        return data
+    if isinstance(data, str | Path):
+        path = Path(data)
+        if path.suffix not in {".parquet", ".pq"} or not path.is_file():
+            raise DataError(
+                f"cannot open {path.name!r}", where="data", fix="give a Parquet file, or read it into a frame"
+            )
+        import pyarrow.parquet as pq  # noqa: PLC0415 - slow to load, and most sessions start from a frame
+
+        return pq.read_table(path)
+    try:
+        frame: Any = nw.from_native(data)
+    except TypeError as error:
+        raise DataError(
+            f"cannot read a {type(data).__name__} as a data frame",
+            where="data",
+            fix="give a pandas, polars or pyarrow frame, or a Parquet file",
+        ) from error
+    except nw.exceptions.DuplicateError as error:
+        raise DataError("two columns have the same name", where="data", fix="rename one of them") from error
+    eager = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+    try:
+        return pa.table({name: eager[name].to_arrow() for name in eager.columns})
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise DataError(
+            "a column mixes several kinds of things", where="data", fix="text for codes, numbers for values"
+        ) from error
+
+
+def _column(table: pa.Table, name: str) -> Any:
+    if name not in table.column_names:
+        raise DataError(f"no column {name!r}", where="data", fix=did_you_mean(name, table.column_names))
+    return table[name]
+
+
+def per_contributor(
+    codes: Integers, who: Integers, amounts: Floats, n_groups: int
+) -> tuple[Integers, Floats, Integers]:
+    """Add up amounts per group and contributor: their groups, their amounts, and how many each group has."""
+    if np.bincount(who).max(initial=0) <= 1:
+        order = np.argsort(codes, kind="stable")
+        each: Any = np.bincount(codes, minlength=n_groups)
+        return codes[order], amounts[order], each
+    width = int(who.max(initial=0)) + 1
+    keys, place = np.unique(codes * width + who, return_inverse=True)
+    group: Integers = keys // width
+    total: Any = np.bincount(place, weights=amounts, minlength=len(keys))
+    count: Any = np.bincount(group, minlength=n_groups)
+    return group, total, count

@@ -1,0 +1,276 @@
+"""A researcher's session: ask for outputs as usual, get them protected and judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hitoku.checks import design
+from hitoku.checks.average import Average
+from hitoku.checks.concentration import Concentration
+from hitoku.checks.desk import Desk, measures_of
+from hitoku.checks.frequency_table import FrequencyTable
+from hitoku.checks.ledger import implied_tables
+from hitoku.checks.magnitude_table import MagnitudeTable
+from hitoku.checks.membership import group_membership, table_membership
+from hitoku.checks.mode import Mode
+from hitoku.checks.output import Membership, Output
+from hitoku.checks.percentile import Percentile
+from hitoku.checks.policy import Policy
+from hitoku.checks.policy import policy as policy_named
+from hitoku.checks.records import Records
+from hitoku.checks.regression import Regression
+from hitoku.checks.submission import write_submission
+from hitoku.checks.summary import TESTS, Summary
+from hitoku.checks.verdict import Status
+from hitoku.errors import ParameterError, did_you_mean
+
+By = str | Sequence[str]
+Where = Mapping[str, Any]
+
+
+class Session:
+    """Outputs about one data set, each with its evidence and verdicts.
+
+    Every method takes ``where``, a filter such as ``{"region": ["N", "S"]}``, and ``name``, which is unique.
+
+    Parameters
+    ----------
+    name
+        Of the project.
+    data
+        pandas, polars or pyarrow frame, or a Parquet file.
+    unit
+        Column that names the unit; left out, every record is one.
+    policy
+        Name of a policy, or the path of one.
+    ledger
+        Path of the ledger of this data set. It is read, not written: outputs enter it when they are released.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"age": ["0-18"] * 18 + ["19-20"] + ["21-25"] * 18})
+    >>> work = Session("ages", people)
+    >>> table = work.frequency_table(by="age")
+    >>> table, table.way_out[0]
+    (Output('frequency_table 1', frequency_table, pass), 'merge age 19-20 with 21-25')
+    """
+
+    def __init__(
+        self,
+        name: str,
+        data: Any,
+        *,
+        unit: str | None = None,
+        policy: str | Path | Policy = "japan-2017",
+        ledger: str | Path | None = None,
+    ) -> None:
+        self.name = name
+        self.policy = policy_named(policy)
+        self.records = Records.open(data, unit)
+        self.outputs: list[Output] = []
+        self._desk = Desk(name, self.records, self.policy, ledger)
+
+    def frequency_table(
+        self, by: By, *, missing: str = "error", where: Where | None = None, name: str | None = None
+    ) -> Output:
+        """Count records; see :class:`FrequencyTable`."""
+        return self._made(FrequencyTable(_names(by), missing), where, name)
+
+    def magnitude_table(
+        self,
+        by: By,
+        value: str,
+        *,
+        holding: str | None = None,
+        weight: str | None = None,
+        missing: str = "error",
+        where: Where | None = None,
+        name: str | None = None,
+    ) -> Output:
+        """Add up a variable; see :class:`MagnitudeTable`."""
+        return self._made(MagnitudeTable(_names(by), value, holding, weight, missing), where, name)
+
+    def mean(self, value: str, by: By = (), **options: Any) -> Output:
+        """Average a variable; see :class:`Average`."""
+        return self._average("mean", value, by, **options)
+
+    def sum(self, value: str, by: By = (), **options: Any) -> Output:
+        """Add up a variable by group, without totals; see :class:`Average`."""
+        return self._average("sum", value, by, **options)
+
+    def _average(
+        self,
+        statistic: str,
+        value: str,
+        by: By,
+        *,
+        holding: str | None = None,
+        weight: str | None = None,
+        missing: str = "error",
+        where: Where | None = None,
+        name: str | None = None,
+    ) -> Output:
+        return self._made(Average(value, _names(by), statistic, holding, weight, missing), where, name)
+
+    def percentile(
+        self,
+        value: str,
+        percent: float,
+        by: By = (),
+        *,
+        weight: str | None = None,
+        missing: str = "error",
+        where: Where | None = None,
+        name: str | None = None,
+    ) -> Output:
+        """Find a percentile; see :class:`Percentile`."""
+        return self._made(Percentile(value, percent, _names(by), weight, missing), where, name)
+
+    def mode(
+        self,
+        value: str,
+        by: By = (),
+        *,
+        weight: str | None = None,
+        missing: str = "error",
+        where: Where | None = None,
+        name: str | None = None,
+    ) -> Output:
+        """Find the most frequent value; see :class:`Mode`."""
+        return self._made(Mode(value, _names(by), weight, missing), where, name)
+
+    def concentration(
+        self,
+        value: str,
+        statistic: str = "hhi",
+        by: By = (),
+        *,
+        holding: str | None = None,
+        missing: str = "error",
+        where: Where | None = None,
+        name: str | None = None,
+    ) -> Output:
+        """Measure concentration; see :class:`Concentration`."""
+        return self._made(Concentration(value, statistic, _names(by), holding, missing), where, name)
+
+    def summary(
+        self,
+        statistic: str,
+        value: str,
+        other: str | None = None,
+        by: By = (),
+        *,
+        structural: bool = False,
+        missing: str = "error",
+        where: Where | None = None,
+        name: str | None = None,
+    ) -> Output:
+        """Compute a summary statistic; see :class:`Summary`."""
+        return self._made(Summary(statistic, value, other, _names(by), structural, missing), where, name)
+
+    def test(
+        self, statistic: str, value: str, other: str, *, where: Where | None = None, name: str | None = None
+    ) -> Output:
+        """Compute a test statistic and its p value: "t" or "chi2"; see :class:`Summary`."""
+        if statistic not in TESTS:
+            raise ParameterError(
+                f"no test {statistic!r}", where="statistic", fix=did_you_mean(statistic, TESTS)
+            )
+        return self._made(Summary(statistic, value, other), where, name)
+
+    def regression(
+        self,
+        model: Any,
+        *,
+        family: str = "ols",
+        where: Where | None = None,
+        name: str | None = None,
+    ) -> Output:
+        """Judge a fitted model, or fit a formula; see :class:`Regression`.
+
+        Parameters
+        ----------
+        model
+            What statsmodels returns from ``.fit()``, or a formula.
+        family
+            For a formula: "ols", "logit" or "probit".
+        where, name
+            As in the other methods.
+        """
+        records = self._kept(where)
+        kind = Regression(model if isinstance(model, str) else None, family)
+        fitted = kind.fitted(records) if isinstance(model, str) else model
+        output = self._judged(kind, kind.collect(records, fitted), where, name)
+        return self._compared(output, _implied(records, output, fitted), {})
+
+    def submit(self, path: str | Path) -> Path:
+        """Write all outputs with their evidence into a new folder for ``hitoku check``; return it."""
+        return write_submission(path, self.name, self.outputs, self.policy)
+
+    def _made(self, kind: Any, where: Where | None, name: str | None) -> Output:
+        records = self._kept(where)
+        output = self._judged(kind, kind.collect(records), where, name)
+        tabular = "codes" in output.evidence
+        member = (table_membership if tabular else group_membership)(records, output.evidence, kind.missing)
+        return self._compared(output, member, measures_of(records, output))
+
+    def _kept(self, where: Where | None) -> Records:
+        return self.records.where(where or {})
+
+    def _judged(self, kind: Any, collected: Any, where: Where | None, name: str | None) -> Output:
+        evidence = kind.protect(collected, self.policy)
+        return Output(
+            name=name or self._desk.free_name(kind.kind, (each.name for each in self.outputs)),
+            kind=kind.kind,
+            definition={key: list(v) if isinstance(v, tuple) else v for key, v in asdict(kind).items()},
+            where={key: list(v) if isinstance(v, tuple) else v for key, v in (where or {}).items()},
+            evidence=evidence,
+            published=kind.publish(evidence),
+            policy={
+                "name": self.policy.name,
+                "version": self.policy.version,
+                "hash": self.policy.hash,
+            },
+            data=self.records.hash,
+            verdicts=kind.judge(evidence, self.policy),
+        )
+
+    def _compared(self, output: Output, member: Membership | None, measures: Any) -> Output:
+        placed = output.placed(member)
+        # What does not leave gives nothing away, and need not be compared.
+        found = () if output.status is Status.FAIL else self._desk.compare(placed, measures)
+        done = placed.checked(*found)
+        self.outputs.append(done)
+        return done
+
+    def __repr__(self) -> str:
+        tally = [output.status for output in self.outputs]
+        counts = ", ".join(f"{tally.count(status)} {status}" for status in Status)
+        return f"Session({self.name!r}, {len(tally)} outputs: {counts})"
+
+
+def _names(by: By) -> tuple[str, ...]:
+    return (by,) if isinstance(by, str) else tuple(by)
+
+
+def _implied(records: Records, output: Output, fitted: Any) -> Membership | None:
+    """Return the tables that the dummies of a model imply; None when its records cannot be told."""
+    if output.evidence["sample"] != "all records" or records.repeated:
+        return None
+    exog = np.asarray(fitted.model.exog, dtype=np.float64)
+    sample = np.zeros(records.n_units, dtype=np.bool_)
+    sample[records.unit] = True
+    dummies = []
+    for factor in design.factors(exog):
+        codes = np.zeros(records.n_units, dtype=np.int64)
+        codes[records.unit] = design.categories(exog, factor)
+        dummies.append(codes)
+    tables = implied_tables(output.name, dummies, sample)
+    cells = tuple(tuple((str(cell),) for cell in range(1, len(table) + 1)) for table in tables)
+    return Membership(codes=tuple(table.codes for table in tables), cells=cells)
