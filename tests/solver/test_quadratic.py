@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -115,7 +117,7 @@ class Liar:
 def test_a_solver_that_calls_a_wrong_point_optimal_is_caught(monkeypatch, shift, curvature):
     opened = quadratic._opened
     monkeypatch.setattr(quadratic, "_opened", lambda *parts: Liar(opened(*parts), shift))
-    monkeypatch.setattr(quadratic, "_polished", lambda *_parts: None)
+    monkeypatch.setattr(quadratic, "_polished", lambda *_parts: iter(()))
     program = QuadraticProgram([1.0, 2.0], [[1, 1]], [10], upper=[8, 8], curvature=curvature)
     with pytest.raises(SolverError, match="no trustworthy answer"):
         solve(program)
@@ -173,3 +175,25 @@ def test_every_order_of_algorithms_finds_the_same_optimum(data, table):
             patch.setattr(quadratic, "_attempts", lambda _program, order=order: order)
             values.append(solve(program).value)
     assert values[0] == pytest.approx(values[1], rel=1e-7, abs=1e-9)
+
+
+def test_the_point_of_one_run_and_the_proof_of_another_make_an_answer(monkeypatch):
+    monkeypatch.setattr(quadratic, "_polished", lambda *_parts: iter(()))
+    program = QuadraticProgram(0, [[1, 1]], [10], curvature=1)
+    units = quadratic._Units.of(program)
+    evidence = quadratic._Evidence(program, units)
+
+    def ended(x, dual):
+        told = SimpleNamespace(
+            value_valid=True,
+            dual_valid=True,
+            col_value=np.array(x) / units.column,
+            row_dual=np.array([dual]) / units.row / units.price,
+        )
+        return SimpleNamespace(getSolution=lambda: told)
+
+    assert evidence.judged(ended([5.0, 5.0], 3.0)) is None
+    assert evidence.judged(ended([4.0, 4.0], 4.0)) is None
+    found = evidence.judged(ended([6.0, 4.0], 10.0))
+    assert found.x == pytest.approx([5, 5])
+    assert found.duals == pytest.approx([10])

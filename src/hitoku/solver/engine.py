@@ -26,6 +26,9 @@ FEASIBLE, FEASIBLE_AGAIN = 1e-9, 1e-10
 GRANTED, ROUNDING = 1e-8, 1e-12
 # Scaled numbers stay below this, or the absolute tolerance would fall under the rounding of doubles.
 LARGEST = 2.0**30
+# HiGHS drops smaller coefficients, with a warning; this is the least that it allows. Its own default (1e-9)
+# is the share that a small cell may have in a large total.
+SMALLEST = 1e-12
 
 STATUSES = {
     highspy.HighsModelStatus.kOptimal: Status.OPTIMAL,
@@ -91,8 +94,7 @@ class Scale:
 def engine(options: dict[str, Any]) -> Any:
     """Make a silent HiGHS object with these options."""
     highs = highspy.Highs()
-    accept(highs.setOptionValue("output_flag", False), "setting an option")
-    for name, setting in options.items():
+    for name, setting in {"output_flag": False, "small_matrix_value": SMALLEST, **options}.items():
         accept(highs.setOptionValue(name, setting), f"setting option {name}")
     return highs
 

@@ -8,13 +8,16 @@ a point that meets this bound is called optimal.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from hitoku.errors import ParameterError, SolverError
+from hitoku.solver.active_set import Conditions
 from hitoku.solver.engine import (
     FEASIBLE,
     FEASIBLE_AGAIN,
@@ -37,12 +40,8 @@ Floats = NDArray[np.float64]
 OPTIMAL = 1e-7
 # An interior point method stops this far from the optimum, of the scaled objective.
 INTERIOR = 1e-10
-# HiGHS drops smaller coefficients; this is the least that it allows.
-SMALLEST = 1e-12
-# A column so near to its bound, or a row to its end, in scaled units, is taken to be there; tried in turn.
-TOUCHING = (1e-5, 1e-7, 1e-9)
-# Columns and rows of a program whose answer may be polished by dense linear algebra.
-MOST_POLISHED = 400
+# Columns and rows of a program whose answer may be polished: beyond, factors may not fit into memory.
+MOST_POLISHED = 50_000
 DUAL, PRIMAL = 1, 4  # codes of HiGHS
 
 # Tried in turn until an answer survives. Presolve is off: it costs more than it saves, and one of its steps
@@ -156,7 +155,7 @@ def solve(program: QuadraticProgram, *, threads: int = 1, time_limit_s: float | 
     if len(program.cost) == 0:
         return _without_columns(program)
     units = _Units.of(program)
-    has_point = False
+    evidence, has_point = _Evidence(program, units), False
     for tolerance in (FEASIBLE, FEASIBLE_AGAIN):
         for algorithm in _attempts(program):
             highs = _opened(program, units, {**algorithm, "threads": threads}, tolerance, time_limit_s)
@@ -165,7 +164,7 @@ def solve(program: QuadraticProgram, *, threads: int = 1, time_limit_s: float | 
                 return Solution(status, -np.inf if status is Status.UNBOUNDED else np.nan)
             # A run that gave up may have ended at the optimum all the same: points are judged, not words.
             if status in {Status.OPTIMAL, None}:
-                found = _judged(program, units, highs) or _polished(program, units, highs)
+                found = evidence.judged(highs)
                 if found is not None:
                     return found
             # Only a simplex method decides that there is no point; others merely fail to find one.
@@ -231,7 +230,6 @@ def _opened(
             "primal_feasibility_tolerance": tolerance,
             "dual_feasibility_tolerance": tolerance,
             "ipm_optimality_tolerance": INTERIOR,
-            "small_matrix_value": SMALLEST,
             **options,
             **limit,
         }
@@ -257,71 +255,79 @@ def _opened(
     return highs
 
 
-def _judged(program: QuadraticProgram, units: _Units, highs: Any) -> Solution | None:
-    """Return the answer in original units, or None when it is not what the solver says it is."""
-    solution = highs.getSolution()
-    if not solution.value_valid or not solution.dual_valid:
-        return None
-    duals = np.asarray(solution.row_dual) * units.row * units.price
-    return _accepted(program, units, np.asarray(solution.col_value) * units.column, duals)
+@dataclass(slots=True)
+class _Evidence:
+    """The best point and the best multipliers so far, in original units, whoever found them.
 
-
-def _polished(program: QuadraticProgram, units: _Units, highs: Any) -> Solution | None:
-    """Take from a small program's answer only which bounds and rows hold, and solve for the rest afresh.
-
-    With those fixed, the conditions of an optimum are linear equations. A wrong guess is found out like any
-    other wrong answer.
+    One algorithm may end at the optimum without multipliers that prove it, another prove what it misses.
     """
-    solution = highs.getSolution()
-    n_rows, n = program.relations.shape
-    if not solution.value_valid or n + n_rows > MOST_POLISHED:
-        return None
-    guesses = (_resolved(program, units, np.asarray(solution.col_value), near) for near in TOUCHING)
-    return next((found for found in guesses if found is not None), None)
+
+    program: QuadraticProgram
+    units: _Units
+    x: Floats | None = None
+    value: float = np.inf
+    duals: Floats | None = None
+
+    def judged(self, highs: Any) -> Solution | None:
+        """Return the optimum if what the solver ends with proves it, mended if need be; None if not."""
+        solution = highs.getSolution()
+        if not solution.value_valid:
+            return None
+        y = np.asarray(solution.col_value)
+        duals = np.asarray(solution.row_dual) if solution.dual_valid else np.zeros(len(self.units.row))
+        found = self._with(y, duals)
+        if found is None:
+            found = next(filter(None, (self._with(*guess) for guess in _polished(self, y, duals))), None)
+        return found
+
+    def _with(self, y: Floats, scaled_duals: Floats) -> Solution | None:
+        program, units = self.program, self.units
+        x = np.clip(y * units.column, program.lower, program.upper)
+        duals = scaled_duals * units.row * units.price
+        if not np.isfinite(x).all() or not np.isfinite(duals).all():
+            return None
+        value = program.objective(x)
+        if value < self.value and _meets(program, units, x):
+            self.x, self.value = x, value
+        if self.duals is None or self._bound(duals) >= self._bound(self.duals):
+            self.duals = duals
+        return self._accepted()
+
+    def _bound(self, duals: Floats) -> float:
+        bound = dual_bound(self.program, duals, self.value)
+        return -np.inf if np.isnan(bound) else bound
+
+    def _accepted(self) -> Solution | None:
+        program, x, value, duals = self.program, self.x, self.value, self.duals
+        if x is None or duals is None:
+            return None
+        bound = self._bound(duals)
+        # Terms may cancel to nothing: their size counts, and the solver's tolerance on scaled numbers.
+        terms = float(np.abs(program.cost) @ np.abs(x) + program.curvature @ (x * x))
+        if not value - bound <= OPTIMAL * terms + GRANTED * self.units.price:
+            return None
+        reduced = program.cost + 2 * program.curvature * x - program.relations.T @ duals
+        gap = max(value - bound, 0.0) / max(abs(value), np.finfo(float).tiny)
+        return Solution(Status.OPTIMAL, value, x, duals=duals, reduced=reduced, bound=bound, gap=gap)
 
 
-def _resolved(program: QuadraticProgram, units: _Units, y: Floats, near: float) -> Solution | None:
-    """Solve for the columns that are not near a bound; near rows are taken as equations."""
+def _polished(evidence: _Evidence, y: Floats, duals: Floats) -> Iterator[tuple[Floats, Floats]]:
+    """Yield what a curved program's answer becomes when only which bounds and rows hold is taken from it."""
+    program, units = evidence.program, evidence.units
+    n_rows, n_columns = program.relations.shape
+    if n_rows + n_columns > MOST_POLISHED or not np.any(program.curvature > 0):
+        return iter(())
     column, row = units.column, units.row
-    low, high = program.lower / column, program.upper / column
-    y = np.clip(y, low, high)
-    free = (y - low > near) & (high - y > near)
-    y = np.where(free, y, np.where(high - y < y - low, high, low))
-    matrix = row[:, None] * program.relations.toarray() * column
-    least, most = (end * row for end in program.row_ends)
-    activity = matrix @ y
-    held = (activity - least <= near) | (most - activity <= near)
-    rows = matrix[held]
-    target = np.where(np.abs(activity - least) <= np.abs(most - activity), least, most)[held]
-    squares = 2 * program.curvature * column**2 / units.price
-    system = np.block(
-        [
-            [np.diag(squares[free]), -rows[:, free].T],
-            [rows[:, free], np.zeros((len(rows), len(rows)))],
-        ]
-    )
-    right = np.concatenate([-(program.cost * column / units.price)[free], target - rows[:, ~free] @ y[~free]])
-    answer = np.linalg.lstsq(system, right)[0]
-    y[free] = answer[: free.sum()]
-    duals = np.zeros(len(row))
-    duals[held] = answer[free.sum() :]
-    return _accepted(program, units, y * column, duals * row * units.price)
-
-
-def _accepted(program: QuadraticProgram, units: _Units, x: Floats, duals: Floats) -> Solution | None:
-    """Return a point with its multipliers as an answer, or None when they do not prove it."""
-    x = np.clip(x, program.lower, program.upper)
-    if not np.isfinite(x).all() or not _meets(program, units, x):
-        return None
-    value = program.objective(x)
-    bound = dual_bound(program, duals, value)
-    # Terms may cancel to nothing: what counts is their size, and the solver's tolerance on scaled numbers.
-    terms = float(np.abs(program.cost) @ np.abs(x) + program.curvature @ (x * x))
-    if not value - bound <= OPTIMAL * terms + GRANTED * units.price:
-        return None
-    reduced = program.cost + 2 * program.curvature * x - program.relations.T @ duals
-    gap = max(value - bound, 0.0) / max(abs(value), np.finfo(float).tiny)
-    return Solution(Status.OPTIMAL, value, x, duals=duals, reduced=reduced, bound=bound, gap=gap)
+    least, most = program.row_ends
+    return Conditions(
+        cost=program.cost * column / units.price,
+        squares=2 * program.curvature * column**2 / units.price,
+        matrix=sparse.csr_array(sparse.diags_array(row) @ program.relations @ sparse.diags_array(column)),
+        low=program.lower / column,
+        high=program.upper / column,
+        least=least * row,
+        most=most * row,
+    ).settle(y, duals)
 
 
 def _meets(program: QuadraticProgram, units: _Units, x: Floats) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import NeedError, ParameterError, ProtectionError, SolverError, did_you_mean
-from hitoku.methods.adjust.choice import Chosen, Task, both_ways, cheapest, fewest_changes
+from hitoku.methods.adjust.choice import Chosen, Task, both_ways, cheapest
 from hitoku.methods.adjust.conflict import conflict
 from hitoku.methods.adjust.levels import Levels
 from hitoku.methods.adjust.rounding import Grid, added_up, controlled, finest
@@ -268,7 +268,7 @@ class Adjust:
             if self.repair is None:
                 raise _contradiction(task, table, wanted)
             if self.repair == "senses":
-                sense = fewest_changes(task, wanted)
+                sense = task.repaired(wanted)
                 problem = task.within(sense)
             else:
                 problem = replace(

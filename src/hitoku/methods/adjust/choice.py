@@ -1,4 +1,4 @@
-"""Senses chosen by optimisation: the cheapest ones, or the fewest changes that make given ones possible."""
+"""Senses chosen by the optimiser: branch and bound, every bound proven by multipliers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.errors import ProtectionError
+from hitoku.errors import SolverError
 from hitoku.methods.adjust.disjunction import Disjunction
 from hitoku.methods.adjust.levels import DOWN, UP, Levels
+from hitoku.methods.adjust.repair import fewest_changes
 from hitoku.methods.method import Progress
 from hitoku.model.arrays import Floats
 from hitoku.solver import integer, quadratic
@@ -50,22 +51,9 @@ class Task:
     def closest(self, sense: Floats) -> Closest:
         return closest(self.within(sense), self.norm)
 
-
-def fewest_changes(task: Task, sense: Floats) -> Floats:
-    """Turn as few senses around as possible so that some table keeps them all."""
-    form = Disjunction.of(task.relations, task.levels, task.weight, task.norm, np.inf)
-    cost = np.zeros(len(form.cost))
-    # One for every sense that is turned around, up to a constant.
-    cost[form.choice] = np.where(sense[form.cells] > 0, -1.0, 1.0)
-    found = integer.solve(form.integer(cost), time_limit_s=task.time_limit_s)
-    if found.x is None:
-        limited = found.status is integer.Status.LIMIT
-        raise ProtectionError(
-            "no senses were found within the time limit" if limited else "no senses lead to a safe table",
-            where=f"{len(form.cells)} unsafe cells",
-            fix="free some of the cells that are kept, widen bounds, or ask for repair='elastic'",
-        )
-    return form.senses(found.x, len(sense))
+    def repaired(self, sense: Floats) -> Floats:
+        """Turn as few of these senses around as make a table possible."""
+        return fewest_changes(self.relations, self.levels, sense, time_limit_s=self.time_limit_s)
 
 
 def cheapest(task: Task, starts: list[Floats], progress: Progress | None = None) -> Chosen:
@@ -85,10 +73,15 @@ def cheapest(task: Task, starts: list[Floats], progress: Progress | None = None)
     form = Disjunction.of(task.relations, task.levels, task.weight, task.norm, cost)
     if task.norm == "l2":
         return _branch(task, form, best, progress)
-    found = integer.solve(form.integer(), gap=max(task.gap, SAME), time_limit_s=task.time_limit_s)
+    try:
+        found = integer.solve(form.integer(), gap=max(task.gap, SAME), time_limit_s=task.time_limit_s)
+    except SolverError:
+        # The best of the starts stands, without a proof.
+        return Chosen(best.sense, best.found, 0.0)
     bound = found.bound + form.constant
     if found.x is not None:
-        best = _better(task, best, form.senses(found.x, len(task.weight)))
+        sense = form.senses(found.x[form.choice], len(task.weight))
+        best = _better(best, sense, _solved(task, sense))
     elif found.status is not integer.Status.LIMIT:
         # The cut-off lies on the best table known: what is left beyond it is nothing better.
         bound = cost
@@ -96,50 +89,73 @@ def cheapest(task: Task, starts: list[Floats], progress: Progress | None = None)
 
 
 def _best_of(task: Task, starts: list[Floats]) -> Chosen:
-    tried = [(sense, task.closest(sense)) for sense in starts]
-    feasible = [(sense, found) for sense, found in tried if found.optimal]
-    if not feasible:
-        sense = fewest_changes(task, starts[0])
-        feasible = [(sense, task.closest(sense))]
-    sense, found = min(feasible, key=lambda pair: pair[1].cost)
+    known = [(sense, found) for sense in starts if (found := _solved(task, sense)) and found.optimal]
+    if not known:
+        sense = task.repaired(starts[0])
+        known = [(sense, task.closest(sense))]
+    sense, found = min(known, key=lambda pair: pair[1].cost)
+    if not found.optimal:
+        raise SolverError(
+            "senses that an integer program found lead to no table",
+            where=f"{int(np.count_nonzero(sense))} unsafe cells",
+            fix="look for values of very different size in one table, or ask for repair='elastic'",
+        )
     return Chosen(sense, found, -np.inf)
 
 
-def _better(task: Task, best: Chosen, sense: Floats) -> Chosen:
-    found = task.closest(sense)
-    return Chosen(sense, found, best.bound) if found.optimal and found.cost < best.found.cost else best
+def _solved(task: Task, sense: Floats) -> Closest | None:
+    """Return the closest table for these senses; None when no algorithm has a trustworthy answer."""
+    try:
+        return task.closest(sense)
+    except SolverError:
+        return None
+
+
+def _better(best: Chosen, sense: Floats, found: Closest | None) -> Chosen:
+    if found is None or not found.optimal or found.cost >= best.found.cost:
+        return best
+    return Chosen(sense, found, best.bound)
 
 
 def _branch(task: Task, form: Disjunction, best: Chosen, progress: Progress | None) -> Chosen:
     """Branch and bound over senses, the lowest bound first; every bound is proven by its multipliers."""
     began, count = time.monotonic(), itertools.count()
     free = np.full(len(form.cells), np.nan)
+    # The least bound of senses that no algorithm could solve for: they may be better than the best.
+    unsolved = np.inf
     heap: list[tuple[float, int, Floats]] = [(0.0, next(count), free)]
     while heap:
         bound, _, fixed = heapq.heappop(heap)
         cost = best.found.cost
         if bound >= cost * (1 - max(task.gap, SAME)):
-            return Chosen(best.sense, best.found, min(bound, cost))
+            return Chosen(best.sense, best.found, min(bound, unsolved, cost))
         late = task.time_limit_s is not None and time.monotonic() - began > task.time_limit_s
         if late:
-            return Chosen(best.sense, best.found, bound)
+            return Chosen(best.sense, best.found, min(bound, unsolved))
         if progress is not None:
             progress(bound, cost)
-        relaxed = quadratic.solve(form.relaxed(fixed))
-        if relaxed.x is None:
-            continue
-        share = relaxed.x[form.choice]
-        best = _better(task, best, form.senses(relaxed.x, len(task.weight)))
         undecided = np.isnan(fixed)
+        try:
+            relaxed = quadratic.solve(form.relaxed(fixed))
+        except SolverError:
+            # Nothing is known of it but what its parent proved; its children may be easier.
+            share, below = np.full(len(fixed), 0.5), bound
+        else:
+            if relaxed.x is None:
+                continue
+            share, below = relaxed.x[form.choice], max(bound, relaxed.bound + form.constant)
+        sense = form.senses(np.where(undecided, share, fixed), len(task.weight))
+        found = _solved(task, sense)
+        best = _better(best, sense, found)
         if not undecided.any():
+            unsolved = min(unsolved, below) if found is None else unsolved
             continue
         place = int(np.argmin(np.where(undecided, np.abs(share - 0.5), np.inf)))
         for side in (0.0, 1.0):
             child = fixed.copy()
             child[place] = side
-            below = max(bound, relaxed.bound + form.constant)
             heapq.heappush(heap, (below, next(count), child))
-    return Chosen(best.sense, best.found, best.found.cost)
+    return Chosen(best.sense, best.found, min(unsolved, best.found.cost))
 
 
 def both_ways(levels: Levels) -> list[Floats]:

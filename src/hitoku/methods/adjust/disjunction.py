@@ -52,7 +52,7 @@ class Disjunction:
 
     @classmethod
     def of(cls, relations: Any, levels: Levels, weight: Floats, norm: Norm, best: float) -> Disjunction:
-        """Write it down; ``best`` is the cost of a table known, infinite without one."""
+        """Write it down; ``best`` is the cost of a table known."""
         unit = 1 / weight if norm == "l1" else 1 / np.sqrt(weight)
         cells, safe = np.flatnonzero(levels.unsafe), np.flatnonzero(~levels.unsafe)
         up, down, w = levels.up[cells], levels.down[cells], weight[cells]
@@ -122,10 +122,10 @@ class Disjunction:
             self.cost, self.relations, self.rhs, lower, upper, self.row_upper, self.curvature
         )
 
-    def integer(self, cost: Floats | None = None) -> IntegerProgram:
-        """As an integer program in ``y``; its cost replaced where one is given."""
+    def integer(self) -> IntegerProgram:
+        """As an integer program in ``y``."""
         return IntegerProgram(
-            self.cost if cost is None else cost,
+            self.cost,
             self.relations,
             self.rhs,
             self.lower,
@@ -134,10 +134,10 @@ class Disjunction:
             self.choice,
         )
 
-    def senses(self, x: Floats, n_cells: int) -> Floats:
-        """Read the senses from a point."""
+    def senses(self, y: Floats, n_cells: int) -> Floats:
+        """Read the senses from the choices, rounded."""
         sense = np.zeros(n_cells)
-        sense[self.cells] = np.where(x[self.choice] > 0.5, float(UP), float(DOWN))
+        sense[self.cells] = np.where(y > 0.5, float(UP), float(DOWN))
         return sense
 
 
@@ -147,8 +147,5 @@ def _reach(levels: Levels, weight: Floats, norm: Norm, best: float) -> Floats:
     either = np.where(levels.can(DOWN) & levels.can(UP), np.minimum(levels.up, levels.down), np.inf)
     least = np.where(levels.can(UP), np.minimum(either, levels.up), np.minimum(either, levels.down))
     forced = np.where(levels.unsafe, weight * least**power, 0.0)
-    if np.isfinite(best):
-        left = np.maximum(best - forced.sum() + forced, 0.0) * (1 + 1e-9) / weight
-        return np.asarray(left if norm == "l1" else np.sqrt(left))
-    # No table known yet. Some end is needed, and this one is a restriction: twice all moves required.
-    return np.full(len(weight), 2 * float(levels.up.sum() + levels.down.sum()))
+    left = np.maximum(best - forced.sum() + forced, 0.0) * (1 + 1e-9) / weight
+    return np.asarray(left if norm == "l1" else np.sqrt(left))
