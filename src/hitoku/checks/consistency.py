@@ -30,9 +30,10 @@ def contradictions(kind: str, evidence: Mapping[str, Any], definition: Mapping[s
         return tuple(_regression(evidence))
     found = list(_tables(kind, evidence) if "codes" in evidence else _groups(evidence))
     if "largest" in evidence:
-        found += _contributions(evidence)
+        found += _ordered(evidence)
+        # Weights make a sum of more, or less, than its contributors.
         if definition.get("weight") is None:
-            found += _sizes(kind, evidence, definition)
+            found += [*_contributions(evidence), *_sizes(kind, evidence, definition)]
     return tuple(found)
 
 
@@ -79,12 +80,16 @@ def _between(n_units: Any, records: Any) -> Iterator[str]:
         yield "groups with records and no units, or the other way round"
 
 
+def _ordered(evidence: Mapping[str, Any]) -> Iterator[str]:
+    largest: Floats = np.asarray(evidence["largest"], dtype=np.float64)
+    if np.any(largest < 0) or np.any(np.diff(largest, axis=1) > 0):
+        yield "largest contributions are not in order"
+
+
 def _contributions(evidence: Mapping[str, Any]) -> Iterator[str]:
     largest: Floats = np.asarray(evidence["largest"], dtype=np.float64)
     size: Floats = np.asarray(evidence["size"], dtype=np.float64)
     slack = ADDITIVITY * np.maximum(1.0, size)
-    if np.any(largest < 0) or np.any(np.diff(largest, axis=1) > 0):
-        yield "largest contributions are not in order"
     if np.any(largest.sum(axis=1) > size + slack):
         yield "largest contributions exceed their total"
     n = np.asarray(evidence.get("n_contributors", evidence["n_units"]))

@@ -9,6 +9,7 @@ import typer
 
 from hitoku.cli.attack import attack
 from hitoku.cli.audit import audit
+from hitoku.cli.check import check
 from hitoku.cli.demo import demo
 from hitoku.cli.init import init
 from hitoku.cli.protect import protect
@@ -51,5 +52,6 @@ app.command()(protect)
 app.command()(audit)
 app.command()(attack)
 app.command()(verify)
+app.command()(check)
 app.add_typer(reproduce, name="reproduce")
 app.command("warm-up")(warm_up)

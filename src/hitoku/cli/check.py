@@ -1,0 +1,115 @@
+"""``hitoku check``: may these outputs leave."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hitoku.cli import FOUND
+from hitoku.cli.terminal import AsJson, print_json
+from hitoku.errors import ParameterError
+from hitoku.io.existing import existing
+
+if TYPE_CHECKING:
+    from hitoku.checks.recheck import Recheck
+
+
+def check(
+    path: Annotated[Path, typer.Argument(help="A submission; or a release folder, or a JJ file.")],
+    ledger: Annotated[Path | None, typer.Option(help="Everything released before about these data.")] = None,
+    data: Annotated[Path | None, typer.Option(help="The data (Parquet), to collect evidence again.")] = None,
+    unit: Annotated[str | None, typer.Option(help="Column of the data that names the unit.")] = None,
+    policy: Annotated[str | None, typer.Option(help="The checker's policy: a name, or a .toml file.")] = None,
+    exceptions: Annotated[Path | None, typer.Option(help="Decisions about outputs, a .toml file.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the report; by default beside the submission.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Judge a researcher's submission again, from its evidence alone.
+
+    Prints a page for each output and a matrix of outputs and principles; writes report.html and report.json.
+    Exit code 1: something fails. 2: the submission is not as it was written.
+
+    [bold]Examples[/bold]
+
+    hitoku check submission --ledger wages.ledger
+
+    hitoku check submission --ledger wages.ledger --data people.parquet --unit person_id
+
+    hitoku check submission --exceptions decided.toml --out report
+    """
+    # A command loads what it needs.
+    from hitoku.checks.exceptions import read_exceptions
+    from hitoku.checks.recheck import recheck
+    from hitoku.io.check_page import write_report
+
+    if _is_release(existing(path)):
+        _audited(path, as_json=as_json)
+        return
+    found = recheck(
+        path,
+        policy=policy,
+        ledger=ledger,
+        data=None if data is None else str(existing(data)),
+        unit=unit,
+        exceptions=() if exceptions is None else read_exceptions(existing(exceptions)),
+    )
+    folder = out or path.resolve().with_name(f"{path.resolve().name}-report")
+    if folder.resolve().is_relative_to(path.resolve()):
+        raise ParameterError(
+            "a report inside the submission would change it", where="--out", fix="choose another folder"
+        )
+    report, _ = write_report(folder, found)
+    if as_json:
+        print_json({"path": str(path), "report": str(report), **found.to_dict()})
+    else:
+        _print(found)
+        typer.echo(f"report: {report}")
+    if not found.ok:
+        raise typer.Exit(FOUND)
+
+
+def _is_release(path: Path) -> bool:
+    """Tell a table that somebody suppressed from a submission."""
+    from hitoku.checks.submission import is_submission
+
+    return not path.is_dir() or ((path / "checker" / "summary.json").is_file() and not is_submission(path))
+
+
+def _audited(path: Path, *, as_json: bool) -> None:
+    """Hand a release over to the audit."""
+    from hitoku.cli.audit import audit
+
+    if path.suffix.lower() == ".csv":
+        raise ParameterError(
+            f"{path.name} is no submission; as a table suppressed by hand, it needs its rules",
+            where=str(path),
+            fix="hitoku audit FILE --by COLUMN --value COLUMN --rule RULE",
+        )
+    typer.echo(f"{path.name} is no submission but a release: audited instead", err=True)
+    audit(path, as_json=as_json)
+
+
+def _print(found: Recheck) -> None:
+    for number, each in enumerate(found.outputs, start=1):
+        typer.echo(f"{number}. {each.output.name} ({each.output.kind}): {each.status}")
+        for remark in (*each.findings, *each.verdicts, *each.exceptions):
+            typer.echo(f"   {remark}")
+        typer.echo("")
+    for remark in found.findings:
+        typer.echo(f"{remark}")
+    for exception in found.unused:
+        typer.echo(f"not used: {exception.output}: {exception}")
+    rows = list(found.matrix.items())
+    principles = list(rows[0][1])
+    wide = max(len("output"), *(len(name) for name, _ in rows))
+    typer.echo("  ".join(["output".ljust(wide), *principles]))
+    for name, row in rows:
+        typer.echo(
+            "  ".join([name.ljust(wide), *(row[each].ljust(len(each)) for each in principles)]).rstrip()
+        )
+    counts = ", ".join(f"{n} {status}" for status, n in found.tally.items() if n)
+    typer.echo(f"{'nothing fails' if found.ok else 'NOT to be released as it is'}: {counts}; {found.scope}")

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from tests.checks.submissions import PEOPLE, session
+from typer.testing import CliRunner
+
+from hitoku.checks.session import Session
+from hitoku.cli import BAD_INPUT, FOUND, main
+from hitoku.cli.commands import app
+from hitoku.io.jj import write_jj
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.table import Table
+
+EXCEPTION = """
+[[exception]]
+output = "top"
+principle = "individual_value"
+reason = "observability"
+variables = {income = "hidden"}
+decider = "M. <Sato>"
+decided = 2026-11-16
+"""
+
+
+def run(*args):
+    return CliRunner().invoke(app, ["check", *map(str, args)], catch_exceptions=False)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return session().submit(tmp_path / "submission")
+
+
+@pytest.fixture
+def failing(tmp_path):
+    work = Session("wages", PEOPLE, unit="id")
+    work.summary("max", "income", name="top")
+    return work.submit(tmp_path / "failing")
+
+
+def test_a_page_for_each_output_and_the_matrix(folder):
+    result = run(folder)
+    assert result.exit_code == 0
+    for name in ("1. people (frequency_table)", "2. incomes (magnitude_table)", "3. means (average)"):
+        assert name in result.output
+    assert re.search(r"^people +- +pass +- +- +pass +pass +pass$", result.output, flags=re.MULTILINE)
+
+
+def test_the_report_is_beside_the_submission_and_the_submission_is_as_it_was(folder):
+    run(folder)
+    assert run(folder).exit_code == 0
+    report = folder.parent / "submission-report"
+    assert sorted(path.name for path in report.iterdir()) == ["report.html", "report.json"]
+    html = (report / "report.html").read_text("utf-8")
+    assert html.count("<section") == 3
+    assert not re.search(r"(src|href)=.(?!#)", html)  # nothing from elsewhere
+    assert json.loads((report / "report.json").read_text("utf-8"))["ok"] is True
+
+
+def test_with_the_data_everything_is_tested(folder, tmp_path):
+    PEOPLE.to_parquet(tmp_path / "people.parquet")
+    result = run(folder, "--data", tmp_path / "people.parquet", "--unit", "id", "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.output)["tally"] == {"pass": 3, "look": 0, "fail": 0, "excepted": 0}
+
+
+def test_something_that_fails_is_exit_code_1(failing, tmp_path):
+    result = run(failing, "--json", "--out", tmp_path / "report")
+    assert result.exit_code == FOUND
+    found = json.loads(result.output)
+    assert found["outputs"][0]["principles"]["individual_value"] == "fail"
+    assert "✗ fail" in (tmp_path / "report" / "report.html").read_text("utf-8")
+
+
+def test_an_exception_is_shown_with_its_decider(failing, tmp_path):
+    (tmp_path / "decided.toml").write_text(EXCEPTION, encoding="utf-8")
+    result = run(failing, "--exceptions", tmp_path / "decided.toml")
+    assert result.exit_code == 0
+    assert "income is hidden, decided by M. <Sato> on 2026-11-16" in result.output
+    html = (tmp_path / "failing-report" / "report.html").read_text("utf-8")
+    assert "! excepted" in html
+    assert "M. &lt;Sato&gt;" in html
+
+
+@pytest.mark.parametrize("file", ["manifest.json", "policy.json", "public/01-people.csv"])
+def test_a_corrupted_submission_is_exit_code_2_with_the_file_named(folder, file, capsys):
+    path = folder / file
+    path.write_bytes(path.read_bytes()[:-2])
+    with pytest.raises(SystemExit) as leaving:
+        main(["check", str(folder)])
+    assert leaving.value.code == BAD_INPUT
+    assert file in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["--policy", "japan-2018"], "japan-2017"),
+        (["--out", "submission/report"], "would change it"),
+        (["--ledger", "none.ledger"], "no ledger"),
+        (["--exceptions", "none.toml"], "none.toml"),
+    ],
+)
+def test_bad_input_is_exit_code_2(folder, monkeypatch, capsys, args, words):
+    monkeypatch.chdir(folder.parent)
+    with pytest.raises(SystemExit) as leaving:
+        main(["check", "submission", *args])
+    assert leaving.value.code == BAD_INPUT
+    assert words in capsys.readouterr().err
+
+
+def test_a_table_suppressed_elsewhere_is_audited(tmp_path, capsys):
+    table = Table.from_array([[20, 15], [72, 1]])
+    need = Need(unsafe=table.value == 1, lower=1.0, upper=1.0)
+    # Alone, the 1 is a row total minus its neighbour.
+    for withheld, code in ((need.unsafe, FOUND), (table.inner, 0)):
+        write_jj(tmp_path / "table.jj", table, need, Protection.withhold(table, withheld, need))
+        result = run(tmp_path / "table.jj")
+        assert result.exit_code == code
+        assert "audited instead" in result.stderr
+    (tmp_path / "cells.csv").write_text("region,value\nN,1\n", encoding="utf-8")
+    with pytest.raises(SystemExit) as leaving:
+        main(["check", str(tmp_path / "cells.csv")])
+    assert leaving.value.code == BAD_INPUT
+    assert "hitoku audit" in capsys.readouterr().err
+
+
+def test_a_release_folder_is_audited_and_any_other_folder_is_refused(tmp_path, capsys):
+    made = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "release"), "--records", "300"])
+    assert made.exit_code == 0, made.output
+    result = run(tmp_path / "release")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("safe")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(SystemExit) as leaving:
+        main(["check", str(tmp_path / "empty")])
+    assert leaving.value.code == BAD_INPUT
+    assert "manifest.json is missing" in capsys.readouterr().err
