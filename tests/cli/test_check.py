@@ -140,3 +140,36 @@ def test_a_release_folder_is_audited_and_any_other_folder_is_refused(tmp_path, c
         main(["check", str(tmp_path / "empty")])
     assert leaving.value.code == BAD_INPUT
     assert "manifest.json is missing" in capsys.readouterr().err
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "people.parquet"
+    PEOPLE.to_parquet(path)
+    return path
+
+
+def test_what_is_released_is_remembered_and_held_against_the_next(tmp_path, data):
+    ledger = tmp_path / "wages.ledger"
+    first = Session("first", str(data), unit="id")
+    first.frequency_table(by=["region"], name="regions")
+    known = first.submit(tmp_path / "first")
+    options = ("--ledger", ledger, "--data", data, "--unit", "id")
+    assert run(known, *options).exit_code == 0
+    assert not ledger.exists()
+    assert "remembered in" in run(known, *options, "--release").output
+    # The same regions without six people: by subtraction a group of six.
+    second = Session("second", str(data), unit="id")
+    second.frequency_table(by=["region"], where={"income": list(range(21, 57))}, name="fewer")
+    result = run(second.submit(tmp_path / "second"), *options, "--release")
+    assert result.exit_code == FOUND
+    assert "regions" in result.output
+    assert "remembered in" in result.output
+    assert "0 output(s)" in result.output
+
+
+def test_releasing_takes_a_ledger_and_the_data(folder, capsys):
+    with pytest.raises(SystemExit) as left:
+        main(["check", str(folder), "--release"])
+    assert left.value.code == BAD_INPUT
+    assert "--ledger and --data" in capsys.readouterr().err

@@ -10,6 +10,7 @@ import numpy as np
 from hitoku.attacks.differencing.joined import differencing
 from hitoku.checks import table_evidence as tables
 from hitoku.checks.desk import Desk, measures_of
+from hitoku.checks.ledger import Measure
 from hitoku.checks.membership import group_membership, table_membership
 from hitoku.checks.output import Output
 from hitoku.checks.policy import Policy
@@ -42,11 +43,16 @@ def by_units(
         elif output.kind == "regression":
             found.append((_not_tested("the units behind a model's dummies are known to the session only"),))
         else:
-            kept = records.where(output.where)
-            place = table_membership if "codes" in output.evidence else group_membership
-            member = place(kept, output.evidence, output.definition["missing"])
-            found.append(desk.compare(output.placed(member), measures_of(kept, output)))
+            found.append(desk.compare(*placed(output, records)))
     return found
+
+
+def placed(output: Output, records: Records) -> tuple[Output, dict[str, Measure]]:
+    """Find out who is in the cells of an output, and the amounts it is about."""
+    kept = records.where(output.where)
+    place = table_membership if "codes" in output.evidence else group_membership
+    member = place(kept, output.evidence, output.definition["missing"])
+    return output.placed(member), measures_of(kept, output)
 
 
 def by_codes(

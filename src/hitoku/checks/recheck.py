@@ -187,7 +187,8 @@ def recheck(
             f"the session worked under another policy than {own.name} {own.version} as the checker has it"
         )
         findings.append(_wrong("policy", reason, "the verdicts here are by the checker's copy"))
-    if ledger is not None:
+    if ledger is not None and (data is None or Path(ledger).exists()):
+        # With the data at hand a ledger may be begun by what is checked now.
         _same_data(Path(ledger), submission)
     records = None if data is None else Records.open(data, unit)
     if records is not None and records.hash != submission.data:

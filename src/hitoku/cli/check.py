@@ -26,6 +26,9 @@ def check(
     out: Annotated[
         Path | None, typer.Option(help="Folder for the report; by default beside the submission.")
     ] = None,
+    release: Annotated[
+        bool, typer.Option("--release", help="If nothing fails, remember the outputs in the ledger.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Judge a researcher's submission again, from its evidence alone.
@@ -37,15 +40,22 @@ def check(
 
     hitoku check submission --ledger wages.ledger
 
-    hitoku check submission --ledger wages.ledger --data people.parquet --unit person_id
+    hitoku check submission --ledger wages.ledger --data people.parquet --unit person_id --release
 
     hitoku check submission --exceptions decided.toml --out report
     """
     # A command loads what it needs.
     from hitoku.checks.exceptions import read_exceptions
     from hitoku.checks.recheck import recheck
+    from hitoku.checks.releasing import remember
     from hitoku.io.check_page import write_report
 
+    if release and (ledger is None or data is None):
+        raise ParameterError(
+            "outputs are remembered in a ledger, by who is in their cells",
+            where="--release",
+            fix="give --ledger and --data as well",
+        )
     if _is_release(existing(path)):
         _audited(path, as_json=as_json)
         return
@@ -63,11 +73,16 @@ def check(
             "a report inside the submission would change it", where="--out", fix="choose another folder"
         )
     report, _ = write_report(folder, found)
+    remembered = 0
+    if release and ledger is not None and found.ok:
+        remembered = remember(found, ledger, str(data), unit)
     if as_json:
-        print_json({"path": str(path), "report": str(report), **found.to_dict()})
+        print_json({"path": str(path), "report": str(report), "remembered": remembered, **found.to_dict()})
     else:
         _print(found)
         typer.echo(f"report: {report}")
+        if release:
+            typer.echo(f"remembered in {ledger}: {remembered} output(s)")
     if not found.ok:
         raise typer.Exit(FOUND)
 
