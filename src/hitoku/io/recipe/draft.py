@@ -163,9 +163,11 @@ def _codes(chosen: Iterable[Column]) -> list[str]:
 
 
 def _protection(value: Column | None) -> list[str]:
+    insiders: list[str] = []
     if value is None:
         rules = ['rules = ["min_frequency:n=3"]  # fewer than 3 respondents']
     else:
+        insiders = ["insiders = true  # also from contributors, who know their own amounts"]
         rules = [
             "rules = [",
             '  "p_percent:p=10",        # the largest contributor can be estimated to within 10 percent',
@@ -176,6 +178,7 @@ def _protection(value: Column | None) -> list[str]:
         "# What makes a cell unsafe.",
         *rules,
         "# width = 9  # how wide an interval must stay; without it the rules say how far cells are blurred",
+        *insiders,
         "",
         "# What chooses the cells withheld with them: greedy is quick, optimal withholds least.",
         'method = "greedy"',
