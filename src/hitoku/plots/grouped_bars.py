@@ -25,7 +25,7 @@ def grouped_bars(
     groups
         Names under the groups.
     series
-        By the text of the legend, one height per group.
+        By the text of the legend, one height per group; NaN where there is nothing to show.
     title, axis
         Above the figure, and beside its heights.
 
@@ -46,7 +46,8 @@ def grouped_bars(
         colour, hatch = LOOKS[place % len(LOOKS)]
         at = np.arange(len(groups)) + (place - (len(series) - 1) / 2) * width
         bars = axes.bar(at, heights, width, label=name, color=colour, hatch=hatch, edgecolor=PAPER)
-        axes.bar_label(bars, fmt="%g", fontsize=8, color=INK, padding=2)
+        texts = ["" if np.isnan(height) else f"{height:g}" for height in heights]
+        axes.bar_label(bars, labels=texts, fontsize=8, color=INK, padding=2)
     axes.set_xticks(np.arange(len(groups)), groups)
     plain(axes, title, axis)
     # Above the bars: inside, it would hide one.

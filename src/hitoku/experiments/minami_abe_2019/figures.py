@@ -80,11 +80,9 @@ def figure_8(plan: Plan, found: Found) -> dict[str, dict[str, Sequence[float]]]:
 
 
 def by_method(plan: Plan, found: Found) -> tuple[list[str], dict[str, list[float]]]:
-    """Give the share compromised by size and method; 0 where nothing could be attacked."""
+    """Give the share compromised by size and method; NaN where nothing was, or could be, attacked."""
     bars = {
         name: [round(share(of_side(found[case], side))[0], 2) for side in plan.small]
         for name, case in methods(plan).items()
     }
-    return [cells_of(side) for side in plan.small], {
-        name: [0.0 if np.isnan(height) else height for height in heights] for name, heights in bars.items()
-    }
+    return [cells_of(side) for side in plan.small], bars
