@@ -17,9 +17,10 @@ from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
 from hitoku.pipeline import STAGES, suppress_magnitude
-from hitoku.pipeline.magnitude import FROM_COUNTS, counts_of
+from hitoku.pipeline.magnitude import counts_of
 from hitoku.rules import Dominance, FewContributors, MinFrequency, PPercent
 from hitoku.rules.assess import assess
+from hitoku.rules.withheld_counts import FROM_COUNTS
 from hitoku.tabulate.tabulate import tabulate
 
 

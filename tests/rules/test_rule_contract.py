@@ -31,7 +31,7 @@ EXAMPLES = {
     "given": {"unsafe": "marked"},
 }
 # Files of the package that hold no rule.
-SHARED_PARTS = {"assess", "contributions", "levels", "parameters", "parts", "rule", "word"}
+SHARED_PARTS = {"assess", "contributions", "levels", "parameters", "parts", "rule", "withheld_counts", "word"}
 
 
 def made(name):

@@ -15,6 +15,7 @@ from hitoku.checks.policy import Policy
 from hitoku.checks.records import Records
 from hitoku.checks.verdict import Principle, Verdict
 from hitoku.model.need import Need
+from hitoku.rules.withheld_counts import FROM_COUNTS
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class MagnitudeTable:
         # What the rules on counts hit is looked at whatever the evidence says was withheld for it.
         counts = np.asarray(evidence["counts_withheld"], dtype=np.bool_) | count_need.unsafe
         need: Need = tables.magnitude_need(evidence, policy, counts)
-        hit = np.logical_or.reduce([need.rules[name] for name in need.rules if name != tables.FROM_COUNTS])
+        hit = np.logical_or.reduce([need.rules[name] for name in need.rules if name != FROM_COUNTS])
         rule = policy.dominance
         size = np.asarray(evidence["size"])
         share = np.asarray(evidence["largest"])[:, : rule.n].sum(axis=1) / np.where(size > 0, size, 1.0)

@@ -17,8 +17,6 @@ from hitoku.checks.verdict import Principle, Status, Verdict, worst
 from hitoku.errors import DataError, ParameterError, did_you_mean, some
 from hitoku.model.arrays import Floats
 
-# An extra of the package, asked for when a formula is to be fitted; a fitted result brings its own.
-FORMULAS = "statsmodels.formula.api"
 MODELS = ("ols", "logit", "probit")
 # Predictions this close to the outcome, as a share of its spread, are the outcome.
 PERFECT = 1e-6
@@ -50,12 +48,13 @@ class Regression:
     def fitted(self, records: Records) -> Any:
         """Fit the formula."""
         try:
-            formulas = importlib.import_module(FORMULAS)
+            # An extra of the package; a fitted result brings its own.
+            formulas = importlib.import_module("statsmodels.formula.api")
         except ImportError as error:
             raise ParameterError(
                 "a formula needs statsmodels, which is not installed",
                 where="regression",
-                fix="install statsmodels, or hand over a fitted model",
+                fix="install hitoku[regression], or hand over a fitted model",
             ) from error
         fit = getattr(formulas, self.model)(self.formula, data=records.table.to_pandas())
         return fit.fit() if self.model == "ols" else fit.fit(disp=0)

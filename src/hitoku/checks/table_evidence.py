@@ -23,8 +23,7 @@ from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
 from hitoku.rules.assess import assess
-
-FROM_COUNTS = "counts_withheld"
+from hitoku.rules.withheld_counts import merge_withheld
 
 
 def evidence_of(table: Table) -> Evidence:
@@ -86,10 +85,9 @@ def count_need(evidence: Mapping[str, Any], policy: Policy) -> Need:
 def magnitude_need(evidence: Mapping[str, Any], policy: Policy, counts: Mask) -> Need:
     """Apply the rules on magnitudes, and add the cells whose counts are withheld."""
     table = table_of(evidence)
-    width = policy.interval.share * np.abs(table.value)
-    own = assess(table, policy.magnitude_rules, width=width)
-    also = Need(unsafe=counts, width=np.where(counts, width, 0.0), rules={FROM_COUNTS: counts})
-    return Need.merge([own, also])
+    share = policy.interval.share
+    own = assess(table, policy.magnitude_rules, width=share * np.abs(table.value))
+    return merge_withheld(table, own, counts, share)
 
 
 def protected(table: Table, need: Need) -> Mask:

@@ -9,8 +9,7 @@ from numba.extending import intrinsic
 
 from hitoku.kernels.compiled import compiled
 
-# Masks are 64-bit integers of which 62 bits are used, so that a mask is never negative.
-MOST = 62
+# Masks are 64-bit integers of which at most 62 bits are used, so that a mask is never negative.
 
 
 @intrinsic

@@ -16,21 +16,18 @@ from numpy.typing import ArrayLike
 
 from hitoku.errors import ParameterError, RuleError, TableError
 from hitoku.methods.method import Method, Progress
-from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.relations import broken
-from hitoku.model.release import Release
 from hitoku.model.table import Table
 from hitoku.pipeline.insiders import insiders_of
 from hitoku.pipeline.protect import Outcome, Report, finished
 from hitoku.rules.assess import assess
 from hitoku.rules.rule import Rule
+from hitoku.rules.withheld_counts import merge_withheld
 
 # What the paper asks for: no count known to within fewer than 10, no magnitude to within 30 % of its value.
 COUNT_WIDTH = 10.0
 WIDTH_SHARE = 0.3
-# The name under which cells withheld in the table of counts appear among the rules.
-FROM_COUNTS = "frequency_table"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -136,7 +133,7 @@ def suppress_magnitude(
         chosen = Protection.withhold(counts, given.withheld if isinstance(given, Protection) else given, need)
     frequency = finished(counts, need, chosen, by, None, tell)
     tell("assess")
-    merged = merge_withheld(table, own, frequency.release, share)
+    merged = merge_withheld(table, own, frequency.release.withheld, share)
     tell("protect")
     chosen = method.protect(table, merged, progress)
     magnitude = finished(table, merged, chosen, method, attack, tell, progress)
@@ -180,13 +177,6 @@ def counts_of(table: Table) -> Table:
         measure="count",
         backend=table.backend,
     )
-
-
-def merge_withheld(table: Table, need: Need, counts: Release, share: ArrayLike) -> Need:
-    """Add the cells whose count is withheld to a need; they must be blurred by a share of their size."""
-    withheld = counts.withheld
-    width = np.where(withheld, np.asarray(share) * np.abs(table.value), 0.0)
-    return Need.merge([need, Need(unsafe=withheld, width=width, rules={FROM_COUNTS: withheld})])
 
 
 def _share(table: Table, share: ArrayLike) -> Any:

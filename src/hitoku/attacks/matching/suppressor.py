@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -14,14 +14,6 @@ from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.rules.assess import assess
 from hitoku.rules.rule import Rule
-
-
-class Deterministic(Protocol):
-    """A method that always decides the same about the same table."""
-
-    def protect(self, table: Any, need: Any) -> Protection:
-        """Decide."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
