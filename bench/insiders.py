@@ -18,7 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import hitoku as ht
-from hitoku.pipeline.insiders import against_insiders, contributions_in
+from hitoku.methods.insiders import against_insiders, contributions_in
 
 OUT = Path(__file__).resolve().parents[1] / ".bench"
 TABLES = {

@@ -35,6 +35,7 @@ from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
+from hitoku.pipeline.compare import Comparison, compare
 from hitoku.pipeline.magnitude import MagnitudeOutcome, suppress_magnitude
 from hitoku.rules import RULES
 from hitoku.rules.assess import assess
@@ -61,6 +62,7 @@ __all__ = [
     "Bayes",
     "Bounds",
     "Certificate",
+    "Comparison",
     "Contribution",
     "Contributors",
     "Differences",
@@ -105,6 +107,7 @@ __all__ = [
     "Zero",
     "assess",
     "audit",
+    "compare",
     "differencing",
     "exposed",
     "loss",

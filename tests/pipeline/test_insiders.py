@@ -15,6 +15,7 @@ from hitoku.errors import NeedError, ParameterError, SolverError
 from hitoku.evidence.audit import audit
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
+from hitoku.methods.insiders import against_insiders
 from hitoku.methods.optimal import Optimal
 from hitoku.model.contributors import Contributors
 from hitoku.model.need import Need
@@ -22,7 +23,6 @@ from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
 from hitoku.pipeline import contributions_in, protect
-from hitoku.pipeline.insiders import against_insiders
 from hitoku.rules import FewContributors, Given, PPercent
 from hitoku.rules.assess import assess
 

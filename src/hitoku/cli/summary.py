@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from rich.text import Text
 from hitoku.evidence.loss import loss
 from hitoku.model.dimension import Dimension
 from hitoku.model.release import Release
-from hitoku.pipeline import Compared, Outcome
+from hitoku.pipeline import Comparison, Outcome
 
 WITHHELD = Text("c", style="bold reverse")
 MOST_ROWS, MOST_COLUMNS = 8, 5
@@ -140,7 +139,7 @@ def _by(n: dict[str, Any]) -> str:
     )
 
 
-def show_compared(console: Console, rows: Sequence[Compared], *, title: str) -> None:
+def show_compared(console: Console, rows: Comparison, *, title: str) -> None:
     """Put methods side by side, their price as a share of the dearest."""
     dearest = max(row.cost for row in rows)
     grid = Grid(title=title, title_style="bold")

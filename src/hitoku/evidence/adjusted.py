@@ -89,6 +89,16 @@ class AdjustedAudit(Audit):
         return np.asarray(self.deviation / np.where(size == 0, 1.0, size))
 
     @property
+    def reached(self) -> Floats:
+        """For each unsafe cell, how many times what was required it moved; 1 is just enough."""
+        moved = self.deviation[list(self.levels)]
+        levels = np.array([(float(down), float(up)) for down, up in self.levels.values()]).reshape(-1, 2)
+        asked = np.where(moved < 0, levels[:, 0], levels[:, 1])
+        # A way that is closed leads nowhere, unless both are: then any move is enough.
+        free = np.where(levels.any(axis=1) | (moved == 0), 0.0, np.inf)
+        return np.divide(np.abs(moved), asked, out=free, where=asked > 0)
+
+    @property
     def utility(self) -> Mapping[str, float]:
         """What a reader loses: cells changed, and relative deviations, over all cells and the safe ones.
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from hitoku.pipeline.compare import Compared, compare, recomputable
-from hitoku.pipeline.insiders import contributions_in
+from hitoku.methods.insiders import contributions_in
+from hitoku.pipeline.compare import Compared, Comparison, compare, recomputable
 from hitoku.pipeline.magnitude import MagnitudeOutcome, suppress_magnitude
 from hitoku.pipeline.protect import STAGES, Outcome, protect
 
 __all__ = [
     "STAGES",
     "Compared",
+    "Comparison",
     "MagnitudeOutcome",
     "Outcome",
     "compare",

@@ -1,14 +1,21 @@
-"""Several methods on one table: what each costs, and the verdict of the audit."""
+"""Several methods on one table: what each costs, what it holds off, and the verdict of the audit."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
+import narwhals as nw
 import numpy as np
 
 from hitoku.attacks.exposure import exposed
+from hitoku.attacks.interval import Interval
+from hitoku.errors import ParameterError
+from hitoku.evidence.adjusted import AdjustedAudit
 from hitoku.evidence.audit import audit
+from hitoku.evidence.loss import loss
+from hitoku.evidence.reached import reached
 from hitoku.methods.method import Method
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
@@ -24,39 +31,122 @@ def recomputable(table: Table, need: Need) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """What one method came to: its price, and the verdict of the audit."""
+    """What one method came to: its price, and the verdict of the audit.
+
+    Parameters
+    ----------
+    method
+        Its name.
+    withheld, secondary
+        Cells withheld; those among them that are not unsafe.
+    cost
+        Sum of the absolute values withheld; of an adjusted release, of the absolute changes.
+    lost
+        The same as a share of the sum of all absolute values.
+    reached
+        How many times its requirement the median unsafe cell has: 1 is just enough.
+    least
+        The same for the worst protected cell.
+    proven
+        No cheaper pattern exists.
+    safe, recomputable
+        Verdict of the audit; unsafe cells that can be worked out exactly.
+    """
 
     method: str
+    withheld: int
     secondary: int
     cost: float
+    lost: float
+    reached: float
+    least: float
     proven: bool
     safe: bool
     recomputable: int
 
 
-def compare(table: Table, need: Need, methods: Sequence[Method]) -> tuple[Compared, ...]:
-    """Protect the same table with several methods and audit each; cost is the value that they withhold.
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Comparison:
+    """The methods of one :func:`compare`, in the order in which they were given."""
+
+    rows: tuple[Compared, ...]
+    backend: str = "pandas"
+
+    def __iter__(self) -> Iterator[Compared]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def frame(self) -> Any:
+        """One row per method, as a frame of the table's kind. Confidential: costs are sums of values."""
+        names = [field.name for field in fields(Compared)]
+        columns = {name: [getattr(row, name) for row in self.rows] for name in names}
+        backend: Any = self.backend
+        return nw.from_dict(columns, backend=backend).to_native()
+
+    def __repr__(self) -> str:
+        words = (
+            f"{row.method}: {row.withheld:_} withheld, {'safe' if row.safe else 'NOT safe'}" for row in self
+        )
+        return f"Comparison({'; '.join(words)})"
+
+
+def compare(table: Table, need: Need, methods: Sequence[Method] | Mapping[str, Method]) -> Comparison:
+    """Protect the same table with several methods, and audit and attack each result.
+
+    Parameters
+    ----------
+    table, need
+        What would be published, and what must be blurred.
+    methods
+        The methods, or the methods by a name of your own.
 
     Examples
     --------
+    >>> from hitoku.methods.gauss import Gauss
     >>> from hitoku.methods.greedy import Greedy
     >>> table = Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 3]])
     >>> need = Need(unsafe=table.value == 3, width=9)
-    >>> [row.safe for row in compare(table, need, [Greedy(tidy=True)])]
-    [True]
+    >>> compare(table, need, methods=[Greedy(tidy=True), Gauss()])
+    Comparison(greedy: 4 withheld, safe; gauss: 4 withheld, safe)
     """
-    rows = []
-    for method in methods:
-        protection = method.protect(table, need)
-        found = audit(table, need, Release.of(table, protection))
-        rows.append(
-            Compared(
-                method=protection.method,
-                secondary=int(protection.secondary.sum()),
-                cost=float(np.abs(table.value[protection.withheld]).sum()),
-                proven=protection.proven,
-                safe=found.safe,
-                recomputable=found.summary["recomputable"],
-            )
-        )
-    return tuple(rows)
+    given = list(methods.values()) if isinstance(methods, Mapping) else list(methods)
+    if not given:
+        raise ParameterError("no methods to compare", where="compare", fix="give at least one")
+    protections = [method.protect(table, need) for method in given]
+    names = list(methods) if isinstance(methods, Mapping) else _names(given, protections)
+    rows = (_row(name, table, need, protection) for name, protection in zip(names, protections, strict=True))
+    return Comparison(tuple(rows), table.backend)
+
+
+def _names(methods: Sequence[Method], protections: Sequence[Protection]) -> list[str]:
+    """Call methods by their short name, and in full where that is not enough."""
+    short = [protection.method for protection in protections]
+    return [
+        name if short.count(name) == 1 else repr(method) for name, method in zip(short, methods, strict=True)
+    ]
+
+
+def _row(name: str, table: Table, need: Need, protection: Protection) -> Compared:
+    release, withheld = Release.of(table, protection), protection.withheld
+    found = audit(table, need, release)
+    cost = float(np.abs(table.value[withheld]).sum()) + loss(table, protection).distance
+    size = float(np.abs(table.value).sum())
+    if isinstance(found, AdjustedAudit):
+        held = found.reached
+    else:
+        held = reached(table, need, Interval().bounds(release))
+    return Compared(
+        method=name,
+        withheld=int(withheld.sum()),
+        secondary=int(protection.secondary.sum()),
+        cost=cost,
+        lost=cost / size if size else 0.0,
+        reached=float(np.median(held)) if len(held) else np.inf,
+        least=float(held.min(initial=np.inf)),
+        proven=protection.proven,
+        safe=found.safe,
+        recomputable=found.summary["recomputable"],
+    )

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import ParameterError, RuleError, TableError
+from hitoku.methods.insiders import insiders_of
 from hitoku.methods.method import Method, Progress
 from hitoku.model.protection import Protection
 from hitoku.model.relations import broken
 from hitoku.model.table import Table
-from hitoku.pipeline.insiders import insiders_of
 from hitoku.pipeline.protect import Outcome, Report, finished
 from hitoku.rules.assess import assess
 from hitoku.rules.rule import Rule

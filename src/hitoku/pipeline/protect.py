@@ -9,13 +9,13 @@ from typing import Any
 from hitoku.attacks.insider import Insider
 from hitoku.attacks.interval import Interval
 from hitoku.evidence.audit import Audit, audit
+from hitoku.methods.insiders import against_insiders, insiders_of
 from hitoku.methods.method import Method, Progress, Promise, informed
 from hitoku.model.bounds import Bounds
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
-from hitoku.pipeline.insiders import against_insiders, insiders_of
 from hitoku.rules.assess import assess
 from hitoku.rules.rule import Rule
 
