@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import hitoku as ht
+from hitoku import plots
 from hitoku.plots.deviations import deviations as draw_deviations
 from hitoku.plots.protected_table import INK, PAPER, draw_table
 
@@ -55,7 +56,35 @@ def deviations() -> None:
     figure.savefig(IMAGES / "deviations.png", dpi=110, metadata={"Software": None})
 
 
+def compared_methods() -> None:
+    """Draw the example of docs/how-to/compare-methods.md."""
+    firms = ht.samples.register(n=3_000)
+    table = ht.tabulate(
+        firms.records, by=["size", "region"], value="turnover", unit="enterprise", holding="holding"
+    )
+    need = ht.assess(table, [ht.PPercent(10), ht.FewContributors(3)])
+    adjust = ht.Adjust(norm="l1", senses="hash", key="keep me secret")
+    compared = ht.compare(table, need, [ht.Greedy(), ht.Gauss(), ht.Optimal(cost="value"), adjust])
+    blank = ht.Release.of(table, ht.Protection.withhold(table, need.unsafe, need))
+    release = ht.Release.of(table, ht.Greedy().protect(table, need))
+    found = {
+        "Only the unsafe cells left blank": ht.Interval().bounds(blank),
+        "With the cells that Greedy withholds": ht.Interval().bounds(release),
+    }
+    figures = {
+        "loss-against-protection": plots.loss_against_protection(
+            compared, title="Turnover by size and region (made up)"
+        ),
+        "before-and-after": plots.before_and_after(table, need, found),
+        "intervals": plots.intervals(table, need, found["With the cells that Greedy withholds"]),
+        "heat-map": plots.heat_map(release),
+    }
+    for name, figure in figures.items():
+        figure.savefig(IMAGES / f"{name}.png", dpi=110, metadata={"Software": None})
+
+
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
+    compared_methods()
     deviations()
     protected_table()

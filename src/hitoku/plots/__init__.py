@@ -1,1 +1,19 @@
 """One figure per file; every function returns a matplotlib figure and shows or saves nothing itself."""
+
+from __future__ import annotations
+
+from hitoku.plots.before_and_after import before_and_after
+from hitoku.plots.deviations import deviations
+from hitoku.plots.heat_map import heat_map
+from hitoku.plots.intervals import intervals
+from hitoku.plots.loss_against_protection import loss_against_protection
+from hitoku.plots.protected_table import protected_table
+
+__all__ = [
+    "before_and_after",
+    "deviations",
+    "heat_map",
+    "intervals",
+    "loss_against_protection",
+    "protected_table",
+]

@@ -1,0 +1,76 @@
+"""Several methods on one table: what each takes away, and how far it holds a reader off."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from hitoku.errors import ParameterError
+from hitoku.pipeline.compare import Comparison
+from hitoku.plots.deviations import LINE
+from hitoku.plots.grouped_bars import plain
+from hitoku.plots.intervals import ALARM
+from hitoku.plots.protected_table import INK, PAPER, WITHHELD
+
+# Cells of which everything is open are drawn here.
+FAR = 100.0
+
+
+def loss_against_protection(comparison: Comparison, *, title: str = "") -> Figure:
+    """Draw each method at its loss, from its worst protected cell to the median one.
+
+    Left is cheap, up is safe: below the dashed line a cell is less uncertain than required. A circle passed
+    the audit, a cross did not.
+
+    Examples
+    --------
+    >>> from hitoku.methods.greedy import Greedy
+    >>> from hitoku.model.need import Need
+    >>> from hitoku.model.table import Table
+    >>> from hitoku.pipeline.compare import compare
+    >>> table = Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 3]])
+    >>> compared = compare(table, Need(unsafe=table.value == 3, width=9), [Greedy(tidy=True)])
+    >>> [text.get_text() for text in loss_against_protection(compared).axes[0].texts]
+    ['greedy']
+    """
+    if len(comparison) == 0:
+        raise ParameterError(
+            "no methods to draw", where="loss_against_protection", fix="compare at least one method"
+        )
+    figure = Figure(figsize=(8.4, 4.2), facecolor=PAPER, layout="constrained")
+    axes = figure.add_subplot()
+    axes.axhspan(0, 1, color=ALARM, alpha=0.09, linewidth=0)
+    axes.axhline(1, color=INK, linewidth=0.8, linestyle="--")
+    by_height = sorted(comparison, key=lambda row: (row.reached, row.least), reverse=True)
+    for place, row in enumerate(by_height):
+        lost, (least, middle) = 100 * row.lost, np.minimum((row.least, row.reached), FAR)
+        colour, marker = (WITHHELD, "o") if row.safe else (ALARM, "X")
+        axes.plot([lost, lost], [least, middle], color=colour, linewidth=2)
+        axes.plot(lost, middle, marker, color=colour, markersize=10)
+        axes.plot(lost, least, "_", color=colour, markersize=12, markeredgewidth=2)
+        # Names stand in a column at the right: methods often come to nearly the same place.
+        axes.annotate(
+            row.method,
+            (lost, middle),
+            xytext=(1.03, 1 - (place + 0.5) / max(len(by_height), 6)),
+            textcoords="axes fraction",
+            va="center",
+            fontsize=9,
+            color=INK,
+            arrowprops={"arrowstyle": "-", "color": LINE, "linewidth": 0.8, "shrinkA": 2, "shrinkB": 6},
+        )
+    axes.set_yscale("symlog", linthresh=1)
+    axes.set_ylim(0, 1.6 * FAR)
+    ticks = [0, 0.5, 1, 2, 5, 10, 20, 50]
+    axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.set_yticks([], minor=True)
+    axes.set_xlim(left=0, right=max(1.15 * max(100 * row.lost for row in comparison), 1.0))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{share:g} %"))
+    plain(axes, title or "Loss against protection", "uncertainty left, in multiples of the requirement")
+    axes.set_xlabel("value withheld or changed, as a share of all", color=INK, fontsize=9)
+    for label, colour, marker in (("passed the audit", WITHHELD, "o"), ("did not", ALARM, "X")):
+        axes.plot([], [], marker, color=colour, label=label)
+    axes.plot([], [], "-", color=INK, label="from the worst cell (bar) to the median one")
+    figure.legend(loc="outside lower left", ncols=3, frameon=False, fontsize=9, labelcolor=INK)
+    return figure
