@@ -29,6 +29,7 @@ from hitoku.evidence.problem import Problem
 from hitoku.evidence.prover import Proof, prove
 from hitoku.model.bounds import Bounds
 from hitoku.model.finding import Finding, Severity
+from hitoku.model.markup import small_table
 from hitoku.model.need import Need
 from hitoku.model.release import Release
 from hitoku.model.table import Table
@@ -46,6 +47,8 @@ class Outcome(StrEnum):
 
 # So many cells get the shortest reason there is; for the others the first one found is shown.
 SHORT_REASONS = 50
+# A notebook shows so many remarks.
+SHOWN_FINDINGS = 10
 REASONS = {
     Outcome.PUBLISHED: ("unsafe, and published", "withhold it"),
     Outcome.RECOMPUTABLE: (
@@ -260,12 +263,14 @@ class Audit:
         return f"Audit(NOT safe: {s['open']:_} open{inside}, {size})"
 
     def _repr_html_(self) -> str:
-        verdict = "safe" if self.safe else "not safe"
-        rows = "".join(
-            f"<tr><td>{name.replace('_', ' ')}</td><td>{count:,}</td></tr>"
-            for name, count in self.summary.items()
-        )
-        return f"<div><b>Audit</b>: the release is <b>{verdict}</b><table>{rows}</table></div>"
+        verdict = "&#10003; safe" if self.safe else "&#10007; not safe"
+        counts = [(name.replace("_", " "), count) for name, count in self.summary.items()]
+        rows = [(f.place, f.reason, f.advice) for f in self.findings[:SHOWN_FINDINGS]]
+        found = small_table(["where", "what", "what to do"], rows)
+        rest = len(self.findings) - len(rows)
+        more = f"<p>and {rest:,} more: see <code>.findings</code></p>" if rest else ""
+        tally = small_table(["", "cells"], counts)
+        return f"<div><b>Audit</b>: <b>{verdict}</b>{found}{more}{tally}</div>"
 
 
 ROW = (

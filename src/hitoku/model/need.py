@@ -11,6 +11,7 @@ import numpy as np
 
 from hitoku.errors import NeedError
 from hitoku.model.arrays import Floats, Mask, frozen
+from hitoku.model.markup import small_table
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -100,9 +101,5 @@ class Need:
         return f"Need({int(self.unsafe.sum()):_} of {len(self):_} cells unsafe{': ' if tally else ''}{tally})"
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{name}</td><td>{int(hits.sum()):,}</td></tr>" for name, hits in self.rules.items()
-        )
-        head = "<tr><th>rule</th><th>cells</th></tr>"
-        body = f"<table>{head}{rows}</table>" if rows else ""
+        body = small_table(["rule", "cells"], [(name, int(hits.sum())) for name, hits in self.rules.items()])
         return f"<div><b>Need</b>: {int(self.unsafe.sum()):,} of {len(self):,} cells are unsafe{body}</div>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,10 +13,18 @@ from hitoku.errors import ProtectionError, TableError
 from hitoku.model.arrays import Floats, Mask, frozen, frozen_relations
 from hitoku.model.dimension import Dimension
 from hitoku.model.labels import Labels
+from hitoku.model.markup import release_markup
 
 if TYPE_CHECKING:
     from hitoku.model.protection import Protection
     from hitoku.model.table import Table
+
+# Beyond this a notebook shows how large a release is, not the release.
+MOST_IN_A_NOTEBOOK = 2_000
+NOTEBOOK_STYLE = (
+    "<style>.hitoku td.withheld { font-style: italic; background: "
+    "repeating-linear-gradient(135deg, #8883 0 6px, #8886 6px 8px); }</style>"
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -150,8 +159,9 @@ class Release:
         return f"Release({self.n_cells:_} cells, {int(self.withheld.sum()):_} withheld)"
 
     def _repr_html_(self) -> str:
-        share = self.withheld.mean()
+        shown = release_markup(self) if self.n_cells <= MOST_IN_A_NOTEBOOK else ""
         return (
-            f"<div><b>Release of {self.measure}</b>: {self.n_cells:,} cells, "
-            f"{int(self.withheld.sum()):,} withheld ({share:.1%})</div>"
+            f"<div class=hitoku>{NOTEBOOK_STYLE}<b>Release of {escape(self.measure)}</b>: "
+            f"{self.n_cells:,} cells, {int(self.withheld.sum()):,} withheld ({self.withheld.mean():.1%})"
+            f"{shown}</div>"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from types import MappingProxyType
 from typing import Any
 
@@ -17,6 +18,7 @@ from hitoku.model.contributors import Contributors
 from hitoku.model.dimension import Dimension
 from hitoku.model.hierarchy import TOTAL, Hierarchy
 from hitoku.model.labels import Labels
+from hitoku.model.markup import small_table
 from hitoku.model.relations import broken, cross_relations
 
 
@@ -284,14 +286,10 @@ class Table:
         return f"Table({', '.join(words)})"
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{d.name}</td><td>{len(d.leaves):,}</td><td>{len(d.codes):,}</td></tr>"
-            for d in self.dimensions
-        )
-        head = "<tr><th>variable</th><th>categories</th><th>with totals</th></tr>"
-        body = f"<table>{head}{rows}</table>" if rows else ""
+        rows = [(d.name, len(d.leaves), len(d.codes)) for d in self.dimensions]
         size = f"{self.n_cells:,} cells tied by {self.relations.shape[0]:,} relations"
-        return f"<div><b>Table of {self.measure}</b>: {size}{body}</div>"
+        variables = small_table(["variable", "categories", "with totals"], rows)
+        return f"<div><b>Table of {escape(self.measure)}</b>: {size}{variables}</div>"
 
 
 def refuse_broken(relations: sparse.csr_array, value: Floats, labels: Labels) -> None:
