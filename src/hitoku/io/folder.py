@@ -1,4 +1,4 @@
-"""A folder that appears whole or not at all."""
+"""A folder, or a file, that appears whole or not at all."""
 
 from __future__ import annotations
 
@@ -46,3 +46,23 @@ def new_folder(path: Path) -> Iterator[Path]:
         raise OutputError(f"cannot write {path.name!r}: {error.strerror}", where=str(path)) from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """Yield a private temporary file beside ``path``; rename it to ``path`` when the block succeeds.
+
+    Who may overwrite what is the caller's business. After an error nothing is left behind.
+    """
+    try:
+        # A folder of its own: a private file would keep its private permissions when it is renamed.
+        with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as draft:
+            file = Path(draft) / path.name
+            yield file
+            file.replace(path)
+    except OSError as error:
+        raise OutputError(
+            f"cannot write {path.name!r}: {error.strerror}",
+            where=str(path.parent),
+            fix="choose a folder that exists and that you may write to",
+        ) from error

@@ -1,0 +1,32 @@
+"""The files of τ-ARGUS: metadata, microdata, tables, trees, recodings, code lists, batches."""
+
+from hitoku.io.argus.code_list import read_code_list, write_code_list
+from hitoku.io.argus.metadata import Metadata, Variable, read_metadata, write_metadata
+from hitoku.io.argus.microdata import read_microdata, write_microdata
+from hitoku.io.argus.recode import GroupRecode, Range, TreeRecode, read_recode, write_recode
+from hitoku.io.argus.table_file import GivenTable, read_table
+from hitoku.io.argus.table_writer import write_table
+from hitoku.io.argus.tree import read_tree, tree_by_digits, tree_of, write_tree
+
+__all__ = [
+    "GivenTable",
+    "GroupRecode",
+    "Metadata",
+    "Range",
+    "TreeRecode",
+    "Variable",
+    "read_code_list",
+    "read_metadata",
+    "read_microdata",
+    "read_recode",
+    "read_table",
+    "read_tree",
+    "tree_by_digits",
+    "tree_of",
+    "write_code_list",
+    "write_metadata",
+    "write_microdata",
+    "write_recode",
+    "write_table",
+    "write_tree",
+]

@@ -1,0 +1,165 @@
+"""Columns of a τ-ARGUS data file, separated by a sign or by their place: codes and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hitoku.errors import DataError
+from hitoku.model.arrays import Floats
+
+
+def separated(text: str, separator: str, names: Sequence[str], where: str) -> list[list[str]]:
+    """Split every line at the separator; one list of entries per column, as they stand (see :func:`bare`).
+
+    Blanks around a value say nothing, blanks within double quotes belong to the code. Quotes do not hide a
+    separator, as they do in CSV files. Empty lines are passed over.
+
+    Parameters
+    ----------
+    text
+        The whole file.
+    separator
+        One sign.
+    names
+        What the columns are called, in their order.
+    where
+        Name of the file, for messages.
+    """
+    lines = [line for line in text.splitlines() if line and not line.isspace()]
+    if not lines:
+        raise DataError("the data are empty", where=where, fix="check that this is the right file")
+    n = len(names)
+    if any(line.count(separator) != n - 1 for line in lines):
+        lines = [_fitting(line, separator, n) for line in lines]
+        _refuse_misfits(text, separator, names, where)
+    # One list of all entries, cut into columns: a list per line would take twice the time.
+    entries = separator.join(lines).split(separator)
+    columns = [entries[place::n] for place in range(n)]
+    if [bare(column[:1])[0].casefold() for column in columns] == [name.casefold() for name in names]:
+        raise DataError(
+            "the first line holds the names of the columns",
+            where=f"{where}, line 1",
+            fix="take it away: the names stand in the metadata",
+        )
+    return columns
+
+
+def bare(column: Sequence[str]) -> list[str]:
+    """Take blanks and quotes from around entries; those that are alike are looked at once.
+
+    Examples
+    --------
+    >>> bare([" a", '" 1"'])
+    ['a', ' 1']
+    """
+    spelt = {entry: _unquoted(entry.strip()) for entry in set(column)}
+    return [spelt[entry] for entry in column]
+
+
+def _fitting(line: str, separator: str, n_columns: int) -> str:
+    """Take away a separator at the end of a line."""
+    ends = line.rstrip() if not separator.isspace() else line
+    return ends.removesuffix(separator) if line.count(separator) == n_columns else line
+
+
+def _refuse_misfits(text: str, separator: str, names: Sequence[str], where: str) -> None:
+    for number, line in enumerate(text.splitlines(), 1):
+        found = _fitting(line, separator, len(names)).count(separator) + 1
+        if line and not line.isspace() and found != len(names):
+            raise DataError(
+                f"a line has {found} columns, the metadata name {len(names)}",
+                where=f"{where}, line {number}",
+                fix=f"the columns are {', '.join(names)}, with {separator!r} between them",
+            )
+
+
+def _unquoted(entry: str) -> str:
+    return entry[1:-1] if len(entry) > 1 and entry[0] == entry[-1] == '"' else entry
+
+
+def parsed_numbers(entries: Sequence[str], column: str, where: str, *, missing: Sequence[str] = ()) -> Floats:
+    """Numbers from texts, with a decimal point or a decimal comma; NaN where blank or missing.
+
+    Which sign it is must be clear: a column does not mix them, and thousands are not grouped.
+
+    Parameters
+    ----------
+    entries
+        The texts.
+    column, where
+        What they are called and in which file they stand, for messages.
+    missing
+        Texts, or numbers, that mean "not known".
+
+    Examples
+    --------
+    >>> parsed_numbers(["12,50", " 3 ", "", "99"], "turnover", "t.tab", missing=["99"]).tolist()
+    [12.5, 3.0, nan, nan]
+    """
+    values = _quickly(entries)
+    if values is None:
+        values = _patiently(entries, column, where, {code.strip() for code in missing})
+    unknown = [float(code) for code in missing if _is_number(code)]
+    if unknown:
+        values[np.isin(values, unknown)] = np.nan
+    if np.isinf(values).any():
+        raise _not_a_number(column, where, int(np.argmax(np.isinf(values))))
+    return values
+
+
+def digits(value: float) -> str:
+    """Print a number so that it is read back as the same, with a point and without an exponent.
+
+    Examples
+    --------
+    >>> digits(1200.0), digits(0.1), digits(1e-7), digits(-0.0)
+    ('1200', '0.1', '0.0000001', '0')
+    """
+    text = repr(value + 0.0)
+    return np.format_float_positional(value, trim="-") if "e" in text else text.removesuffix(".0")
+
+
+def _quickly(entries: Sequence[str]) -> Floats | None:
+    """Numbers with a point and nothing else; None where some entry is something else."""
+    try:
+        return np.array(list(map(float, entries)))
+    except ValueError:
+        return None  # not passed on: its message shows the entry
+
+
+def _patiently(entries: Sequence[str], column: str, where: str, missing: set[str]) -> Floats:
+    """Read numbers one by one: some are blank, missing, or have a comma."""
+    plain = [entry.strip() for entry in bare(entries)]
+    if any("," in entry for entry in plain):
+        if any("." in entry for entry in plain if entry not in missing):
+            raise DataError(
+                f"column {column!r} holds both points and commas in its numbers",
+                where=where,
+                fix="use one decimal sign and no sign between thousands",
+            )
+        plain = [entry.replace(",", ".") for entry in plain]
+    values = np.full(len(plain), np.nan)
+    for row, entry in enumerate(plain):
+        if entry and entry not in missing:
+            if not _is_number(entry):
+                raise _not_a_number(column, where, row)
+            values[row] = float(entry)
+    return values
+
+
+def _not_a_number(column: str, where: str, row: int) -> DataError:
+    return DataError(
+        f"column {column!r} holds text where numbers are due",
+        where=f"{where}, first in record {row + 1}",
+        fix="check the metadata: is the column where it says, and numeric?",
+    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

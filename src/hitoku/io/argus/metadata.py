@@ -1,0 +1,422 @@
+"""Metadata of τ-ARGUS (``.rda``): what stands in the columns of a data file.
+
+A line names a variable and where it is; the keyword lines under it say what it is for. The three layouts are
+microdata in fixed columns, microdata with a separator, and tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, NoReturn, get_args
+
+from hitoku.errors import DataError, OutputError, ParameterError, did_you_mean
+from hitoku.io.argus.text import Word, found_file, lines_of, quoted, read_text, words_of, write_text
+from hitoku.io.argus.variable import COLUMN_PARTS, NUMERIC_PARTS, Layout, Part, Variable, written
+
+__all__ = ["Metadata", "Variable", "parse_metadata", "read_metadata", "write_metadata"]
+
+Kind = Literal["microdata", "table"]
+
+MAX_MISSING = 2
+MAX_REQUESTS = 2
+MAX_LEVELS = 10
+N_DISTANCES = 5
+
+LETTERS = {"<SAFE>": "safe", "<UNSAFE>": "unsafe", "<PROTECT>": "protect"}
+# Keywords of the cell key method: kept as they are written, for hitoku does not perturb by record keys.
+CELL_KEY = (
+    "<RECORDKEY>",
+    "<PFILE>",
+    "<PFILE_FREQ>",
+    "<PFILE_CONT>",
+    "<PFILE_SEP>",
+    "<CKM>",
+    "<INCLUDEZEROS>",
+    "<PARITY>",
+    "<SCALING>",
+    "<SEPARATION>",
+)
+BOTH = (
+    "<RECODEABLE>",
+    "<RECODABLE>",
+    "<TOTCODE>",
+    "<CODELIST>",
+    "<HIERARCHICAL>",
+    "<HIERLEVELS>",
+    "<HIERCODELIST>",
+    "<HIERLEADSTRING>",
+    "<DISTANCE>",
+    "<NUMERIC>",
+    "<DECIMALS>",
+    "<SEPARATOR>",
+)
+MICRODATA = (*BOTH, "<SPSS>", "<TRUNCABLE>", "<WEIGHT>", "<HOLDING>", "<REQUEST>", *CELL_KEY)
+TABLE = (*BOTH, *LETTERS, *NUMERIC_PARTS, *COLUMN_PARTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """The columns of a data file in their order.
+
+    Parameters
+    ----------
+    layout
+        "fixed" or "free" for microdata, or "table".
+    variables
+        The columns.
+    separator
+        Sign between columns, where the layout has one.
+    safe, unsafe, protect
+        Letters for a cell's status in a table.
+    folder
+        Where the files that it names are looked for.
+
+    Examples
+    --------
+    >>> region = Variable("Region", start=1, length=2, recodable=True)
+    >>> Metadata("fixed", (region,)).variable("REGION").length
+    2
+    """
+
+    layout: Layout
+    variables: tuple[Variable, ...]
+    separator: str | None = None
+    safe: str = "S"
+    unsafe: str = "U"
+    protect: str = "P"
+    folder: Path = field(default=Path(), compare=False)
+
+    def __post_init__(self) -> None:
+        if self.layout not in get_args(Layout):
+            raise ParameterError(
+                f"no layout {self.layout!r}",
+                where="metadata",
+                fix=did_you_mean(self.layout, get_args(Layout)),
+            )
+        object.__setattr__(self, "variables", tuple(self.variables))
+
+    def variable(self, name: str) -> Variable:
+        """Return the variable of this name, in upper or lower case."""
+        for variable in self.variables:
+            if variable.name.casefold() == name.casefold():
+                return variable
+        known = [variable.name for variable in self.variables]
+        raise DataError(f"no variable {name!r}", where="metadata", fix=did_you_mean(name, known))
+
+    @property
+    def spanning(self) -> tuple[Variable, ...]:
+        """Variables whose codes are categories, in the order of the file."""
+        return tuple(variable for variable in self.variables if variable.recodable)
+
+    def of_part(self, part: Part) -> tuple[Variable, ...]:
+        """Columns that hold this number of a table's cells."""
+        return tuple(variable for variable in self.variables if variable.part == part)
+
+    def path(self, name: str, what: str = "file") -> Path:
+        """Find a file that the metadata name."""
+        return found_file(name, [self.folder], what)
+
+
+def read_metadata(path: str | Path, *, kind: Kind | None = None) -> Metadata:
+    """Read an ``.rda`` file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    kind
+        "microdata" or "table". The file itself does not say, τ-ARGUS is told by the command that opens the
+        data. Left out, it is a table when a keyword of tables occurs or a variable stands alone on its
+        line.
+    """
+    path = Path(path)
+    return parse_metadata(read_text(path, "metadata"), name=path.name, folder=path.parent, kind=kind)
+
+
+def parse_metadata(
+    text: str, *, name: str = "metadata", folder: Path | None = None, kind: Kind | None = None
+) -> Metadata:
+    r"""Read the text of an ``.rda`` file; see :func:`read_metadata`.
+
+    Examples
+    --------
+    >>> parse_metadata("Region 1 2 99\n  <RECODEABLE>\nTurnover 4 8\n  <NUMERIC>").layout
+    'fixed'
+    """
+    lines = [_Line(name, line.number, words_of(line.text)) for line in lines_of(text)]
+    if not lines:
+        raise DataError("the metadata are empty", where=name, fix="name at least one variable")
+    if kind is None:
+        kind = "table" if any(map(_says_table, lines)) else "microdata"
+    return _Reader(kind, lines).metadata(Path() if folder is None else folder)
+
+
+def write_metadata(path: str | Path, metadata: Metadata) -> None:
+    """Write an ``.rda`` file; reading it gives the same metadata."""
+    lines = []
+    if metadata.separator is not None:
+        lines.append(f"<SEPARATOR> {quoted(metadata.separator, 'separator')}")
+    if metadata.layout == "table":
+        letters = {keyword: getattr(metadata, letter) for keyword, letter in LETTERS.items()}
+        lines += [f"{keyword} {quoted(letter, 'status letter')}" for keyword, letter in letters.items()]
+    for variable in metadata.variables:
+        lines += written(variable, metadata.layout)
+    again = parse_metadata(
+        "\n".join(lines),
+        name=Path(path).name,
+        kind="table" if metadata.layout == "table" else "microdata",
+    )
+    if again != metadata:
+        raise OutputError(
+            "these metadata cannot be written as an .rda file",
+            where=Path(path).name,
+            fix=f"the format has no room for {_lost(metadata, again)}",
+        )
+    write_text(path, lines, "metadata")
+
+
+class _Line(NamedTuple):
+    file: str
+    number: int
+    words: list[Word]
+
+    @property
+    def where(self) -> str:
+        return f"{self.file}, line {self.number}"
+
+    def refuse(self, what: str, fix: str) -> NoReturn:
+        raise DataError(what, where=self.where, fix=fix)
+
+    def commands(self) -> list[tuple[str, list[str]]]:
+        """Keywords of the line, each with the values after it."""
+        commands: list[tuple[str, list[str]]] = []
+        for word in self.words:
+            if word.is_keyword:
+                commands.append((word.text.upper(), []))
+            else:
+                commands[-1][1].append(word.text)
+        return commands
+
+    def whole(self, text: str, what: str, at_least: int = 0) -> int:
+        if not text.isdecimal() or int(text) < at_least:
+            self.refuse(
+                f"{what} is not a whole number, or too small", f"give a whole number of at least {at_least}"
+            )
+        return int(text)
+
+    def one(self, keyword: str, values: Sequence[str]) -> str:
+        if len(values) != 1:
+            self.refuse(
+                f"{keyword} takes one value, {len(values)} are there",
+                "put a value with blanks in double quotes",
+            )
+        return values[0]
+
+
+def _says_table(line: _Line) -> bool:
+    if not line.words[0].is_keyword:
+        return len(line.words) == 1
+    only_tables = set(TABLE) - set(MICRODATA)
+    return any(word.is_keyword and word.text.upper() in only_tables for word in line.words)
+
+
+class _Reader:
+    """Variables and keywords as they come, one line after the other."""
+
+    def __init__(self, kind: Kind, lines: Sequence[_Line]) -> None:
+        self.kind = kind
+        self.known = TABLE if kind == "table" else MICRODATA
+        self.lines = lines
+        self.file: dict[str, Any] = {}
+        self.variables: list[Variable] = []
+        self.declared: dict[str, _Line] = {}
+        self.trees: set[str] = set()
+
+    def metadata(self, folder: Path) -> Metadata:
+        for place, line in enumerate(self.lines):
+            if line.words[0].is_keyword:
+                for keyword, values in line.commands():
+                    self._keyword(line, keyword, values, first=place == 0)
+            else:
+                self._variable(line)
+        if not self.variables:
+            self.lines[0].refuse("the metadata name no variable", "a variable's name starts its line")
+        for variable in self.variables:
+            self._refuse_half_trees(variable)
+        if self.kind == "table":
+            # The program's own default, although its manual has none.
+            self.file.setdefault("separator", ";")
+        layout: Layout = "table" if self.kind == "table" else "free" if "separator" in self.file else "fixed"
+        return Metadata(layout, tuple(self.variables), folder=folder, **self.file)
+
+    def _variable(self, line: _Line) -> None:
+        name, *values = (word.text for word in line.words)
+        if any(word.is_keyword for word in line.words):
+            line.refuse(f"a keyword stands on the line of variable {name!r}", "put it on a line of its own")
+        if name.casefold() in self.declared:
+            line.refuse(
+                f"variable {name!r} is declared twice",
+                f"it is there in line {self.declared[name.casefold()].number}; case makes no difference",
+            )
+        self.declared[name.casefold()] = line
+        start = length = None
+        if self.kind == "microdata":
+            n_places = 1 if "separator" in self.file else 2
+            if len(values) < n_places:
+                fixed = "name, first column, width" if n_places == 2 else "name, width"
+                line.refuse(f"variable {name!r} lacks its place in the record", f"write {fixed}")
+            *first, last = (line.whole(v, f"the place of variable {name!r}", 1) for v in values[:n_places])
+            start, length = (first[0] if first else None), last
+            values = values[n_places:]
+        missing = tuple(value for value in values if value.strip())
+        if len(missing) > MAX_MISSING:
+            line.refuse(
+                f"variable {name!r} has {len(missing)} missing codes", f"give at most {MAX_MISSING} of them"
+            )
+        if length is not None and any(len(code) > length for code in missing):
+            line.refuse(
+                f"a missing code of {name!r} is wider than the variable", "widen it, or shorten the code"
+            )
+        self.variables.append(Variable(name, start=start, length=length, missing=missing))
+
+    def _keyword(self, line: _Line, keyword: str, values: list[str], *, first: bool) -> None:
+        if keyword not in self.known:
+            other = MICRODATA if self.kind == "table" else TABLE
+            kind = "microdata" if self.kind == "table" else "tables"
+            line.refuse(
+                f"unknown keyword {keyword}" + (f" (it belongs to {kind})" if keyword in other else ""),
+                did_you_mean(keyword, self.known),
+            )
+        if keyword == "<SPSS>":
+            line.refuse(
+                "metadata of an SPSS file: hitoku reads no SPSS files (<SPSS>)",
+                "save the data as text in fixed columns or with a separator, and describe those",
+            )
+        if keyword == "<SEPARATOR>":
+            if self.kind == "microdata" and not first:
+                line.refuse("<SEPARATOR> comes too late", "it is the first line of the metadata")
+            self.file["separator"] = _separator(line, values)
+        elif keyword in LETTERS:
+            self.file[LETTERS[keyword]] = line.one(keyword, values)
+        elif not self.variables:
+            line.refuse(
+                f"{keyword} comes before any variable", "name the variable first, its keywords after it"
+            )
+        else:
+            if keyword == "<HIERARCHICAL>":
+                self.trees.add(self.variables[-1].name)
+            changes = self._changes(line, keyword, values, self.variables[-1])
+            self.variables[-1] = replace(self.variables[-1], **changes)
+
+    def _changes(self, line: _Line, keyword: str, values: list[str], variable: Variable) -> Mapping[str, Any]:
+        """Return what a keyword says about its variable."""
+        if keyword in CELL_KEY:
+            return {"cell_key": (*variable.cell_key, (keyword, " ".join(values)))}
+        if keyword in ONE_VALUE:
+            return {ONE_VALUE[keyword]: line.one(keyword, values)}
+        if keyword in SEVERAL_VALUES:
+            return SEVERAL_VALUES[keyword](line, values, variable)
+        if values:
+            line.refuse(f"something follows {keyword}, which stands alone", "give every keyword its own line")
+        if keyword in NUMERIC_PARTS and not variable.numeric:
+            line.refuse(f"{keyword} without <NUMERIC>", f"write <NUMERIC> {keyword} on one line")
+        if keyword == "<NUMERIC>" and self.kind == "table":
+            return {"numeric": True, "part": "value"}
+        return FLAGS[keyword]
+
+    def _refuse_half_trees(self, variable: Variable) -> None:
+        line = self.declared[variable.name.casefold()]
+        marked = variable.name in self.trees
+        if marked and not variable.hierarchical:
+            line.refuse(
+                f"variable {variable.name!r} is <HIERARCHICAL>, but its tree is not given",
+                "add <HIERCODELIST> with <HIERLEADSTRING>, or <HIERLEVELS>",
+            )
+        if variable.hierarchy_file is not None and variable.levels:
+            line.refuse(
+                f"variable {variable.name!r} has two trees: <HIERCODELIST> and <HIERLEVELS>",
+                "keep one of them",
+            )
+        if variable.hierarchy_file is not None and not marked:
+            line.refuse(
+                f"variable {variable.name!r} has a <HIERCODELIST> but is not <HIERARCHICAL>",
+                "add <HIERARCHICAL>, or take the list away: τ-ARGUS ignores a list alone",
+            )
+
+
+def _separator(line: _Line, values: Sequence[str]) -> str:
+    """One sign; a blank beside another sign says nothing, for columns are stripped."""
+    separator = line.one("<SEPARATOR>", values)
+    separator = separator.strip() or separator
+    if len(separator) != 1:
+        line.refuse(
+            f"the separator has {len(separator)} signs", "the separator is one sign, in double quotes"
+        )
+    return separator
+
+
+def _levels(line: _Line, values: Sequence[str], variable: Variable) -> dict[str, Any]:
+    levels = tuple(line.whole(value, "the number of digits of a level") for value in values)
+    if not levels or len(levels) > MAX_LEVELS:
+        line.refuse(f"<HIERLEVELS> has {len(levels)} levels", f"give between one and {MAX_LEVELS}")
+    if variable.length is not None and sum(levels) != variable.length:
+        line.refuse(
+            f"the levels of {variable.name!r} have {sum(levels)} digits for a width of {variable.length}",
+            "the digits of all levels add up to the width",
+        )
+    return {"levels": levels}
+
+
+def _distances(line: _Line, values: Sequence[str], _: Variable) -> dict[str, Any]:
+    distances = [line.whole(value, "a distance") for value in values]
+    if len(distances) > N_DISTANCES:
+        line.refuse(f"<DISTANCE> has {len(distances)} numbers", f"give {N_DISTANCES}")
+    while len(distances) < N_DISTANCES:  # the last one stands for those that are left out
+        distances.append(distances[-1] if distances else 1)
+    return {"distance": tuple(distances)}
+
+
+def _requests(line: _Line, values: Sequence[str], _: Variable) -> dict[str, Any]:
+    codes = tuple(value for value in values if value != ",")
+    if not 0 < len(codes) <= MAX_REQUESTS:
+        line.refuse(f"<REQUEST> has {len(codes)} codes", f"give one or {MAX_REQUESTS}")
+    return {"request": codes}
+
+
+def _decimals(line: _Line, values: Sequence[str], _: Variable) -> dict[str, Any]:
+    return {"decimals": line.whole(line.one("<DECIMALS>", values), "the number of decimals")}
+
+
+FLAGS: dict[str, dict[str, Any]] = {
+    "<RECODEABLE>": {"recodable": True},
+    "<RECODABLE>": {"recodable": True},
+    "<HIERARCHICAL>": {},
+    "<TRUNCABLE>": {},  # accepted by the program, without effect
+    "<NUMERIC>": {"numeric": True},
+    "<WEIGHT>": {"weight": True},
+    "<HOLDING>": {"holding": True},
+    **{keyword: {"part": part} for keyword, part in {**NUMERIC_PARTS, **COLUMN_PARTS}.items()},
+}
+ONE_VALUE = {
+    "<TOTCODE>": "total",
+    "<CODELIST>": "code_list",
+    "<HIERCODELIST>": "hierarchy_file",
+    "<HIERLEADSTRING>": "lead",
+}
+SEVERAL_VALUES: dict[str, Callable[[_Line, Sequence[str], Variable], dict[str, Any]]] = {
+    "<DECIMALS>": _decimals,
+    "<HIERLEVELS>": _levels,
+    "<DISTANCE>": _distances,
+    "<REQUEST>": _requests,
+}
+
+
+def _lost(metadata: Metadata, again: Metadata) -> str:
+    """Name the first thing that a file does not keep."""
+    for before, after in zip(metadata.variables, again.variables, strict=False):
+        for entry in fields(Variable):
+            if getattr(before, entry.name) != getattr(after, entry.name):
+                return f"the {entry.name} of variable {before.name!r} in layout {metadata.layout!r}"
+    return "its separator or status letters"

@@ -1,0 +1,212 @@
+"""Microdata of τ-ARGUS (``.asc``): one record per line, in fixed columns or with a separator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hitoku.errors import DataError, OutputError, ParameterError, some
+from hitoku.io.argus.columns import bare, digits, parsed_numbers, separated
+from hitoku.io.argus.metadata import Metadata, Variable
+from hitoku.io.argus.text import read_text, write_text
+from hitoku.model.arrays import Floats
+from hitoku.model.frames import numbers, opened, texts
+
+# τ-ARGUS reads no longer ones.
+MAX_RECORD = 32_000
+
+
+def read_microdata(
+    path: str | Path,
+    metadata: Metadata,
+    *,
+    variables: Sequence[str] | None = None,
+    quantities: Sequence[str] = (),
+) -> Any:
+    """Read records into a pandas frame: codes as text, quantities as numbers.
+
+    In fixed columns the blanks before a code belong to it: ``" 1"`` is not ``"1"``. Decimals are told by the
+    point or comma in the number, not by ``<DECIMALS>``. A missing code of a spanning variable is a code like
+    any other; a quantity that is missing is refused, for τ-ARGUS would add up the missing code itself.
+
+    Parameters
+    ----------
+    path
+        The file, plain or gzip.
+    metadata
+        What stands where.
+    variables
+        The columns to read; all when left out.
+    quantities
+        Columns to read as numbers although they also span tables (``<RECODEABLE>`` and ``<NUMERIC>``).
+    """
+    import pandas as pd  # noqa: PLC0415 - loaded when a file is read
+
+    path = Path(path)
+    if metadata.layout == "table":
+        raise ParameterError(
+            "these metadata describe a table, not records",
+            where=path.name,
+            fix="read it with read_table, or read the metadata with kind='microdata'",
+        )
+    chosen = [metadata.variable(name) for name in variables or [v.name for v in metadata.variables]]
+    forced = {metadata.variable(name).name.casefold() for name in quantities}
+    text = read_text(path, "microdata")
+    if metadata.layout == "fixed":
+        columns = _fixed(text, chosen, path.name)
+    else:
+        names = [variable.name for variable in metadata.variables]
+        split = separated(text, str(metadata.separator), names, path.name)
+        columns = [split[names.index(v.name)] for v in chosen]
+        columns = [c if v.is_number else bare(c) for v, c in zip(chosen, columns, strict=True)]
+    return pd.DataFrame(
+        {
+            v.name: _numbers(v, entries, path.name)
+            if v.is_number or v.name.casefold() in forced
+            else _codes(entries)
+            for v, entries in zip(chosen, columns, strict=True)
+        }
+    )
+
+
+def write_microdata(path: str | Path, frame: Any, metadata: Metadata) -> None:
+    """Write the columns that the metadata name, without a header; compressed when the name ends in ``.gz``.
+
+    In fixed columns everything is flush right, as τ-ARGUS expects. A number is written with as many decimals
+    as it has; one that does not fit its column is refused.
+    """
+    path = Path(path)
+    if metadata.layout == "table":
+        raise ParameterError("these metadata describe a table, not records", where=path.name)
+    data = opened(frame)
+    fields: list[list[str]] = []
+    for variable in metadata.variables:
+        if variable.is_number:
+            column = [digits(number) for number in numbers(data, variable.name).tolist()]
+        else:
+            column = texts(data, variable.name).tolist()
+        _refuse_unwritable(variable, column, metadata, path.name)
+        fields.append(column)
+    if metadata.layout == "free":
+        separator = str(metadata.separator)
+        quote = [v.is_number for v in metadata.variables]
+        shown = [c if plain else [f'"{code}"' for code in c] for c, plain in zip(fields, quote, strict=True)]
+        lines = [separator.join(record) for record in zip(*shown, strict=True)]
+    else:
+        lines = _flush_right(metadata.variables, fields, len(data), path.name)
+    write_text(path, lines, "microdata")
+
+
+def _fixed(text: str, variables: Sequence[Variable], where: str) -> list[list[str]]:
+    """Cut every record at the columns of its variables, all records at once."""
+    # One sign is one number of four bytes, whatever the alphabet: columns count signs.
+    plain = text.replace("\r\n", "\n").replace("\t", " ")
+    signs = np.frombuffer(plain.encode("utf-32-le"), dtype="<u4")
+    ends = np.flatnonzero(signs == ord("\n"))
+    if not plain.endswith("\n"):
+        ends = np.append(ends, len(signs))
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    line = np.arange(1, len(starts) + 1)
+    kept = ends > starts
+    starts, lengths, line = starts[kept], (ends - starts)[kept], line[kept]
+    if len(starts) == 0:
+        raise DataError("the data are empty", where=where, fix="check that this is the right file")
+    needed = max(_place(v).stop for v in variables)
+    short = np.flatnonzero(lengths < needed)
+    if len(short):
+        raise DataError(
+            f"{len(short)} record(s) are shorter than the {needed} columns that the metadata describe",
+            where=f"{where}, first in line {line[short[0]]}",
+            fix="check first column and width of the variables; is the file cut off?",
+        )
+    columns = []
+    for variable in variables:
+        place = _place(variable)
+        width = place.stop - place.start
+        block = signs[starts[:, None] + np.arange(place.start, place.stop)]
+        columns.append(np.ascontiguousarray(block).view(f"<U{width}").ravel().tolist())
+    return columns
+
+
+def _place(variable: Variable) -> slice:
+    if variable.start is None or variable.length is None:
+        raise DataError(
+            f"variable {variable.name!r} has no place in the record",
+            where="metadata",
+            fix="give its first column and width",
+        )
+    return slice(variable.start - 1, variable.start - 1 + variable.length)
+
+
+def _codes(entries: Sequence[str]) -> Any:
+    import pandas as pd  # noqa: PLC0415 - loaded when a file is read
+
+    spelt = {code: code.rstrip() for code in set(entries)}
+    return pd.array([spelt[code] for code in entries], dtype="str")
+
+
+def _numbers(variable: Variable, entries: Sequence[str], where: str) -> Floats:
+    values = parsed_numbers(entries, variable.name, where, missing=variable.missing)
+    missing = np.isnan(values)
+    if missing.any():
+        raise DataError(
+            f"variable {variable.name!r} is missing in {int(missing.sum())} record(s)",
+            where=f"{where}, first in record {int(np.argmax(missing)) + 1}",
+            fix="impute or drop these records: τ-ARGUS would add up the missing code as if it were a number",
+        )
+    return values
+
+
+def _refuse_unwritable(variable: Variable, column: Sequence[str], metadata: Metadata, where: str) -> None:
+    """Refuse codes that would be read back as something else."""
+    separator = metadata.separator if metadata.layout == "free" else None
+    for code in dict.fromkeys(column):
+        empty = not code.strip() or code != code.rstrip() or '"' in code or len(code.splitlines()) != 1
+        if empty or "\t" in code or (separator is not None and separator in code):
+            raise OutputError(
+                f"column {variable.name!r} has a code that the file cannot hold"
+                if variable.is_number
+                else f"code {code!r} of {variable.name!r} cannot be written",
+                where=where,
+                fix="a code is not empty, ends in no blank and holds no quote, tab, line break or separator",
+            )
+    if variable.length is not None:
+        wide = [code for code in dict.fromkeys(column) if len(code) > variable.length]
+        if wide:
+            named = "" if variable.is_number else f": {some(repr(code) for code in wide)}"
+            raise OutputError(
+                f"{len(wide)} entries of {variable.name!r} are wider than {variable.length} signs{named}",
+                where=where,
+                fix="widen the variable in the metadata, or round the numbers",
+            )
+
+
+def _flush_right(
+    variables: Sequence[Variable], fields: Sequence[Sequence[str]], n_records: int, where: str
+) -> list[str]:
+    """Put every field at the end of its columns."""
+    places = [_place(variable) for variable in variables]
+    width = max(place.stop for place in places)
+    if width > MAX_RECORD:
+        raise OutputError(
+            f"a record of {width} signs is too long for τ-ARGUS",
+            where=where,
+            fix=f"it reads {MAX_RECORD} signs",
+        )
+    records = np.full((n_records, width), " ", dtype="<U1")
+    taken = np.zeros(width, dtype=bool)
+    for variable, place, column in zip(variables, places, fields, strict=True):
+        if taken[place].any():
+            raise OutputError(
+                f"variable {variable.name!r} shares columns with another",
+                where=where,
+                fix="give every variable columns of its own before writing",
+            )
+        taken[place] = True
+        size = place.stop - place.start
+        flush = np.char.rjust(np.array(column, dtype=f"<U{size}"), size)
+        records[:, place] = flush.view("<U1").reshape(n_records, size)
+    return [str(line) for line in records.view(f"<U{width}").ravel()]

@@ -1,0 +1,426 @@
+"""Tables of τ-ARGUS (``.tab``): one line per cell, all totals included.
+
+What is read is checked: does every total equal the sum of its parts, to the decimals that the metadata
+declare? Where not, the error lists the relations by their codes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from hitoku.errors import DataError, ParameterError, TableError, did_you_mean, some
+from hitoku.io.argus.columns import bare, parsed_numbers, separated
+from hitoku.io.argus.metadata import Metadata, Variable
+from hitoku.io.argus.text import read_text
+from hitoku.io.argus.tree import tree_of
+from hitoku.io.argus.variable import Part
+from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model.contributors import Contributors
+from hitoku.model.dimension import Dimension
+from hitoku.model.labels import Labels
+from hitoku.model.need import Need
+from hitoku.model.relations import add_up, broken, cross_relations
+from hitoku.model.size import refuse_too_large
+from hitoku.model.table import Table
+
+Additivity = Literal["check", "recompute", "open"]
+Letters = np.ndarray[Any, Any]
+
+# Statuses as hitoku writes them, whatever letters a file has: safe, unsafe, protected, secondary, empty.
+SAFE, UNSAFE, PROTECTED, SECONDARY, EMPTY = "S", "U", "P", "M", "E"
+NUMBERS: tuple[Part, ...] = ("frequency", "shadow", "cost", "lower", "upper")
+ADDED: tuple[Part, ...] = ("frequency", "shadow", "cost")
+# A response of this name means the number of contributors, as in a batch.
+FREQUENCY = "<freq>"
+# Whole numbers up to here are exact as doubles.
+EXACT = 2.0**53
+# So many of the relations that fail are listed.
+MAX_LISTED = 5
+# Stands between the codes of a cell.
+CROSS = " \N{MULTIPLICATION SIGN} "
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GivenTable:
+    """A table as a file gives it, with the statuses and levels that come along.
+
+    Parameters
+    ----------
+    table
+        The cells; protected and empty ones are fixed.
+    status
+        One letter per cell: S safe, U unsafe, P protected, M secondary, E empty. None: the file has no
+        statuses.
+    lower, upper
+        Protection levels of every cell; None where the file has none.
+    in_file
+        Cells that the file lists; the others are empty, or were recomputed.
+    """
+
+    table: Table
+    status: Letters | None
+    lower: Floats | None
+    upper: Floats | None
+    in_file: Mask
+
+    @property
+    def need(self) -> Need:
+        """What the file says must be protected; levels are zero where it has none."""
+        unsafe = np.zeros(self.table.n_cells, dtype=bool) if self.status is None else self.status == UNSAFE
+        lower, upper = (
+            np.where(unsafe, level, 0.0) if level is not None else 0.0 for level in (self.lower, self.upper)
+        )
+        return Need(unsafe=unsafe, lower=lower, upper=upper, rules={"given": unsafe})  # type: ignore[arg-type]  # a scalar is repeated
+
+
+def read_table(
+    path: str | Path,
+    metadata: Metadata,
+    *,
+    by: Sequence[str] | None = None,
+    value: str | None = None,
+    additivity: Additivity = "check",
+    keep_status: bool = True,
+) -> GivenTable:
+    """Read the cells of a table.
+
+    Cells that the file leaves out are empty: zero. Totals are checked, recomputed or left alone. A group with
+    a single part is a relation like any other: the two cells are equal, and are withheld together.
+
+    Parameters
+    ----------
+    path
+        The file, plain or gzip.
+    metadata
+        What its columns are.
+    by
+        Spanning variables; all of them when left out. Where one is left out, the cells with its total are
+        read.
+    value
+        Column of the cell values; the only one when left out; ``"<freq>"`` is the number of contributors.
+    additivity
+        "check" refuses a table that does not add up to the declared decimals; "recompute" forgets the given
+        totals and adds them up, the largest contributions too; "open" keeps what is there.
+    keep_status
+        With "recompute": totals keep the status that the file gives them.
+    """
+    path = Path(path)
+    if metadata.layout != "table":
+        raise ParameterError(
+            "these metadata describe records, not a table",
+            where=path.name,
+            fix="read it with read_microdata, or read the metadata with kind='table'",
+        )
+    if additivity not in get_args(Additivity):
+        raise ParameterError(
+            f"no way {additivity!r} to treat totals",
+            where="additivity",
+            fix=did_you_mean(additivity, get_args(Additivity)),
+        )
+    file = _File(path, metadata)
+    spanning = [metadata.variable(name) for name in by] if by is not None else list(metadata.spanning)
+    response = _response(metadata, value, path.name)
+    cells = _Cells(file, spanning, complete=additivity != "recompute")
+    values = cells.spread(file.numbers(response, needed=True))
+    decimals = max(response.decimals, file.decimals(response))
+    parts = {part: cells.column(part) for part in NUMBERS}
+    columns = [cells.spread(file.numbers(variable)) for variable in metadata.of_part("largest")]
+    largest = np.column_stack(columns) if columns else np.zeros((len(values), 0))
+    status = cells.status()
+    if additivity == "check":
+        _refuse_broken(cells, values, decimals, response.decimals, path.name)
+    elif additivity == "recompute":
+        added = cells.added(values)
+        values = np.round(added, decimals) if _exact(added, decimals) else added
+        for part in ADDED:
+            column = parts[part]
+            parts[part] = None if column is None else cells.added(column)
+        largest = cells.merged(largest)
+        status = status if keep_status or status is None else np.where(cells.leaf, status, SAFE)
+    frequency = None if parts["frequency"] is None else _counts(parts["frequency"], path.name)
+    empty = _empty(values, frequency, status, cells.given)
+    if status is not None:
+        status = np.where(empty, EMPTY, np.where(status == EMPTY, SAFE, status))
+    fixed = empty if status is None else empty | (status == PROTECTED)
+    whole = values if parts["shadow"] is None else parts["shadow"]
+    table = Table(
+        value=values,
+        relations=cells.relations,
+        dimensions=cells.dimensions,
+        frequency=frequency,
+        units=_contributors(largest, frequency, whole, cells.labels, path.name) if columns else None,
+        measures={} if parts["shadow"] is None else {"shadow": parts["shadow"]},
+        integer=decimals == 0,
+        cost=parts["cost"],
+        fixed=fixed if fixed.any() else None,
+        measure=response.name,
+        additive=len(broken(cells.relations, values)) == 0,
+    )
+    return GivenTable(
+        table=table, status=status, lower=parts["lower"], upper=parts["upper"], in_file=cells.given
+    )
+
+
+class _File:
+    """The columns of the file, as text and as numbers."""
+
+    def __init__(self, path: Path, metadata: Metadata) -> None:
+        self.name = path.name
+        self.metadata = metadata
+        names = [variable.name for variable in metadata.variables]
+        columns = separated(read_text(path, "table"), str(metadata.separator), names, path.name)
+        self.columns = dict(zip(names, map(bare, columns), strict=True))
+        figures = [self.columns[v.name] for v in metadata.variables if v.is_number]
+        signs = {sign for column in figures for entry in column for sign in ",." if sign in entry}
+        if len(signs) > 1:
+            raise DataError(
+                "the file holds both points and commas in its numbers",
+                where=self.name,
+                fix="use one decimal sign and no sign between thousands",
+            )
+
+    def numbers(self, variable: Variable, *, needed: bool = False) -> Floats:
+        values = parsed_numbers(self.columns[variable.name], variable.name, self.name)
+        blank = np.isnan(values)
+        if needed and blank.any():
+            raise DataError(
+                f"column {variable.name!r} is blank in {int(blank.sum())} line(s)",
+                where=f"{self.name}, first in record {int(np.argmax(blank)) + 1}",
+                fix="write 0 for an empty cell, or leave its line out",
+            )
+        return np.where(blank, 0.0, values)
+
+    def decimals(self, variable: Variable) -> int:
+        """Most decimals that a column is printed with."""
+        printed = (entry.strip().replace(",", ".").partition(".")[2] for entry in self.columns[variable.name])
+        return max((len(digits.rstrip("0")) for digits in printed), default=0)
+
+
+class _Cells:
+    """Where the lines of a file stand in the table."""
+
+    def __init__(self, file: _File, spanning: Sequence[Variable], *, complete: bool) -> None:
+        self.file = file
+        self.rows = _totals_of_others(file, spanning)
+        self.dimensions = tuple(
+            _dimension(file, variable, self.rows, complete=complete) for variable in spanning
+        )
+        refuse_too_large(self.dimensions)
+        self.labels = Labels.cross(self.dimensions)
+        self.relations = cross_relations(self.dimensions)
+        self.shape = tuple(len(dimension) for dimension in self.dimensions)
+        places = [
+            [d.position[code] for code in _codes(file, variable, self.rows)]
+            for d, variable in zip(self.dimensions, spanning, strict=True)
+        ]
+        self.cell: Integers = np.asarray(np.ravel_multi_index(places, self.shape), dtype=np.int64)
+        times = np.bincount(self.cell, minlength=len(self.labels))
+        twice = np.flatnonzero(times > 1)
+        if len(twice):
+            raise DataError(
+                f"{len(twice)} cell(s) have more than one line",
+                where=f"{file.name}: {some((self.labels.describe(int(c)) for c in twice[:3]), 3)}",
+                fix="give every cell one line",
+            )
+        self.given: Mask = times > 0
+        inner = np.zeros(self.shape, dtype=bool)
+        inner[tuple(slice(len(dimension.leaves)) for dimension in self.dimensions)] = True
+        self.leaf: Mask = inner.ravel()
+
+    def spread(self, column: Floats) -> Floats:
+        """Put a column of the file where its cells are; the rest is zero."""
+        cells = np.zeros(len(self.labels))
+        cells[self.cell] = column[self.rows]
+        return cells
+
+    def column(self, part: Part) -> Floats | None:
+        """Numbers of the only column that holds this part of the cells."""
+        named = self.file.metadata.of_part(part)
+        if len(named) > 1:
+            raise DataError(
+                f"the metadata have {len(named)} columns with the {part} of cells",
+                where=f"variables {', '.join(variable.name for variable in named)}",
+                fix="keep one of them",
+            )
+        return self.spread(self.file.numbers(named[0])) if named else None
+
+    def added(self, cells: Floats) -> Floats:
+        """Forget the totals and add them up again."""
+        leaves = cells[self.leaf].reshape([len(dimension.leaves) for dimension in self.dimensions])
+        return add_up(leaves, self.dimensions)
+
+    def merged(self, largest: Floats) -> Floats:
+        """Largest contributions of totals: the largest among those of the parts."""
+        top = largest.shape[1]
+        ranks = largest[self.leaf].reshape([*(len(d.leaves) for d in self.dimensions), top])
+        for axis, dimension in enumerate(self.dimensions):
+            moved = np.moveaxis(ranks, axis, 0)
+            found = []
+            for row in range(len(dimension)):
+                entries = slice(dimension.closure.indptr[row], dimension.closure.indptr[row + 1])
+                parts = np.concatenate(list(moved[dimension.closure.indices[entries]]), axis=-1)
+                found.append(-np.sort(-parts, axis=-1)[..., :top])
+            ranks = np.moveaxis(np.stack(found), 0, axis)
+        return ranks.reshape(len(self.labels), top)
+
+    def status(self) -> Letters | None:
+        """One letter per cell, in hitoku's letters; E where the file has no line."""
+        metadata = self.file.metadata
+        named = metadata.of_part("status")
+        if not named:
+            return None
+        known = {letter.casefold(): letter for letter in (SECONDARY, EMPTY)}
+        known |= {"": SAFE, metadata.safe.casefold(): SAFE, metadata.protect.casefold(): PROTECTED}
+        known[metadata.unsafe.casefold()] = UNSAFE
+        letters = [self.file.columns[named[0].name][row].casefold() for row in self.rows.tolist()]
+        strange = [place for place, letter in enumerate(letters) if letter not in known]
+        if strange:
+            raise DataError(
+                f"{len(strange)} cell(s) have a status that the metadata do not name",
+                where=f"{self.file.name}: {self.labels.describe(int(self.cell[strange[0]]))}",
+                fix="name the letters with <SAFE>, <UNSAFE> and <PROTECT>",
+            )
+        status = np.full(len(self.labels), EMPTY)
+        status[self.cell] = [known[letter] for letter in letters]
+        return status
+
+
+def _response(metadata: Metadata, value: str | None, where: str) -> Variable:
+    if value is not None and value.casefold() == FREQUENCY:
+        candidates = metadata.of_part("frequency")
+    elif value is not None:
+        return metadata.variable(value)
+    else:
+        candidates = metadata.of_part("value") or metadata.of_part("frequency")
+    if len(candidates) != 1:
+        raise DataError(
+            f"the metadata name {len(candidates)} columns that could be the value of cells",
+            where=where,
+            fix=f"choose one with value=: {', '.join(v.name for v in candidates)}"
+            if candidates
+            else "add <NUMERIC>",
+        )
+    return candidates[0]
+
+
+def _is_total(code: str, variable: Variable) -> bool:
+    """Whether a code means the total: upper or lower case, or left blank."""
+    return code.strip().casefold() in {variable.total.strip().casefold(), ""}
+
+
+def _totals_of_others(file: _File, spanning: Sequence[Variable]) -> Integers:
+    """Lines that belong to the table: total of every variable that does not span it."""
+    if not spanning:
+        raise DataError(
+            "the table has no spanning variable", where=file.name, fix="mark one with <RECODEABLE>"
+        )
+    names = {variable.name for variable in spanning}
+    others = [variable for variable in file.metadata.spanning if variable.name not in names]
+    n_lines = len(next(iter(file.columns.values())))
+    rows = [
+        row
+        for row in range(n_lines)
+        if all(_is_total(file.columns[variable.name][row], variable) for variable in others)
+    ]
+    if not rows:
+        raise DataError(
+            "no line has the totals of the variables that are left out",
+            where=f"{file.name}, variables {', '.join(variable.name for variable in others)}",
+            fix="name them in by=, or correct <TOTCODE>",
+        )
+    return np.array(rows, dtype=np.int64)
+
+
+def _codes(file: _File, variable: Variable, rows: Integers) -> list[str]:
+    column = file.columns[variable.name]
+    spelt = {code: variable.total if _is_total(code, variable) else code.rstrip() for code in set(column)}
+    return [spelt[column[row]] for row in rows.tolist()]
+
+
+def _dimension(file: _File, variable: Variable, rows: Integers, *, complete: bool) -> Dimension:
+    codes = set(_codes(file, variable, rows))
+    if complete and variable.total not in codes:
+        raise DataError(
+            f"no line has the total {variable.total!r} of variable {variable.name!r}",
+            where=file.name,
+            fix="name the code of its total with <TOTCODE>, or let the totals be recomputed",
+        )
+    return Dimension.of(variable.name, tree_of(variable, file.metadata, codes))
+
+
+def _empty(values: Floats, frequency: Integers | None, status: Letters | None, given: Mask) -> Mask:
+    """Cells without contributors; where their number is unknown, those the file leaves out or calls empty."""
+    if frequency is not None:
+        nobody: Mask = frequency == 0
+    else:
+        nobody = ~given if status is None else ~given | (status == EMPTY)
+    return np.asarray((values == 0) & nobody)
+
+
+def _counts(column: Floats, where: str) -> Integers:
+    wrong = (column < 0) | (column != np.round(column))
+    if wrong.any():
+        raise DataError(
+            f"{int(wrong.sum())} cell(s) have a frequency that is no count",
+            where=where,
+            fix="frequencies are whole numbers, not below zero",
+        )
+    return column.astype(np.int64)
+
+
+def _contributors(
+    largest: Floats, frequency: Integers | None, whole: Floats, labels: Labels, where: str
+) -> Contributors:
+    wrong = np.flatnonzero(np.any(np.diff(largest, axis=1) > 0, axis=1) | np.any(largest < 0, axis=1))
+    if len(wrong):
+        raise DataError(
+            f"{len(wrong)} cell(s) have largest contributions below zero or not in falling order",
+            where=f"{where}: {some((labels.describe(int(c)) for c in wrong[:3]), 3)}",
+            fix="the first <MAXSCORE> column holds the largest, the next one the second largest",
+        )
+    count = (largest > 0).sum(axis=1) if frequency is None else frequency
+    return Contributors(count=count, largest=largest, total=whole, negative=bool(np.any(whole < 0)))
+
+
+def _exact(values: Floats, decimals: int) -> bool:
+    """Whether sums of the values, in units of the last decimal, are exact as doubles."""
+    return bool(np.abs(values).sum() * 10.0**decimals < EXACT)
+
+
+def _refuse_broken(cells: _Cells, values: Floats, decimals: int, declared: int, where: str) -> None:
+    """Raise when a total differs from its parts by half a unit of the last declared decimal or more."""
+    relations = cells.relations
+    allowed = 0.5 * 10.0**-declared
+    if _exact(values, decimals):
+        # In whole units of the last printed decimal nothing is rounded: 0.1 + 0.2 is 0.3.
+        units = np.abs(relations @ np.round(values * 10.0**decimals))
+        failing = np.flatnonzero(units >= allowed * 10.0**decimals)
+    else:
+        failing = np.intersect1d(
+            np.flatnonzero(np.abs(relations @ values) >= allowed), broken(relations, values)
+        )
+    if len(failing) == 0:
+        return
+    named = []
+    for row in failing[:MAX_LISTED]:
+        entries = slice(relations.indptr[row], relations.indptr[row + 1])
+        places, signs = relations.indices[entries], relations.data[entries]
+        total = int(places[signs < 0][0])
+        codes = cells.labels.codes_of(total)
+        parts = [cells.labels.codes_of(int(place)) for place in places[signs > 0]]
+        axis = next(a for a, code in enumerate(codes) if parts[0][a] != code)
+        cross = CROSS.join(code.strip() for code in codes)
+        absent = "" if cells.given[total] else ", which has no line,"
+        summands = some((part[axis].strip() for part in parts), 6)
+        named.append(f"{cross}{absent} does not equal the sum of {cells.labels.names[axis]} {summands}")
+    rest = f"; and {len(failing) - MAX_LISTED} more" if len(failing) > MAX_LISTED else ""
+    raise TableError(
+        f"the table does not add up: {len(failing)} of {relations.shape[0]} relations fail",
+        where=f"{where}: {'; '.join(named)}{rest}",
+        fix="correct these totals or their parts, or let the totals be recomputed (additivity='recompute')",
+    )

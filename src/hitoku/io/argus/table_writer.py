@@ -1,0 +1,169 @@
+"""Write a table as τ-ARGUS reads it: cells (``.tab``), metadata (``.rda``), trees (``.hrc``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from hitoku.errors import OutputError, TableError
+from hitoku.io.argus.columns import digits
+from hitoku.io.argus.metadata import Metadata, Variable, write_metadata
+from hitoku.io.argus.table_file import EMPTY, PROTECTED, SAFE, UNSAFE, Letters
+from hitoku.io.argus.text import quoted, write_text
+from hitoku.io.argus.tree import LEAD, write_tree
+from hitoku.io.argus.variable import Part
+from hitoku.model.arrays import Floats
+from hitoku.model.dimension import Dimension
+from hitoku.model.hierarchy import Hierarchy
+from hitoku.model.need import Need
+from hitoku.model.table import Table
+
+SEPARATOR = ";"
+STATUSES = {SAFE, UNSAFE, PROTECTED, EMPTY}
+
+
+class _Column(NamedTuple):
+    variable: Variable
+    entries: Sequence[str]
+
+
+def write_table(
+    path: str | Path, table: Table, need: Need | None = None, *, status: Letters | None = None
+) -> list[Path]:
+    """Write every cell with all its digits, so that it is read back as it is.
+
+    Contributors are written as numbers of respondents and largest contributions. What an outsider is assumed
+    to know (``table.lower``, ``table.upper``) has no place in the file.
+
+    Parameters
+    ----------
+    path
+        The file; metadata are called the same but ``.rda``, trees ``<name>_<variable>.hrc``.
+    table
+        The cells; it needs dimensions, each with one hierarchy.
+    need
+        Gives protection levels, and the letter U to what is unsafe.
+    status
+        One letter per cell instead: S, U, P or E.
+
+    Returns
+    -------
+    list
+        The files that were written.
+    """
+    path = Path(path)
+    if not table.dimensions:
+        raise OutputError(
+            "a table without variables cannot be written as a τ-ARGUS table",
+            where=path.name,
+            fix="write a JJ file, which needs no codes",
+        )
+    if need is not None and len(need) != table.n_cells:
+        raise TableError(
+            f"a need of {len(need)} cells for a table of {table.n_cells}", fix="assess this very table"
+        )
+    trees = {dimension.name: _only_tree(dimension) for dimension in table.dimensions}
+    columns = [*_codes(table, path), *_numbers(table), *_judgement(table, need, status)]
+    metadata = Metadata(
+        "table", tuple(_unique([column.variable for column in columns])), SEPARATOR, folder=path.parent
+    )
+    lines = [SEPARATOR.join(record) for record in zip(*(column.entries for column in columns), strict=True)]
+    written = [path, path.with_suffix(".rda")]
+    for name, tree in trees.items():
+        written.append(path.with_name(f"{path.stem}_{name}.hrc"))
+        write_tree(written[-1], tree, LEAD)
+    write_metadata(written[1], metadata)
+    write_text(path, lines, "table")
+    return written
+
+
+def _only_tree(dimension: Dimension) -> Hierarchy:
+    if len(dimension.hierarchies) > 1:
+        raise OutputError(
+            f"variable {dimension.name!r} has {len(dimension.hierarchies)} groupings, τ-ARGUS knows one",
+            where=f"variable {dimension.name!r}",
+            fix="write one table for each grouping; a JJ file holds them all",
+        )
+    return dimension.hierarchies[0]
+
+
+def _codes(table: Table, path: Path) -> list[_Column]:
+    columns = []
+    for place, dimension in enumerate(table.dimensions):
+        total = dimension.total.strip().casefold()
+        for code in dimension.codes:
+            if SEPARATOR in code or (code != dimension.total and code.strip().casefold() == total):
+                raise OutputError(
+                    f"code {code!r} of {dimension.name!r} cannot be written",
+                    where=path.name,
+                    fix=f"a code holds no {SEPARATOR!r} and differs from the total in more than case",
+                )
+        names = [quoted(code, "code") for code in dimension.codes]
+        variable = Variable(
+            dimension.name,
+            recodable=True,
+            total=dimension.total,
+            hierarchy_file=f"{path.stem}_{dimension.name}.hrc",
+            lead=LEAD,
+        )
+        columns.append(_Column(variable, [names[p] for p in table.labels.column(place)]))
+    return columns
+
+
+def _quantity(name: str, part: Part, values: Floats) -> _Column:
+    entries = [digits(value) for value in values.tolist()]
+    decimals = max(len(entry.partition(".")[2]) for entry in entries)
+    return _Column(Variable(name, numeric=True, decimals=decimals, part=part), entries)
+
+
+def _numbers(table: Table) -> list[_Column]:
+    columns = [_quantity(table.measure, "value", table.value)]
+    who = table.contributors
+    frequency = who.count if table.frequency is None and who is not None else table.frequency
+    if frequency is not None:
+        columns.append(_Column(Variable("Freq", part="frequency"), [str(n) for n in frequency.tolist()]))
+    if who is not None and not np.array_equal(who.total, table.value):
+        columns.append(_quantity("Shadow", "shadow", who.total))
+    if table.cost is not None:
+        columns.append(_quantity("Cost", "cost", table.cost))
+    if who is not None:
+        for rank, values in enumerate(who.largest.T, 1):
+            entries = [digits(value) for value in values.tolist()]
+            columns.append(_Column(Variable(f"Top{rank}", part="largest"), entries))
+    return columns
+
+
+def _judgement(table: Table, need: Need | None, status: Letters | None) -> list[_Column]:
+    """Statuses and levels, where there are any."""
+    letters = np.full(table.n_cells, SAFE) if status is None else np.asarray(status)
+    if letters.shape != (table.n_cells,) or not set(letters.tolist()) <= STATUSES:
+        raise TableError(
+            "statuses are one letter per cell", where="status", fix=f"use {', '.join(sorted(STATUSES))}"
+        )
+    columns = []
+    if status is None:
+        letters[table.fixed if table.fixed is not None else []] = PROTECTED
+        letters[need.unsafe if need is not None else []] = UNSAFE
+    if status is not None or need is not None or table.fixed is not None:
+        columns.append(_Column(Variable("Status", part="status"), letters.tolist()))
+    if need is not None:
+        columns.append(_quantity("LowerPL", "lower", need.lower))
+        columns.append(_quantity("UpperPL", "upper", need.upper))
+    return columns
+
+
+def _unique(variables: Sequence[Variable]) -> list[Variable]:
+    """Rename columns of ours that are called like a variable of the table."""
+    taken: set[str] = set()
+    named = []
+    for variable in variables:
+        name = variable.name
+        while name.casefold() in taken:
+            name += "_"
+        taken.add(name.casefold())
+        named.append(replace(variable, name=name))
+    return named

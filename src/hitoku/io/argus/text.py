@@ -1,0 +1,159 @@
+"""Text as τ-ARGUS writes and reads it: lines, words in quotes, either decimal sign, no declared encoding.
+
+The program knows no encoding: files are read as UTF-8, failing that as Windows-1252, and written as ASCII,
+the only thing every installation reads. Numbers are read with a point or a comma and written with a point.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from hitoku.errors import DataError, OutputError, did_you_mean
+from hitoku.io.folder import new_file
+
+WORD = re.compile(r'"(?P<quoted>[^"]*)"?|(?P<plain>[^\s"]+)')
+
+
+class Line(NamedTuple):
+    """A line that says something, with its number for messages."""
+
+    number: int
+    text: str
+
+
+class Word(NamedTuple):
+    """A value in a line; in quotes it is never a keyword."""
+
+    text: str
+    quoted: bool
+
+    @property
+    def is_keyword(self) -> bool:
+        """Whether the word stands in angle brackets."""
+        return not self.quoted and self.text.startswith("<")
+
+
+def read_text(path: str | Path, what: str) -> str:
+    """Read a file, plain or gzip, as UTF-8 or else Windows-1252; ``what`` names it in errors."""
+    path = Path(path)
+    try:
+        raw = path.read_bytes()
+        plain = gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
+    except (OSError, EOFError, zlib.error) as error:
+        beside = sorted(entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else []
+        raise DataError(
+            f"cannot read the {what} {path.name!r}",
+            where=str(path.parent),
+            fix=did_you_mean(path.name, beside, otherwise="check the path"),
+        ) from error
+    try:
+        text = plain.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        # Five bytes have no meaning in Windows-1252; they become a sign that no code list will match.
+        text = plain.decode("cp1252", errors="replace")
+    return text.rstrip("\x1a")  # DOS programs end a file with it
+
+
+def lines_of(text: str) -> Iterator[Line]:
+    r"""Lines without tabs and surrounding blanks; empty ones and comments (``//``) are passed over.
+
+    Examples
+    --------
+    >>> [line.number for line in lines_of("// regions\n\nNorth")]
+    [3]
+    """
+    for number, line in enumerate(text.splitlines(), 1):
+        stripped = line.replace("\t", " ").strip()
+        if stripped and not stripped.startswith("//"):
+            yield Line(number, stripped)
+
+
+def words_of(line: str) -> list[Word]:
+    """Split a line at blanks; quotes keep a value together, ``//`` between blanks ends the line.
+
+    Examples
+    --------
+    >>> [word.text for word in words_of('<REQUEST> "a b" 2 // two codes')]
+    ['<REQUEST>', 'a b', '2']
+    """
+    words = []
+    for match in WORD.finditer(line):
+        if match["quoted"] is not None:
+            words.append(Word(match["quoted"], quoted=True))
+        elif match["plain"].startswith("//"):
+            break
+        else:
+            words.append(Word(match["plain"], quoted=False))
+    return words
+
+
+def quoted(value: str, what: str) -> str:
+    """Put a value in double quotes; the format has no way to write one inside.
+
+    Examples
+    --------
+    >>> quoted("a b", "code")
+    '"a b"'
+    """
+    if '"' in value or "\n" in value or "\r" in value:
+        raise OutputError(
+            f"a {what} holds a double quote or a line break, which τ-ARGUS files cannot hold",
+            where=f"{what} {value!r}",
+            fix="rename it, for example with an apostrophe instead of the quote",
+        )
+    return f'"{value}"'
+
+
+def write_text(path: str | Path, lines: Sequence[str], what: str) -> None:
+    """Write lines as ASCII with LF ends; the file appears whole or not at all.
+
+    Compressed when the name ends in ``.gz``.
+    """
+    path = Path(path)
+    text = "".join(f"{line}\n" for line in lines)
+    if not text.isascii():
+        number, line = next((n, line) for n, line in enumerate(lines, 1) if not line.isascii())
+        strange = next(sign for sign in line if not sign.isascii())
+        raise OutputError(
+            f"the {what} would hold the character {strange!r}, which τ-ARGUS does not read reliably",
+            where=f"{path.name}, line {number}",
+            fix="write codes, names and labels in ASCII: it reads files in the code page of the machine",
+        )
+    raw = text.encode("ascii")
+    if path.suffix == ".gz":
+        raw = gzip.compress(raw, mtime=0)
+    with new_file(path) as draft:
+        draft.write_bytes(raw)
+
+
+def found_file(name: str, folders: Sequence[Path], what: str) -> Path:
+    """Find a file that another file names, as the program does.
+
+    A name with a folder is a path of its own; failing that, and for a bare name, the folders are searched in
+    turn. Upper and lower case are the same: the files come from Windows.
+    """
+    given = Path(name.replace("\\", "/"))
+    for path in (given, *(folder / given for folder in folders)) if given.name != name else ():
+        if path.is_file():
+            return path
+    beside: dict[str, Path] = {}
+    for folder in folders:
+        if folder.is_dir():
+            for entry in sorted(folder.iterdir()):
+                beside.setdefault(entry.name, entry)
+    for known, path in beside.items():
+        if known == given.name:
+            return path
+    for known, path in beside.items():
+        if known.casefold() == given.name.casefold():
+            return path
+    raise DataError(
+        f"the {what} {name!r} is not there",
+        where=", ".join(str(folder) for folder in folders),
+        fix=did_you_mean(given.name, beside, otherwise="put it beside the metadata file"),
+    )

@@ -1,0 +1,220 @@
+"""Code trees of τ-ARGUS: an indented list (``.hrc``), or the digits of the codes.
+
+The total is never listed. Depth is told by how often the indent sign stands before the code; blanks after it
+belong to the code, for codes in fixed columns are as wide as their column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from pathlib import Path
+
+import numpy as np
+
+from hitoku.errors import HierarchyError, OutputError, some
+from hitoku.io.argus.metadata import Metadata, Variable
+from hitoku.io.argus.text import read_text, write_text
+from hitoku.model.frames import code_list, unseen_codes
+from hitoku.model.hierarchy import TOTAL, Hierarchy
+
+LEAD = "@"
+
+
+def read_tree(path: str | Path, lead: str = LEAD, total: str = TOTAL) -> Hierarchy:
+    """Read an ``.hrc`` file.
+
+    A group with a single part is kept: it is a relation like any other, and the two cells stand and fall
+    together.
+
+    Parameters
+    ----------
+    path
+        The file.
+    lead
+        The sign, or signs, by which each level is indented.
+    total
+        Code of the total, which the file does not list.
+    """
+    path = Path(path)
+    return parse_tree(read_text(path, "tree"), lead, total, name=path.name)
+
+
+def parse_tree(text: str, lead: str = LEAD, total: str = TOTAL, *, name: str = "tree") -> Hierarchy:
+    r"""Read the text of an ``.hrc`` file; see :func:`read_tree`.
+
+    Examples
+    --------
+    >>> parse_tree("North\n@N1\n@N2\nSouth").leaves
+    ('N1', 'N2', 'South')
+    """
+    if not lead:
+        raise HierarchyError("the tree has no indent sign", where=name, fix="give one, such as '@'")
+    pairs: list[tuple[str, str]] = []
+    seen: dict[str, int] = {}
+    above = [total]
+    for number, raw in enumerate(text.splitlines(), 1):
+        if not raw.strip() or raw.strip().startswith("//"):
+            continue
+        depth, code = _split(raw, lead)
+        where = f"{name}, line {number}"
+        if not code.strip():
+            raise HierarchyError(
+                "an indent without a code", where=where, fix="write the code after the indent"
+            )
+        if depth >= len(above):
+            raise HierarchyError(
+                f"code {code!r} is {depth} levels deep, the line before it {len(above) - 2}",
+                where=where,
+                fix="a line is at most one level deeper than the one before it",
+            )
+        if code == total:
+            raise HierarchyError(
+                f"the total {total!r} is listed",
+                where=where,
+                fix="take the line away: a tree lists what is below it",
+            )
+        if code in seen:
+            raise HierarchyError(
+                f"code {code!r} occurs twice",
+                where=f"{name}, lines {seen[code]} and {number}",
+                fix="keep one of them; a second grouping of the same codes is a tree of its own",
+            )
+        seen[code] = number
+        pairs.append((code, above[depth]))
+        above[depth + 1 :] = [code]
+    if not pairs:
+        raise HierarchyError("the tree is empty", where=name, fix="list the codes below the total")
+    return Hierarchy.from_pairs(pairs, total=total)
+
+
+def write_tree(path: str | Path, hierarchy: Hierarchy, lead: str = LEAD) -> None:
+    """Write an ``.hrc`` file; the total is left out."""
+    depth = [-1]
+    lines = []
+    for place, code in enumerate(hierarchy.codes[1:], 1):
+        depth.append(depth[hierarchy.parents[place]] + 1)
+        line = lead * depth[place] + code
+        unclear = code.startswith(".") or line.strip().startswith("//") or len(line.splitlines()) != 1
+        # A dot starts the program's own level signs; the rest would be read back as something else.
+        if unclear or not lead or _split(line, lead) != (depth[place], code):
+            raise OutputError(
+                f"code {code!r} cannot be written in an .hrc file indented by {lead!r}",
+                where=Path(path).name,
+                fix="a code starts neither with the indent, a dot nor '//' and does not end in a blank",
+            )
+        lines.append(line)
+    write_text(path, lines, "tree")
+
+
+def tree_by_digits(codes: Iterable[str], levels: Sequence[int], total: str = TOTAL) -> Hierarchy:
+    """Build the tree that the digits of codes tell (``<HIERLEVELS>``).
+
+    A code that is shorter, or blank from some level on, ends there. Levels of no digits are filler.
+
+    Examples
+    --------
+    >>> tree_by_digits(["1510", "1520", "20"], [1, 1, 2]).codes
+    ('Total', '1', '15', '1510', '1520', '2', '20')
+    """
+    ends = sorted({end for end in accumulate(levels) if end})
+    if not ends:
+        raise HierarchyError("the levels have no digits", fix="give the digits of each level, such as 3 1 1")
+    parents: dict[str, str] = {}
+    given = dict.fromkeys(code.rstrip() for code in codes)
+    for code in given:
+        if len(code) > ends[-1]:
+            raise HierarchyError(
+                f"code {code!r} has more than the {ends[-1]} digits of its levels",
+                fix="the digits of all levels add up to the width of the codes",
+            )
+        above = total
+        for end in ends:
+            part = code[:end].rstrip()
+            if part and part != above:
+                parents.setdefault(part, above)
+                above = part
+    groups = set(parents.values())
+    both = [code for code in given if code in groups]
+    if both:
+        raise HierarchyError(
+            f"{len(both)} code(s) are a category of the data and the sum of others",
+            where=f"codes {some(repr(code) for code in both)}",
+            fix="give these records a code of the finest level, or describe the tree in an .hrc file",
+        )
+    return Hierarchy.from_pairs(parents.items(), total=total)
+
+
+def tree_of(variable: Variable, metadata: Metadata, codes: Iterable[str]) -> Hierarchy:
+    """Build the tree of a variable from its metadata and the codes that occur in its column.
+
+    Codes of the tree are written as in the data where only blanks differ. A missing code stands below the
+    total, as a category of its own. A code that the tree lacks is refused.
+
+    Parameters
+    ----------
+    variable
+        What the metadata say about it.
+    metadata
+        Where files are looked for.
+    codes
+        Codes of the column; the total and missing codes may be among them.
+    """
+    occurring = [code for code in code_list(np.array(list(codes), dtype=str)) if code != variable.total]
+    if not variable.hierarchical:
+        return Hierarchy.flat(occurring, variable.total)
+    blank = {code.strip() for code in variable.missing}
+    unknown = [code for code in occurring if code.strip() in blank]
+    known = [code for code in occurring if code.strip() not in blank]
+    if variable.levels:
+        groups = _groups_by_digits(known, variable.levels)
+        tree = tree_by_digits([code for code in known if code not in groups], variable.levels, variable.total)
+    else:
+        file = metadata.path(str(variable.hierarchy_file), "tree")
+        tree = _spelt(read_tree(file, variable.lead, variable.total), occurring)
+    listed = set(tree.codes)
+    strangers = [code for code in known if code not in listed]
+    if strangers:
+        raise unseen_codes(variable.name, strangers, tree.codes, "data")
+    pairs = [
+        (code, tree.codes[parent]) for code, parent in zip(tree.codes[1:], tree.parents[1:], strict=True)
+    ]
+    pairs += [(code, variable.total) for code in unknown if code not in listed]
+    return Hierarchy.from_pairs(pairs, total=variable.total)
+
+
+def _split(line: str, lead: str) -> tuple[int, str]:
+    """Depth and code of a line; blanks before the indent say nothing, blanks after it belong to the code."""
+    line = line.replace("\t", " ").rstrip()
+    if line.lstrip().startswith(lead):
+        line = line.lstrip()
+    depth = 0
+    while line.startswith(lead):
+        depth += 1
+        line = line[len(lead) :]
+    return depth, line
+
+
+def _spelt(tree: Hierarchy, codes: Sequence[str]) -> Hierarchy:
+    """Write the codes of a tree as the data do, where only blanks differ."""
+    exact = set(codes)
+    by_word: dict[str, list[str]] = {}
+    for code in codes:
+        by_word.setdefault(code.strip(), []).append(code)
+    taken = exact & set(tree.codes)
+    names = []
+    for code in tree.codes:
+        same = [other for other in by_word.get(code.strip(), []) if other not in taken]
+        if code not in exact and len(same) == 1:
+            taken.add(same[0])
+            names.append(same[0])
+        else:
+            names.append(code)
+    return Hierarchy(tuple(names), tree.parents)
+
+
+def _groups_by_digits(codes: Iterable[str], levels: Sequence[int]) -> set[str]:
+    """Codes of a table that are groups: another code starts with them, cut at the end of a level."""
+    ends = set(accumulate(levels))
+    cuts = {code[:end].rstrip() for code in codes for end in ends if 0 < end < len(code)}
+    return {code for code in codes if code in cuts}

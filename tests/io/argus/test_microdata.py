@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hitoku.errors import DataError, OutputError, ParameterError
+from hitoku.io.argus.metadata import Metadata, Variable, parse_metadata, read_metadata
+from hitoku.io.argus.microdata import read_microdata, write_microdata
+
+FIXED = parse_metadata("""
+Region 1 2 99
+  <RECODEABLE>
+Name 4 6
+  <HOLDING>
+Turnover 11 5 99999
+  <NUMERIC>
+  <DECIMALS> 1
+""")
+FREE = parse_metadata("""
+<SEPARATOR> ";"
+Region 2 99
+  <RECODEABLE>
+Turnover 5
+  <NUMERIC>
+""")
+
+
+def record(region=" 1", name="A", turnover="12.5"):
+    return f"{region:2} {name:6} {turnover:>5}"
+
+
+def read(tmp_path, text, metadata, **options):
+    (tmp_path / "data.asc").write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read_microdata(tmp_path / "data.asc", metadata, **options)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("last", [True, False])
+def test_fixed_columns(tmp_path, end, last):
+    lines = [
+        record(" 1", "Smith", "12.5"),
+        record("10", "Li", "3.25") + " ignored",
+        record("99", "O'Hara", "-7"),
+    ]
+    lines[2] = lines[2].replace("99 ", "99\t")
+    frame = read(tmp_path, end.join(lines) + (end if last else ""), FIXED)
+    assert frame["Region"].tolist() == [" 1", "10", "99"], "blanks before a code belong to it"
+    assert frame["Name"].tolist() == ["Smith", "Li", "O'Hara"]
+    assert frame["Turnover"].tolist() == [12.5, 3.25, -7.0]
+
+
+def test_decimals_are_told_by_the_number_alone(tmp_path):
+    assert read(tmp_path, record(turnover="125"), FIXED)["Turnover"].tolist() == [125.0]
+    assert read(tmp_path, record(turnover="12,50"), FIXED)["Turnover"].tolist() == [12.5]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
+def test_columns_count_letters_not_bytes(tmp_path, encoding):
+    frame = read(tmp_path, record(name="Müller").encode(encoding), FIXED)
+    assert (frame["Name"][0], frame["Turnover"][0]) == ("Müller", 12.5)
+
+
+def test_a_separator(tmp_path):
+    frame = read(tmp_path, ' 1 ; 12.5\n" 1";3\n\n"10"; "4" \n', FREE)
+    assert frame["Region"].tolist() == ["1", " 1", "10"]
+    assert frame["Turnover"].tolist() == [12.5, 3.0, 4.0]
+
+
+def test_gzip_and_a_choice_of_columns(tmp_path):
+    frame = read(tmp_path, gzip.compress(record().encode()), FIXED, variables=["turnover", "Region"])
+    assert list(frame.columns) == ["Turnover", "Region"]
+
+
+def test_a_variable_may_be_both_category_and_quantity(tmp_path):
+    both = parse_metadata("Staff 1 3\n<RECODEABLE>\n<NUMERIC>")
+    assert read(tmp_path, " 12\n  3\n", both)["Staff"].tolist() == [" 12", "  3"]
+    assert read(tmp_path, " 12\n  3\n", both, quantities=["STAFF"])["Staff"].tolist() == [12.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "where"),
+    [
+        (f"{record()}\n\n{record()[:-1]}", "1 record(s) are shorter than the 15 columns", "line 3"),
+        (record(turnover="abc"), "column 'Turnover' holds text where numbers are due", "record 1"),
+        (
+            f"{record()}\n{record(turnover='99999')}",
+            "variable 'Turnover' is missing in 1 record(s)",
+            "record 2",
+        ),
+        (record(turnover=""), "variable 'Turnover' is missing in 1 record(s)", "record 1"),
+        ("\n\n", "the data are empty", "data.asc"),
+    ],
+)
+def test_records_that_cannot_be_read_are_counted_not_shown(tmp_path, text, what, where):
+    with pytest.raises(DataError) as error:
+        read(tmp_path, text, FIXED)
+    assert what in error.value.what
+    assert error.value.where.endswith(where)
+    assert "abc" not in str(error.value)
+
+
+def test_metadata_of_a_table_are_refused(tmp_path):
+    table = parse_metadata("A\n<RECODEABLE>")
+    for call in (read_microdata, lambda path, metadata: write_microdata(path, pd.DataFrame(), metadata)):
+        with pytest.raises(ParameterError, match="describe a table"):
+            call(tmp_path / "x.asc", table)
+
+
+def test_everything_is_written_flush_right(tmp_path):
+    frame = pd.DataFrame({"Region": ["1", "10"], "Name": ["Li", "Smith"], "Turnover": [12.5, 300.0]})
+    write_microdata(tmp_path / "x.asc", frame, FIXED)
+    assert (tmp_path / "x.asc").read_bytes() == b" 1     Li  12.5\n10  Smith   300\n"
+
+
+CODES = st.text("ab1 ", min_size=1, max_size=3).filter(lambda code: code.strip() and code == code.rstrip())
+NUMBERS = st.floats(-1e6, 1e6).map(lambda number: round(number, 2))
+
+
+@given(st.data(), st.sampled_from(["fixed", "free"]))
+def test_any_records_come_back(tmp_path_factory, data, layout):
+    codes = data.draw(st.lists(CODES, min_size=1, max_size=6))
+    numbers = data.draw(st.lists(NUMBERS, min_size=len(codes), max_size=len(codes)))
+    fixed = layout == "fixed"
+    metadata = Metadata(
+        layout,
+        (
+            Variable("code", 1 if fixed else None, 3, recodable=True),
+            Variable("number", 5 if fixed else None, 12, numeric=True),
+        ),
+        None if fixed else ";",
+    )
+    # In fixed columns a code is as wide as its column.
+    frame = pd.DataFrame({"code": [c.rjust(3) if fixed else c for c in codes], "number": numbers}).astype(
+        {"code": "str"}
+    )
+    path = tmp_path_factory.mktemp("asc") / data.draw(st.sampled_from(["x.asc", "x.asc.gz"]))
+    write_microdata(path, frame, metadata)
+    pd.testing.assert_frame_equal(read_microdata(path, metadata), frame)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "frame", "what"),
+    [
+        (FREE, {"Region": ["a;"], "Turnover": [1.0]}, "code 'a;' of 'Region' cannot be written"),
+        (FREE, {"Region": ['"'], "Turnover": [1.0]}, "cannot be written"),
+        (FREE, {"Region": ["a "], "Turnover": [1.0]}, "cannot be written"),
+        (FREE, {"Region": ["abc"], "Turnover": [1.0]}, "1 entries of 'Region' are wider than 2 signs: 'abc'"),
+        (FREE, {"Region": ["a"], "Turnover": [123456.0]}, "1 entries of 'Turnover' are wider than 5 signs$"),
+        (FREE, {"Region": ["é"], "Turnover": [1.0]}, "'é'"),
+    ],
+)
+def test_what_the_file_cannot_hold_is_refused(tmp_path, metadata, frame, what):
+    with pytest.raises(OutputError) as error:
+        write_microdata(tmp_path / "x.asc", pd.DataFrame(frame), metadata)
+    assert what.rstrip("$") in error.value.what
+    assert "123456" not in str(error.value)
+    assert not (tmp_path / "x.asc").exists()
+
+
+def test_variables_that_share_columns_are_not_written(tmp_path):
+    metadata = parse_metadata("A 1 2\n<RECODEABLE>\nB 2 2\n<RECODEABLE>")
+    with pytest.raises(OutputError, match="'B' shares columns with another"):
+        write_microdata(tmp_path / "x.asc", pd.DataFrame({"A": ["1"], "B": ["2"]}), metadata)
+
+
+@pytest.mark.shared
+def test_real_records_in_fixed_columns(shared, tmp_path):
+    folder = shared / "data/tables/tauargus"
+    metadata = read_metadata(folder / "Tau_TestW.rda")
+    records = read_microdata(folder / "tau_testW.asc.gz", metadata)
+    codes = ["Year", "IndustryCode", "Size", "Region", "Request"]
+    same = pd.read_csv(folder / "tau_testW.csv.gz", dtype=dict.fromkeys(codes, "str"))
+    assert len(records) == 42_723
+    assert list(records.columns) == list(same.columns)
+    for name in codes:
+        assert records[name].tolist() == same[name].tolist(), name
+    for name in records.columns.difference(codes):
+        np.testing.assert_array_equal(records[name], same[name].astype(float))
+    write_microdata(tmp_path / "again.asc", records, metadata)
+    pd.testing.assert_frame_equal(read_microdata(tmp_path / "again.asc", metadata), records)
+
+
+@pytest.mark.shared
+def test_real_records_with_a_separator(shared):
+    folder = shared / "data/tables/tauargus/cellkey"
+    records = read_microdata(folder / "microdata.csv", read_metadata(folder / "microdata.rda"))
+    same = pd.read_csv(folder / "microdata.csv", sep=";", header=None, dtype={0: str, 1: str})
+    assert list(records.columns) == ["Sex", "Age", "HighIncome", "Savings", "Weigt", "Key"]
+    for place, name in enumerate(records.columns):
+        assert records[name].tolist() == same[place].tolist(), name
