@@ -82,11 +82,23 @@ def test_published_sums_must_hold():
     assert "2 sums broken" in repr(found)
 
 
-def test_fractions_of_counts_are_remarked():
-    found, _ = shown(square(0.5, 0, 0, 3))
+@pytest.mark.parametrize("integer", [True, False])
+def test_whole_numbers_that_become_fractions_are_remarked(integer):
+    table = Table(value=TABLE.value, relations=TABLE.relations, integer=integer)
+    found, _ = shown(square(0.5, 0, 0, 3), table=table)
     assert found.safe
     assert any("whole numbers" in finding.reason for finding in found.findings)
-    assert not shown(square(0, 0, 0, 3))[0].findings
+    assert not shown(square(0, 0, 0, 3), table=table)[0].findings
+
+
+def test_more_decimals_than_the_table_has_are_remarked():
+    table = Table(value=TABLE.value / 10, relations=TABLE.relations, integer=False)
+    need = Need(unsafe=table.value == 0.5, lower=0.3, upper=0.3)
+    fine, _ = shown(square(0.05, 0, 0, 0.3), table=table, need=need)
+    assert any("more decimals" in finding.reason for finding in fine.findings)
+    same, _ = shown(square(0.1, 0, 0, 0.3), table=table, need=need)
+    assert same.safe
+    assert not same.findings
 
 
 def test_a_table_that_does_not_add_up_may_keep_its_own_errors():

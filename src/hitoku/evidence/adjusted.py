@@ -40,6 +40,7 @@ REASONS = {
     ),
 }
 SHARES = (0.5, 0.9, 0.99)
+FRACTIONS, DECIMALS = "whole numbers became fractions", "there are more decimals than in the table"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -200,13 +201,17 @@ class AdjustedAudit(Audit):
                     advice="round the inner cells to at most six decimals and add them up again",
                 )
             )
-        if self.release.integer and self.shown.scale != 1:
+        if self.shown.scale > self.grid.scale:
+            # Unsafe cells often stand at the edge of their interval, with as few decimals as the truth.
+            whole = self.grid.scale == 1
             found.append(
                 Finding(
                     severity=Severity.LOOK,
                     place="published table",
-                    reason="whole numbers became fractions: a reader sees which cells were changed",
-                    advice="adjust with integer=True",
+                    reason=f"{FRACTIONS if whole else DECIMALS}: readers see which cells kept their form",
+                    advice="adjust with integer=True"
+                    if whole
+                    else "publish all cells with the same decimals",
                 )
             )
         return found
