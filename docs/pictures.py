@@ -1,9 +1,13 @@
 """Draw the pictures of README and documentation again: python docs/pictures.py."""
 
+import sys
+from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from matplotlib.figure import Figure
+from PIL import Image
 
 import hitoku as ht
 from hitoku import plots
@@ -11,6 +15,9 @@ from hitoku.plots.deviations import deviations as draw_deviations
 from hitoku.plots.protected_table import INK, PAPER, draw_table
 
 IMAGES = Path(__file__).parent / "images"
+# The browser of the tests takes the picture of the report.
+sys.path.insert(0, str(IMAGES.parents[1]))
+from tests.io.report.chromium import Chromium, installed
 
 
 def protected_table() -> None:
@@ -83,8 +90,32 @@ def compared_methods() -> None:
         figure.savefig(IMAGES / f"{name}.png", dpi=110, metadata={"Software": None})
 
 
+def report() -> None:
+    """The checker's report of docs/how-to/read-the-report.md, as a browser shows it."""
+    # Run the code of the page itself; the tests run it, too.
+    text = (IMAGES.parent / "how-to" / "read-the-report.md").read_text("utf-8")
+    code = text.split("```python\n")[1].split("```")[0]
+    # What a person would do first: look at the intervals, go to the first unsafe cell.
+    act = """document.querySelector("input[value=interval]").click();
+      const cell = document.querySelector("td.p"); cell.tabIndex = 0; cell.focus();"""
+    with TemporaryDirectory() as place:
+        here = Path(place)
+        exec(code.replace('"report.html"', repr(str(here / "report.html"))), {})
+        browser = Chromium(installed() or "chromium", here)
+        try:
+            browser.look(width=1280, height=1340)
+            browser.open(here / "report.html")
+            browser.value(act)
+            browser.value("window.scrollTo(0, 0)")
+            picture = Image.open(BytesIO(browser.picture()))
+        finally:
+            browser.close()
+    picture.convert("RGB").crop((0, 0, 1265, 1340)).quantize(200).save(IMAGES / "report.png", optimize=True)
+
+
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
+    report()
     compared_methods()
     deviations()
     protected_table()

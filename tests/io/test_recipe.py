@@ -55,6 +55,19 @@ def read(tmp_path):
             "[counts]\nrules = ['group_disclosure']\nout = 'x'", "line 7", "no key 'out'", "above", id="lower"
         ),
         pytest.param("method = 'gredy'", "line 5, key method", "no method", "'greedy'", id="no method"),
+        pytest.param(
+            "formats = [\n'html',\n'xslx']",
+            "line 7, key formats, entry 2",
+            "no format 'xslx'",
+            "did you mean 'xlsx'? use csv, html, xlsx, sdmx-csv, parquet, json-stat",
+            id="no format",
+        ),
+        pytest.param("formats = ['pdf']", "line 5", "no format 'pdf'", "use csv, html", id="strange format"),
+        pytest.param("formats = 'csv'", "line 5, key formats", "a list", "brackets", id="one format"),
+        pytest.param(
+            "formats = ['csv', 'csv']", "line 5", "'csv' is named twice", "once", id="a format twice"
+        ),
+        pytest.param("footnotes = 'a'", "line 5, key footnotes", "a list", "brackets", id="one footnote"),
         pytest.param("method = 7", "line 5, key method", "a word, or a table", "greedy:", id="no word"),
         pytest.param(
             "method = 'optimal:cost=valu'",
@@ -236,6 +249,7 @@ def test_options_make_the_same_recipe_as_a_file(read):
         ({"by": None}, "--by"),
         ({"width": -1.0}, "--width"),
         ({"method": "gredy"}, "--method"),
+        ({"formats": ["xslx"]}, "--format"),
         ({"frequency": "n"}, "--frequency"),
         ({"hierarchies": {"trade": "t.csv"}}, "--hierarchy"),
         ({"data": None}, "DATA"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 
 import numpy as np
@@ -57,11 +58,14 @@ def test_the_release_is_complete_and_verifies(decided, tmp_path):
         "checker/audit.csv",
         "checker/cells.csv",
         "checker/certificate.json.gz",
+        "checker/hierarchies.json",
+        "checker/report.html",
         "checker/steps.csv",
         "checker/summary.json",
         "checker/table.jj.gz",
         "public/table.csv",
         "public/table.html",
+        "public/table.xlsx",
     ]
     assert verify(folder).ok
     summary = json.loads((folder / "checker" / "summary.json").read_text())
@@ -73,7 +77,7 @@ def test_the_release_is_complete_and_verifies(decided, tmp_path):
 def test_nothing_withheld_is_in_the_public_files(decided, tmp_path):
     table, _, protection, _ = decided
     folder = write_release_folder(tmp_path / "out", *decided)
-    text = "".join(p.read_text() for p in (folder / "public").iterdir())
+    text = "".join((folder / "public" / name).read_text() for name in ("table.csv", "table.html"))
     for value in table.value[protection.withheld]:
         for written in (f"{value:.2f}", f"{value:,.2f}", repr(float(value))):
             assert written not in text
@@ -106,16 +110,39 @@ def test_flat_variables_are_known_again(decided, tmp_path):
     assert again.describe(3) == table.describe(3)
 
 
-def test_a_hierarchy_is_not_taken_for_a_flat_variable(tmp_path):
+def test_hashes_of_every_public_file_are_kept(decided, tmp_path):
+    folder = write_release_folder(tmp_path / "out", *decided, formats=["parquet", "json-stat"])
+    kept = json.loads((folder / "checker" / "summary.json").read_text())["sha256"]
+    files = {f"public/{file.name}": file for file in (folder / "public").iterdir()}
+    assert sorted(files) == ["public/table.csv", "public/table.json", "public/table.parquet"]
+    assert kept == {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in files.items()}
+
+
+def test_a_table_too_large_to_leaf_through_gets_a_workbook_only_when_asked(decided, tmp_path, monkeypatch):
+    monkeypatch.setattr("hitoku.io.excel.COMFORTABLE_CELLS", 29)
+    folder = write_release_folder(tmp_path / "out", *decided)
+    assert sorted(file.name for file in (folder / "public").iterdir()) == ["table.csv", "table.html"]
+    summary = json.loads((folder / "checker" / "summary.json").read_text())
+    assert list(summary["not_written"]) == ["table.xlsx"]
+    assert "table.xlsx was not written" in (folder / "checker" / "README.txt").read_text()
+    asked = write_release_folder(tmp_path / "asked", *decided, formats=["xlsx"])
+    assert (asked / "public" / "table.xlsx").is_file()
+
+
+def test_a_hierarchy_is_read_back_and_without_its_file_not_taken_for_flat(tmp_path):
     tree = Hierarchy.from_tree({"North": ["N1", "N2"], "South": ["S1", "S2"]})
     cells = pd.DataFrame({"region": ["N1", "N2", "S1", "S2"], "n": [12, 30, 8, 1]})
     table = Table.from_frame(cells, ["region"], "n", hierarchies={"region": tree})
     need = Need(unsafe=table.value == 1, width=1.0)
     protection = Greedy().protect(table, need)
     found = audit(table, need, Release.of(table, protection))
-    again, _, release = read_release_folder(
-        write_release_folder(tmp_path / "out", table, need, protection, found)
-    )
+    folder = write_release_folder(tmp_path / "out", table, need, protection, found)
+    again, _, release = read_release_folder(folder)
+    assert again.dimensions == release.dimensions
+    assert again.dimensions[0].codes == table.dimensions[0].codes
+    assert again.dimensions[0].groups == table.dimensions[0].groups
+    (folder / "checker" / "hierarchies.json").unlink()
+    again, _, release = read_release_folder(folder)
     assert again.dimensions == release.dimensions == ()
     assert again.describe(3) == "region=S2"
 

@@ -91,6 +91,7 @@ def demo(
             outcome.need,
             outcome.protection,
             outcome.audit,
+            bounds=outcome.bounds,
             title=f"Turnover by {', '.join(by)} (made up)",
             recipe={
                 "by": by,
@@ -119,8 +120,9 @@ def demo(
         console.print()
         show_compared(console, compared, title=f"Three methods on turnover by {' and '.join(SMALL)}")
         console.print(
-            f"\n[bold]{out}/public[/]   what leaves: table.csv, table.html"
-            f"\n[bold]{out}/checker[/]  the evidence, confidential; check it: [bold]hitoku verify {out}[/]",
+            f"\n[bold]{out}/public[/]   what leaves: table.csv, table.html, table.xlsx"
+            f"\n[bold]{out}/checker[/]  the evidence, confidential: open report.html in a browser,"
+            f"\n{' ' * len(str(out))}          or check the proof: [bold]hitoku verify {out}[/]",
             soft_wrap=True,  # a path is copied from the terminal: no line break inside
         )
     if not outcome.audit.safe:

@@ -56,6 +56,10 @@ def protect(
         bool, typer.Option("--insiders", help="Protect from contributors who know their own amounts.")
     ] = False,
     title: Annotated[str | None, typer.Option(help="Heading of the published table.")] = None,
+    formats: Annotated[
+        list[str] | None,
+        typer.Option("--format", help="File in public/ beside table.csv: html, xlsx, parquet, ...; repeat."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Write the release even if it is not safe.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -105,6 +109,7 @@ def protect(
         "withhold": _selections("--withhold", withhold),
         "insiders": insiders or None,
         "title": title,
+        "formats": formats,
     }
     if data.suffix.lower() == RECIPE:
         _refuse_options([name for name, given in options.items() if given and name != "data"])
@@ -150,7 +155,7 @@ def _share(done: float, total: float) -> str:
 def _refuse_options(given: Sequence[str]) -> None:
     """Raise when a recipe is given and options besides: one of them would be ignored."""
     if given:
-        option = {"rules": "rule", "hierarchies": "hierarchy"}.get(given[0], given[0])
+        option = {"rules": "rule", "hierarchies": "hierarchy", "formats": "format"}.get(given[0], given[0])
         raise ParameterError(
             "a recipe says everything itself, an option for the table would contradict it",
             where=f"--{option}",

@@ -35,13 +35,15 @@ def write_cells(path: Path, labels: Labels, columns: Mapping[str, Sequence[Any]]
         writer.writerows(zip(*codes, *columns.values(), strict=True))
 
 
-def write_release(path: Path, release: Release) -> None:
+def write_release(path: Path, release: Release, *, adjusted: bool = False) -> None:
     """Write what an outsider may see: codes, value (empty where withheld), status.
+
+    Of adjusted values the status says so, of every one alike: which ones were changed is confidential.
 
     Values are printed as the certificate holds them. The file does not tell unsafe cells from those
     withheld with them: that is confidential.
     """
-    status = np.where(release.withheld, "withheld", "published").tolist()
+    status = np.where(release.withheld, "withheld", "adjusted" if adjusted else "published").tolist()
     write_cells(path, release.labels, {"value": texts(release.published), "status": status})
 
 

@@ -1,6 +1,6 @@
 """A release as two folders: what leaves the house, and the evidence that stays.
 
-``public/`` holds the table as CSV and as a web page. ``checker/`` is confidential: every cell with its true
+``public/`` holds the table in one format or several. ``checker/`` is confidential: every cell with its true
 value, its contributors, the rules that hit it and what they ask for; the audit, the certificate, the recipe.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,15 @@ import narwhals as nw
 import numpy as np
 
 from hitoku.evidence.audit import Audit
-from hitoku.io.csv import printed, write_cells, write_release
+from hitoku.io.csv import printed, write_cells
 from hitoku.io.folder import new_folder
+from hitoku.io.formats import write_formats
+from hitoku.io.hierarchies import write_hierarchies
 from hitoku.io.jj import write_jj
-from hitoku.io.page import page
+from hitoku.io.publication import Publication
+from hitoku.io.report.report import write_report
 from hitoku.io.steps import write_steps
+from hitoku.model.bounds import Bounds
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
@@ -30,10 +34,12 @@ from hitoku.model.table import Table
 
 NOTICE = """CONFIDENTIAL. This folder is for the person who signs the release. Do not publish it.
 
+report.html          all of it on one page, to read in a browser, print and sign
 cells.csv            every cell: true value, contributors, rules, required levels, decision
 audit.csv            every unsafe cell: what a reader can infer, what was required, met or not, and why not
 certificate.json.gz  the proof of safety; check it without hitoku:  python verify.py <release folder>
 table.jj.gz          table, relations, bounds and levels in the field's own format, for other programs
+hierarchies.json     which code is the sum of which others, for each variable
 summary.json         counts, verdict, recipe, versions, hashes of the published files
 steps.csv            what was withheld when, why and for whom, where the method decides cell by cell
 recipe.toml          what was asked for, where a recipe was run
@@ -55,11 +61,15 @@ def write_release_folder(
     recipe: Mapping[str, Any] | None = None,
     recipe_text: str = "",
     parts: Mapping[str, Release] | None = None,
+    formats: Sequence[str] | None = None,
+    source: str = "",
+    footnotes: Sequence[str] = (),
+    bounds: Bounds | None = None,
 ) -> Path:
     """Write a release with its evidence; the folder appears whole or not at all.
 
     The same table, decision and recipe give the same bytes. A release that is not safe is marked as such, in
-    a file at the top and in the heading of its page.
+    a file at the top and in the heading of everything that has one.
 
     Parameters
     ----------
@@ -68,11 +78,17 @@ def write_release_folder(
     table, need, protection, audit
         What was decided and found.
     title
-        Heading of the page.
+        Heading of the published table.
     recipe, recipe_text
         What was asked for: in ``summary.json``, and as the file ``checker/recipe.toml``.
     parts
         Linked tables, each as its readers see it, by the name of its files.
+    formats
+        Names in :data:`hitoku.io.formats.FORMATS`; CSV, a web page and a workbook where left out.
+    source, footnotes
+        Words that go out with the table.
+    bounds
+        What an attack worked out about every cell, for the checker's report.
     """
     folder = Path(path)
     release = Release.of(table, protection)
@@ -80,31 +96,41 @@ def write_release_folder(
         public, checker = draft / "public", draft / "checker"
         public.mkdir()
         checker.mkdir()
-        heading = title or table.measure
         adjusted = bool(np.any(~protection.withheld & (protection.value != table.value)))
+        warning = ""
         if not audit.safe:
-            heading = f"NOT SAFE, not for publication: {heading}"
+            warning = "NOT SAFE, not for publication"
             (draft / "NOT_SAFE.txt").write_text(NOT_SAFE, encoding="utf-8")
         elif protection.caution:
-            heading = f"NOT FOR PUBLICATION: {heading}"
+            warning = "NOT FOR PUBLICATION"
             text = f"NOT FOR PUBLICATION. {protection.caution}\n"
             (draft / "NOT_FOR_PUBLICATION.txt").write_text(text, encoding="utf-8")
-        for name, shown in {"table": release, **(parts or {})}.items():
-            write_release(public / f"{name}.csv", shown)
-            html = page(shown, title=heading, adjusted=adjusted)
-            (public / f"{name}.html").write_text(html, encoding="utf-8")
-        (checker / "README.txt").write_text(NOTICE, encoding="utf-8")
+        words: dict[str, Any] = {
+            "title": title,
+            "warning": warning,
+            "source": source,
+            "footnotes": tuple(footnotes),
+        }
+        shown = {"table": release, **(parts or {})}
+        left_out: dict[str, str] = {}
+        for name, one in shown.items():
+            publication = Publication(release=one, adjusted=adjusted, **words)
+            left_out |= write_formats(public, name, publication, formats)
+        missing = "".join(f"\npublic/{name} was not written: {why}\n" for name, why in left_out.items())
+        (checker / "README.txt").write_text(NOTICE + missing, encoding="utf-8")
         write_cells(checker / "cells.csv", table.labels, _evidence(table, need, protection))
         _write_audit(checker / "audit.csv", audit)
         if audit.certificate is not None:
             audit.certificate.write(checker / "certificate.json.gz")
         write_jj(checker / "table.jj.gz", table, need, protection)
+        write_hierarchies(checker / "hierarchies.json", {name: one.dimensions for name, one in shown.items()})
         if protection.steps:
             write_steps(checker / "steps.csv", table, protection)
         if recipe_text:
             (checker / "recipe.toml").write_text(recipe_text, encoding="utf-8")
         summary = {
             "measure": table.measure,
+            "measures": {name: one.measure for name, one in shown.items()},
             "integer": table.integer,
             "safe": audit.safe,
             "audit": dict(audit.summary),
@@ -112,12 +138,30 @@ def write_release_folder(
             "proven": protection.proven,
             "canonical": protection.canonical,
             "caution": protection.caution,
+            "adjusted": adjusted,
+            "words": words,
+            "not_written": left_out,
             "recipe": dict(recipe or {}),
             "versions": _versions(),
             "sha256": {f"public/{f.name}": _sha256(f) for f in sorted(public.iterdir())},
         }
         text = json.dumps(summary, indent=2, sort_keys=True, default=str)
         (checker / "summary.json").write_text(text + "\n", encoding="utf-8")
+        signed = [*sorted(public.iterdir()), *checker.glob("certificate.json.gz")]
+        write_report(
+            checker / "report.html",
+            table,
+            need,
+            protection,
+            audit,
+            title=title,
+            bounds=bounds,
+            recipe=recipe,
+            recipe_text=recipe_text,
+            versions=_versions(),
+            sha256={f.relative_to(draft).as_posix(): _sha256(f) for f in signed},
+            linked=tuple(parts or ()),
+        )
     return folder
 
 
@@ -151,7 +195,7 @@ def _write_audit(path: Path, audit: Audit) -> None:
 
 
 def _versions() -> dict[str, str]:
-    names = ("hitoku", "numpy", "scipy", "highspy", "duckdb", "numba")
+    names = ("hitoku", "numpy", "scipy", "highspy", "duckdb", "numba", "pyarrow", "xlsxwriter")
     return {"python": platform.python_version(), **{name: metadata.version(name) for name in names}}
 
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from hitoku.errors import DataError
+from hitoku.errors import DataError, OutputError, did_you_mean
+from hitoku.io.hierarchies import read_hierarchies
 from hitoku.io.jj import read_jj
+from hitoku.io.publication import Publication
 from hitoku.model.arrays import Floats
 from hitoku.model.dimension import Dimension
 from hitoku.model.hierarchy import Hierarchy
@@ -48,7 +53,8 @@ def read_release_folder(path: str | Path) -> tuple[Table, Need, Release]:
             where=str(public_file),
             fix="take both files from the same release",
         )
-    dimensions = _flat(labels, table)
+    trees = read_hierarchies(folder / "checker" / "hierarchies.json")
+    dimensions = _fitting(trees.get("table") or _flat(labels), labels, table)
     if dimensions:
         labels = Labels.cross(dimensions)
     table = replace(
@@ -67,23 +73,90 @@ def read_release_folder(path: str | Path) -> tuple[Table, Need, Release]:
     return table, need, release
 
 
-def _flat(labels: Labels, table: Table) -> tuple[Dimension, ...]:
-    """Return the variables of a table that crosses flat ones, totals last; of any other table nothing."""
-    sizes = [len(codes) for codes in labels.codes]
-    if min(sizes) < 3 or np.prod(sizes, dtype=np.float64) != table.n_cells:
+def read_publication(path: str | Path, name: str = "table") -> Publication:
+    """Read what leaves, with the words that go out with it: for writing it in another format.
+
+    A public file that is not the one that was released is refused: nobody has audited it.
+
+    Parameters
+    ----------
+    path
+        A release folder.
+    name
+        Which of several linked tables; "table" is all of them.
+    """
+    folder = Path(path)
+    _, _, whole = read_release_folder(folder)
+    summary = _summary(folder / "checker" / "summary.json")
+    hashes = summary.get("sha256", {})
+    known = [file[len("public/") : -len(".csv")] for file in hashes if file.endswith(".csv")]
+    known = [one for one in known if not one.endswith(".sdmx")]
+    if name not in known:
+        raise DataError(
+            f"the release has no table {name!r}", where=str(folder / "public"), fix=did_you_mean(name, known)
+        )
+    file = folder / "public" / f"{name}.csv"
+    if not file.is_file() or hashlib.sha256(file.read_bytes()).hexdigest() != hashes[f"public/{name}.csv"]:
+        raise OutputError(
+            f"public/{file.name} is not the file that was released",
+            where=str(file),
+            fix="run hitoku protect again; what was changed by hand has not been audited",
+        )
+    words = summary.get("words", {})
+    return Publication(
+        release=whole if name == "table" else _part(folder, name, whole, summary),
+        title=words.get("title", ""),
+        adjusted=bool(summary.get("adjusted", False)),
+        warning=words.get("warning", ""),
+        source=words.get("source", ""),
+        footnotes=tuple(words.get("footnotes", ())),
+    )
+
+
+def _part(folder: Path, name: str, whole: Release, summary: dict[str, Any]) -> Release:
+    """Read one of several linked tables as its readers see it."""
+    labels, published = _shown(folder / "public" / f"{name}.csv")
+    dimensions = read_hierarchies(folder / "checker" / "hierarchies.json").get(name, ())
+    cross = Labels.cross(dimensions)
+    if (cross.names, cross.codes, len(cross)) == (labels.names, labels.codes, len(labels)):
+        labels = cross
+    else:
+        dimensions = ()
+    return Release(
+        published=published,
+        relations=cross_relations(dimensions) if dimensions else sparse.csr_array((0, len(published))),
+        labels=labels,
+        dimensions=dimensions,
+        lower=-np.inf,  # type: ignore[arg-type]  # a scalar is repeated
+        integer=whole.integer,
+        measure=summary.get("measures", {}).get(name, whole.measure),
+    )
+
+
+def _flat(labels: Labels) -> tuple[Dimension, ...]:
+    """Take every variable for a flat one with its total last, as far as that can be."""
+    if min(len(codes) for codes in labels.codes) < 3:
         return ()
-    dimensions = tuple(
+    return tuple(
         Dimension.of(name, Hierarchy.flat(codes[:-1], total=codes[-1]))
         for name, codes in zip(labels.names, labels.codes, strict=True)
     )
+
+
+def _fitting(dimensions: tuple[Dimension, ...], labels: Labels, table: Table) -> tuple[Dimension, ...]:
+    """Return the variables if the table is their full cross, cell by cell and sum by sum; else nothing."""
+    sizes = [len(dimension) for dimension in dimensions]
+    if not sizes or np.prod(sizes, dtype=np.float64) != table.n_cells:
+        return ()
     cross, expected = Labels.cross(dimensions), cross_relations(dimensions)
-    same = all(np.array_equal(cross.column(v), labels.column(v)) for v in range(len(sizes)))
+    same = cross.names == labels.names and cross.codes == labels.codes
+    same = same and all(np.array_equal(cross.column(v), labels.column(v)) for v in range(len(sizes)))
     if not same or expected.shape != table.relations.shape or (expected != table.relations).nnz:
         return ()
     return dimensions
 
 
-def _summary(path: Path) -> dict[str, object]:
+def _summary(path: Path) -> dict[str, Any]:
     try:
         return dict(json.loads(path.read_text("utf-8")))
     except (OSError, ValueError, TypeError) as error:

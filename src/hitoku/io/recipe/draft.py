@@ -68,6 +68,7 @@ def draft_recipe(data: str | Path, folder: str | Path = ".") -> str:
         *body,
         "# Where the release goes: public/ is what leaves, checker/ the evidence, confidential.",
         f"out = {toml_value(release)}",
+        '# formats = ["csv", "html", "xlsx"]  # files in public/; also sdmx-csv, parquet, json-stat',
         "",
         *_trees(chosen[0].name),
     ]

@@ -7,6 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from hitoku.errors import did_you_mean
+from hitoku.io.formats import FORMATS
+
 
 class Refused(ValueError):  # noqa: N818 - pydantic catches it, nobody else sees it
     """A value that cannot be meant, and what to write instead."""
@@ -48,8 +51,23 @@ def _different(given: list[str] | None) -> list[str] | None:
     return given
 
 
+def _format(given: str) -> str:
+    if given not in FORMATS:
+        near = did_you_mean(given, FORMATS, otherwise=" ").partition("use one of")[0].strip()
+        raise Refused(f"no format {given!r}", f"{near} use {', '.join(FORMATS)}".strip())
+    return given
+
+
+def _once(given: list[str] | None) -> list[str] | None:
+    twice = [name for place, name in enumerate(given or []) if name in (given or [])[:place]]
+    if twice:
+        raise Refused(f"format {twice[0]!r} is named twice", "name each format once")
+    return given
+
+
 RuleWord = Annotated[Any, BeforeValidator(partial(_named, kind="rule", example="p_percent:p=10"))]
 MethodWord = Annotated[Any, BeforeValidator(partial(_named, kind="method", example="greedy:tidy=true"))]
+FormatWord = Annotated[str, AfterValidator(_format)]
 Texts = Annotated[list[str], BeforeValidator(_texts)]
 Cells = Annotated[dict[str, list[str]], BeforeValidator(_selection)]
 
@@ -121,6 +139,11 @@ class RecipeKeys(TableKeys):
     """A whole recipe."""
 
     title: str = Field("", description="heading of the published table")
+    source: str = Field("", description="where the data come from; goes out with the table")
+    footnotes: list[str] = Field(default_factory=list, description="remarks that go out with the table")
+    formats: Annotated[list[FormatWord] | None, AfterValidator(_once)] = Field(
+        None, description=f"files in public/: {', '.join(FORMATS)}; csv always, left out csv, html and xlsx"
+    )
     out: str | None = Field(None, description="folder to write; must not hold anything yet")
     rules: list[RuleWord] = Field(default_factory=list, description="what makes a cell unsafe")
     unsafe: list[Cells] = Field(default_factory=list, description="further unsafe cells, by their codes")

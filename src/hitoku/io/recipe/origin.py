@@ -13,7 +13,13 @@ from hitoku.io.recipe.keys import CostKeys, CountsKeys, LinkedKeys, RecipeKeys, 
 from hitoku.io.recipe.lines import Path, line_of
 
 # Options whose name is not that of their key.
-OPTIONS = {"rules": "--rule", "hierarchies": "--hierarchy", "data": "DATA", "cells": "DATA"}
+OPTIONS = {
+    "rules": "--rule",
+    "formats": "--format",
+    "hierarchies": "--hierarchy",
+    "data": "DATA",
+    "cells": "DATA",
+}
 
 # The keys that a key holds, where it holds some.
 WITHIN: dict[str, type[BaseModel]] = {"tables": LinkedKeys, "counts": CountsKeys, "costs": CostKeys}

@@ -131,10 +131,14 @@ def _write(folder: Path, run: Run, kind: str, recipe: Recipe, asked_for: Mapping
         outcome.need,
         outcome.protection,
         outcome.audit,
+        bounds=outcome.bounds,
         title=recipe.keys.title,
         recipe=asked_for,
         recipe_text=recipe.text,
         parts=run.parts[kind],
+        formats=recipe.keys.formats,
+        source=recipe.keys.source,
+        footnotes=recipe.keys.footnotes,
     )
 
 

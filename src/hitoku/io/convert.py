@@ -1,0 +1,97 @@
+"""A release folder in a format that it was not written in."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+
+from hitoku.errors import DataError, OutputError, ParameterError
+from hitoku.io.folder import new_file
+from hitoku.io.formats import known_format
+from hitoku.io.release_reader import read_publication, read_release_folder
+from hitoku.io.sdmx import write_transmission
+
+TRANSMITTED = ("sdmx-csv", "parquet")
+
+
+def convert(
+    release: str | Path,
+    to: str,
+    out: str | Path | None = None,
+    *,
+    table: str = "table",
+    confidential: bool = False,
+) -> Path:
+    """Write what a release shows in another format, with nothing confidential in it; return the file.
+
+    Parameters
+    ----------
+    release
+        A release folder as it was written; a public table that was changed since is refused.
+    to
+        Name of the format, see :data:`hitoku.io.formats.FORMATS`.
+    out
+        File to write, which must not exist; the name of the table and the format's suffix where left out.
+    table
+        Which of several linked tables; all their cells where left out.
+    confidential
+        Instead, for a partner who may see everything (``sdmx-csv`` and ``parquet``): all true values, with
+        ``CONF_STATUS`` telling unsafe cells (C) from those withheld to protect them (D).
+    """
+    chosen = known_format(to)
+    file = Path(out) if out is not None else Path(f"{table}{'-confidential' * confidential}{chosen.suffix}")
+    if file.exists():
+        raise OutputError(
+            f"the file {file.name!r} exists already",
+            where=str(file),
+            fix="choose another name, or move the old one away first",
+        )
+    with new_file(file) as draft:
+        if confidential:
+            _transmit(Path(release), to, draft, table)
+        else:
+            chosen.write(draft, read_publication(release, table))
+    return file
+
+
+def _transmit(release: Path, to: str, file: Path, table: str) -> None:
+    if to not in TRANSMITTED:
+        raise ParameterError(
+            f"format {to} cannot tell what is confidential",
+            where="confidential",
+            fix=f"use {' or '.join(TRANSMITTED)}",
+        )
+    if table != "table":
+        raise ParameterError(
+            "a confidential file holds all linked tables together", where="table", fix="leave the table out"
+        )
+    if "public" in file.resolve().parts:
+        raise OutputError(
+            "a file with true values does not go into a folder called public",
+            where=str(file),
+            fix="write it elsewhere",
+        )
+    truth, _, shown = read_release_folder(release)
+    try:
+        with (release / "checker" / "cells.csv").open(newline="", encoding="utf-8") as opened:
+            decided = np.array([row["decision"] for row in csv.DictReader(opened)])
+    except (OSError, KeyError, csv.Error):
+        decided = np.array([])
+    if len(decided) != truth.n_cells:
+        # Not "from error": its message may hold a line of the file.
+        raise DataError(
+            "the release does not say which cells are secondary",
+            where=str(release / "checker" / "cells.csv"),
+            fix="give the folder as hitoku wrote it",
+        )
+    secondary = decided == "secondary"
+    write_transmission(
+        file,
+        shown.labels,
+        truth.value,
+        secondary | (decided == "primary"),
+        secondary,
+        parquet=to == "parquet",
+    )

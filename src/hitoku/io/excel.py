@@ -1,0 +1,201 @@
+"""An Excel workbook as offices publish it: title, the table crossed, withheld cells marked, notes.
+
+It is written from a :class:`Publication` alone, so nothing confidential can be in a hidden sheet, a comment,
+a property or a cached value: there are no formulas, no comments and no hidden parts. Texts are written as
+texts, also those that begin like a formula. The same publication gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import io
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from hitoku.errors import OutputError
+from hitoku.io.cross_table import Sheet, sheets_of
+from hitoku.io.publication import ADJUSTED, LEGEND, WITHHELD, Publication
+
+# Excel's own limits.
+MOST_ROWS, MOST_COLUMNS, LONGEST_TEXT, DEEPEST = 1_048_576, 16_384, 32_767, 7
+# Beyond this a workbook opens slowly; it is then written only where somebody asks for it.
+COMFORTABLE_CELLS = 100_000
+# Rows above the table, and what may follow below.
+ABOVE, BELOW = 6, 10
+NARROWEST, WIDEST_CODE, WIDEST_VALUE = 9, 44, 24
+MOST_DECIMALS = 6
+A4 = 9
+# A date in the file that does not depend on the day: the same publication, the same bytes.
+CREATED = datetime(2000, 1, 1, tzinfo=UTC).replace(tzinfo=None)
+# No temporary files: what is being written is on nobody's disk before it is whole.
+OPTIONS = {
+    "in_memory": True,
+    "strings_to_formulas": False,
+    "strings_to_numbers": False,
+    "strings_to_urls": False,
+}
+
+INK, LINE, MARGIN, STRIPE, PALE = "#1B2A38", "#8496A6", "#EEF2F5", "#9FB0BF", "#EEF2F5"
+LIGHT_UP = 14  # a fill of thin diagonal stripes, also on a black and white print
+
+
+def write_excel(path: Path, publication: Publication) -> None:
+    """Write the workbook; raise when the table does not fit on a sheet."""
+    sheets = sheets_of(publication.release)
+    _refuse_oversized(path, publication, sheets)
+    path.write_bytes(_Workbook(publication).filled(sheets))
+
+
+def comfortable(publication: Publication) -> bool:
+    """Tell whether a table is small enough to be looked at in a workbook."""
+    return publication.release.n_cells <= COMFORTABLE_CELLS
+
+
+def _refuse_oversized(path: Path, publication: Publication, sheets: list[Sheet]) -> None:
+    words = (*publication.footnotes, publication.heading, publication.subtitle, publication.source)
+    codes = (code for codes in publication.release.labels.codes for code in codes)
+    n_rows = max(ABOVE + len(sheet.rows) + BELOW + len(publication.footnotes) for sheet in sheets)
+    n_columns = max(len(sheet.stub) + len(sheet.columns) for sheet in sheets)
+    longest = max(len(text) for text in (*words, *codes))
+    for what, size, most in (
+        ("rows", n_rows, MOST_ROWS),
+        ("columns", n_columns, MOST_COLUMNS),
+        ("characters in one text", longest, LONGEST_TEXT),
+    ):
+        if size > most:
+            raise OutputError(
+                f"the table does not fit on a sheet of Excel: {size:,} {what}, at most {most:,} are possible",
+                where=path.name,
+                fix="leave xlsx out of the formats; sdmx-csv and parquet have no such limit",
+            )
+
+
+class _Workbook:
+    """One workbook while it is being filled."""
+
+    def __init__(self, publication: Publication) -> None:
+        import xlsxwriter  # noqa: PLC0415 - loaded when a workbook is written
+
+        self.publication = publication
+        self.file = io.BytesIO()
+        self.book: Any = xlsxwriter.Workbook(self.file, OPTIONS)
+        self.book.set_properties(
+            {"title": publication.heading, "subject": publication.subtitle, "created": CREATED}
+        )
+        texts = publication.texts
+        decimals = max((len(text.partition(".")[2]) for text in texts), default=0)
+        self.number = "#,##0" + ("." + "0" * min(decimals, MOST_DECIMALS) if decimals else "")
+        # Thousands are set apart, which takes a third more room.
+        self.width = 4 * max((len(text) for text in texts), default=0) // 3 + 2
+        self.styles: dict[tuple[tuple[str, Any], ...], Any] = {}
+
+    def style(self, **wanted: Any) -> Any:
+        """Return a format; Excel keeps each of them once."""
+        key = tuple(sorted(wanted.items()))
+        if key not in self.styles:
+            look = {"font_name": "Calibri", "font_size": 11, "font_color": INK, **wanted}
+            self.styles[key] = self.book.add_format(look)
+        return self.styles[key]
+
+    def filled(self, sheets: list[Sheet]) -> bytes:
+        for sheet in sheets:
+            self._table(sheet)
+        self._notes(sheets)
+        self.book.close()
+        return self.file.getvalue()
+
+    def _table(self, sheet: Sheet) -> None:
+        page = self.book.add_worksheet(sheet.name)
+        shown = self.publication
+        page.write_string(0, 0, shown.heading, self.style(bold=True, font_size=14))
+        page.write_string(1, 0, "; ".join(filter(None, [shown.subtitle, sheet.caption])), self.style())
+        said = [LEGEND] if shown.release.withheld.any() else []
+        said += [ADJUSTED] if shown.adjusted else []
+        page.write_string(2, 0, " ".join(said), self.style(italic=True))
+        if sheet.across:
+            page.write_string(ABOVE - 2, len(sheet.stub), sheet.across, self.style(bold=True))
+        self._heads(page, sheet)
+        for place, row in enumerate(sheet.rows, ABOVE):
+            self._row(page, place, row)
+        below = ABOVE + len(sheet.rows) + 1
+        for place, text in enumerate([*shown.footnotes, *self._source(), "See also the sheet Notes."], below):
+            page.write_string(place, 0, text, self.style(font_size=9))
+        page.freeze_panes(ABOVE, len(sheet.stub))
+        page.outline_settings(symbols_below=False, symbols_right=False)
+        page.set_landscape()
+        page.set_paper(A4)
+        page.fit_to_pages(1, 0)
+        page.repeat_rows(ABOVE - 2, ABOVE - 1)
+        page.set_footer("&C&P / &N")
+
+    def _source(self) -> list[str]:
+        return [f"Source: {self.publication.source}"] if self.publication.source else []
+
+    def _heads(self, page: Any, sheet: Sheet) -> None:
+        look = {"bold": True, "bottom": 1, "border_color": LINE, "bg_color": MARGIN, "text_wrap": True}
+        for place, name in enumerate(sheet.stub):
+            last = place == len(sheet.stub) - 1
+            texts = [2 * row.depth * last + len(row.texts[place]) for row in sheet.rows]
+            width = min(max([NARROWEST, len(name), *texts]), WIDEST_CODE) + 2
+            page.set_column(place, place, width)
+            page.write_string(ABOVE - 1, place, name, self.style(**look, valign="bottom"))
+        for place, line in enumerate(sheet.columns, len(sheet.stub)):
+            width = min(max(NARROWEST, self.width, len(line.code) + 2), WIDEST_VALUE)
+            page.set_column(place, place, width, None, {"level": min(line.depth, DEEPEST)})
+            page.write_string(ABOVE - 1, place, line.code, self.style(**look, align="right", valign="bottom"))
+        self.sums = [line.is_sum for line in sheet.columns]
+
+    def _row(self, page: Any, place: int, row: Any) -> None:
+        look = {"bold": True, "bg_color": MARGIN} if row.is_sum else {}
+        *before, code = row.texts
+        for column, text in enumerate(before):
+            page.write_string(place, column, text, self.style(**look))
+        page.write_string(place, len(before), code, self.style(**look, indent=row.depth))
+        page.set_row(place, None, None, {"level": min(row.depth, DEEPEST)})
+        for column, cell in enumerate(row.cells):
+            at, value = (place, len(row.texts) + column), self.publication.value[cell]
+            if value != value:  # noqa: PLR0124 - NaN: withheld
+                hidden = self.style(
+                    align="right", italic=True, pattern=LIGHT_UP, fg_color=STRIPE, bg_color=PALE
+                )
+                page.write_string(*at, WITHHELD, hidden)
+            else:
+                sums = row.is_sum or self.sums[column]
+                margin = {"bold": True, "bg_color": MARGIN} if sums else {}
+                page.write_number(*at, value, self.style(**margin, num_format=self.number))
+
+    def _notes(self, sheets: list[Sheet]) -> None:
+        page = self.book.add_worksheet("Notes")
+        shown = self.publication
+        page.set_column(0, 0, 110)
+        text, head = self.style(text_wrap=True, valign="top"), self.style(bold=True)
+        place = 0
+
+        def say(words: str, look: Any) -> None:
+            nonlocal place
+            page.write_string(place, 0, words, look)
+            place += 1
+
+        say(shown.heading, self.style(bold=True, font_size=14))
+        say(shown.subtitle, text)
+        sections = {
+            "Confidentiality": shown.remarks,
+            "Footnotes": shown.footnotes,
+            "Source": (shown.source,) if shown.source else (),
+        }
+        for name, said in sections.items():
+            if said:
+                place += 1
+                say(name, head)
+                for words in said:
+                    say(words, text)
+        if len(sheets) > 1:
+            place += 1
+            say("Sheets", head)
+            for sheet in sheets:
+                target = sheet.name.replace("'", "''")
+                page.write_url(place, 0, f"internal:'{target}'!A1", string=sheet.caption[:255])
+                place += 1
+        page.set_landscape()
+        page.set_paper(A4)
+        page.fit_to_pages(1, 0)

@@ -1,0 +1,105 @@
+"""What goes out with the numbers: title, source, footnotes, and words on what is withheld.
+
+Every public format is written from a :class:`Publication`, which holds nothing confidential: a release and
+words. Which cells are unsafe, by which rule, and which were withheld only to protect them is not in it, so no
+writer can give it away.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hitoku.evidence.grid import texts
+from hitoku.model.arrays import Floats
+from hitoku.model.release import Release
+
+WITHHELD = "c"
+
+LEGEND = f"{WITHHELD}: withheld for confidentiality. A withheld cell is not zero: it is not published."
+CHOSEN = (
+    "Some cells are withheld because of who is behind them, others because sums would give those away. "
+    "Which cell is withheld for which reason is not published."
+)
+ADJUSTED = (
+    "Values were adjusted for confidentiality; sums hold. "
+    "A single value may differ from the one observed; which ones do is not published."
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Publication:
+    """A release and the words that go out with it.
+
+    Parameters
+    ----------
+    release
+        What is shown.
+    title
+        Heading; the measure where it is empty.
+    adjusted
+        Values were changed for confidentiality.
+    warning
+        Why it must not be published after all; every format then begins with it.
+    source
+        Where the data come from.
+    footnotes
+        Further remarks, in this order.
+
+    Examples
+    --------
+    >>> from hitoku.model.protection import Protection
+    >>> from hitoku.model.table import Table
+    >>> table = Table.from_array([[20, 15], [72, 1]], measure="persons")
+    >>> shown = Publication(release=Release.of(table, Protection.withhold(table, table.value == 1)))
+    >>> shown.heading, shown.subtitle
+    ('persons', 'persons by row and column')
+    >>> shown.remarks[0]
+    '1 of 9 cells is withheld.'
+    """
+
+    release: Release
+    title: str = ""
+    adjusted: bool = False
+    warning: str = ""
+    source: str = ""
+    footnotes: tuple[str, ...] = ()
+
+    @property
+    def heading(self) -> str:
+        """The title, after the warning where there is one."""
+        return ": ".join(filter(None, [self.warning, self.title or self.release.measure]))
+
+    @property
+    def subtitle(self) -> str:
+        """What is counted or added up, by which variables."""
+        names = self.release.labels.names
+        listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+        return f"{self.release.measure} by {listed}"
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader must know about confidentiality."""
+        withheld = int(self.release.withheld.sum())
+        told: list[str] = []
+        if withheld:
+            verb = "is" if withheld == 1 else "are"
+            told += [f"{withheld:,} of {self.release.n_cells:,} cells {verb} withheld.", LEGEND, CHOSEN]
+        if self.adjusted:
+            told.append(ADJUSTED)
+        return tuple(told) or ("No cell is withheld.",)
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """Published numbers as the certificate holds them; empty where withheld.
+
+        The last bits of a sum tell something about its parts and do not leave: 0.1 + 0.2 goes out as 0.3.
+        """
+        return texts(self.release.published)
+
+    @cached_property
+    def value(self) -> Floats:
+        """The same as doubles, NaN where withheld."""
+        return np.array([float(text) if text else np.nan for text in self.texts])

@@ -1,0 +1,201 @@
+"""What is known about every cell of a release: truth, requirement, decision, what can be inferred."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from hitoku.evidence.adjusted import AdjustedAudit
+from hitoku.evidence.audit import Audit, Outcome
+from hitoku.evidence.reached import reached
+from hitoku.io.report.bars import Bar, adjusted_bar, interval_bar
+from hitoku.model.arrays import Floats, Mask
+from hitoku.model.bounds import Bounds
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.table import Table
+from hitoku.model.tolerance import BOUND
+
+# A sign and a word for each verdict: colour is never the only difference.
+VERDICTS = {
+    Outcome.SAFE: ("✓", "safe"),
+    Outcome.PUBLISHED: ("✗", "published"),
+    Outcome.RECOMPUTABLE: ("✗", "recomputable"),
+    Outcome.NARROW: ("✗", "too close"),
+    Outcome.UNDECIDED: ("?", "undecided"),
+}
+INSIDERS = ("✗", "open to insiders")
+TO_INSIDERS = "a contributor who knows their own amounts can infer it more closely than required"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Cells:
+    """The evidence of one release, cell by cell. Confidential.
+
+    Parameters
+    ----------
+    table, need, protection, audit
+        What was decided and found.
+    attacked
+        Intervals that an attack worked out; without them those of the proof are shown, which are no wider
+        than it takes to prove that a cell is safe.
+    """
+
+    table: Table
+    need: Need
+    protection: Protection
+    audit: Audit
+    attacked: Bounds | None = None
+
+    @property
+    def adjusted(self) -> AdjustedAudit | None:
+        """The audit of a release that changes values instead of withholding them."""
+        return self.audit if isinstance(self.audit, AdjustedAudit) else None
+
+    @cached_property
+    def decision(self) -> list[str]:
+        """Per cell: primary, secondary, adjusted or published."""
+        withheld = self.protection.withheld
+        changed = ~withheld & (self.protection.value != self.table.value)
+        # As the audit counts them: a pattern that somebody else chose does not say which cells are unsafe.
+        words = np.where(withheld, np.where(self.need.unsafe, "primary", "secondary"), "published")
+        return list(np.where(changed, "adjusted", words).tolist())
+
+    @cached_property
+    def listed(self) -> list[int]:
+        """Cells that a checker must look at: withheld or unsafe, those in danger first.
+
+        Unsafe cells come first, by how far their requirement is exceeded; then the others.
+        """
+        cells = np.flatnonzero(self.protection.withheld | self.need.unsafe)
+        return sorted(cells.tolist(), key=self._danger)
+
+    def _danger(self, cell: int) -> tuple[bool, bool, float, int]:
+        return not self.failing[cell], not self.need.unsafe[cell], float(self.reached[cell]), cell
+
+    @cached_property
+    def failing(self) -> Mask:
+        """Unsafe cells that are not protected as they must be."""
+        found = np.zeros(self.table.n_cells, dtype=bool)
+        found[[cell for cell, outcome in self.audit.outcomes.items() if outcome is not Outcome.SAFE]] = True
+        if self.audit.insiders is not None:
+            found[list(self.audit.insiders.cells)] = True
+        return found
+
+    def verdict(self, cell: int) -> tuple[str, str]:
+        """Sign and word for a cell; both empty where nothing was required of it."""
+        outcome = self.audit.outcomes.get(cell)
+        if outcome is None:
+            return "", ""
+        return INSIDERS if outcome is Outcome.SAFE and self.failing[cell] else VERDICTS[outcome]
+
+    @cached_property
+    def inferable(self) -> Bounds | None:
+        """Intervals of all cells, as an attack found them; None where no attack was run."""
+        found = self.audit.intervals or self.attacked
+        if found is None or self.adjusted is not None:
+            return None
+        if not self.table.integer:
+            return found
+        # Counts are whole, so the ends may be moved inwards to the next whole numbers.
+        value = self.table.value
+        low, high = (np.where(np.isfinite(end), end, value) for end in (found.lower, found.upper))
+        inner = np.ceil(low - BOUND * (1 + np.abs(low))), np.floor(high + BOUND * (1 + np.abs(high)))
+        return Bounds(
+            lower=np.where(np.isfinite(found.lower), np.minimum(inner[0], value), found.lower),
+            upper=np.where(np.isfinite(found.upper), np.maximum(inner[1], value), found.upper),
+            unknown=found.unknown,
+        )
+
+    @cached_property
+    def ends(self) -> tuple[Floats, Floats]:
+        """Lower and upper end of what can be inferred about withheld cells; NaN where it is not known."""
+        withheld = self.protection.withheld
+        low, high = np.full((2, self.table.n_cells), np.nan)
+        if self.inferable is not None:
+            known = withheld & ~self.inferable.unknown
+            low[known], high[known] = self.inferable.lower[known], self.inferable.upper[known]
+        elif self.adjusted is None:
+            for cell, row in self._audited.items():
+                if withheld[cell]:
+                    low[cell], high[cell] = row["low"], row["high"]
+        return low, high
+
+    @cached_property
+    def reached(self) -> Floats:
+        """How many times what was required every unsafe cell has; infinite for all others."""
+        found = np.full(self.table.n_cells, np.inf)
+        if self.adjusted is not None:
+            found[list(self.adjusted.levels)] = self.adjusted.reached
+            return found
+        low, high = self.ends
+        known, value = ~np.isnan(low), self.table.value
+        bounds = Bounds(lower=np.where(known, low, value), upper=np.where(known, high, value))
+        found[self.need.unsafe] = reached(self.table, self.need, bounds)
+        return found
+
+    @cached_property
+    def _audited(self) -> dict[int, dict[str, Any]]:
+        """Rows of the audit by cell; codes come first, so its own columns are found from the right."""
+        frame = nw.from_native(self.audit.cells, eager_only=True)
+        n_codes = len(self.table.labels.names)
+        names = [name.removeprefix("audit_") for name in frame.columns[n_codes:]]
+        rows = (dict(zip(names, row[n_codes:], strict=True)) for row in frame.iter_rows())
+        return dict(zip(self.audit.outcomes, rows, strict=True))
+
+    @cached_property
+    def _steps(self) -> dict[int, str]:
+        """Why each cell was withheld, in the words of a method that decides cell by cell."""
+        told: dict[int, str] = {}
+        for step in self.protection.steps:
+            whom = f" For [{self.table.describe(step.protects)}]:" if step.protects >= 0 else ""
+            told[step.cell] = f"{whom} {step.reason}".strip()
+        return told
+
+    def why(self, cell: int) -> str:
+        """Say what gives a cell away, or for whose sake it was withheld."""
+        if not self.failing[cell]:
+            return self._steps.get(cell, "")
+        return str(self._audited[cell]["why"] or "") or TO_INSIDERS
+
+    @cached_property
+    def count(self) -> list[int] | None:
+        """Contributors per cell, respondents where nobody was named."""
+        who = self.table.contributors
+        if who is not None:
+            return list(who.count.tolist())
+        return None if self.table.frequency is None else list(self.table.frequency.tolist())
+
+    @cached_property
+    def share(self) -> Floats | None:
+        """Share of the largest contributor; NaN where there is nothing to share."""
+        who = self.table.contributors
+        if who is None or not who.largest.shape[1]:
+            return None
+        total = np.where(who.total > 0, who.total, np.nan)
+        return np.asarray(who.largest[:, 0] / total)
+
+    def levels(self, cell: int) -> tuple[float, float]:
+        """How far below and above its value a cell must be blurred, or moved."""
+        if self.adjusted is not None and cell in self.adjusted.levels:
+            down, up = self.adjusted.levels[cell]
+            return float(down), float(up)
+        return float(self.need.lower[cell]), float(self.need.upper[cell])
+
+    def bar(self, cell: int) -> Bar | None:
+        """Draw a cell; None where there is nothing to draw."""
+        value = float(self.table.value[cell])
+        lower, upper = self.levels(cell)
+        if self.adjusted is not None:
+            return adjusted_bar(value, float(self.protection.value[cell]), down=lower, up=upper)
+        low, high = float(self.ends[0][cell]), float(self.ends[1][cell])
+        if math.isnan(low) and not self.need.unsafe[cell]:
+            return None
+        if not self.protection.withheld[cell]:
+            low = high = value
+        return interval_bar(value, low, high, lower=lower, upper=upper, width=float(self.need.width[cell]))

@@ -1,0 +1,90 @@
+"""Numbers as people read them: the same text for the same number, on every machine."""
+
+from __future__ import annotations
+
+import math
+
+MINUS = "\N{MINUS SIGN}"
+INFINITY = "\N{INFINITY}"
+# Doubles have fifteen digits and a bit; sums of a few of them agree in so many.
+DIGITS = 12
+# Between the ends of an interval; spaces that do not break.
+TO = "\N{NO-BREAK SPACE}\N{EN DASH}\N{NO-BREAK SPACE}"
+
+
+def number(value: float) -> str:
+    """Print a number in full, with separated thousands, but without the rounding of doubles.
+
+    Examples
+    --------
+    >>> number(327.40000000000003), number(-1234567.125), number(0.00123456), number(math.inf)
+    ('327.4', '\N{MINUS SIGN}1,234,567.125', '0.00123456', '\N{INFINITY}')
+    """
+    if math.isnan(value):
+        return ""
+    sign, size = MINUS if value < 0 else "", abs(value)
+    if math.isinf(size):
+        return sign + INFINITY
+    return _printed(sign, size, DIGITS - 1 - _magnitude(size))
+
+
+def bound(value: float) -> str:
+    """Print what was computed: two decimals, more only for numbers below one.
+
+    Examples
+    --------
+    >>> bound(52.9999999), bound(-0.00123456)
+    ('53', '\N{MINUS SIGN}0.001235')
+    """
+    if not math.isfinite(value):
+        return number(value)
+    return _printed(MINUS if value < 0 else "", abs(value), max(2, 3 - _magnitude(value)))
+
+
+def _magnitude(size: float) -> int:
+    """Position of the first digit: 0 for numbers from one to ten."""
+    return math.floor(math.log10(abs(size))) if size else 0
+
+
+def _printed(sign: str, size: float, decimals: int) -> str:
+    text = f"{size:,.{min(max(decimals, 0), 15)}f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return sign + text if text != "0" else text
+
+
+def interval(low: float, high: float) -> str:
+    """Print both ends, or the only value; nothing where they are not known.
+
+    Examples
+    --------
+    >>> interval(3, 12) == f"3{TO}12", interval(3, 3), interval(math.nan, math.nan)
+    (True, 'exactly 3', '')
+    """
+    if math.isnan(low):
+        return ""
+    return f"{bound(low)}{TO}{bound(high)}" if high > low else f"exactly {bound(low)}"
+
+
+def percent(share: float) -> str:
+    """Print a share; nothing where it is not known.
+
+    Examples
+    --------
+    >>> percent(0.4328), percent(math.nan)
+    ('43.3%', '')
+    """
+    return "" if math.isnan(share) else f"{100 * share:.1f}%"
+
+
+def times(quotient: float) -> str:
+    """Print how many times a requirement is met; never rounded up to one.
+
+    Examples
+    --------
+    >>> times(1.2345), times(0.9999), times(math.inf)
+    ('1.23\N{MULTIPLICATION SIGN}', '0.99\N{MULTIPLICATION SIGN}', '')
+    """
+    if not math.isfinite(quotient):
+        return ""
+    shown = quotient if quotient >= 1 else math.floor(quotient * 100) / 100
+    return f"{shown:,.2f}\N{MULTIPLICATION SIGN}"

@@ -1,0 +1,343 @@
+"""The report for the person who signs a release: one file, no network, the same bytes for the same release.
+
+The page is confidential: it shows true values. Its style and script are named in its security policy by their
+hashes, so a browser runs nothing else in it, whatever a code of the data may contain, and asks nobody.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from hitoku.evidence import verify
+from hitoku.evidence.audit import Audit
+from hitoku.io.folder import new_file
+from hitoku.io.report.bars import adjusted_bar, interval_bar
+from hitoku.io.report.cells import Cells
+from hitoku.io.report.layout import Section, margins, sections
+from hitoku.io.report.numbers import MINUS, bound, interval, number, percent, times
+from hitoku.io.report.words import attacks, classes, figures, remarks, verdict
+from hitoku.model.arrays import Mask
+from hitoku.model.bounds import Bounds
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.table import Table
+
+HERE = Path(__file__).parent
+# Beyond this the table itself is left to the CSV file, and the page shows what a checker must look at.
+MOST_CELLS = 20_000
+# So many withheld and unsafe cells are listed, those in danger first; audit.csv and cells.csv have them all.
+MOST_ROWS = 1_500
+# Paper is for signing, not for looking things up.
+MOST_PRINTED_ROWS, MOST_PRINTED_CELLS = 300, 3_000
+# A4 without its margins, either way; a letter and the room around a column in the size of style.css.
+PORTRAIT_MM, LANDSCAPE_MM, LETTER_MM, COLUMN_MM = 186, 273, 1.75, 4.5
+MOST_REMARKS = 50
+# Made-up cells for the legend, by whether values were adjusted.
+SAMPLES = (interval_bar(50, 38, 90, lower=9, upper=9, width=45), adjusted_bar(50, 65, down=10, up=10))
+NOTHING, UNKNOWN = "·", "not computed"
+
+
+def write_report(
+    path: str | Path,
+    table: Table,
+    need: Need,
+    protection: Protection,
+    audit: Audit,
+    *,
+    title: str = "",
+    bounds: Bounds | None = None,
+    recipe: Mapping[str, Any] | None = None,
+    recipe_text: str = "",
+    versions: Mapping[str, str] | None = None,
+    sha256: Mapping[str, str] | None = None,
+    linked: tuple[str, ...] = (),
+) -> Path:
+    """Write the report; an earlier one is replaced.
+
+    Parameters
+    ----------
+    path
+        The HTML file.
+    table, need, protection, audit
+        What was decided and found.
+    title
+        Heading; the measure where it is empty.
+    bounds
+        What an attack worked out about every cell, as in ``hitoku.pipeline.Outcome``. Without it, and without
+        ``audit(..., intervals=True)``, intervals are those that the proof needed: at least as far.
+    recipe, recipe_text
+        What was asked for.
+    versions, sha256
+        Programs and their versions; files of the release and their hashes.
+    linked
+        Names of the tables that were protected together.
+    """
+    cells = Cells(table, need, protection, audit, bounds)
+    asked = recipe_text or (json.dumps(recipe, indent=2, sort_keys=True, default=str) if recipe else "")
+    text = page(
+        cells,
+        title=title or table.measure,
+        asked=asked,
+        versions=versions or {},
+        sha256=sha256 or {},
+        linked=linked,
+    )
+    target = Path(path)
+    with new_file(target) as draft:
+        draft.write_text(text, encoding="utf-8", newline="\n")
+    return target
+
+
+def page(
+    cells: Cells,
+    *,
+    title: str,
+    asked: str = "",
+    versions: Mapping[str, str] | None = None,
+    sha256: Mapping[str, str] | None = None,
+    linked: tuple[str, ...] = (),
+) -> str:
+    """Render the evidence as HTML.
+
+    Examples
+    --------
+    >>> from hitoku.evidence.audit import audit
+    >>> from hitoku.model.release import Release
+    >>> table = Table.from_array([[20, 15], [72, 1]])
+    >>> need = Need(unsafe=table.value == 1, lower=1.0, upper=1.0)
+    >>> protection = Protection.withhold(table, need.unsafe, need)
+    >>> evidence = Cells(table, need, protection, audit(table, need, Release.of(table, protection)))
+    >>> "Do not publish this release." in page(evidence, title="Persons")
+    True
+    """
+    style, script = ((HERE / name).read_text("utf-8") for name in ("style.css", "script.js"))
+    whole = cells.table.n_cells <= MOST_CELLS
+    overview = margins(cells.table)
+    shown = sections(cells.table) if whole else (overview,) if overview else ()
+    order = [cell for section in shown for cell in section.cells]
+    listed = cells.listed[:MOST_ROWS]
+    layers = _layers(cells, order)
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            title=title,
+            style=style,
+            script=script,
+            policy=_policy(style, script),
+            cells=cells,
+            verdict=verdict(cells),
+            figures=figures(cells),
+            classes=classes(cells),
+            remarks=remarks(cells)[:MOST_REMARKS],
+            attacks=attacks(cells),
+            whole=whole,
+            sections=[_section(cells, section) for section in shown],
+            layers=[(key, label) for key, label, _ in layers],
+            data=_data(cells, order, {key: texts for key, _, texts in layers}),
+            rows=[_row(cells, cell) for cell in listed],
+            columns=_columns(cells),
+            on_page=set(order),
+            sample=SAMPLES[cells.adjusted is not None],
+            published=lambda cell: number(float(cells.protection.value[cell])),
+            most_printed_rows=MOST_PRINTED_ROWS,
+            n_listed=len(cells.listed),
+            asked=asked,
+            versions=dict(versions or {}),
+            sha256=dict(sha256 or {}),
+            fingerprint=fingerprint(sha256 or {}),
+            verifier=hashlib.sha256(Path(verify.__file__).read_bytes()).hexdigest(),
+            linked=linked,
+        )
+    )
+
+
+def fingerprint(sha256: Mapping[str, str]) -> str:
+    """One number for all files of a release: the hash of what ``sha256sum`` prints about them.
+
+    Examples
+    --------
+    >>> fingerprint({"public/table.csv": "0" * 64})[:12]
+    '4fb16388d57a'
+    """
+    lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(sha256.items()))
+    return hashlib.sha256(lines.encode()).hexdigest() if lines else ""
+
+
+def _environment() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
+def _policy(style: str, script: str) -> str:
+    """Forbid everything but our own style and script, which are named by their hashes."""
+    named = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script)]
+    return (
+        f"default-src 'none'; style-src 'sha256-{named[0]}'; script-src 'sha256-{named[1]}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _layers(cells: Cells, order: list[int]) -> list[tuple[str, str, dict[int, str]]]:
+    """List what can stand in the cells instead: a key, a name, and texts by place on the page.
+
+    A cell without a text shows what it shows anyway.
+    """
+    table, count, share, adjusted = cells.table, cells.count, cells.share, cells.adjusted
+    low, high = cells.ends
+
+    def texts(text: Callable[[int], str], where: Mask | None = None) -> dict[int, str]:
+        chosen = ((place, cell) for place, cell in enumerate(order) if where is None or where[cell])
+        return {place: text(cell) for place, cell in chosen}
+
+    hidden = cells.protection.withheld | (cells.protection.value != table.value)
+    found = [
+        ("published", "published", {}),
+        ("true", "true value", texts(lambda c: number(float(table.value[c])), hidden)),
+    ]
+    if count is not None:
+        found.append(("count", "contributors", texts(lambda c: f"{count[c]:,}")))
+    if share is not None:
+        found.append(("share", "largest share", texts(lambda c: percent(float(share[c])) or NOTHING)))
+    if adjusted is not None:
+        moved, relative = adjusted.deviation, adjusted.relative
+        found.append(("moved", "change", texts(lambda c: _signed(float(moved[c])))))
+        found.append(("relative", "relative change", texts(lambda c: percent(abs(float(relative[c]))))))
+    else:
+        inferred = texts(lambda c: interval(low[c], high[c]) or UNKNOWN, cells.protection.withheld)
+        found.append(("interval", "interval", inferred))
+    asked = texts(lambda c: _required(cells, c) if cells.need.unsafe[c] else NOTHING)
+    return [*found, ("required", "required", asked)]
+
+
+def _signed(change: float) -> str:
+    return f"+{number(change)}" if change > 0 else number(change)
+
+
+def _required(cells: Cells, cell: int) -> str:
+    """Say how far a cell must be blurred, or moved."""
+    lower, upper = cells.levels(cell)
+    width = float(cells.need.width[cell])
+    said = []
+    if lower or upper:
+        said.append(f"±{bound(lower)}" if lower == upper else f"{MINUS}{bound(lower)} / +{bound(upper)}")
+    if width > lower + upper:
+        said.append(f"width {bound(width)}")
+    return ", ".join(said) or "not exact"
+
+
+def _section(cells: Cells, section: Section) -> dict[str, Any]:
+    """Join a table with what the template asks about it."""
+    inside, wide = section.cells, _width_mm(cells, section)
+    # Of a long table the part with the grand total, which is the last cell, is printed if it is short.
+    chosen = cells.table.n_cells <= MOST_PRINTED_CELLS or cells.table.n_cells - 1 in inside
+    return {
+        "section": section,
+        "withheld": int(cells.protection.withheld[inside].sum()),
+        "unsafe": int(cells.need.unsafe[inside].sum()),
+        "failing": int(cells.failing[inside].sum()),
+        "wide": wide > PORTRAIT_MM,
+        "printed": chosen and wide <= LANDSCAPE_MM and len(inside) <= MOST_PRINTED_CELLS,
+    }
+
+
+def _width_mm(cells: Cells, section: Section) -> float:
+    """Estimate how wide a table is on paper, from the longest text of each column."""
+    withheld, value = cells.protection.withheld, cells.protection.value
+    heads = [[len(row.heads[k].code) for row in section.rows] for k in range(len(section.stubs))]
+    numbers = [
+        [len(column.code), *(0 if withheld[c] else len(number(float(value[c]))) for c in along)]
+        for column, along in zip(
+            section.columns, zip(*(row.cells for row in section.rows), strict=True), strict=True
+        )
+    ]
+    return sum(COLUMN_MM + LETTER_MM * max(texts) for texts in [*heads, *numbers])
+
+
+def _columns(cells: Cells) -> list[tuple[str, str, str]]:
+    """Columns of the list of cells: a key, a heading, and how they are sorted."""
+    counts = [("count", "contributors", "number")] if cells.count is not None else []
+    adjusted = cells.adjusted is not None
+    return [
+        ("verdict", "verdict", "number"),
+        ("cell", " · ".join(cells.table.labels.names), "number"),
+        ("rules", "rules", "text"),
+        ("value", "true value", "number"),
+        *counts,
+        ("interval", "published" if adjusted else "can be inferred", "none"),
+        ("required", "required", "none"),
+        ("bar", "published against required" if adjusted else "inferred against required", "none"),
+        ("times", "\N{MULTIPLICATION SIGN} required", "number"),
+    ]
+
+
+def _row(cells: Cells, cell: int) -> dict[str, Any]:
+    """One line of the list of withheld and unsafe cells."""
+    sign, word = cells.verdict(cell)
+    low, high = (float(end[cell]) for end in cells.ends)
+    quotient = float(cells.reached[cell])
+    if not cells.protection.withheld[cell] and cells.adjusted is None:
+        low = high = float(cells.table.value[cell])
+    return {
+        "cell": cell,
+        "codes": cells.table.labels.codes_of(cell),
+        "sign": sign,
+        "word": word,
+        "failing": bool(cells.failing[cell]),
+        "unsafe": bool(cells.need.unsafe[cell]),
+        "decision": cells.decision[cell],
+        "rules": ", ".join(cells.need.why(cell)),
+        "value": number(float(cells.table.value[cell])),
+        "plain": repr(float(cells.table.value[cell])),
+        "count": cells.count[cell] if cells.count is not None else None,
+        "interval": interval(low, high) or UNKNOWN,
+        "shown": number(float(cells.protection.value[cell])) if cells.adjusted is not None else "",
+        "required": _required(cells, cell) if cells.need.unsafe[cell] else "",
+        "times": times(quotient),
+        "quotient": f"{quotient:.6g}",
+        "bar": cells.bar(cell),
+        "why": cells.why(cell) if cells.failing[cell] else "",
+    }
+
+
+def _data(cells: Cells, order: list[int], layers: dict[str, dict[int, str]]) -> dict[str, Any]:
+    """Collect what the script needs: layers, and for the panel codes, rules, verdicts and reasons."""
+    labels, rules = cells.table.labels, list(cells.need.rules)
+    columns = [labels.column(variable) for variable in range(len(labels.names))]
+    told = {place: cells.why(cell) for place, cell in enumerate(order) if cells.decision[cell] != "published"}
+    return {
+        "names": labels.names,
+        "codes": labels.codes,
+        "at": [[int(column[cell]) for column in columns] for cell in order],
+        "layers": layers,
+        "rules": rules,
+        "hits": {
+            place: [rules.index(name) for name in cells.need.why(cell)]
+            for place, cell in enumerate(order)
+            if cells.need.unsafe[cell]
+        },
+        "verdict": {
+            place: " ".join(cells.verdict(cell))
+            for place, cell in enumerate(order)
+            if cells.need.unsafe[cell]
+        },
+        "times": {
+            place: times(float(cells.reached[cell]))
+            for place, cell in enumerate(order)
+            if cells.need.unsafe[cell]
+        },
+        "why": {place: text for place, text in told.items() if text},
+    }

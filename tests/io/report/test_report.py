@@ -1,0 +1,364 @@
+"""The checker's report says what was found, about every cell, and lets nothing of the data become markup."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.io.report.parsed import cell_texts, data_of, parsed, words
+from tests.io.report.releases import (
+    adjusted,
+    counts,
+    cube,
+    evidence,
+    linked,
+    magnitudes,
+    unsafe,
+)
+
+from hitoku.attacks.insider import Contribution, Insider
+from hitoku.errors import OutputError
+from hitoku.evidence.audit import audit
+from hitoku.evidence.loss import loss
+from hitoku.io.release_folder import write_release_folder
+from hitoku.io.report import report
+from hitoku.io.report.cells import Cells
+from hitoku.io.report.numbers import interval, number, percent
+from hitoku.io.report.report import page, write_report
+from hitoku.model.bounds import Bounds
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+
+# What is shown
+
+
+def test_every_cell_stands_in_the_table_once_as_it_is_published(shown):
+    cells, tree = shown
+    withheld, value = cells.protection.withheld, cells.protection.value
+    expected = {c: "c" if withheld[c] else number(value[c]) for c in range(cells.table.n_cells)}
+    ids = [td.attributes["id"] for td in tree.all("td") if "id" in td.attributes]
+    assert len(ids) == len(set(ids))
+    assert cell_texts(tree) == expected
+
+
+def test_the_codes_of_a_cell_are_those_of_its_row_and_column(shown):
+    cells, tree = shown
+    labels = cells.table.labels
+    for grid in tree.all("table", role="grid"):
+        top = [head.text for head in list(grid.all("tr"))[1].all("th")]
+        for row in grid.one("tbody").all("tr"):
+            heads = [head.text for head in row.all("th")]
+            for place, td in enumerate(row.all("td")):
+                codes = labels.codes_of(int(td.attributes["id"][1:]))
+                assert set(heads) <= set(codes)
+                assert len(heads) == len(codes) or top[place] in codes
+
+
+def test_the_panel_knows_the_codes_of_every_cell(shown):
+    cells, tree = shown
+    data, labels = data_of(tree), cells.table.labels
+    for place, cell in enumerate(cell_texts(tree)):
+        codes = tuple(data["codes"][v][at] for v, at in enumerate(data["at"][place]))
+        assert codes == labels.codes_of(cell)
+
+
+@pytest.mark.parametrize("kind", [counts, unsafe, cube, magnitudes, linked])
+def test_layers_show_truth_contributors_intervals_and_requirements(kind):
+    cells = kind()
+    tree = parsed(page(cells, title="A title"))
+    layers, order = data_of(tree)["layers"], list(cell_texts(tree))
+    for place, cell in enumerate(order):
+        key = str(place)
+        if cells.protection.withheld[cell]:
+            low, high = cells.attacked.lower[cell], cells.attacked.upper[cell]
+            assert layers["true"][key] == number(cells.table.value[cell])
+            assert layers["interval"][key] == interval(round(low, 6), round(high, 6))
+        else:
+            assert key not in layers["true"]
+            assert key not in layers["interval"]
+        assert (layers["required"][key] == "·") == (not cells.need.unsafe[cell])
+        if cells.table.contributors is not None:
+            who = cells.table.contributors
+            assert layers["count"][key] == f"{who.count[cell]:,}"
+            share = who.largest[cell, 0] / who.total[cell] if who.total[cell] > 0 else None
+            assert layers["share"][key] == ("·" if share is None else percent(share))
+    names = {radio.attributes["value"] for radio in tree.all("input", name="layer")}
+    assert names == set(layers)
+
+
+def test_requirements_are_told_as_levels_and_width():
+    table = Table.from_array([[20, 15], [72, 1]])
+    hit = np.zeros(9, dtype=bool)
+    hit[:4] = True
+    need = Need(
+        unsafe=hit,
+        lower=[2, 0, 0.5, 3, 0, 0, 0, 0, 0],
+        upper=[2, 7, 1, 3, 0, 0, 0, 0, 0],
+        width=[0, 0, 9, 6, 0, 0, 0, 0, 0],
+    )
+    tree = parsed(page(evidence(table, need, Protection.withhold(table, hit)), title="A title"))
+    asked = data_of(tree)["layers"]["required"]
+    assert [asked[str(k)] for k in range(5)] == ["±2", "−0 / +7", "−0.5 / +1, width 9", "±3", "·"]  # noqa: RUF001 - a minus sign
+
+
+def test_adjusted_values_come_with_their_change_instead_of_an_interval():
+    cells = adjusted()
+    tree = parsed(page(cells, title="A title"))
+    layers = data_of(tree)["layers"]
+    assert "interval" not in layers
+    for place, cell in enumerate(cell_texts(tree)):
+        change = cells.protection.value[cell] - cells.table.value[cell]
+        assert layers["moved"][str(place)].replace("+", "") == number(change)
+    assert len(list(tree.one("table", id="list").one("tbody").all("tr"))) == cells.need.unsafe.sum()
+    assert f"{int((cells.protection.value != cells.table.value).sum()):,}" in words(
+        tree.one("dl", **{"class": "figures"})
+    )
+
+
+def test_linked_tables_are_listed_with_all_their_codes():
+    tree = parsed(page(linked(), title="A title", linked=("by-sex", "by-age")))
+    heads = [head.text for head in next(tree.all("table", role="grid")).one("thead").all("th")]
+    assert heads == ["region", "sex", "age", "persons"]
+    assert "linked tables: by-sex, by-age" in words(tree)
+
+
+# What is said
+
+
+@pytest.mark.parametrize(
+    ("kind", "word", "text"),
+    [
+        pytest.param(counts, "✓ Safe", "1 unsafe cell is withheld", id="safe"),
+        pytest.param(unsafe, "✗ Not safe", "2 of 2 unsafe cells are not protected", id="not safe"),
+        pytest.param(adjusted, "✓ Safe", "published with another value", id="adjusted"),
+    ],
+)
+def test_the_verdict_is_a_sign_a_word_and_a_sentence(kind, word, text):
+    tree = parsed(page(kind(), title="A title"))
+    verdict = next(each for each in tree.all("section") if "verdict" in each.classes)
+    said = words(verdict)
+    assert said.startswith(word)
+    assert text in said
+    assert word in words(tree.one("section", id="sign"))
+    assert ("bad" in verdict.classes) == word.startswith("✗")
+
+
+def test_a_caution_overrules_a_safe_audit():
+    cells = counts()
+    warned = Cells(cells.table, cells.need, replace(cells.protection, caution="a trial run"), cells.audit)
+    said = words(parsed(page(warned, title="A title")))
+    assert "Not for publication The audit found nothing, and still: a trial run" in said
+    assert "✓ Safe " not in said
+
+
+def test_a_table_that_does_not_add_up_is_safe_without_a_certificate():
+    table = Table.from_array([[20.0, 15.0], [72.0, 1.0]])
+    rough = replace(table, value=table.value + np.array([0.1] + [0.0] * 8), additive=False)
+    need = Need(unsafe=rough.value == 1, lower=1.0, upper=1.0)
+    cells = evidence(rough, need, Protection.withhold(rough, rough.inner, need), attacked=False)
+    assert cells.audit.safe
+    said = words(parsed(page(cells, title="A title")))
+    assert "Safe, without a certificate" in said
+    assert "nothing to verify: its values do not add up exactly" in said
+
+
+def test_key_figures_are_those_of_need_and_loss():
+    cells = magnitudes()
+    said = words(parsed(page(cells, title="A title")).one("dl", **{"class": "figures"}))
+    lost, unsafe_cells = loss(cells.table, cells.protection), int(cells.need.unsafe.sum())
+    assert f"cells{lost.n_cells:,}" in said
+    assert f"unsafe{unsafe_cells:,}" in said
+    assert f"withheld{lost.n_withheld:,}{unsafe_cells} unsafe (primary)" in said
+    assert f"cells lost{percent(lost.share)}" in said
+    assert f"value lost{percent(lost.inner_value_share)}" in said
+    for name, hits in cells.need.rules.items():
+        assert f"{name}: {int(hits.sum()):,}" in said
+
+
+def test_attacks_are_told_from_those_that_were_not_run():
+    def outcomes(cells):
+        rows = parsed(page(cells, title="A title")).one("section", id="attacks").one("tbody").all("tr")
+        return {row.one("th").text: [td.text for td in row.all("td")][1] for row in rows}
+
+    safe, insiders, failed = outcomes(counts()), outcomes(magnitudes()), outcomes(unsafe())
+    assert safe["adding and subtracting"] == safe["interval"] == "✓ held"
+    assert safe["insider"] == safe["matching"] == safe["differencing"] == "not run"
+    assert insiders["insider"] == "✓ held"
+    assert failed["adding and subtracting"] == "✗ broken"
+    assert outcomes(adjusted()) == {"distance": "✓ held", "sums": "✓ held", "adjustment": "not run"}
+
+
+def test_the_list_has_every_withheld_or_unsafe_cell_those_in_danger_first(shown):
+    cells, tree = shown
+    rows = list(tree.one("table", id="list").one("tbody").all("tr"))
+    listed = [int(row.attributes["id"][1:]) for row in rows]
+    assert sorted(listed) == np.flatnonzero(cells.protection.withheld | cells.need.unsafe).tolist()
+    danger = [(not cells.failing[c], not cells.need.unsafe[c], cells.reached[c]) for c in listed]
+    assert danger == sorted(danger)
+    assert all(("x" in row.classes) == cells.failing[c] for row, c in zip(rows, listed, strict=True))
+
+
+def test_a_cell_that_fails_says_why():
+    tree = parsed(page(unsafe(), title="A title"))
+    first, second = list(tree.one("table", id="list").one("tbody").all("tr"))
+    told = {words(row.one("td", **{"class": "word"})): words(row.one("th")) for row in (first, second)}
+    assert set(told) == {"✗ published", "✗ recomputable"}
+    assert "exactly 3 by" in told["✗ recomputable"]
+
+
+def test_a_cell_that_is_open_to_insiders_fails_and_says_so():
+    table = Table.from_array([[7, 11], [10, 60]])
+    need = Need(unsafe=table.value == 60, lower=1.0, upper=1.0)
+    release = Release.of(table, Protection.withhold(table, table.inner, need))
+    alone = Insider([Contribution("A", cell=0, amount=7, sole=True)])
+    found = audit(table, need, release, insiders=alone)
+    cells = Cells(table, need, Protection.withhold(table, table.inner, need), found)
+    tree = parsed(page(cells, title="A title"))
+    first = next(tree.one("table", id="list").one("tbody").all("tr"))
+    assert words(first).startswith("✗ open to insiders")
+    assert "knows their own amounts" in words(first)
+    assert "1 of 1 unsafe cell is not protected" in words(tree)
+    outcomes = [words(row) for row in tree.one("section", id="attacks").one("tbody").all("tr")]
+    assert any(row.startswith("insider") and "✗ broken" in row for row in outcomes)
+
+
+def test_without_an_attack_intervals_are_those_of_the_proof_and_it_says_so():
+    cells = counts()
+    plain = Cells(cells.table, cells.need, cells.protection, cells.audit)
+    tree = parsed(page(plain, title="A title"))
+    assert "No attack has worked out the intervals" in words(tree)
+    assert "No attack has worked out" not in words(parsed(page(cells, title="A title")))
+    layer = data_of(tree)["layers"]["interval"]
+    place = {cell: k for k, cell in enumerate(cell_texts(tree))}
+    for cell in np.flatnonzero(plain.protection.withheld):
+        told = layer[str(place[cell])]
+        assert (told == "not computed") == (not plain.need.unsafe[cell])
+
+
+def test_ends_of_counts_are_moved_to_whole_numbers_but_never_past_the_truth():
+    cells = counts()
+    value, withheld = cells.table.value, cells.protection.withheld
+    bounds = Bounds(
+        lower=np.where(withheld, value - 0.4, value), upper=np.where(withheld, value + 2.0000000001, value)
+    )
+    low, high = Cells(cells.table, cells.need, cells.protection, cells.audit, bounds).ends
+    assert np.array_equal(low[withheld], value[withheld])
+    assert np.array_equal(high[withheld], value[withheld] + 2)
+
+
+# Large tables
+
+
+def test_a_large_table_is_cut_down_to_its_margins_and_says_so(monkeypatch):
+    monkeypatch.setattr(report, "MOST_CELLS", 20)
+    cells = counts()
+    tree = parsed(page(cells, title="A title"))
+    totals = {c for c in range(49) if c % 7 == 6 or c >= 42}
+    assert set(cell_texts(tree)) == totals
+    assert "This table has 49 cells, too many for a page. Shown are the totals" in words(tree)
+    body = tree.one("table", id="list").one("tbody")
+    assert len(list(body.all("tr"))) == 4
+    assert not list(body.all("a"))  # the cells are not there to be gone to
+
+
+def test_a_large_table_without_margins_of_its_own_is_a_list_and_says_so(monkeypatch):
+    monkeypatch.setattr(report, "MOST_CELLS", 5)
+    cells = linked()
+    tree = parsed(page(cells, title="A title"))
+    assert not list(tree.all("table", role="grid"))
+    assert f"This table has {cells.table.n_cells} cells, too many for a page." in words(tree)
+    rows = list(tree.one("table", id="list").one("tbody").all("tr"))
+    assert len(rows) == (cells.protection.withheld | cells.need.unsafe).sum()
+
+
+def test_a_long_list_is_cut_and_says_so(monkeypatch):
+    monkeypatch.setattr(report, "MOST_ROWS", 2)
+    tree = parsed(page(counts(), title="A title"))
+    assert len(list(tree.one("table", id="list").one("tbody").all("tr"))) == 2
+    assert "Of 4 cells the 2 nearest to danger are listed" in words(tree)
+
+
+def test_the_longest_page_stays_below_five_megabytes():
+    rng = np.random.default_rng(2)
+    table = Table.from_array(rng.integers(10**6, 10**9, (140, 140)))
+    withheld = rng.random(table.n_cells) < 0.4
+    cells = evidence(table, Need(unsafe=np.zeros(table.n_cells, bool)), Protection.withhold(table, withheld))
+    assert table.n_cells <= report.MOST_CELLS
+    assert len(page(cells, title="A title").encode()) < 5_000_000
+
+
+@pytest.mark.parametrize(
+    ("columns", "classes"),
+    [
+        pytest.param(4, set(), id="upright"),
+        pytest.param(13, {"wide"}, id="across"),
+        pytest.param(60, {"wide", "screen"}, id="not at all"),
+    ],
+)
+def test_a_table_is_printed_as_its_width_allows(columns, classes):
+    table = Table.from_array(np.full((70, columns), 1_234))
+    cells = evidence(
+        table, Need(unsafe=np.zeros(table.n_cells, bool)), Protection.withhold(table, table.value < 0)
+    )
+    sheet = parsed(page(cells, title="A title")).one("div", id="sheet0")
+    assert sheet.classes == {"sheet"} | classes
+
+
+def test_what_is_not_printed_is_as_long_as_the_page_says():
+    css = (report.HERE / "style.css").read_text("utf-8")
+    assert f"nth-child(n+{report.MOST_PRINTED_ROWS + 1})" in css
+
+
+# As a file
+
+
+def test_the_same_release_gives_the_same_bytes(tmp_path):
+    first, second = (
+        write_report(tmp_path / f"{k}.html", c.table, c.need, c.protection, c.audit, bounds=c.attacked)
+        for k, c in enumerate((magnitudes(), magnitudes()))
+    )
+    assert first.read_bytes() == second.read_bytes()
+    assert b"\r" not in first.read_bytes()
+
+
+def test_a_folder_that_is_not_there_is_an_error_of_ours(tmp_path):
+    c = counts()
+    with pytest.raises(OutputError, match="cannot write 'report"):
+        write_report(tmp_path / "no" / "report.html", c.table, c.need, c.protection, c.audit)
+
+
+# In a release
+
+
+def test_the_report_of_a_release_names_its_files_and_their_fingerprint(tmp_path):
+    c = counts()
+    text = 'title = "Firms"\n# <by hand>\n'
+    folder = write_release_folder(
+        tmp_path / "out",
+        c.table,
+        c.need,
+        c.protection,
+        c.audit,
+        title="Firms",
+        recipe_text=text,
+        bounds=c.attacked,
+    )
+    tree = parsed((folder / "checker" / "report.html").read_text("utf-8"))
+    files = sorted([*(folder / "public").iterdir(), folder / "checker" / "certificate.json.gz"])
+    names = sorted(file.relative_to(folder).as_posix() for file in files)
+    # What sha256sum prints, by hand.
+    lines = [f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}" for name in names]
+    said = words(tree.one("section", id="files"))
+    for line in lines:
+        digest, name = line.split("  ")
+        assert f"{name}{digest}" in said.replace(f"{name} {digest}", f"{name}{digest}")
+    whole = hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
+    assert whole in said
+    assert whole in words(tree.one("section", id="sign"))
+    assert f"sha256sum {' '.join(names)} | sha256sum" in words(tree.one("section", id="verify"))
+    assert tree.one("pre").text == text
+    assert "report.html" in (folder / "checker" / "README.txt").read_text("utf-8")

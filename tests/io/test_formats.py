@@ -1,0 +1,128 @@
+"""Every registered format, one by one and together: names that go in come out, warnings are in all."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import openpyxl
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.oracles.leaks import words_in
+
+from hitoku.errors import ParameterError
+from hitoku.io.formats import FORMATS, USUAL, known_format, write_formats
+from hitoku.io.publication import Publication
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+
+
+def shown(table, hidden, **words) -> Publication:
+    return Publication(release=Release.of(table, Protection.withhold(table, hidden)), **words)
+
+
+@pytest.fixture
+def persons():
+    return Table.from_array([[20, 15], [72, 1]], measure="persons")
+
+
+def _csv(file):
+    with file.open(newline="", encoding="utf-8") as opened:
+        return [(*row[:2], float(row[2]) if row[2] else None) for row in list(csv.reader(opened))[1:]]
+
+
+def _xlsx(file):
+    sheet = openpyxl.load_workbook(file).worksheets[0]
+    head, *rows = sheet.iter_rows(min_row=6, max_row=9, max_col=4, values_only=True)
+    return [
+        (row[0], code, None if value == "c" else float(value))
+        for row in rows
+        for code, value in zip(head[1:], row[1:], strict=True)
+    ]
+
+
+def _parquet(file):
+    rows = pq.read_table(file).to_pylist()
+    return [tuple(list(row.values())[:3]) for row in rows]
+
+
+def _json_stat(file):
+    told = json.loads(file.read_text("utf-8"))
+    rows, columns = (told["dimension"][name]["category"]["index"] for name in told["id"])
+    values = iter(told["value"])
+    return [(row, column, next(values)) for row in rows for column in columns]
+
+
+READERS = {"csv": _csv, "xlsx": _xlsx, "sdmx-csv": _csv, "parquet": _parquet, "json-stat": _json_stat}
+
+CODES = st.lists(
+    st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Zl", "Zp"]), min_size=1).filter(
+        lambda code: code.strip() and code not in {"Total", "c"}
+    ),
+    min_size=2,
+    max_size=2,
+    unique=True,
+)
+
+
+@pytest.mark.parametrize("name", READERS)
+@given(rows=CODES, columns=CODES)
+@settings(max_examples=20)
+def test_codes_and_values_come_back_as_they_were(tmp_path_factory, name, rows, columns):
+    table = Table.from_array(np.array([[0.5, 1.25], [0.0, 1e9]]), codes=[rows, columns], integer=False)
+    file = tmp_path_factory.mktemp("formats") / "table"
+    FORMATS[name].write(file := file.with_suffix(FORMATS[name].suffix), shown(table, table.value == 1.25))
+    expected = [
+        (*table.labels.codes_of(cell), None if value == 1.25 else value)
+        for cell, value in enumerate(table.value)
+    ]
+    assert READERS[name](file) == expected
+
+
+def test_every_format_is_read_back_by_a_test_or_is_for_people():
+    assert set(FORMATS) == {*READERS, "html"}
+    assert all(one.name == name for name, one in FORMATS.items())
+    suffixes = [one.suffix for one in FORMATS.values()]
+    assert len(set(suffixes)) == len(suffixes)
+
+
+@pytest.mark.parametrize(
+    ("asked", "written"),
+    [
+        (None, ["table.csv", "table.html", "table.xlsx"]),
+        ([], ["table.csv"]),
+        (["parquet"], ["table.csv", "table.parquet"]),
+        (["csv", "json-stat", "sdmx-csv"], ["table.csv", "table.json", "table.sdmx.csv"]),
+    ],
+)
+def test_csv_is_always_there(persons, tmp_path, asked, written):
+    assert write_formats(tmp_path, "table", shown(persons, persons.inner), asked) == {}
+    assert sorted(file.name for file in tmp_path.iterdir()) == written
+    assert set(USUAL) <= set(FORMATS)
+
+
+def test_a_format_that_does_not_exist_is_refused_before_anything_is_written(persons, tmp_path):
+    with pytest.raises(ParameterError, match="did you mean 'parquet'"):
+        write_formats(tmp_path, "table", shown(persons, persons.inner), ["html", "parket"])
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(ParameterError, match="use one of: csv"):
+        known_format("pdf")
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if name != "csv"])
+def test_a_warning_and_footnotes_are_in_every_format_that_has_words(persons, tmp_path, name):
+    file: Path = tmp_path / f"table{FORMATS[name].suffix}"
+    words = {"warning": "NOT SAFE, not for publication", "title": "Persons"}
+    FORMATS[name].write(
+        file, shown(persons, persons.inner, footnotes=("Nights only.",), source="Census", **words)
+    )
+    text = words_in(file)
+    assert b"not safe, not for publication" in text
+    if name != "sdmx-csv":
+        assert b"nights only." in text
+        assert b"census" in text
