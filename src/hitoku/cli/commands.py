@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
+from hitoku.cli.argus import argus
 from hitoku.cli.attack import attack
 from hitoku.cli.audit import audit
 from hitoku.cli.check import check
+from hitoku.cli.convert import convert
 from hitoku.cli.demo import demo
 from hitoku.cli.init import init
 from hitoku.cli.protect import protect
@@ -53,5 +55,7 @@ app.command()(audit)
 app.command()(attack)
 app.command()(verify)
 app.command()(check)
+app.command()(convert)
+app.add_typer(argus, name="argus")
 app.add_typer(reproduce, name="reproduce")
 app.command("warm-up")(warm_up)

@@ -66,7 +66,7 @@ def write_table(
         raise TableError(
             f"a need of {len(need)} cells for a table of {table.n_cells}", fix="assess this very table"
         )
-    trees = {dimension.name: _only_tree(dimension) for dimension in table.dimensions}
+    trees = {dimension.name: only_tree(dimension) for dimension in table.dimensions}
     columns = [*_codes(table, path), *_numbers(table), *_judgement(table, need, status)]
     metadata = Metadata(
         "table", tuple(_unique([column.variable for column in columns])), SEPARATOR, folder=path.parent
@@ -81,7 +81,8 @@ def write_table(
     return written
 
 
-def _only_tree(dimension: Dimension) -> Hierarchy:
+def only_tree(dimension: Dimension) -> Hierarchy:
+    """Return the tree of a variable; τ-ARGUS knows one for each."""
     if len(dimension.hierarchies) > 1:
         raise OutputError(
             f"variable {dimension.name!r} has {len(dimension.hierarchies)} groupings, τ-ARGUS knows one",

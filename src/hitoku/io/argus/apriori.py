@@ -1,0 +1,271 @@
+"""A priori files (``.hst``): what somebody decides about single cells before a method runs.
+
+A line names the codes of a cell, an action, and its numbers: ``N1;B;u`` or ``South;B;c;1``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csgraph, csr_array
+
+from hitoku.errors import DataError, OutputError, did_you_mean
+from hitoku.io.argus.judged import BY_HAND, UNSAFE, Judged, Status
+from hitoku.io.argus.text import lines_of, quoted, read_text, write_text
+from hitoku.model.arrays import Integers
+from hitoku.model.need import Need
+from hitoku.model.table import Table
+
+MARKS = {
+    "s": Status.SAFE_BY_HAND,
+    "u": Status.BY_HAND,
+    "p": Status.PROTECTED,
+    "m": Status.SECONDARY_BY_HAND,
+    "ml": Status.SECONDARY,
+}
+# How many numbers each action takes.
+ACTIONS = {**dict.fromkeys(MARKS, 0), "c": 1, "w": 1, "pl": 2, "ab": 2}
+
+
+class Entry(NamedTuple):
+    """One line: a cell by its codes, an action, its numbers."""
+
+    codes: tuple[str, ...]
+    action: str
+    numbers: tuple[float, ...] = ()
+    line: int = 0
+
+
+class Applied(NamedTuple):
+    """Cells as an a priori file leaves them; lines that were passed over, and why."""
+
+    judged: Judged
+    passed_over: tuple[str, ...]
+
+
+class _RefusedError(Exception):
+    """A line that cannot be applied: what is wrong, how to mend it."""
+
+
+def read_apriori(
+    path: str | Path, n_variables: int, separator: str = ";", *, ignore: bool = False
+) -> tuple[tuple[Entry, ...], tuple[str, ...]]:
+    """Read an a priori file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    n_variables
+        Codes in every line.
+    separator
+        Sign between the parts of a line.
+    ignore
+        Pass over lines that cannot be read, as τ-ARGUS does unless told otherwise; else they are an error.
+
+    Returns
+    -------
+    tuple
+        The entries, and the lines passed over with their reasons.
+    """
+    name = Path(path).name
+    entries: list[Entry] = []
+    passed_over: list[str] = []
+    for line in lines_of(read_text(path, "a priori file")):
+        parts = [part.strip().strip('"').strip() for part in line.text.split(separator)]
+        try:
+            entries.append(_entry(parts, n_variables, line.number))
+        except _RefusedError as refused:
+            what, fix = refused.args
+            if not ignore:
+                raise DataError(what, where=f"{name}, line {line.number}", fix=fix) from None
+            passed_over.append(f"{name}, line {line.number}: {what}")
+    return tuple(entries), tuple(passed_over)
+
+
+def _entry(parts: Sequence[str], n_variables: int, line: int) -> Entry:
+    if len(parts) <= n_variables:
+        what = f"{len(parts)} part(s) in a line; {n_variables} codes and an action are due"
+        raise _RefusedError(what, "check the separator, and give a code for every variable")
+    codes, action, rest = tuple(parts[:n_variables]), parts[n_variables].lower(), parts[n_variables + 1 :]
+    if action not in ACTIONS:
+        raise _RefusedError(f"{action!r} is no action", did_you_mean(action, ACTIONS))
+    try:
+        # An empty place at the end of a line says nothing.
+        numbers = tuple(float(word.replace(",", ".")) for word in rest if word)
+    except ValueError:
+        numbers = ()
+    if len(numbers) != ACTIONS[action] or not np.isfinite(numbers).all():
+        raise _RefusedError(
+            f"action {action} takes {ACTIONS[action]} number(s)",
+            "c takes a cost, pl and ab a lower and an upper number, the others none",
+        )
+    return Entry(codes, action, numbers, line)
+
+
+def write_apriori(path: str | Path, entries: Iterable[Entry], separator: str = ";") -> None:
+    """Write an a priori file; blanks around codes are left out, as the program does."""
+    lines = []
+    for entry in entries:
+        codes = [code.strip() for code in entry.codes]
+        for code in codes:
+            if separator in quoted(code, "code") or code.startswith("//"):
+                raise OutputError(
+                    f"code {code!r} cannot stand in an a priori file",
+                    where=Path(path).name,
+                    fix=f"codes there neither hold {separator!r} nor start with '//': rename it",
+                )
+        lines.append(separator.join([*codes, entry.action, *(f"{n:.15g}" for n in entry.numbers)]))
+    write_text(path, lines, "a priori file")
+
+
+def apply_apriori(
+    judged: Judged, entries: Sequence[Entry], *, ignore: bool = False, expand: bool = False, where: str = ""
+) -> Applied:
+    """Apply an a priori file to cells.
+
+    ``s`` safe; ``u`` unsafe, with the manual range; ``p`` never withheld; ``m`` and ``ml`` withheld in any
+    case; ``c`` or ``w`` its cost; ``pl`` levels of an unsafe cell; ``ab`` bounds that outsiders know. Marks
+    are set before everything else, whatever the order of lines.
+
+    Parameters
+    ----------
+    judged
+        The cells so far.
+    entries
+        What the file says.
+    ignore
+        Pass over what cannot be applied, and tell; else it is an error.
+    expand
+        Apply a line also to the cells that are equal by definition: codes with a single code below them.
+    where
+        Name of the file, for messages.
+    """
+    cells = _Cells(judged)
+    alike = _alike(judged.table) if expand else None
+    passed_over: list[str] = []
+    for entry in sorted(entries, key=lambda entry: ACTIONS[entry.action] > 0):
+        try:
+            cell = _position(judged.table, entry.codes)
+            same = [cell] if alike is None else np.flatnonzero(alike == alike[cell]).tolist()
+            for one in same:
+                cells.take(one, entry)
+        except _RefusedError as refused:
+            what, fix = refused.args
+            place = f"{where}, line {entry.line}" if entry.line else where
+            if not ignore:
+                raise DataError(what, where=place, fix=fix) from None
+            passed_over.append(f"{place}: {what}")
+    return Applied(cells.judged(), tuple(passed_over))
+
+
+def _position(table: Table, codes: Sequence[str]) -> int:
+    """Find a cell by its codes; blanks around a code do not count."""
+    places = []
+    for dimension, code in zip(table.dimensions, codes, strict=True):
+        place = dimension.position.get(code)
+        if place is None:
+            same = [p for known, p in dimension.position.items() if known.strip() == code.strip()]
+            if len(same) != 1:
+                fix = did_you_mean(code, dimension.codes)
+                raise _RefusedError(f"variable {dimension.name} has no code {code!r}", fix)
+            place = same[0]
+        places.append(place)
+    return int(np.ravel_multi_index(places, table.shape))
+
+
+def _alike(table: Table) -> Integers:
+    """Give cells a number; those that a relation of two terms sets equal have the same."""
+    relations = table.relations
+    pairs = np.flatnonzero(np.diff(relations.indptr) == 2)
+    first, second = relations.indices[relations.indptr[pairs]], relations.indices[relations.indptr[pairs] + 1]
+    graph = csr_array((np.ones(len(pairs)), (first, second)), shape=(table.n_cells, table.n_cells))
+    return np.asarray(csgraph.connected_components(graph, directed=False)[1], dtype=np.int64)
+
+
+class _Cells:
+    """Copies of everything that lines of the file may change."""
+
+    def __init__(self, judged: Judged) -> None:
+        table, need = judged.table, judged.need
+        self.before = judged
+        self.status = np.array(judged.status)
+        self.low, self.high = np.array(need.lower), np.array(need.upper)
+        self.known_low, self.known_high = np.array(table.lower), np.array(table.upper)
+        self.cost: Any = None if table.cost is None else np.array(table.cost)
+        self.manual = judged.range_of(judged.safety.manual)
+
+    def take(self, cell: int, entry: Entry) -> None:
+        status, action = self.status[cell], entry.action
+        if status == Status.PROTECTED and action in {"u", "m", "ml"}:
+            raise _RefusedError(
+                f"action {action} on a protected cell", "a cell is protected or withheld, not both"
+            )
+        if status in UNSAFE and action in {"p", "m", "ml"}:
+            raise _RefusedError(
+                f"action {action} on an unsafe cell", "declare it safe first, in a file of its own"
+            )
+        if action in MARKS:
+            # An empty cell stays one unless it is to be withheld; an unsafe one keeps its rule.
+            idle = status in UNSAFE if action == "u" else status == Status.EMPTY and action in {"s", "p"}
+            if not idle:
+                self.status[cell] = MARKS[action]
+                self.low[cell] = self.high[cell] = self.manual[cell] if action == "u" else 0.0
+        elif action in {"c", "w"}:
+            self.price(cell, *entry.numbers)
+        elif action == "pl":
+            self.level(cell, *entry.numbers)
+        else:
+            self.bound(cell, *entry.numbers)
+
+    def price(self, cell: int, cost: float) -> None:
+        if not cost > 0:
+            raise _RefusedError("a cost that is not above zero", "to keep a cell published, use action p")
+        if self.cost is None:
+            self.cost = np.abs(self.before.table.value)
+        self.cost[cell] = cost
+
+    def level(self, cell: int, low: float, high: float) -> None:
+        if self.status[cell] not in UNSAFE:
+            raise _RefusedError("levels for a cell that is not unsafe", "mark it unsafe (u) as well")
+        if min(low, high) < 0:
+            raise _RefusedError("a level below zero", "levels are distances from the value")
+        self.low[cell], self.high[cell] = low, high
+
+    def bound(self, cell: int, low: float, high: float) -> None:
+        if not low <= self.before.table.value[cell] <= high:
+            raise _RefusedError("bounds that do not hold the cell's value", "widen them")
+        self.known_low[cell], self.known_high[cell] = low, high
+
+    def judged(self) -> Judged:
+        before = self.before
+        unsafe = np.isin(self.status, UNSAFE)
+        rules = {name: hits & unsafe for name, hits in before.need.rules.items()}
+        marked = self.status == Status.BY_HAND
+        if marked.any():
+            rules[BY_HAND] = rules.get(BY_HAND, marked) | marked
+        table = before.table
+        fixed = np.isin(self.status, (Status.PROTECTED, Status.EMPTY))
+        return replace(
+            before,
+            table=replace(
+                table,
+                fixed=fixed if fixed.any() else None,
+                cost=self.cost,
+                lower=self.known_low,
+                upper=self.known_high,
+            ),
+            need=Need(
+                unsafe=unsafe,
+                # Nobody can be kept from knowing what is known: levels end at the bounds.
+                lower=np.where(unsafe, np.minimum(self.low, table.value - self.known_low), 0.0),
+                upper=np.where(unsafe, np.minimum(self.high, self.known_high - table.value), 0.0),
+                width=np.where(unsafe, before.need.width, 0.0),
+                rules=rules,
+            ),
+            status=self.status,
+        )

@@ -1,0 +1,430 @@
+"""A batch of τ-ARGUS (``.arb``): read whole, and refused by name and line before anything runs.
+
+What hitoku does not do is refused with a way out; what makes no difference here (which solver, how silent) is
+noted. Nothing is opened but the batch: :mod:`hitoku.io.argus.batch_check` holds it against its files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hitoku.errors import DataError, did_you_mean
+from hitoku.io.argus.asked import (
+    CKM,
+    CODE_VALUE,
+    COUNT,
+    CSV,
+    DISTANCE_COST,
+    INTERMEDIATE,
+    PIVOT,
+    SBS,
+    Apriori,
+    Asked,
+    Batch,
+    Recoding,
+    Session,
+    Suppress,
+    Write,
+)
+from hitoku.io.argus.safety import parse_safety
+from hitoku.io.argus.text import lines_of, read_text
+
+COMMAND = re.compile(r"<\s*(?P<name>[A-Za-z]+)\s*>\s*(?P<rest>.*)")
+CALL = re.compile(r"(?P<name>[A-Za-z]+)\s*\((?P<inside>[^()]*)\)(?P<rest>.*)")
+QUOTED_OR_PLAIN = re.compile(r'"([^"]*)"|([^\s"]+)')
+ADDITIVITY = ("0", "1", "1T", "2")
+MINUTES = 10.0
+
+OPTIONS = {
+    "AS": (PIVOT, CODE_VALUE),
+    "SE": (PIVOT, CODE_VALUE, SBS, INTERMEDIATE),
+    "FL": (PIVOT, CODE_VALUE),
+    "QU": (CSV, PIVOT, CODE_VALUE, SBS, INTERMEDIATE),
+    "HL": (SBS,),
+    "SO": (PIVOT, CODE_VALUE),
+    "AR": (INTERMEDIATE,),
+}
+NOT_HERE = {
+    "GOINTERACTIVE": "there are no windows: take the line out, and look at the release folder of --out",
+    "ANCO": "take the line out; hitoku audits every table that it writes",
+    "COVER": "take the line out; tables linked with table 0 need no cover table here",
+    "JJ": 'write <WRITETABLE> (1,6,,"file.jj") for a JJ file',
+    "OPENSPSS": "export the data to a text file first",
+}
+METHODS_NOT_HERE = {
+    "GH": "hypercube",
+    "MOD": "modular (HITAS)",
+    "NET": "network",
+}
+
+
+class Problem(NamedTuple):
+    """A line that cannot be run."""
+
+    line: int
+    what: str
+    fix: str
+
+
+def refuse_problems(path: Path, problems: list[Problem]) -> None:
+    """Raise when there are problems: the first with its way out, the others by line."""
+    if not problems:
+        return
+    first, *others = sorted(problems, key=lambda problem: problem.line)
+    also = "".join(f"; line {p.line}: {p.what}" for p in others[:6])
+    more = f"; and {len(others) - 6} more" if len(others) > 6 else ""
+    place = f"{path.name}, line {first.line}" if first.line else path.name
+    raise DataError(first.what, where=f"{place}{also}{more}", fix=first.fix)
+
+
+def read_batch(path: str | Path, *, replaced: bool = False) -> Batch:
+    """Read a batch, or say by line what cannot be run.
+
+    Parameters
+    ----------
+    path
+        The file.
+    replaced
+        The caller replaces the method of every ``<SUPPRESS>``, so that methods hitoku does not have may
+        stand there.
+    """
+    path = Path(path)
+    reader = _Reader(path, replaced)
+    for line in lines_of(read_text(path, "batch")):
+        if not line.text.startswith("\\\\"):
+            reader.take(line.number, line.text)
+    return reader.finish()
+
+
+class _Reader:
+    """What has been read so far; every command is checked against it."""
+
+    def __init__(self, path: Path, replaced: bool) -> None:
+        self.path, self.replaced = path, replaced
+        self.problems: list[Problem] = []
+        self.notes: list[str] = []
+        self.sessions: list[Session] = []
+        self.logbook = self.version_file = ""
+        self.line = 0
+        self.seen_any = False
+        self.clear()
+
+    def clear(self) -> None:
+        self.tables: list[Asked] = []
+        self.suppress: list[Suppress] = []
+        self.writes: list[Write] = []
+        self.data = self.metadata = ""
+        self.records = False
+        # Tables that are specified but not read yet, and whether their rules have come.
+        self.open: list[int] = []
+        self.ruled: set[int] = set()
+
+    def refuse(self, what: str, fix: str = "") -> None:
+        self.problems.append(Problem(self.line, what, fix))
+
+    def note(self, text: str) -> None:
+        self.notes.append(f"line {self.line}: {text}")
+
+    def take(self, number: int, text: str) -> None:
+        self.line = number
+        match = COMMAND.fullmatch(text)
+        if match is None:
+            self.refuse("no command: a line starts with a word in angle brackets", "start comments with //")
+            return
+        name, rest = match["name"].upper(), match["rest"].strip()
+        if name in NOT_HERE:
+            self.refuse(f"<{name}> is not supported", NOT_HERE[name])
+        elif name not in COMMANDS:
+            self.refuse(f"<{name}> is no command of a batch", did_you_mean(name, COMMANDS))
+        else:
+            COMMANDS[name](self, rest)
+
+    def finish(self) -> Batch:
+        self.end_session()
+        if not self.problems and not self.sessions:
+            self.refuse("the batch asks for no table", "see <SPECIFYTABLE>")
+        refuse_problems(self.path, self.problems)
+        return Batch(self.path, tuple(self.sessions), self.logbook, self.version_file, tuple(self.notes))
+
+    def end_session(self) -> None:
+        for number in self.open:
+            table = self.tables[number - 1]
+            command = "<READMICRODATA>" if table.records else "<READTABLE>"
+            self.problems.append(
+                Problem(table.line, f"table {number} is specified but never read", f"add {command}")
+            )
+        if self.tables:
+            self.sessions.append(Session(tuple(self.tables), tuple(self.suppress), tuple(self.writes)))
+
+    # One function per command: what stands after it, quoted or not.
+
+    def open_data(self, rest: str, *, records: bool) -> None:
+        self.data, self.records, self.metadata = self.file(rest), records, ""
+        if self.open:
+            self.refuse("data are opened before the last table was read", "read it first")
+
+    def open_metadata(self, rest: str) -> None:
+        if not self.data:
+            self.refuse("metadata without data", "open data first: <OPENMICRODATA> or <OPENTABLEDATA>")
+        self.metadata = self.file(rest)
+
+    def specify(self, rest: str) -> None:
+        if not self.metadata:
+            self.refuse("a table is specified before its data and metadata are opened")
+            return
+        variables, *parts = split(rest, "|")
+        by = tuple(quoted or plain for quoted, plain in QUOTED_OR_PLAIN.findall(variables))
+        parts = [*(unquoted(part) for part in parts), "", "", ""]
+        response, shadow, cost, *power = parts
+        last = split(cost, ",")
+        exponent = power[0] if power and power[0] else (last[1] if len(last) > 1 else "1")
+        cost = unquoted(last[0]) if last else ""
+        if not by or not response:
+            self.refuse("a table needs variables and a response", SPECIFY)
+            return
+        if len(set(by)) != len(by):
+            self.refuse("a table names a variable twice", SPECIFY)
+            return
+        if response.lower() == COUNT:
+            response = COUNT
+        if cost == DISTANCE_COST:
+            self.refuse(
+                "cost -3 (distance) is not supported", 'use "-1" (frequency), "-2" (one each) or a variable'
+            )
+        number = len(self.tables) + 1
+        self.tables.append(
+            Asked(
+                number=number,
+                line=self.line,
+                data=self.data,
+                metadata=self.metadata,
+                records=self.records,
+                by=by,
+                response=response,
+                shadow="" if shadow == response else shadow,
+                cost=cost,
+                power=self.number(unquoted(exponent), "the exponent of the cost") or 0.0,
+            )
+        )
+        self.open.append(number)
+
+    def safety(self, rest: str) -> None:
+        if not self.open or self.open[-1] in self.ruled:
+            self.refuse("rules without a table", "give <SPECIFYTABLE> first; one <SAFETYRULE> for each table")
+            return
+        self.ruled.add(self.open[-1])
+        self.change(self.open[-1], safety=parse_safety(rest, self.refuse))
+
+    def read(self, rest: str, *, records: bool) -> None:
+        command = "<READMICRODATA>" if records else "<READTABLE>"
+        if not self.open or self.records != records:
+            what = "microdata" if records else "a table"
+            self.refuse(f"{command} without {what} opened and specified")
+            return
+        how = rest.upper() or "0"
+        if not records and how not in ADDITIVITY:
+            self.refuse(f"<READTABLE> takes one of {', '.join(ADDITIVITY)}", "0 checks that totals add up")
+            return
+        for number in self.open:
+            self.change(number, additivity="0" if records else how)
+        self.open = []
+
+    def recode(self, rest: str) -> None:
+        parts = [unquoted(part) for part in split(rest, ",")]
+        if len(parts) != 3:
+            self.refuse("a recoding names table, variable, and a file or level", RECODE)
+            return
+        number = self.table(parts[0])
+        if number is None:
+            return
+        asked = self.tables[number - 1]
+        if not asked.records:
+            self.refuse("<RECODE> is for microdata only", "recode the records before you make the table")
+        elif parts[1].casefold() not in [name.casefold() for name in asked.by]:
+            self.refuse(f"table {number} has no variable {parts[1]!r}", did_you_mean(parts[1], asked.by))
+        elif any(one.variable.casefold() == parts[1].casefold() for one in asked.recodings):
+            self.refuse(f"{parts[1]!r} is recoded twice", "put both steps into one .grc file")
+        elif self.before_suppression(number):
+            level = int(parts[2]) if parts[2].isdigit() else None
+            one = Recoding(self.line, parts[1], "" if level is not None else parts[2], level)
+            self.change(number, recodings=(*asked.recodings, one))
+
+    def apriori(self, rest: str) -> None:
+        parts = [unquoted(part) for part in split(rest, ",")]
+        if not 3 <= len(parts) <= 5 or any(part not in {"0", "1"} for part in parts[3:]):
+            self.refuse("an a priori file comes with table, separator and two switches", APRIORI)
+            return
+        number = self.table(parts[1])
+        if number is None or not self.before_suppression(number):
+            return
+        switches = [part == "1" for part in parts[3:]]
+        ignore, expand = [*switches, *[True, False][len(switches) :]]
+        one = Apriori(self.line, parts[0], parts[2] or ",", ignore, expand)
+        self.change(number, apriori=(*self.tables[number - 1].apriori, one))
+
+    def suppression(self, rest: str) -> None:
+        match = CALL.fullmatch(rest)
+        if match is None:
+            self.refuse("<SUPPRESS> needs a method and a table", "write OPT(1,10): table 1, ten minutes")
+            return
+        name = match["name"].upper()
+        arguments = [unquoted(part) for part in split(match["inside"], ",")]
+        number = self.table(arguments[0] if arguments else "", linked=True)
+        if name == "RND":
+            self.refuse("RND (controlled rounding) is not supported", "write OPT(1,10), or CTA(1)")
+        elif name == "CKM":
+            self.refuse("CKM (the cell key method) is not supported", "write OPT(1,10), or CTA(1)")
+        elif name in METHODS_NOT_HERE:
+            if not self.replaced:
+                self.refuse(
+                    f"{name}, the {METHODS_NOT_HERE[name]} method, is not supported",
+                    f"write OPT({number or 1},10), or run with --method greedy, which replaces every method",
+                )
+        elif name not in {"OPT", "CTA"}:
+            self.refuse(f"{name} is no method", did_you_mean(name, [*METHODS_NOT_HERE, "OPT", "CTA"]))
+        if number is None:
+            return
+        asked_for = arguments[1] if len(arguments) > 1 and name in {"OPT", "CTA"} else ""
+        minutes = self.number(asked_for, "the minutes of a search") if asked_for else MINUTES
+        if minutes is not None and minutes <= 0:
+            self.refuse("the minutes of a search must be above zero", "write OPT(1,10)")
+        if self.before_suppression(number):
+            self.suppress.append(Suppress(self.line, name, number, minutes or MINUTES))
+
+    def write(self, rest: str) -> None:
+        inside = rest.removeprefix("(").removesuffix(")")
+        parts = [unquoted(part) for part in split(inside, ",")]
+        if len(parts) != 4 or not parts[3] or not parts[1].isdigit():
+            self.refuse("<WRITETABLE> needs table, type, options and a file", WRITE)
+            return
+        number, kind = self.table(parts[0]), int(parts[1])
+        if number is None:
+            return
+        if kind == CKM:
+            self.refuse("type 7 (cell key method) is not supported", "types 1 to 6 are")
+        elif not CSV <= kind < CKM:
+            self.refuse(f"there is no safe file of type {kind}", WRITE)
+        options = self.options(parts[2], kind)
+        done = any(one.table in {0, number} for one in self.suppress)
+        self.writes.append(
+            Write(line=self.line, table=number, kind=kind, file=parts[3], options=options, protected=done)
+        )
+
+    def options(self, text: str, kind: int) -> frozenset[str]:
+        # Quotes are written unless switched off, and a pivot table has a header.
+        chosen = {"QU", *(["FL"] if kind == PIVOT else [])}
+        if re.sub(r"[A-Za-z]{2}[+-]", "", text).strip():
+            self.refuse(f"options {text!r} are not pairs of letters with + or -", "write AS+FL-")
+        for name, sign in re.findall(r"([A-Za-z]{2})([+-])", text.upper()):
+            if sign == "-":
+                chosen.discard(name)
+            elif name not in OPTIONS:
+                self.refuse(f"option {name} is not supported", f"supported are {', '.join(OPTIONS)}")
+            elif kind not in OPTIONS[name]:
+                self.note(f"option {name} says nothing about a file of type {kind}")
+            else:
+                chosen.add(name)
+        return frozenset(chosen)
+
+    def logs(self, rest: str) -> None:
+        self.logbook = self.file(rest)
+
+    def versions(self, rest: str) -> None:
+        self.version_file = self.file(rest)
+
+    def solver(self, rest: str) -> None:
+        word = split(rest, ",")[0] if rest else ""
+        self.note(f"solver {unquoted(word)}: hitoku has its own, no licence is needed; not used")
+
+    def silent(self, _rest: str) -> None:
+        self.note("<SILENT> makes no difference here")
+
+    def cleared(self, _rest: str) -> None:
+        self.end_session()
+        self.clear()
+
+    # What the commands share.
+
+    def change(self, number: int, **parts: Any) -> None:
+        self.tables[number - 1] = replace(self.tables[number - 1], **parts)
+
+    def before_suppression(self, number: int) -> bool:
+        if any(one.table in {0, number} or number == 0 for one in self.suppress):
+            self.refuse(
+                f"table {number} is suppressed already" if number else "a table is suppressed already",
+                "recode, apply a priori files and suppress once, in this order; <CLEAR> starts anew",
+            )
+            return False
+        return True
+
+    def file(self, rest: str) -> str:
+        name = unquoted(rest)
+        if not name:
+            self.refuse("a file name is missing", "write it in double quotes")
+        return name
+
+    def number(self, text: str, what: str) -> float | None:
+        try:
+            return float(text)
+        except ValueError:
+            self.refuse(f"{what} is not a number", "write numbers with a decimal point")
+            return None
+
+    def table(self, text: str, *, linked: bool = False) -> int | None:
+        number = int(text) if text.isdigit() else -1
+        if not (0 if linked else 1) <= number <= len(self.tables):
+            self.refuse(f"there is no table {text!r} yet", f"{len(self.tables)} table(s) are specified above")
+            return None
+        late = [n for n in self.open if number in {0, n}]
+        if late:
+            self.refuse(f"table {late[0]} is not read yet", "read it first: <READMICRODATA>, <READTABLE>")
+            return None
+        return number
+
+
+SPECIFY = 'write <SPECIFYTABLE> "region""size"|"turnover"||'
+RECODE = 'write <RECODE> 1,"region","region.grc"'
+APRIORI = 'write <APRIORI> "table.hst",1,";",1,0'
+WRITE = 'write <WRITETABLE> (1,3,AS+,"table.csv")'
+
+COMMANDS: dict[str, Callable[[_Reader, str], None]] = {
+    "OPENMICRODATA": lambda reader, rest: reader.open_data(rest, records=True),
+    "OPENTABLEDATA": lambda reader, rest: reader.open_data(rest, records=False),
+    "OPENMETADATA": _Reader.open_metadata,
+    "SPECIFYTABLE": _Reader.specify,
+    "SAFETYRULE": _Reader.safety,
+    "READMICRODATA": lambda reader, rest: reader.read(rest, records=True),
+    "READTABLE": lambda reader, rest: reader.read(rest, records=False),
+    "RECODE": _Reader.recode,
+    "APRIORI": _Reader.apriori,
+    "APRIORY": _Reader.apriori,
+    "SUPPRESS": _Reader.suppression,
+    "WRITETABLE": _Reader.write,
+    "LOGBOOK": _Reader.logs,
+    "VERSIONINFO": _Reader.versions,
+    "SOLVER": _Reader.solver,
+    "SILENT": _Reader.silent,
+    "CLEAR": _Reader.cleared,
+}
+
+
+def split(text: str, separator: str) -> list[str]:
+    """Split where a separator stands outside quotes.
+
+    Examples
+    --------
+    >>> split('"t.hst",1,",",1', ",")
+    ['"t.hst"', '1', '","', '1']
+    """
+    parts = re.split(rf'{re.escape(separator)}(?=(?:[^"]*"[^"]*")*[^"]*$)', text)
+    return [part.strip() for part in parts]
+
+
+def unquoted(text: str) -> str:
+    """Take off surrounding blanks and quotes."""
+    text = text.strip()
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text.strip('"')

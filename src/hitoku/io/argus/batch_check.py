@@ -1,0 +1,278 @@
+"""A batch held against the files it names: everything is there and fits, before anything is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path, PureWindowsPath
+
+from hitoku.errors import DataError, HitokuError, did_you_mean
+from hitoku.io.argus.asked import (
+    COUNT,
+    CSV,
+    FREQUENCY_COST,
+    INTERMEDIATE,
+    SBS,
+    UNIT_COST,
+    Asked,
+    Batch,
+    Session,
+    Write,
+)
+from hitoku.io.argus.batch import Problem, refuse_problems
+from hitoku.io.argus.intermediate import tree_name
+from hitoku.io.argus.metadata import Metadata, Variable, read_metadata
+from hitoku.io.argus.text import found_file
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A table whose files are there, and whose names are those of its metadata.
+
+    Parameters
+    ----------
+    asked
+        What the batch asks for.
+    metadata
+        What stands in the data.
+    data
+        The file.
+    files
+        Recodings and a priori files by the name that the batch gives them.
+    """
+
+    asked: Asked
+    metadata: Metadata
+    data: Path
+    files: dict[str, Path]
+
+    def variable(self, role: str) -> Variable | None:
+        """Return the variable with a role in microdata: weight, holding or request."""
+        return next((v for v in self.metadata.variables if getattr(v, role)), None)
+
+    @property
+    def decimals(self) -> int:
+        """Decimals of the values; weights have some of their own, and nothing is rounded away."""
+        own = 0 if self.asked.response == COUNT else self.metadata.variable(self.asked.response).decimals
+        weight = self.variable("weight")
+        return own + (weight.decimals if self.asked.safety.weighted and weight is not None else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A batch that can run: for every session its tables, and where every file goes."""
+
+    batch: Batch
+    sessions: tuple[tuple[Session, tuple[Ready, ...]], ...]
+    targets: dict[str, Path]
+
+
+def check_batch(batch: Batch) -> Checked:
+    """Hold a batch against its files, or say by line what does not fit."""
+    checker = _Checker(batch)
+    sessions = tuple((session, checker.session(session)) for session in batch.sessions)
+    checker.outputs()
+    refuse_problems(batch.path, checker.problems)
+    return Checked(batch, sessions, checker.targets)
+
+
+class _Checker:
+    def __init__(self, batch: Batch) -> None:
+        self.batch = batch
+        self.folder = batch.path.parent
+        self.problems: list[Problem] = []
+        self.targets: dict[str, Path] = {}
+        self.inputs: set[Path] = {batch.path.resolve()}
+        self.metadata: dict[tuple[str, bool], Metadata] = {}
+
+    def refuse(self, line: int, what: str, fix: str = "") -> None:
+        self.problems.append(Problem(line, what, fix))
+
+    @contextmanager
+    def at(self, line: int) -> Iterator[None]:
+        """Turn an error about a file into a problem of the line that names it."""
+        try:
+            yield
+        except HitokuError as error:
+            place = f" ({error.where})" if error.where else ""
+            self.refuse(line, f"{error.what}{place}", error.fix)
+
+    def session(self, session: Session) -> tuple[Ready, ...]:
+        ready = [one for one in map(self.table, session.tables) if one is not None]
+        later = {one.table: one.line for one in session.suppress}
+        for write in session.writes:
+            leaves = CSV <= write.kind <= SBS
+            if leaves and not write.protected and (write.table in later or 0 in later):
+                self.refuse(
+                    write.line,
+                    f"table {write.table} is written before it is suppressed",
+                    "put <WRITETABLE> after <SUPPRESS>",
+                )
+        linked = next((one for one in session.suppress if one.table == 0), None)
+        if linked is not None and len(ready) == len(session.tables):
+            self.linked(linked.line, linked.method, ready)
+        return tuple(ready)
+
+    def linked(self, line: int, method: str, tables: Sequence[Ready]) -> None:
+        if len(tables) < 2:
+            self.refuse(line, "table 0 stands for linked tables, but there is only one", "write table 1")
+        if len({one.asked.response for one in tables}) > 1:
+            self.refuse(line, "linked tables have different responses", "suppress them one by one")
+        if method == "CTA":
+            self.refuse(line, "CTA of linked tables is not supported", "write OPT(0,10)")
+
+    def found(self, name: str, what: str) -> Path:
+        path = found_file(name, [self.folder], what)
+        self.inputs.add(path.resolve())
+        return path
+
+    def table(self, asked: Asked) -> Ready | None:
+        before = len(self.problems)
+        files: dict[str, Path] = {}
+        for line, name, what in [
+            *((one.line, one.file, "recoding") for one in asked.recodings if one.file),
+            *((one.line, one.file, "a priori file") for one in asked.apriori),
+        ]:
+            with self.at(line):
+                files[name] = self.found(name, what)
+        with self.at(asked.line):
+            data = self.found(asked.data, "data file")
+            key = (asked.metadata, asked.records)
+            if key not in self.metadata:
+                path = self.found(asked.metadata, "metadata file")
+                self.metadata[key] = read_metadata(path, kind="microdata" if asked.records else "table")
+            ready = self.named(Ready(asked, self.metadata[key], data, files))
+            self.rules(ready)
+            return ready if len(self.problems) == before else None
+        return None
+
+    def named(self, ready: Ready) -> Ready:
+        """Check the names of a table, and spell them as the metadata do."""
+        asked, metadata, line = ready.asked, ready.metadata, ready.asked.line
+        spanning = [variable.name for variable in metadata.spanning]
+        by = []
+        for name in asked.by:
+            variable = metadata.variable(name)
+            by.append(variable.name)
+            if not variable.recodable:
+                self.refuse(line, f"{name!r} does not span tables", did_you_mean(name, spanning))
+            elif variable.hierarchy_file is not None:
+                self.inputs.add(metadata.path(variable.hierarchy_file, "tree").resolve())
+        if not asked.records and sorted(by) != sorted(spanning):
+            self.refuse(
+                line,
+                "the table does not have the variables of its file",
+                f"a table that is read has all its variables: {', '.join(spanning)}",
+            )
+        response = asked.response if asked.response == COUNT else self.numeric(ready, asked.response)
+        cost = asked.cost
+        if cost not in {"", FREQUENCY_COST, UNIT_COST}:
+            cost = self.numeric(ready, cost, "cost")
+            cost = "" if cost == response else cost
+        shadow = self.numeric(ready, asked.shadow, "shadow") if asked.shadow else ""
+        recodings = tuple(
+            one._replace(variable=metadata.variable(one.variable).name) for one in asked.recodings
+        )
+        for one in recodings:
+            if one.level is not None and not metadata.variable(one.variable).hierarchical:
+                self.refuse(one.line, f"{one.variable} has no tree to be cut at a level", "give a .grc file")
+        spelt = replace(asked, by=tuple(by), response=response, cost=cost, shadow=shadow, recodings=recodings)
+        return replace(ready, asked=spelt)
+
+    def numeric(self, ready: Ready, name: str, part: str = "value") -> str:
+        variable = ready.metadata.variable(name)
+        if ready.asked.records:
+            fits = variable.numeric
+        else:
+            fits = variable.part == part or variable.name.casefold() == ready.asked.response.casefold()
+        if not fits:
+            known = [v.name for v in ready.metadata.variables if v.numeric]
+            self.refuse(ready.asked.line, f"{name!r} is no {part} of this table", did_you_mean(name, known))
+        return variable.name
+
+    def rules(self, ready: Ready) -> None:
+        safety, line = ready.asked.safety, ready.asked.line
+        if ready.asked.records:
+            for needed, role, rule in (
+                (safety.weighted, "weight", "WGT(1)"),
+                (safety.holdings, "holding", "a rule on holdings"),
+                (bool(safety.req), "request", "REQ"),
+            ):
+                if needed and ready.variable(role) is None:
+                    self.refuse(
+                        line,
+                        f"{rule}, but no variable is a {role}",
+                        f"mark one with <{role.upper()}> in the .rda",
+                    )
+            contributions = bool(safety.p or safety.nk or safety.req or safety.zero is not None)
+            if ready.asked.response == COUNT and contributions:
+                self.refuse(
+                    line, "rules on contributions for a table of counts", "use FREQ, or give a response"
+                )
+            return
+        for asked_for, rule in (
+            (safety.weighted, "WGT(1)"),
+            (safety.holdings, "a rule on holdings"),
+            (bool(safety.req), "REQ"),
+        ):
+            if asked_for:
+                self.refuse(
+                    line, f"{rule} needs microdata: a table does not tell", "mark cells by hand (.hst)"
+                )
+        ranks = len(ready.metadata.of_part("largest"))
+        if (safety.p or safety.nk) and ranks < safety.top:
+            self.refuse(
+                line,
+                f"the rules look at the {safety.top} largest contributions, the table has {ranks}",
+                "add columns <MAXSCORE> to the table",
+            )
+        counted = bool(ready.metadata.of_part("frequency"))
+        uses = bool(safety.freq) or ready.asked.response == COUNT or ready.asked.cost == FREQUENCY_COST
+        if uses and not counted:
+            self.refuse(line, "the table does not tell how many contribute", "add a column <FREQUENCY>")
+
+    def outputs(self) -> None:
+        """Find the place of every file to be written: no input, none twice."""
+        named: list[tuple[int, str]] = [
+            (write.line, name)
+            for session in self.batch.sessions
+            for write in session.writes
+            for name in _written(write, session.tables[write.table - 1].by)
+        ]
+        named += [(0, name) for name in (self.batch.logbook, self.batch.version_file) if name]
+        taken: set[Path] = set()
+        for line, name in named:
+            with self.at(line):
+                path = self.target(name)
+                if path.resolve() in self.inputs:
+                    self.refuse(
+                        line, f"{path.name!r} is read by the batch and would be overwritten", "rename it"
+                    )
+                elif path.resolve() in taken:
+                    self.refuse(line, f"{path.name!r} is written twice", "give every file its own name")
+                taken.add(path.resolve())
+                self.targets[name] = path
+
+    def target(self, name: str) -> Path:
+        if PureWindowsPath(name).drive and not Path(name).drive:
+            raise DataError(
+                f"{name!r} is a place on Windows",
+                fix="name files without a drive: they stand beside the batch",
+            )
+        path = self.folder / Path(name.replace("\\", "/"))
+        if not path.parent.is_dir():
+            raise DataError(f"there is no folder for {path.name!r}", fix="make the folder first")
+        if path.is_dir():
+            raise DataError(f"{path.name!r} is a folder", fix="give the file another name")
+        return path
+
+
+def _written(write: Write, by: Sequence[str]) -> list[str]:
+    """Return the files that a command writes; an intermediate table comes with metadata and trees."""
+    if write.kind != INTERMEDIATE:
+        return [write.file]
+    place = write.file.replace("\\", "/")
+    folder = f"{place.rpartition('/')[0]}/" if "/" in place else ""
+    names = [f"{Path(place).stem}.rda", *(tree_name(place, variable) for variable in by)]
+    return [write.file, *(folder + name for name in names)]

@@ -1,0 +1,302 @@
+"""Run a batch of τ-ARGUS with hitoku's methods: protect, attack, audit, then write what it asks for.
+
+The batch is checked before anything is computed, and nothing is written before everything is: files appear
+whole, and only when every table that leaves passed its audit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass, replace
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hitoku.attacks.insider import Insider
+from hitoku.errors import NeedError, OutputError, ParameterError, did_you_mean
+from hitoku.io.argus.asked import JJ, Session, Suppress, Write
+from hitoku.io.argus.batch import read_batch
+from hitoku.io.argus.batch_check import Checked, Ready, check_batch
+from hitoku.io.argus.batch_tables import Sources, build
+from hitoku.io.argus.batch_write import BatchRun, Done, written
+from hitoku.io.argus.judged import BY_HAND, Judged
+from hitoku.io.argus.safe_table import SafeTable
+from hitoku.io.folder import refuse_occupied
+from hitoku.io.recipe.run import TAKEN_AS
+from hitoku.io.recipe.tables import positions
+from hitoku.methods import METHODS
+from hitoku.methods.adjust import Adjust
+from hitoku.methods.method import Method, Progress
+from hitoku.methods.optimal import Optimal
+from hitoku.methods.word import method_from_word
+from hitoku.model.arrays import Integers, Mask
+from hitoku.model.bounds import Bounds
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.table import Table
+from hitoku.pipeline import STAGES, Outcome, contributions_in
+from hitoku.pipeline.protect import finished
+
+# What is done, in this order, in words for a person who waits.
+STEPS = {"check": "checking the batch", "build": "making the tables", **STAGES, "write": "writing files"}
+MOST_FINDINGS = 20
+INSIDERS = ("singletons", "all", "none")
+
+
+def run_batch(
+    path: str | Path,
+    out: str | Path | None = None,
+    *,
+    method: str | None = None,
+    insiders: str = "singletons",
+    force: bool = False,
+    report: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
+) -> BatchRun:
+    """Run a batch: check, tabulate, protect, attack, audit, write.
+
+    The same batch and data give the same bytes, unless a search ended at its time limit; the log says so.
+
+    Parameters
+    ----------
+    path
+        The ``.arb`` file. Files that it names are looked for, and written, beside it.
+    out
+        Folder for a release with its evidence, besides the files that the batch names.
+    method
+        A word such as "greedy", which replaces the method of every ``<SUPPRESS>``.
+    insiders
+        "singletons": sole contributors of a cell must not come too close to other unsafe cells, which is
+        stricter than the singleton options of τ-ARGUS; "all": nor must the largest contributors; "none".
+    force
+        Write files although an audit failed.
+    report, progress
+        Called with the name of each stage (see ``STEPS``), and within the method.
+    """
+    tell = report or (lambda _stage: None)
+    tell("check")
+    if insiders not in INSIDERS:
+        raise ParameterError(
+            f"no insiders {insiders!r}", where="insiders", fix=did_you_mean(insiders, INSIDERS)
+        )
+    replacement = None if method is None else method_from_word(method, METHODS)
+    if out is not None:
+        refuse_occupied(Path(out))
+    checked = check_batch(read_batch(path, replaced=method is not None))
+    runner = _Runner(checked, replacement, method or "", insiders, tell, progress)
+    sources = Sources()
+    tables = tuple(runner.session(*session, sources) for session in checked.sessions)
+    run = BatchRun(batch=checked.batch, tables=tables, log=tuple(runner.log))
+    tell("write")
+    return written(run, checked, None if out is None else Path(out), force=force)
+
+
+class _Runner:
+    def __init__(
+        self,
+        checked: Checked,
+        replacement: Method | None,
+        word: str,
+        insiders: str,
+        tell: Callable[[str], None],
+        progress: Progress | None,
+    ) -> None:
+        self.replacement, self.word, self.insiders = replacement, word, insiders
+        self.tell, self.progress = tell, progress
+        self.log = [
+            f"hitoku {metadata.version('hitoku')} runs {checked.batch.path.name}",
+            *checked.batch.notes,
+        ]
+
+    def session(self, session: Session, tables: Sequence[Ready], sources: Sources) -> tuple[Done, ...]:
+        self.tell("build")
+        judged = []
+        for ready in tables:
+            made, notes = build(ready, sources)
+            judged.append(made)
+            name = f"table {ready.asked.number}"
+            self.log += [f"{name}: {line}" for line in [*_described(ready, made), *notes]]
+        for write in session.writes:
+            _refuse_strange_codes(write, judged[write.table - 1].table)
+        for one in session.suppress:
+            if one.table == 0:
+                return self.together(one, tables, judged)
+        asked = {one.table: one for one in session.suppress}
+        return tuple(
+            self.alone(asked.get(ready.asked.number), ready, made)
+            for ready, made in zip(tables, judged, strict=True)
+        )
+
+    def alone(self, asked: Suppress | None, ready: Ready, judged: Judged) -> Done:
+        name = f"table {ready.asked.number}"
+        if asked is None:
+            by_hand = Protection.withhold(judged.table, judged.need.unsafe | judged.withheld, judged.need)
+            outcome = finished(judged.table, judged.need, by_hand, Optimal(), None, self.tell)
+            self.log.append(f"{name}: no <SUPPRESS>: only what is unsafe or marked is withheld")
+            self.log += [f"{name}: {line}" for line in _audited(outcome)]
+            safe = SafeTable(judged=judged, bounds=outcome.bounds)
+        else:
+            method = self.method(asked, judged, ready.asked.power)
+            outcome = self.protected(name, asked, method, judged.table, judged.need)
+            safe = SafeTable(judged=judged, protection=outcome.protection, bounds=outcome.bounds)
+        return Done(ready=ready, safe=safe, outcome=outcome)
+
+    def together(
+        self, asked: Suppress, tables: Sequence[Ready], judged: Sequence[Judged]
+    ) -> tuple[Done, ...]:
+        whole = Table.link([one.table for one in judged])
+        cells = [positions(one.table, whole) for one in judged]
+        need = _merged(whole, judged, cells)
+        withheld = np.zeros(whole.n_cells, dtype=bool)
+        for one, places in zip(judged, cells, strict=True):
+            withheld[places] |= one.withheld
+        both = replace(judged[0], table=whole, need=need, status=np.zeros(whole.n_cells, dtype=np.int64))
+        method = self.method(asked, both, tables[0].asked.power, withheld & ~need.unsafe)
+        outcome = self.protected("linked tables", asked, method, whole, need)
+        done = []
+        for ready, one, places in zip(tables, judged, cells, strict=True):
+            part = replace(
+                outcome.protection,
+                withheld=outcome.protection.withheld[places],
+                value=outcome.protection.value[places],
+                secondary=outcome.protection.withheld[places] & ~one.need.unsafe,
+                steps=(),
+                moves=(),
+            )
+            bounds = Bounds(
+                lower=outcome.bounds.lower[places],
+                upper=outcome.bounds.upper[places],
+                unknown=outcome.bounds.unknown[places],
+            )
+            safe = SafeTable(judged=one, protection=part, bounds=bounds)
+            done.append(Done(ready=ready, safe=safe, outcome=outcome, linked=True))
+        return tuple(done)
+
+    def method(self, asked: Suppress, judged: Judged, power: float, withheld: Mask | None = None) -> Method:
+        """Return the method of a command, told what is withheld already and what cells cost."""
+        withheld = judged.withheld if withheld is None else withheld
+        exponent = None if power == 1 else max(power, 0.0)
+        if self.replacement is None and asked.method == "CTA":
+            return Adjust(senses="optimal", time_limit_s=asked.minutes * 60)
+        if self.replacement is None:
+            return Optimal(
+                cost="own",
+                power=exponent,
+                withhold=withheld if withheld.any() else None,
+                time_limit_s=asked.minutes * 60,
+            )
+        method: Any = self.replacement
+        known = {one.name for one in fields(method)} if is_dataclass(method) else set()
+        given: dict[str, Any] = {}
+        if "cost" in known and "cost=" not in self.word:
+            given["cost"] = "own"
+            if "power" in known and "power=" not in self.word:
+                given["power"] = exponent
+        if withheld.any():
+            parameter = next((name for name in TAKEN_AS["withhold"] if name in known), None)
+            if parameter is None:
+                raise ParameterError(
+                    f"method {self.word} cannot be told what is withheld already",
+                    where="--method",
+                    fix="use greedy or optimal, or take marks m out of the a priori file",
+                )
+            given[parameter] = withheld
+        told: Method = replace(method, **given)
+        return told
+
+    def protected(self, name: str, asked: Suppress, method: Method, table: Table, need: Need) -> Outcome:
+        self.tell("protect")
+        try:
+            protection = method.protect(table, need, self.progress)
+        except NeedError as error:
+            raise NeedError(error.what, where=f"{name}, {error.where}", fix=error.fix) from error
+        attack = self.attack(name, table) if protection.withheld.any() else None
+        try:
+            outcome = finished(table, need, protection, method, attack, self.tell, self.progress)
+        except NeedError as error:
+            fix = "merge codes, ask for less, or run with --insiders none"
+            raise NeedError(error.what, where=f"{name}, {error.where}", fix=fix) from error
+        self.log += [f"{name}: {line}" for line in _decided(asked, self.word, outcome)]
+        return outcome
+
+    def attack(self, name: str, table: Table) -> Insider | None:
+        """Return those who know their own contributions, as far as they are to be kept from knowing more."""
+        if self.insiders == "none":
+            self.log.append(f"{name}: contributors who know their own amounts are not considered")
+            return None
+        if table.integer or table.contributors is None:
+            why = "it tells no contributors" if table.contributors is None else "it is a table of counts"
+            self.log.append(f"{name}: contributors who know their own amounts are not considered: {why}")
+            return None
+        known = contributions_in(table)
+        if self.insiders == "singletons":
+            known = tuple(one for one in known if one.sole)
+        kind = "sole" if self.insiders == "singletons" else "sole and largest"
+        self.log.append(f"{name}: {kind} contributors, who know their own amounts, must not come too close")
+        # Everybody is tried, however many there are.
+        return Insider(known, limit=len(known)) if known else None
+
+
+def _merged(whole: Table, judged: Sequence[Judged], cells: Sequence[Integers]) -> Need:
+    """Return what linked tables need together: of every cell the most that one of them asks for."""
+    parts = []
+    for one, places in zip(judged, cells, strict=True):
+        levels = {}
+        for name in ("unsafe", "lower", "upper", "width"):
+            own = getattr(one.need, name)
+            levels[name] = np.zeros(whole.n_cells, dtype=own.dtype)
+            levels[name][places] = own
+        rules = {}
+        for name, hits in one.need.rules.items():
+            rules[name] = np.zeros(whole.n_cells, dtype=bool)
+            rules[name][places] = hits
+        parts.append(Need(**levels, rules=rules))
+    return Need.merge(parts)
+
+
+def _refuse_strange_codes(write: Write, table: Table) -> None:
+    """Raise before the long work when a file could not be written after it."""
+    if write.kind == JJ:
+        return
+    for name, codes in zip(table.labels.names, table.labels.codes, strict=True):
+        strange = [word for word in (name, *codes) if not word.isascii()]
+        if strange:
+            raise OutputError(
+                f"{strange[0]!r} cannot be written to a safe file, which is read as ASCII",
+                where=f"line {write.line} of the batch, variable {name}",
+                fix="rename it in the data and the tree; a JJ file (type 6) holds no codes",
+            )
+
+
+def _described(ready: Ready, judged: Judged) -> list[str]:
+    asked, need = ready.asked, judged.need
+    named = ", ".join(f"{name} {int(hits.sum())}" for name, hits in need.rules.items() if name != BY_HAND)
+    marked = int(need.rules[BY_HAND].sum()) if BY_HAND in need.rules else 0
+    rules = f" ({named})" if named else ""
+    size = f"{judged.table.n_cells} cells, {judged.table.relations.shape[0]} relations"
+    return [
+        f"{asked.response} by {', '.join(asked.by)}, {size}",
+        f"unsafe cells: {int(need.unsafe.sum())}{rules}, marked by hand: {marked}",
+    ]
+
+
+def _decided(asked: Suppress, word: str, outcome: Outcome) -> list[str]:
+    protection = outcome.protection
+    instead = f", instead of {asked.method}" if word else ""
+    lines = [
+        f"method {word or protection.method}{instead}: {int(protection.secondary.sum())} secondary cells"
+    ]
+    if protection.proven:
+        lines.append("none cheaper is safe: proven")
+    elif np.isfinite(protection.gap) and protection.gap > 0:
+        lines.append(f"stopped at its limit: one cheaper by {protection.gap:.2%} may exist")
+    return [*lines, *_audited(outcome)]
+
+
+def _audited(outcome: Outcome) -> list[str]:
+    findings = outcome.audit.findings
+    more = [f"audit: and {len(findings) - MOST_FINDINGS} more"] if len(findings) > MOST_FINDINGS else []
+    verdict = f"audit: {'safe' if outcome.audit.safe else 'NOT safe'}"
+    return [verdict, *(f"audit: {finding}" for finding in findings[:MOST_FINDINGS]), *more]

@@ -1,0 +1,264 @@
+"""The tables of a batch, made from records or read from a file, with their costs and unsafe cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hitoku.errors import DataError, HitokuError, TableError
+from hitoku.io.argus.apriori import apply_apriori, read_apriori
+from hitoku.io.argus.asked import COUNT, FREQUENCY_COST, UNIT_COST
+from hitoku.io.argus.batch_check import Ready
+from hitoku.io.argus.judged import Judged, Marks, judge
+from hitoku.io.argus.microdata import read_microdata
+from hitoku.io.argus.recode import GroupRecode, TreeRecode, read_recode
+from hitoku.io.argus.table_file import (
+    EMPTY,
+    PROTECTED,
+    SECONDARY,
+    UNSAFE,
+    Additivity,
+    GivenTable,
+    read_table,
+)
+from hitoku.io.argus.tree import tree_of
+from hitoku.io.argus.variable import Variable
+from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model.contributors import Contributors
+from hitoku.model.hierarchy import Hierarchy
+from hitoku.model.table import Table
+from hitoku.tabulate.tabulate import tabulate
+
+# Names each record, so that it is a contributor of its own where holdings are known, too.
+RECORD = "\0record"
+ADDITIVITY: dict[str, Additivity] = {"0": "check", "1": "recompute", "1T": "recompute", "2": "open"}
+# What may stand for a variable and is none.
+NO_VARIABLE = ("", COUNT, FREQUENCY_COST, UNIT_COST)
+
+
+@dataclass(slots=True)
+class Sources:
+    """Files of records that were read already: several tables come from one file."""
+
+    frames: dict[tuple[Path, tuple[str, ...]], Any] = field(default_factory=dict)
+
+    def records(self, ready: Ready) -> Any:
+        """Return the records of a table: the variables that it uses, so that others may be missing."""
+        asked, safety = ready.asked, ready.asked.safety
+        roles = {"weight": safety.weighted, "holding": safety.holdings, "request": bool(safety.req)}
+        quantities = (asked.response, asked.shadow, asked.cost)
+        names = {*asked.by, *(name for name in quantities if name not in NO_VARIABLE)}
+        names |= {v.name for role, used in roles.items() if used and (v := ready.variable(role)) is not None}
+        key = ready.data, tuple(v.name for v in ready.metadata.variables if v.name in names)
+        if key not in self.frames:
+            self.frames[key] = read_microdata(ready.data, ready.metadata, variables=key[1])
+        return self.frames[key]
+
+
+def build(ready: Ready, sources: Sources) -> tuple[Judged, list[str]]:
+    """Make one table and judge its cells; the second part is what to tell in the logbook."""
+    notes: list[str] = []
+    with _blaming(f"table {ready.asked.number} (line {ready.asked.line} of the batch)"):
+        judged = _from_records(ready, sources, notes) if ready.asked.records else _from_file(ready, notes)
+    for one in ready.asked.apriori:
+        path = ready.files[one.file]
+        entries, unread = read_apriori(path, len(ready.asked.by), one.separator, ignore=one.ignore)
+        judged, passed_over = apply_apriori(
+            judged, entries, ignore=one.ignore, expand=one.expand, where=path.name
+        )
+        notes.append(f"a priori file {path.name}: {len(entries) - len(passed_over)} lines applied")
+        notes += [f"passed over: {line}" for line in (*unread, *passed_over)]
+    return judged, notes
+
+
+def _from_file(ready: Ready, notes: list[str]) -> Judged:
+    asked = ready.asked
+    given = _given(ready, ADDITIVITY[asked.additivity])
+    shown = None
+    if not given.table.additive:
+        # A reader takes the table as adding up, rounding apart: it is protected as if it did.
+        shown = given.table.value
+        given = _given(ready, "recompute")
+        notes.append("the table does not add up: it is protected as if its totals were those of its parts")
+    table, status = given.table, given.status
+    nowhere, nothing = np.zeros(table.n_cells, dtype=bool), np.zeros(table.n_cells)
+    empty = nowhere if table.fixed is None else table.fixed & (table.value == 0)
+    marks = None
+    if status is not None:
+        empty = status == EMPTY
+        marks = Marks(
+            unsafe=status == UNSAFE,
+            protected=status == PROTECTED,
+            withheld=status == SECONDARY,
+            lower=nothing if given.lower is None else given.lower,
+            upper=nothing if given.upper is None else given.upper,
+        )
+        if asked.safety.by_rule and marks.unsafe.any():
+            notes.append("cells that the file marks as unsafe are unsafe, whatever the rules say")
+    own = None if asked.cost in NO_VARIABLE else table.cost
+    # Counts are known to be whole; of a quantity without decimals nobody is assumed to make use of that.
+    table = replace(
+        table,
+        cost=_cost(asked.cost, table, own, 10.0**-ready.decimals),
+        integer=asked.response == COUNT,
+        units=table.units if table.frequency is None else table.units or _counted(table.frequency, table),
+    )
+    missing = _missing(table, {v.name: {code.strip() for code in v.missing} for v in ready.metadata.spanning})
+    judged = judge(table, asked.safety, decimals=ready.decimals, marks=marks, missing=missing, empty=empty)
+    if marks is not None and np.any(marks.protected & judged.need.unsafe):
+        both = int(np.sum(marks.protected & judged.need.unsafe))
+        notes.append(f"{both} cell(s) are marked as protected but unsafe by a rule: they are withheld")
+    return replace(judged, shown=shown)
+
+
+def _given(ready: Ready, additivity: Additivity) -> GivenTable:
+    asked = ready.asked
+    try:
+        return read_table(
+            ready.data,
+            ready.metadata,
+            by=asked.by,
+            value=asked.response,
+            additivity=additivity,
+            keep_status=asked.additivity != "1",
+        )
+    except TableError as error:
+        fix = "correct these totals or their parts, or write <READTABLE> 1, which adds the totals up again"
+        raise TableError(error.what, where=error.where, fix=fix) from error
+
+
+def _counted(frequency: Integers, table: Table) -> Contributors:
+    """Return contributors of whom only the number is known: enough to tell who is alone in a cell."""
+    return Contributors(count=frequency, largest=np.zeros((table.n_cells, 0)), total=table.value)
+
+
+def _missing(table: Table, codes: Mapping[str, set[str]]) -> Mask:
+    """Tell which cells have a missing code."""
+    missing = np.zeros(table.n_cells, dtype=bool)
+    for place, dimension in enumerate(table.dimensions):
+        unknown = [code.strip() in codes[dimension.name] for code in dimension.codes]
+        missing |= np.array(unknown)[table.labels.column(place)]
+    return missing
+
+
+@dataclass(frozen=True, slots=True)
+class _Recoded:
+    """Records with the codes that a table asks for."""
+
+    frame: Any
+    trees: dict[str, Hierarchy]
+    missing: dict[str, set[str]]
+
+
+def _from_records(ready: Ready, sources: Sources, notes: list[str]) -> Judged:
+    asked, safety = ready.asked, ready.asked.safety
+    recoded = _recoded(ready, sources.records(ready), notes)
+    options: dict[str, Any] = {"hierarchies": recoded.trees, "magnitude": "abs", "top": max(safety.top, 2)}
+    weight, holding = ready.variable("weight"), ready.variable("holding")
+    if safety.weighted and weight is not None:
+        options["weight"] = weight.name
+    if safety.holdings and holding is not None:
+        options |= {"holding": holding.name, "unit": RECORD}
+    frame = recoded.frame.assign(**{RECORD: np.arange(len(recoded.frame))})
+
+    def added(variable: str, records: Any = frame) -> Table:
+        return tabulate(records, asked.by, value=variable, **options)
+
+    if asked.response == COUNT:
+        table = tabulate(frame, asked.by, measure="count", **options)
+    else:
+        table = replace(added(asked.response), integer=False)
+    if asked.shadow:
+        other = added(asked.shadow)
+        table = replace(table, units=other.units, holdings=other.holdings)
+    if table.contributors is not None and table.contributors.negative:
+        notes.append("some contributions are below zero: rules rank all by size")
+    step = 10.0**-ready.decimals
+    own = None if asked.cost in NO_VARIABLE else added(asked.cost).value
+    table = replace(table, cost=_cost(asked.cost, table, own, step))
+    shares = {}
+    request = ready.variable("request")
+    if safety.req and request is not None:
+        for number, code in enumerate(request.request, 1):
+            asking = frame[frame[request.name].astype(str).str.strip() == code.strip()]
+            if len(asking):
+                shares[number] = _share(table, added(asked.shadow or asked.response, asking))
+    missing = _missing(table, recoded.missing)
+    return judge(table, safety, decimals=ready.decimals, missing=missing, shares=shares)
+
+
+def _recoded(ready: Ready, frame: Any, notes: list[str]) -> _Recoded:
+    """Apply the recodings of a table, and find the tree of every variable."""
+    trees: dict[str, Hierarchy] = {}
+    missing: dict[str, set[str]] = {}
+    for name in ready.asked.by:
+        variable = ready.metadata.variable(name)
+        # The program lists missing codes whether they occur or not.
+        absent = [code.rjust(variable.length or 0) for code in variable.missing]
+        missing[name] = {code.strip() for code in variable.missing}
+        recodings = [one for one in ready.asked.recodings if one.variable == name]
+        if not recodings:
+            trees[name] = tree_of(variable, ready.metadata, [*frame[name].unique(), *absent])
+        for one in recodings:
+            with _blaming(f"line {one.line} of the batch"):
+                frame, trees[name] = _recode(ready, variable, frame, one, missing)
+            notes.append(f"{name} recoded: {len(trees[name].leaves)} categories are left")
+    return _Recoded(frame, trees, missing)
+
+
+def _recode(
+    ready: Ready, variable: Variable, frame: Any, one: Any, missing: dict[str, set[str]]
+) -> tuple[Any, Hierarchy]:
+    name = variable.name
+    absent = [code.rjust(variable.length or 0) for code in variable.missing]
+    recode = None if one.level is not None else read_recode(ready.files[one.file])
+    if isinstance(recode, GroupRecode):
+        if variable.hierarchical:
+            raise DataError(
+                f"{name} has a tree: its codes are not put together by rules",
+                where=one.file,
+                fix="close branches: <TREERECODE> and the codes to close, or a level",
+            )
+        known = list(dict.fromkeys([*frame[name], *absent]))
+        new = recode.recoded(known, missing=variable.missing, length=variable.length)
+        missing[name] = {code.strip() for code in recode.missing} or missing[name]
+        tree = Hierarchy.flat(sorted(set(new.values())), variable.total)
+    else:
+        whole = tree_of(variable, ready.metadata, [*frame[name].unique(), *absent])
+        closing = TreeRecode.below(whole, one.level) if recode is None else recode
+        new, tree = closing.recoded(whole), closing.pruned(whole)
+    return frame.assign(**{name: frame[name].map(new)}), tree
+
+
+def _cost(asked: str, table: Table, own: Floats | None, step: float) -> Floats:
+    """Return what withholding each cell costs; a cell of value zero costs the last decimal, not nothing."""
+    if asked == UNIT_COST:
+        return np.ones(table.n_cells)
+    if asked == FREQUENCY_COST and table.frequency is not None:
+        return table.frequency.astype(np.float64)
+    return np.maximum(np.abs(table.value if own is None else own), step)
+
+
+def _share(table: Table, asking: Table) -> Floats:
+    """Return the largest contribution of those who asked for protection, as a share of the total."""
+    who, all_of_them = asking.contributors, table.contributors
+    if who is None or all_of_them is None:
+        return np.zeros(table.n_cells)
+    largest, total = who.largest[:, 0], all_of_them.total
+    share = np.divide(largest, total, out=np.zeros(table.n_cells), where=total > 0)
+    return np.minimum(share, 1.0)
+
+
+@contextmanager
+def _blaming(place: str) -> Iterator[None]:
+    """Add a place to errors."""
+    try:
+        yield
+    except HitokuError as error:
+        where = f"{place}, {error.where}" if error.where else place
+        raise type(error)(error.what, where=where, fix=error.fix) from error

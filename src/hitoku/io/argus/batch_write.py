@@ -1,0 +1,208 @@
+"""What came of a batch, and its files: written to a place of their own, then moved where they belong."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import metadata
+from pathlib import Path
+
+from hitoku.errors import CertificateError, OutputError
+from hitoku.evidence.verify import verify
+from hitoku.io.argus.asked import INTERMEDIATE, JJ, Batch, Write
+from hitoku.io.argus.batch_check import Checked, Ready
+from hitoku.io.argus.safe_file import confidential, write_safe_file
+from hitoku.io.argus.safe_table import SafeTable
+from hitoku.io.folder import new_folder
+from hitoku.io.release_folder import write_release_folder
+from hitoku.model.release import Release
+from hitoku.pipeline.protect import Outcome
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Done:
+    """One table of a batch, protected and audited.
+
+    Parameters
+    ----------
+    ready
+        What the batch asked for.
+    safe
+        The table as its files show it.
+    outcome
+        The run it comes from, which linked tables share.
+    linked
+        It was protected together with others.
+    """
+
+    ready: Ready
+    safe: SafeTable
+    outcome: Outcome
+    linked: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class BatchRun:
+    """What came of a batch.
+
+    Parameters
+    ----------
+    batch
+        What was asked for.
+    tables
+        What was done, session by session.
+    log
+        The logbook: counts and names, no values.
+    files
+        What was written, and whether it holds confidential values.
+    folder
+        The release folder; None when none was asked for, or nothing was written.
+    """
+
+    batch: Batch
+    tables: tuple[tuple[Done, ...], ...]
+    log: tuple[str, ...]
+    files: Mapping[Path, bool] = field(default_factory=dict)
+    folder: Path | None = None
+
+    @property
+    def safe(self) -> bool:
+        """Every table that leaves passed its audit."""
+        return all(done.outcome.audit.safe for done in self.leaving)
+
+    @property
+    def leaving(self) -> tuple[Done, ...]:
+        """Tables of which a file is written that leaves the house, or that a method protected."""
+        found = []
+        for session, tables in zip(self.batch.sessions, self.tables, strict=True):
+            treated = {one.table for one in session.suppress}
+            shown = {one.table for one in session.writes if one.kind not in {INTERMEDIATE, JJ}}
+            found += [
+                done
+                for number, done in enumerate(tables, 1)
+                if number in shown | treated or 0 in treated or not session.writes
+            ]
+        return tuple(found)
+
+    def __repr__(self) -> str:
+        count = sum(map(len, self.tables))
+        verdict = "safe" if self.safe else "NOT safe"
+        return f"BatchRun({verdict}: {count} table(s), {len(self.files)} file(s) written)"
+
+
+def written(run: BatchRun, checked: Checked, out: Path | None, *, force: bool) -> BatchRun:
+    """Write what a batch asks for, all of it or nothing; of a table that is not safe only the logbook."""
+    batch, folder = checked.batch, checked.batch.path.parent
+    allowed = run.safe or force
+    try:
+        draft = Path(tempfile.mkdtemp(prefix=f".{batch.path.stem}-", dir=folder))
+    except OSError as error:
+        raise OutputError(
+            f"cannot write beside the batch: {error.strerror}", where=str(folder), fix="choose another folder"
+        ) from error
+    try:
+        made = _safe_files(run, checked, draft) if allowed else []
+        log = [*run.log, *_proofs(run, draft / "certificate.json.gz")]
+        log += [_told(target, secret=secret) for _, target, secret in made]
+        if not allowed:
+            log.append("nothing but this logbook is written: a table is not safe")
+        texts = {batch.logbook: "".join(f"{line}\n" for line in log)}
+        if allowed:
+            texts[batch.version_file] = f"hitoku {metadata.version('hitoku')}\n"
+        for name, text in texts.items():
+            if name:
+                file = draft / f"text{len(made)}"
+                file.write_text(text, encoding="utf-8")
+                made.append((file, checked.targets[name], False))
+        released = _released(run, out) if out is not None and allowed else None
+        for file, target, _ in made:
+            file.replace(target)
+    except OSError as error:
+        raise OutputError(f"cannot write a file: {error.strerror}", where=str(folder)) from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    files = {target: secret for _, target, secret in made}
+    return replace(run, log=tuple(log), files=files, folder=released)
+
+
+def _proofs(run: BatchRun, draft: Path) -> list[str]:
+    """Check the proof of every table with the verifier, which knows nothing of how it was found."""
+    lines = []
+    for number, outcome in enumerate(dict.fromkeys(done.outcome for done in run.leaving), 1):
+        proof = outcome.audit.certificate
+        if proof is None:
+            lines.append(f"proof {number}: there is none")
+            continue
+        proof.write(draft)
+        verdict = verify(draft)
+        if not verdict.ok:
+            raise CertificateError(
+                f"the proof of safety does not hold: {verdict.reason}",
+                where=f"proof {number}",
+                fix="report this: the audit and its verifier disagree",
+            )
+        lines.append(f"proof {number}: checked by the verifier, it holds")
+    return lines
+
+
+def _safe_files(run: BatchRun, checked: Checked, draft: Path) -> list[tuple[Path, Path, bool]]:
+    """Write all safe files; where each is, where it belongs, whether it is confidential."""
+    made: list[tuple[Path, Path, bool]] = []
+    for session, tables in zip(run.batch.sessions, run.tables, strict=True):
+        for write in session.writes:
+            place = draft / str(len(made))
+            place.mkdir()
+            target = checked.targets[write.file]
+            shown = _shown(write, tables[write.table - 1])
+            files = write_safe_file(place / target.name, shown, write.kind, write.options)
+            secret = confidential(write.kind, write.options)
+            # Metadata and trees beside the first file hold no values.
+            made += [(file, target.with_name(file.name), secret and file == files[0]) for file in files]
+    return made
+
+
+def _told(target: Path, *, secret: bool) -> str:
+    return f"written: {target.name}{', confidential: not for publication' if secret else ''}"
+
+
+def _shown(write: Write, done: Done) -> SafeTable:
+    """Return a table as it was when the command stood: before suppression only what is unsafe is withheld."""
+    return done.safe if write.protected else replace(done.safe, protection=None)
+
+
+def _released(run: BatchRun, out: Path) -> Path:
+    """Write release folders: one for a single table, else one for each, or one for linked ones."""
+    groups: dict[str, list[Done]] = {}
+    for place, tables in enumerate(run.tables, 1):
+        before = f"session-{place}-" if len(run.tables) > 1 else ""
+        for number, done in enumerate(tables, 1):
+            key = f"{before}linked" if done.linked else f"{before}table-{number}"
+            groups.setdefault(key, []).append(done)
+    if len(groups) == 1:
+        _release(out, run, next(iter(groups.values())))
+    else:
+        with new_folder(out) as draft:
+            for key, group in groups.items():
+                _release(draft / key, run, group)
+    return out
+
+
+def _release(path: Path, run: BatchRun, group: Sequence[Done]) -> None:
+    outcome, first = group[0].outcome, group[0].ready.asked
+    parts = {
+        f"table-{done.ready.asked.number}": Release.of(done.safe.judged.table, done.safe.protection)
+        for done in group
+        if done.linked and done.safe.protection is not None
+    }
+    write_release_folder(
+        path,
+        outcome.table,
+        outcome.need,
+        outcome.protection,
+        outcome.audit,
+        title=f"{first.response} by {', '.join(first.by)}",
+        recipe={"batch": run.batch.path.name, "log": list(run.log)},
+        parts=parts,
+    )

@@ -1,0 +1,186 @@
+"""A release of hitoku as files that τ-ARGUS reads: table, metadata, trees, marks, two batches, a JJ file.
+
+Unsafe cells and their levels stand in the table. What is withheld with them is told twice: as marks in an a
+priori file, for looking at the release and auditing it; and as costs in the table, for the program's optimal
+method fails on cells that are marked as withheld. Withheld cells cost next to nothing there, published ones
+a fortune: where the release is safe, the program finds a pattern within what is withheld. All of it is
+confidential.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from hitoku.errors import DataError, OutputError
+from hitoku.evidence.grid import Grid
+from hitoku.io.argus.apriori import Entry, write_apriori
+from hitoku.io.argus.asked import JJ
+from hitoku.io.argus.judged import Judged, Status
+from hitoku.io.argus.metadata import Metadata, read_metadata
+from hitoku.io.argus.safe_file import write_safe_file
+from hitoku.io.argus.safe_table import SafeTable
+from hitoku.io.argus.safety import Safety
+from hitoku.io.argus.table_writer import SEPARATOR, write_table
+from hitoku.io.argus.text import quoted, write_text
+from hitoku.io.folder import new_folder
+from hitoku.io.release_reader import read_release_folder
+from hitoku.model.arrays import Integers
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+
+NAME = "table"
+RELEASE, CHECK = "release", "check"
+# What a published cell costs, where a withheld one costs 1; τ-ARGUS scales costs to this one at most.
+FORTUNE = 20_000.0
+# τ-ARGUS looks for optimal patterns in tables of at most so many variables.
+MOST_VARIABLES = 4
+NOTICE = """CONFIDENTIAL. These files hold the values of withheld cells. Do not publish them.
+
+table.tab     every cell: codes, value, contributors where they are known, cost, status, required levels
+table.rda     what stands in its columns; table_*.hrc: the tree of each variable
+release.hst   cells withheld with the unsafe ones (m)
+release.arb   a batch that reads the table with these marks and writes release.csv: the release as it is.
+              Open it in τ-ARGUS and choose Audit there, or run it with hitoku, which audits it
+check.arb     a batch that lets τ-ARGUS look for a pattern of its own, for ten minutes at most. Cells that
+              the release withholds cost next to nothing: if check.csv withholds none but those, it is safe
+table.jj      cells, relations, levels and pattern, for programs that read JJ files
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What was written, and what τ-ARGUS cannot be told."""
+
+    folder: Path
+    files: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def export_release(release: str | Path, out: str | Path) -> Exported:
+    """Write a release folder as files for τ-ARGUS.
+
+    Parameters
+    ----------
+    release
+        A folder as hitoku writes it, with ``public/`` and ``checker/``.
+    out
+        Folder to write; must not hold anything yet. It appears whole or not at all.
+    """
+    folder = Path(release)
+    table, need, shown = read_release_folder(folder)
+    table = replace(table, cost=None, frequency=_respondents(folder, table))
+    return export_table(out, table, need, shown)
+
+
+def export_table(out: str | Path, table: Table, need: Need, release: Release) -> Exported:
+    """Write a table, its need and what is withheld as files for τ-ARGUS; see :func:`export_release`."""
+    _refuse(table, release)
+    protection = Protection.withhold(replace(table, fixed=None), release.withheld, need)
+    status = np.full(table.n_cells, int(Status.SAFE))
+    if table.fixed is not None:
+        status[table.fixed] = Status.PROTECTED
+    status[need.unsafe] = Status.BY_HAND
+    judged = Judged(table=table, need=need, status=status, safety=Safety())
+    priced = replace(table, cost=np.where(release.withheld, 1.0, FORTUNE))
+    with new_folder(Path(out)) as draft:
+        _, described, *_ = write_table(draft / f"{NAME}.tab", priced, need)
+        columns = read_metadata(described)
+        write_apriori(draft / f"{RELEASE}.hst", _marks(table, need, protection), SEPARATOR)
+        write_safe_file(draft / f"{NAME}.jj", SafeTable(judged=judged, protection=protection), JJ)
+        for name in (RELEASE, CHECK):
+            write_text(draft / f"{name}.arb", _batch(columns, name), "batch")
+        (draft / "README.txt").write_text(NOTICE, encoding="utf-8")
+        files = tuple(sorted(entry.name for entry in draft.iterdir()))
+    return Exported(Path(out), files, tuple(_notes(table, need, release)))
+
+
+def _refuse(table: Table, release: Release) -> None:
+    withheld = release.withheld
+    if not table.dimensions:
+        raise OutputError(
+            "τ-ARGUS reads tables that cross whole variables, which this release does not (linked tables)",
+            where="release",
+            fix="checker/table.jj.gz is a JJ file with all its cells and relations: use that",
+        )
+    if not withheld.any() and not Grid.of(table.value).same(release.published).all():
+        raise OutputError(
+            "the release publishes adjusted values: there is no pattern of withheld cells to check",
+            where="release",
+            fix="compare public/table.csv with the table by hand",
+        )
+
+
+def _respondents(folder: Path, table: Table) -> Integers | None:
+    """Read the number of respondents of every cell, where the evidence has it."""
+    path = folder / "checker" / "cells.csv"
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        if not rows or "respondents" not in rows[0]:
+            return None
+        places = {table.labels.codes_of(cell): cell for cell in range(table.n_cells)}
+        count = np.zeros(table.n_cells, dtype=np.int64)
+        for row in rows:
+            count[places[tuple(row[name] for name in table.labels.names)]] = int(row["respondents"])
+    except (OSError, ValueError, KeyError, csv.Error):
+        # Not "from error": its message may hold a line of the file.
+        raise DataError(
+            "cannot read the cells of the release", where=str(path), fix="take the folder as hitoku wrote it"
+        ) from None
+    return count
+
+
+def _marks(table: Table, need: Need, protection: Protection) -> list[Entry]:
+    """Return the lines of the a priori file: what is withheld, and unsafe cells that are empty."""
+    nobody = np.zeros(table.n_cells, dtype=bool) if table.frequency is None else table.frequency == 0
+    lost = need.unsafe & nobody & (table.value == 0)
+    entries = []
+    for cell in np.flatnonzero(protection.withheld & (~need.unsafe | lost)).tolist():
+        codes = table.labels.codes_of(cell)
+        if lost[cell]:
+            entries.append(Entry(codes, "u"))
+            entries.append(Entry(codes, "pl", (float(need.lower[cell]), float(need.upper[cell]))))
+        else:
+            entries.append(Entry(codes, "m"))
+    return entries
+
+
+def _batch(columns: Metadata, name: str) -> list[str]:
+    variables = "".join(quoted(variable.name, "variable") for variable in columns.spanning)
+    response = quoted(columns.of_part("value")[0].name, "response")
+    price = quoted(columns.of_part("cost")[0].name, "cost") if name == CHECK else ""
+    own = {
+        RELEASE: [f'<APRIORI> "{RELEASE}.hst",1,"{SEPARATOR}",1,0'],
+        CHECK: ["<SOLVER> FREE", "<SUPPRESS> OPT(1,10)"],
+    }
+    return [
+        f'<OPENTABLEDATA> "{NAME}.tab"',
+        f'<OPENMETADATA> "{NAME}.rda"',
+        f"<SPECIFYTABLE> {variables}|{response}||{price}",
+        "<SAFETYRULE> MAN(20)",
+        "<READTABLE> 0",
+        *own[name],
+        f'<WRITETABLE> (1,3,AS+,"{name}.csv")',
+    ]
+
+
+def _notes(table: Table, need: Need, release: Release) -> list[str]:
+    notes = []
+    published = int(np.sum(need.unsafe & ~release.withheld))
+    if published:
+        notes.append(f"the release publishes {published} unsafe cell(s), which τ-ARGUS will take as withheld")
+    if np.any(need.width > 0):
+        notes.append("a table for τ-ARGUS holds no required widths: only the JJ file has them")
+    if np.isfinite(table.upper).any() or np.any((table.lower != 0) & np.isfinite(table.lower)):
+        notes.append("a table for τ-ARGUS holds no bounds that outsiders know: only the JJ file has them")
+    if table.frequency is not None and np.any(release.withheld & (table.frequency == 0)):
+        notes.append("empty cells are withheld: τ-ARGUS always publishes those")
+    if len(table.dimensions) > MOST_VARIABLES:
+        notes.append(f"τ-ARGUS looks for optimal patterns in at most {MOST_VARIABLES} variables")
+    return notes

@@ -1,0 +1,271 @@
+"""Cells with their τ-ARGUS status: what the rules and people's marks say before anything is suppressed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+import numpy as np
+
+from hitoku.io.argus.safety import Safety
+from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.table import Table
+from hitoku.rules.assess import name_of
+from hitoku.rules.dominance import Dominance
+from hitoku.rules.few_contributors import FewContributors
+from hitoku.rules.min_frequency import MinFrequency
+from hitoku.rules.p_percent import PPercent
+from hitoku.rules.parameters import Level
+from hitoku.rules.prior_posterior import PriorPosterior
+from hitoku.rules.request import Request
+from hitoku.rules.rule import Rule
+from hitoku.rules.zero import Zero
+
+
+class Status(IntEnum):
+    """How τ-ARGUS numbers what it knows about a cell."""
+
+    SAFE = 1
+    SAFE_BY_HAND = 2
+    RULE = 3
+    REQUEST = 4
+    FREQUENCY = 5
+    ZERO = 6
+    BY_HAND = 9
+    PROTECTED = 10
+    SECONDARY = 11
+    SECONDARY_BY_HAND = 12
+    EMPTY = 14
+
+
+UNSAFE = (Status.RULE, Status.REQUEST, Status.FREQUENCY, Status.ZERO, Status.BY_HAND)
+# The first rule that hits a cell gives its status, in this order.
+ORDER = ("dominance", "p_percent", "prior_posterior", "request", "min_frequency", "few_contributors", "zero")
+STATUS_OF = {
+    "request": Status.REQUEST,
+    "min_frequency": Status.FREQUENCY,
+    "few_contributors": Status.FREQUENCY,
+    "zero": Status.ZERO,
+}
+BY_HAND = "given"  # what a need calls cells that somebody marked
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Marks:
+    """What people said about single cells of a table that was read.
+
+    Parameters
+    ----------
+    unsafe, protected, withheld
+        Cells marked as unsafe, as never to be withheld, as withheld already.
+    lower, upper
+        Levels that were given, zero where they were not; those of safe cells mean nothing.
+    """
+
+    unsafe: Mask
+    protected: Mask
+    withheld: Mask
+    lower: Floats
+    upper: Floats
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Judged:
+    """A table with what must be protected in it.
+
+    Parameters
+    ----------
+    table
+        Values, costs, cells that stay published, known bounds.
+    need
+        Unsafe cells and their levels.
+    status
+        Numbers of :class:`Status`.
+    safety
+        The rules that were applied.
+    decimals
+        Decimals of the values in files.
+    shown
+        Values for files where those of the table were made to add up; None: those of the table.
+    """
+
+    table: Table
+    need: Need
+    status: Integers
+    safety: Safety
+    decimals: int = 0
+    shown: Floats | None = None
+
+    @property
+    def step(self) -> float:
+        """One unit of the last decimal, the least level there is."""
+        return float(10.0**-self.decimals)
+
+    @property
+    def withheld(self) -> Mask:
+        """Cells that are withheld before any method runs, besides the unsafe ones."""
+        return np.isin(self.status, (Status.SECONDARY, Status.SECONDARY_BY_HAND))
+
+    def after(self, protection: Protection | None) -> Integers:
+        """Return the status of every cell once a method has decided."""
+        if protection is None:
+            return self.status
+        added = protection.withheld & ~self.need.unsafe & ~self.withheld
+        by_hand = np.where(
+            self.status == Status.SAFE_BY_HAND, int(Status.SECONDARY_BY_HAND), int(Status.SECONDARY)
+        )
+        return np.where(added, by_hand, self.status)
+
+    def range_of(self, percent: float) -> Floats:
+        """Return a level in percent of every value, one last decimal at least."""
+        return np.maximum(percent / 100 * np.abs(self.table.value), self.step)
+
+    def __repr__(self) -> str:
+        return f"Judged({self.table!r}, {self.need!r})"
+
+
+def judge(
+    table: Table,
+    safety: Safety,
+    *,
+    decimals: int = 0,
+    marks: Marks | None = None,
+    missing: Mask | None = None,
+    shares: Mapping[int, Floats] | None = None,
+    empty: Mask | None = None,
+) -> Judged:
+    """Apply the rules of a batch to a table.
+
+    Levels are the largest that any rule asks for, up to what known bounds leave room for, and one unit of
+    the last decimal at least. Empty cells stay published.
+
+    Parameters
+    ----------
+    table
+        With contributors where rules look at them.
+    safety
+        The rules.
+    decimals
+        Of the values.
+    marks
+        What people said about cells; it holds besides the rules.
+    missing
+        Cells with a missing code, which ``MIS(1)`` declares safe.
+    shares
+        For request codes 1 and 2: the largest contribution of those who asked, as a share of the total.
+    empty
+        Cells in which nobody is; left out, those with frequency and value zero.
+
+    Examples
+    --------
+    >>> from hitoku.io.argus.safety import parse_safety
+    >>> from hitoku.testing import one_cell
+    >>> judged = judge(one_cell(80, 15, 5), parse_safety("P(10,1)|FREQ(5,20)", print))
+    >>> int(judged.status[0]), judged.need.why(0), float(judged.need.upper[0])
+    (3, ('p_percent', 'min_frequency'), 20.0)
+    """
+    n = table.n_cells
+    if empty is None:
+        nobody = np.zeros(n, dtype=bool) if table.frequency is None else table.frequency == 0
+        empty = nobody & (table.value == 0)
+    blank = Judged(
+        table=table,
+        need=Need(unsafe=np.zeros(n, dtype=bool)),
+        status=np.full(n, int(Status.SAFE)),
+        safety=safety,
+        decimals=decimals,
+    )
+    exempt = empty.copy()
+    if missing is not None and safety.missing_safe:
+        exempt |= missing
+    needs = [
+        _levelled(blank, name, rule.assess(table), percent, exempt)
+        for name, rule, percent in _rules(safety, shares or {}, weighted_counts=safety.weighted)
+    ]
+    if marks is not None and marks.unsafe.any():
+        given = Need(
+            unsafe=marks.unsafe,
+            lower=np.where(marks.unsafe, marks.lower, 0.0),
+            upper=np.where(marks.unsafe, marks.upper, 0.0),
+        )
+        bare = (given.lower == 0) & (given.upper == 0)
+        asked = np.where(bare & marks.unsafe, blank.range_of(safety.manual), 0.0)
+        given = replace(given, lower=np.maximum(given.lower, asked), upper=np.maximum(given.upper, asked))
+        needs.append(_levelled(blank, BY_HAND, given, None, empty))
+    need = Need.merge(needs) if needs else blank.need
+    # Without rules every status comes from a file, also that of safe cells.
+    told = marks is not None and not safety.by_rule
+    status = np.full(n, int(Status.SAFE_BY_HAND if told else Status.SAFE))
+    if BY_HAND in need.rules:
+        status[need.rules[BY_HAND]] = Status.BY_HAND
+    for kind in reversed(ORDER):
+        for name, hits in need.rules.items():
+            if name.split(" ")[0] == kind:
+                status[hits] = STATUS_OF.get(kind, Status.RULE)
+    stay = np.zeros(n, dtype=bool) if table.fixed is None else table.fixed & ~need.unsafe
+    if marks is not None:
+        stay = stay | (marks.protected & ~need.unsafe)
+        status[marks.withheld & ~need.unsafe] = Status.SECONDARY_BY_HAND
+    status[stay] = Status.PROTECTED
+    status[empty] = Status.EMPTY
+    fixed = empty | stay
+    table = replace(table, fixed=fixed if fixed.any() else None)
+    return Judged(table=table, need=need, status=status, safety=safety, decimals=decimals)
+
+
+def _rules(
+    safety: Safety, shares: Mapping[int, Floats], *, weighted_counts: bool
+) -> list[tuple[str, Rule, float | None]]:
+    """Return hitoku's rules with the name of each in a need, and the range of those that only flag."""
+
+    def level(holding: bool) -> Level:
+        return "holding" if holding else "unit"
+
+    rules: list[tuple[Rule, float | None]] = [
+        (Dominance(rule.n, rule.k, level(rule.holding)), None) for rule in safety.nk
+    ]
+    for one in safety.p:
+        if one.q == 100:
+            rules.append((PPercent(one.p, one.n, level(one.holding)), None))
+        else:
+            rules.append((PriorPosterior(one.p, one.q, one.n, level(one.holding)), None))
+    for asked in safety.req:
+        rules += [
+            (Request(p=percent, n=asked.least, share=shares[code], level=level(asked.holding)), asked.percent)
+            for code, percent in ((1, asked.first), (2, asked.second))
+            if percent and code in shares
+        ]
+    for few in safety.freq:
+        if few.holding:
+            rules.append((FewContributors(few.least, "holding"), few.percent))
+        else:
+            rules.append((MinFrequency(few.least, weighted=weighted_counts), few.percent))
+    if safety.zero is not None:
+        rules.append((Zero(upper=safety.zero, level="unit"), None))
+    named: list[tuple[str, Rule, float | None]] = []
+    for rule, percent in rules:
+        name = name_of(rule)
+        times = sum(known.split(" ")[0] == name for known, _, _ in named)
+        named.append((f"{name} {times + 1}" if times else name, rule, percent))
+    return named
+
+
+def _levelled(judged: Judged, name: str, need: Need, percent: float | None, exempt: Mask) -> Need:
+    """Give a rule's cells their levels, without those that are exempt."""
+    table, unsafe = judged.table, need.unsafe & ~exempt
+    lower, upper = (need.lower, need.upper) if percent is None else (judged.range_of(percent),) * 2
+    # A cell of zeros is blurred upwards only.
+    zeros = name == "zero"
+    return Need(
+        unsafe=unsafe,
+        lower=np.where(unsafe, _within(lower, table.value - table.lower, 0.0 if zeros else judged.step), 0.0),
+        upper=np.where(unsafe, _within(upper, table.upper - table.value, judged.step), 0.0),
+        rules={name: unsafe},
+    )
+
+
+def _within(level: Floats, room: Floats, least: float) -> Floats:
+    return np.minimum(np.maximum(level, least), room)

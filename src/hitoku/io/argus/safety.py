@@ -1,0 +1,202 @@
+"""The rules of a batch: ``P(15,1)|FREQ(3,20)|ZERO(5)``, read and put into hitoku's own.
+
+P and NK stand up to four times each: twice for single contributors, then twice for holdings. FREQ and REQ
+stand twice, for contributors and for holdings. A place that is not used holds zeros.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from hitoku.errors import did_you_mean
+
+RULE = re.compile(r"(?P<name>[A-Za-z]+)\s*\((?P<numbers>[^()]*)\)")
+# How often each may stand, and how many numbers it takes.
+KINDS = {
+    "P": (4, (1, 2, 3)),
+    "NK": (4, (2,)),
+    "FREQ": (2, (2,)),
+    "REQ": (2, (4,)),
+    "ZERO": (1, (1,)),
+    "MAN": (1, (1,)),
+    "WGT": (1, (1,)),
+    "MIS": (1, (1,)),
+}
+MANUAL = 20.0
+
+
+class Remainder(NamedTuple):
+    """The p% rule, or with q below 100 the prior-posterior one; n intruders."""
+
+    p: float
+    q: float
+    n: int
+    holding: bool
+
+
+class Share(NamedTuple):
+    """The dominance rule: n contributors with more than k percent."""
+
+    n: int
+    k: float
+    holding: bool
+
+
+class Few(NamedTuple):
+    """Fewer than so many contributors; how far to blur such a cell, in percent of its value."""
+
+    least: int
+    percent: float
+    holding: bool
+
+
+class Asked(NamedTuple):
+    """The request rule: shares in percent for either code, least number of contributors, range in percent."""
+
+    first: float
+    second: float
+    least: int
+    percent: float
+    holding: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Safety:
+    """What ``<SAFETYRULE>`` says.
+
+    Parameters
+    ----------
+    p, nk, freq, req
+        The rules that are switched on.
+    zero
+        How far above zero a cell of zeros must be blurred; None leaves such cells alone.
+    manual
+        Range of cells that somebody marked by hand, in percent of their value.
+    weighted
+        Records count with their weights, in the table and in the rules.
+    missing_safe
+        A cell with a missing code is safe.
+    """
+
+    p: tuple[Remainder, ...] = ()
+    nk: tuple[Share, ...] = ()
+    freq: tuple[Few, ...] = ()
+    req: tuple[Asked, ...] = ()
+    zero: float | None = None
+    manual: float = MANUAL
+    weighted: bool = False
+    missing_safe: bool = False
+
+    @property
+    def by_rule(self) -> bool:
+        """Some rule is to find unsafe cells; else only marks do."""
+        return bool(self.p or self.nk or self.freq or self.req or self.zero is not None)
+
+    @property
+    def holdings(self) -> bool:
+        """Some rule looks at holdings."""
+        return any(rule.holding for rules in (self.p, self.nk, self.freq, self.req) for rule in rules)
+
+    @property
+    def top(self) -> int:
+        """How many of the largest contributions the rules look at."""
+        return max([rule.n + 1 for rule in self.p] + [rule.n for rule in self.nk], default=1)
+
+
+Refuse = Callable[[str, str], None]
+
+
+def parse_safety(text: str, refuse: Refuse) -> Safety:
+    """Read what stands after ``<SAFETYRULE>``; problems go to ``refuse`` as what and fix.
+
+    Examples
+    --------
+    >>> safety = parse_safety("P(15,1)|FREQ(3,20)", print)
+    >>> safety.p[0].p, safety.freq[0].least, safety.top
+    (15.0, 3, 2)
+    """
+    found: dict[str, list[list[float]]] = {kind: [] for kind in KINDS}
+    for part in filter(None, (part.strip() for part in text.split("|"))):
+        match = RULE.fullmatch(part)
+        name = match["name"].upper() if match else part
+        if match is None or name not in KINDS:
+            refuse(f"{part!r} is no rule", did_you_mean(name, KINDS))
+            continue
+        most, lengths = KINDS[name]
+        try:
+            numbers = [float(word) for word in match["numbers"].split(",")]
+        except ValueError:
+            numbers = []
+        if len(numbers) not in lengths or any(number < 0 for number in numbers):
+            allowed = " or ".join(str(length) for length in lengths)
+            refuse(f"{name} takes {allowed} numbers, none below zero", f"write {EXAMPLES[name]}")
+        elif len(found[name]) == most:
+            refuse(f"{name} stands more than {most} time(s)", "give each rule once at each level")
+        else:
+            found[name].append(numbers)
+    return _made(found, refuse)
+
+
+EXAMPLES = {
+    "P": "P(p,n) or P(p,q,n), such as P(15,1)",
+    "NK": "NK(n,k), such as NK(1,75)",
+    "FREQ": "FREQ(least,percent), such as FREQ(3,20)",
+    "REQ": "REQ(percent1,percent2,least,percent), such as REQ(50,70,3,20)",
+    "ZERO": "ZERO(range), such as ZERO(10)",
+    "MAN": "MAN(percent), such as MAN(20)",
+    "WGT": "WGT(0) or WGT(1)",
+    "MIS": "MIS(0) or MIS(1)",
+}
+
+
+def _made(found: dict[str, list[list[float]]], refuse: Refuse) -> Safety:
+    def whole(name: str, number: float) -> int:
+        if number != int(number):
+            refuse(f"{name} counts contributors with a number that is not whole", f"write {EXAMPLES[name]}")
+        return int(number)
+
+    p = []
+    for place, (share, *rest) in enumerate(found["P"]):
+        q = rest[0] if len(rest) == 2 else 100.0
+        n = whole("P", rest[-1]) if rest else 1
+        if share and (not 0 < share < q <= 100) and not share == q == 100:
+            refuse("P asks for p below q, both in percent up to 100", f"write {EXAMPLES['P']}")
+        elif share:
+            p.append(Remainder(share, q, max(n, 1), place >= 2))
+    nk = []
+    for place, (top, k) in enumerate(found["NK"]):
+        if top and not 0 < k <= 100:
+            refuse("NK asks for a share above 0 and up to 100 percent", f"write {EXAMPLES['NK']}")
+        elif top:
+            nk.append(Share(whole("NK", top), k, place >= 2))
+    freq = [
+        Few(whole("FREQ", least), percent, place >= 1)
+        for place, (least, percent) in enumerate(found["FREQ"])
+        if least
+    ]
+    req = [
+        Asked(first, second, whole("REQ", least), percent, place >= 1)
+        for place, (first, second, least, percent) in enumerate(found["REQ"])
+        if first or second
+    ]
+    if any(max(rule.first, rule.second) > 100 for rule in req):
+        refuse("REQ asks for more than 100 percent", f"write {EXAMPLES['REQ']}")
+    return Safety(
+        p=tuple(p),
+        nk=tuple(nk),
+        freq=tuple(freq),
+        req=tuple(req),
+        zero=found["ZERO"][0][0] if found["ZERO"] else None,
+        manual=found["MAN"][0][0] if found["MAN"] else MANUAL,
+        weighted=_switch(found["WGT"], "WGT", refuse),
+        missing_safe=_switch(found["MIS"], "MIS", refuse),
+    )
+
+
+def _switch(found: Sequence[Sequence[float]], name: str, refuse: Refuse) -> bool:
+    if found and found[0][0] not in (0, 1):
+        refuse(f"{name} is a switch", f"write {EXAMPLES[name]}")
+    return bool(found and found[0][0])

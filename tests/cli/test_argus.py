@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from hitoku.cli import BAD_INPUT, FOUND, main
+from hitoku.cli.commands import app
+from hitoku.io.release_folder import write_release_folder
+from hitoku.methods.greedy import Greedy
+from hitoku.model.table import Table
+from hitoku.pipeline.protect import protect
+from hitoku.rules import MinFrequency
+
+TABLE = Table.from_array(
+    [[20, 15], [72, 1]], names=["region", "sector"], codes=[["North", "South"], ["farms", "mills"]]
+)
+
+
+@pytest.fixture
+def exported(tmp_path):
+    outcome = protect(TABLE, [MinFrequency(5, percent=50)], method=Greedy())
+    write_release_folder(tmp_path / "release", TABLE, outcome.need, outcome.protection, outcome.audit)
+    found = run("export", tmp_path / "release", "--out", tmp_path / "argus")
+    assert found.exit_code == 0
+    assert "check.arb" in found.output
+    assert "confidential" in found.output
+    return tmp_path / "argus"
+
+
+def run(*args):
+    return CliRunner().invoke(app, ["argus", *map(str, args)], catch_exceptions=False)
+
+
+def test_a_batch_runs(exported):
+    found = run("run", exported / "check.arb", "--out", exported / "release", "--insiders", "none")
+    assert found.exit_code == 0
+    assert found.output.splitlines()[-1] == "safe"
+    assert "written: check.csv, confidential" in found.output
+    assert (exported / "release" / "checker" / "certificate.json.gz").is_file()
+
+
+def test_for_machines(exported, tmp_path):
+    told = json.loads(run("run", exported / "check.arb", "--json").output)
+    assert told["safe"] is True
+    assert told["tables"][0]["cells"] == TABLE.n_cells
+    assert told["files"] == {str(exported / "check.csv"): "confidential"}
+    again = run("export", tmp_path / "release", "--out", tmp_path / "again", "--json")
+    assert "table.tab" in json.loads(again.output)["files"]
+
+
+def test_what_is_not_safe_is_told_and_not_written(exported):
+    batch = exported / "check.arb"
+    text = batch.read_text().replace("<SUPPRESS> OPT(1,10)\n", "")
+    batch.write_text(text)
+    found = run("run", batch)
+    assert found.exit_code == FOUND
+    assert found.output.splitlines()[-1] == "NOT safe"
+    assert not (exported / "check.csv").exists()
+    assert run("run", batch, "--force").exit_code == FOUND
+    assert (exported / "check.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("OPT(1,10)", "GH(1,100,0,1)"), "GH, the hypercube method, is not supported"),
+        (("<SOLVER> FREE", "<GOINTERACTIVE>"), "<GOINTERACTIVE> is not supported"),
+    ],
+)
+def test_what_is_not_supported_is_refused_by_name_and_line(exported, capsys, change, said):
+    batch = exported / "check.arb"
+    batch.write_text(batch.read_text().replace(*change))
+    with pytest.raises(SystemExit) as left:
+        main(["argus", "run", str(batch)])
+    assert left.value.code == BAD_INPUT
+    told = capsys.readouterr().err
+    assert said in told
+    assert "check.arb, line" in told
+    assert not (exported / "check.csv").exists()
+
+
+def test_a_method_is_replaced(exported):
+    batch = exported / "check.arb"
+    batch.write_text(batch.read_text().replace("OPT(1,10)", "MOD(1,5,1,1,1)"))
+    found = run("run", batch, "--method", "greedy")
+    assert found.exit_code == 0
+    assert "method greedy, instead of MOD" in found.output
+
+
+@pytest.mark.parametrize("args", [["run", "no.arb"], ["export", "no-release"]])
+def test_a_path_that_is_not_there(args, capsys):
+    with pytest.raises(SystemExit) as left:
+        main(["argus", *args])
+    assert left.value.code == BAD_INPUT
+    assert "no file or folder" in capsys.readouterr().err

@@ -1,0 +1,348 @@
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hitoku.errors import DataError, HitokuError, OutputError, ParameterError
+from hitoku.evidence.verify import verify
+from hitoku.io.argus import batch_write
+from hitoku.io.argus.batch_run import run_batch
+from hitoku.io.argus.safe_reader import read_code_value
+from hitoku.io.jj import read_jj
+from hitoku.methods.optimal import Optimal
+
+# Region, size, weight, group, request, turnover; 99 is missing.
+RECORDS = [
+    (" 1", "s", 1, "a", "0", 20),
+    (" 1", "s", 2, "b", "0", 15),
+    (" 1", "s", 1, "b", "0", 10),
+    (" 1", "l", 1, "c", "0", 70),
+    (" 1", "l", 1, "a", "1", 4),
+    (" 2", "s", 1, "d", "0", 12),
+    (" 2", "s", 1, "e", "2", 11),
+    (" 2", "s", 1, "f", "0", 10),
+    (" 2", "l", 2, "g", "0", 40),
+    (" 2", "l", 1, "g", "0", 35),
+    (" 2", "l", 1, "h", "0", 30),
+    (" 3", "s", 1, "i", "0", 18),
+    (" 3", "s", 1, "j", "0", 17),
+    (" 3", "s", 3, "k", "0", 16),
+    (" 3", "l", 1, "l", "0", 22),
+    (" 3", "l", 1, "m", "0", 21),
+    (" 3", "l", 1, "n", "0", 20),
+]
+RDA = """Region 1 2 99
+  <RECODEABLE>
+  <HIERARCHICAL>
+  <HIERCODELIST> "region.hrc"
+  <HIERLEADSTRING> "@"
+Size 3 1 9
+  <RECODEABLE>
+Weight 5 1
+  <NUMERIC>
+  <WEIGHT>
+Group 7 1
+  <HOLDING>
+Asks 9 1
+  <REQUEST> "1" "2"
+Turnover 11 4
+  <NUMERIC>
+Spare 16 1 9
+  <NUMERIC>
+"""
+TREE = "N\n@ 1\n@ 2\nS\n@ 3\n"
+START = """<OPENMICRODATA> "r.asc"
+<OPENMETADATA> "r.rda"
+<SPECIFYTABLE> "Region""Size"|"Turnover"||
+<SAFETYRULE> {rules}
+<READMICRODATA>
+"""
+WRITE = '<WRITETABLE> (1,3,AS+,"out.csv")\n'
+
+
+@pytest.fixture
+def folder(tmp_path):
+    lines = [f"{r}{s} {w} {g} {q} {v:4d} 9\n" for r, s, w, g, q, v in RECORDS]
+    (tmp_path / "r.asc").write_text("".join(lines), encoding="ascii")
+    (tmp_path / "r.rda").write_text(RDA, encoding="ascii")
+    (tmp_path / "region.hrc").write_text(TREE, encoding="ascii")
+    return tmp_path
+
+
+def arb(folder, text):
+    path = folder / "b.arb"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def run(folder, rules, rest, **options):
+    return run_batch(arb(folder, START.format(rules=rules) + rest), **options)
+
+
+def written(folder, name="out.csv"):
+    return read_code_value(folder / name, 2)
+
+
+def statuses(folder, name="out.csv"):
+    cells = written(folder, name)
+    return {
+        (region.strip(), size): int(status)
+        for (region, size), status in zip(cells.codes, cells.status, strict=True)
+    }
+
+
+def entries(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_records_to_a_safe_file(folder):
+    done = run(folder, "P(10,1)", "<SUPPRESS> OPT(1,1)\n" + WRITE)
+    assert done.safe
+    cells = written(folder)
+    values = dict(zip(((r.strip(), s) for r, s in cells.codes), cells.value, strict=True))
+    frame = pd.DataFrame(RECORDS, columns=["r", "s", "w", "g", "q", "v"])
+    assert values["Total", "Total"] == frame["v"].sum()
+    assert values["N", "l"] == 70 + 4 + 40 + 35 + 30
+    assert np.isnan(values["99", "s"])
+    found = statuses(folder)
+    # 70 and 4: nothing is left to blur the 70.
+    assert [cell for cell, status in found.items() if status == 3] == [("1", "l")]
+    assert found["99", "Total"] == 14
+    assert all(status in {1, 3, 11, 14} for status in found.values())
+    assert done.files == {folder / "out.csv": True}
+    assert any("proof 1: checked by the verifier" in line for line in done.log)
+
+
+@pytest.mark.parametrize(
+    ("rules", "unsafe"),
+    [
+        pytest.param("FREQ(3,20)", {("1", "l"): 5}, id="two records"),
+        pytest.param("NK(1,90)", {("1", "l"): 3}, id="70 of 74"),
+        pytest.param("NK(0,0)|NK(0,0)|NK(1,70)", {("1", "l"): 3, ("2", "l"): 3}, id="g holds 75 of 105"),
+        pytest.param("FREQ(0,0)|FREQ(3,20)", {("1", "s"): 5, ("1", "l"): 5, ("2", "l"): 5}, id="two groups"),
+        pytest.param("REQ(5,30,0,20)", {("1", "l"): 4, ("2", "s"): 4, ("2", "Total"): 1}, id="who asked"),
+        pytest.param("P(10,1)|WGT(1)", {("1", "l"): 3}, id="weights"),
+    ],
+)
+def test_rules_of_every_kind(folder, rules, unsafe):
+    run(folder, rules, "<SUPPRESS> OPT(1,1)\n" + WRITE, insiders="none")
+    found = statuses(folder)
+    flagged = {cell: status for cell, status in found.items() if status in {3, 4, 5, 6, 9}}
+    expected = {cell: status for cell, status in unsafe.items() if status != 1}
+    inner = {cell: s for cell, s in flagged.items() if cell[0] in {"1", "2", "3"} and cell[1] != "Total"}
+    assert inner == expected
+
+
+def test_weights_count_in_the_table(folder):
+    run(folder, "P(10,1)|WGT(1)", "<SUPPRESS> OPT(1,1)\n" + WRITE, insiders="none")
+    frame = pd.DataFrame(RECORDS, columns=["r", "s", "w", "g", "q", "v"])
+    assert written(folder).value[0] == (frame["v"] * frame["w"]).sum()
+
+
+def test_counts(folder):
+    text = START.format(rules="FREQ(3,50)").replace('"Turnover"', "<freq>")
+    done = run_batch(arb(folder, text + "<SUPPRESS> OPT(1,1)\n" + WRITE))
+    assert written(folder).value[0] == len(RECORDS)
+    assert statuses(folder)["1", "l"] == 5
+    assert done.safe
+
+
+def test_a_priori_files_and_costs(folder):
+    (folder / "t.hst").write_text("1;s;p\n2;s;c;0.5\n3;s;c;100000\n7;s;u\n", encoding="ascii")
+    done = run(folder, "P(10,1)", '<APRIORI> "t.hst",1,";"\n<SUPPRESS> OPT(1,1)\n' + WRITE, insiders="none")
+    found = statuses(folder)
+    assert found["1", "s"] == 10
+    assert any("t.hst, line 4: variable Region has no code '7'" in line for line in done.log)
+    with pytest.raises(DataError, match="no code '7'"):
+        run(folder, "P(10,1)", '<APRIORI> "t.hst",1,";",0\n<SUPPRESS> OPT(1,1)\n' + WRITE)
+
+
+def test_cells_marked_as_withheld_stay_so(folder):
+    (folder / "t.hst").write_text("3;s;m\n3;l;ml\n", encoding="ascii")
+    run(folder, "P(10,1)", '<APRIORI> "t.hst",1,";"\n<SUPPRESS> OPT(1,1)\n' + WRITE, insiders="none")
+    found = statuses(folder)
+    assert (found["3", "s"], found["3", "l"]) == (12, 11)
+
+
+@pytest.mark.parametrize(
+    ("recode", "regions"),
+    [
+        ('<RECODE> 1,"Region",1\n', {"Total", "N", "S", "99"}),
+        ('<RECODE> 1,"Region","t.grc"\n', {"Total", "N", "S", "3", "99"}),
+    ],
+)
+def test_recodings(folder, recode, regions):
+    (folder / "t.grc").write_text("<TREERECODE>\nN\n", encoding="ascii")
+    run(folder, "P(10,1)", recode + "<SUPPRESS> OPT(1,1)\n" + WRITE, insiders="none")
+    assert {region for region, _ in statuses(folder)} == regions
+
+
+def test_a_flat_variable_is_recoded_by_rules(folder):
+    (folder / "t.grc").write_text("x: s\ny: l\n", encoding="ascii")
+    run(folder, "P(10,1)", '<RECODE> 1,"Size","t.grc"\n<SUPPRESS> OPT(1,1)\n' + WRITE, insiders="none")
+    assert {size for _, size in statuses(folder)} == {"Total", "x", "y", "9"}
+
+
+def test_an_unprotected_table_is_not_written(folder):
+    before = entries(folder)
+    done = run(folder, "P(10,1)", '<LOGBOOK> "log.txt"\n' + WRITE)
+    assert not done.safe
+    assert entries(folder) == sorted([*before, "b.arb", "log.txt"])
+    log = (folder / "log.txt").read_text("utf-8")
+    assert "table 1: audit: NOT safe" in log
+    assert "nothing but this logbook is written" in log
+    forced = run(folder, "P(10,1)", WRITE, force=True)
+    assert not forced.safe
+    assert (folder / "out.csv").is_file()
+
+
+def test_working_files_need_no_protection(folder):
+    done = run(folder, "P(10,1)", '<WRITETABLE> (1,6,,"t.jj")\n<SUPPRESS> OPT(1,1)\n')
+    assert done.safe
+    table, need = read_jj(folder / "t.jj")
+    assert (table.n_cells, int(need.unsafe.sum())) == (7 * 4, 1)
+
+
+def test_a_method_can_be_replaced(folder):
+    rest = "<SUPPRESS> MOD(1,5,1,1,1)\n" + WRITE
+    done = run(folder, "P(10,1)", rest, method="greedy:tidy=true")
+    assert done.safe
+    assert any("method greedy:tidy=true, instead of MOD" in line for line in done.log)
+    with pytest.raises(DataError, match="MOD"):
+        run(folder, "P(10,1)", rest)
+
+
+def test_adjusted_tables(folder):
+    done = run(folder, "P(10,1)", "<SUPPRESS> CTA(1)\n" + '<WRITETABLE> (1,3,,"out.csv")\n')
+    assert done.safe
+    cells = written(folder)
+    assert not cells.withheld.any()
+    values = dict(zip(((r.strip(), s) for r, s in cells.codes), cells.value, strict=True))
+    # The 70 lacks 7 percent points: 74 must move by 7 at least, and sums still hold.
+    assert abs(values["1", "l"] - 74) >= 7
+    assert values["1", "l"] + values["1", "s"] == pytest.approx(values["1", "Total"])
+
+
+def test_linked_tables_agree_about_what_they_share(folder):
+    text = START.format(rules="P(10,1)").replace(
+        "<READMICRODATA>", '<SPECIFYTABLE> "Region"|"Turnover"||\n<SAFETYRULE> P(10,1)\n<READMICRODATA>'
+    )
+    rest = '<SUPPRESS> OPT(0,1)\n<WRITETABLE> (1,3,AS+,"a.csv")\n<WRITETABLE> (2,3,AS+,"b.csv")\n'
+    done = run_batch(arb(folder, text + rest), folder / "release")
+    assert done.safe
+    both, single = statuses(folder, "a.csv"), read_code_value(folder / "b.csv", 1)
+    for (region,), status in zip(single.codes, single.status, strict=True):
+        assert both[region.strip(), "Total"] == status
+    assert verify(folder / "release").ok
+    assert (folder / "release" / "public" / "table-2.csv").is_file()
+
+
+def test_sessions_and_release_folders(folder):
+    text = START.format(rules="P(10,1)") + "<SUPPRESS> OPT(1,1)\n"
+    two = text + WRITE + "<CLEAR>\n" + text + WRITE.replace("out", "again")
+    run_batch(arb(folder, two), folder / "release")
+    assert (folder / "out.csv").read_bytes() == (folder / "again.csv").read_bytes()
+    assert entries(folder / "release") == ["session-1-table-1", "session-2-table-1"]
+
+
+def test_the_same_batch_gives_the_same_bytes(folder):
+    rest = '<SUPPRESS> OPT(1,1)\n<LOGBOOK> "log.txt"\n<VERSIONINFO> "v.txt"\n' + "".join(
+        f'<WRITETABLE> (1,{kind},,"f{kind}.txt")\n' for kind in range(1, 7)
+    )
+    run(folder, "P(10,1)", rest)
+    first = {path.name: path.read_bytes() for path in folder.iterdir()}
+    run(folder, "P(10,1)", rest)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == first
+    assert first["v.txt"].startswith(b"hitoku ")
+
+
+def test_no_value_stands_in_the_logbook(folder):
+    run(folder, "P(10,1)|FREQ(3,20)", '<LOGBOOK> "log.txt"\n<SUPPRESS> OPT(1,1)\n' + WRITE)
+    log = (folder / "log.txt").read_text("utf-8")
+    for value in written(folder).value[~np.isnan(written(folder).value)]:
+        if value > 30:
+            assert not re.search(rf"\b{value:g}\b", log)
+
+
+@pytest.mark.parametrize(
+    ("change", "what", "line"),
+    [
+        (("r.asc", "x.asc"), "the data file 'x.asc' is not there", 3),
+        (("r.rda", "x.rda"), "the metadata file 'x.rda' is not there", 3),
+        (('"Size"', '"Sise"'), "no variable 'Sise'", 3),
+        (('"Size"', '"Weight"'), "'Weight' does not span tables", 3),
+        (('|"Turnover"', '|"Size"'), "'Size' is no value of this table", 3),
+        (("||", '||"Group"'), "'Group' is no cost of this table", 3),
+        (("<SUPPRESS> OPT(1,1)", '<APRIORI> "x.hst",1,";"'), "the a priori file 'x.hst' is not there", 6),
+        (("<SUPPRESS> OPT(1,1)", '<RECODE> 1,"Size",1'), "Size has no tree to be cut at a level", 6),
+        (("<SUPPRESS> OPT(1,1)", "<SUPPRESS> OPT(0,1)"), "only one", 6),
+        (('"out.csv"', '"r.asc"'), "'r.asc' is read by the batch and would be overwritten", 7),
+        (('"out.csv"', '"region.hrc"'), "'region.hrc' is read by the batch", 7),
+        (('"out.csv"', '"no/out.csv"'), "there is no folder for 'out.csv'", 7),
+        (('"out.csv"', r'"C:\out.csv"'), "is a place on Windows", 7),
+        (("<WRITETABLE>", '<WRITETABLE> (1,3,,"out.csv")\n<WRITETABLE>'), "'out.csv' is written twice", 8),
+        (("<SUPPRESS>", '<WRITETABLE> (1,3,,"a.csv")\n<SUPPRESS>'), "written before it is suppressed", 6),
+        (('"Turnover"', "<freq>"), "rules on contributions for a table of counts", 3),
+    ],
+)
+def test_files_are_checked_before_anything_runs(folder, change, what, line):
+    text = (START.format(rules="P(10,1)") + "<SUPPRESS> OPT(1,1)\n" + WRITE).replace(*change, 1)
+    path = arb(folder, text)
+    before = {entry.name: entry.read_bytes() for entry in folder.iterdir()}
+    with pytest.raises(DataError, match=re.escape(what)) as refused:
+        run_batch(path)
+    assert f"b.arb, line {line}" in refused.value.where
+    assert {entry.name: entry.read_bytes() for entry in folder.iterdir()} == before
+
+
+def test_nothing_is_left_when_writing_fails(folder, monkeypatch):
+    def failing(*_args):
+        raise OSError(28, "no space left")
+
+    before = entries(folder)
+    monkeypatch.setattr(batch_write, "_released", failing)
+    with pytest.raises(OutputError, match="no space left"):
+        run(folder, "P(10,1)", "<SUPPRESS> OPT(1,1)\n" + WRITE, out=folder / "release")
+    assert entries(folder) == sorted([*before, "b.arb"])
+
+
+def test_codes_that_no_safe_file_holds_are_refused_before_the_search(folder, monkeypatch):
+    monkeypatch.setattr(Optimal, "protect", lambda *_args: pytest.fail("too late"))
+    for name in ("r.asc", "region.hrc"):
+        path = folder / name
+        path.write_bytes(re.sub(rb"(?m)^(@?) 3", b"\\g<1>\xfc3", path.read_bytes()))
+    with pytest.raises(OutputError, match="'ü3'") as refused:
+        run(folder, "P(10,1)", "<SUPPRESS> OPT(1,1)\n" + WRITE)
+    assert "line 7 of the batch, variable Region" in refused.value.where
+
+
+def test_a_logbook_in_no_folder_is_refused(folder):
+    with pytest.raises(DataError, match="no folder for") as refused:
+        run(folder, "P(10,1)", '<LOGBOOK> "no/log.txt"\n<SUPPRESS> OPT(1,1)\n')
+    assert refused.value.where == "b.arb"
+
+
+def test_weights_bring_decimals_of_their_own(folder):
+    rda = (folder / "r.rda").read_text().replace("<WEIGHT>", "<DECIMALS> 1\n  <WEIGHT>")
+    (folder / "r.rda").write_text(rda)
+    run(folder, "P(10,1)|WGT(1)", "<SUPPRESS> OPT(1,1)\n" + WRITE, insiders="none")
+    assert (folder / "out.csv").read_text().splitlines()[0] == '"Total","Total",458.0,1'
+
+
+def test_parameters_are_checked(folder):
+    with pytest.raises(ParameterError, match="insiders"):
+        run(folder, "P(10,1)", "<SUPPRESS> OPT(1,1)\n", insiders="some")
+    with pytest.raises(HitokuError, match="gredy"):
+        run(folder, "P(10,1)", "<SUPPRESS> OPT(1,1)\n", method="gredy")
+    (folder / "release").mkdir()
+    (folder / "release" / "old").touch()
+    with pytest.raises(OutputError, match="already holds"):
+        run(folder, "P(10,1)", "<SUPPRESS> OPT(1,1)\n", out=folder / "release")
+
+
+def test_a_missing_quantity_that_is_not_asked_for_does_no_harm(folder):
+    # Spare is missing in every record.
+    assert run(folder, "P(10,1)", "<SUPPRESS> OPT(1,1)\n").safe

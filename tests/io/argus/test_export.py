@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hitoku.errors import DataError, OutputError
+from hitoku.evidence.audit import audit
+from hitoku.io.argus.apriori import read_apriori
+from hitoku.io.argus.batch_run import run_batch
+from hitoku.io.argus.export import export_release, export_table
+from hitoku.io.argus.safe_reader import read_code_value
+from hitoku.io.jj import read_jj, read_jj_pattern
+from hitoku.io.release_folder import write_release_folder
+from hitoku.methods.adjust import Adjust
+from hitoku.methods.greedy import Greedy
+from hitoku.model.dimension import Dimension
+from hitoku.model.hierarchy import Hierarchy
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+from hitoku.pipeline.protect import protect
+from hitoku.rules import FewContributors, MinFrequency, PPercent
+from hitoku.samples import register
+from hitoku.tabulate.tabulate import tabulate
+
+FILES = ["README.txt", "check.arb", "release.arb", "release.hst", "table.jj", "table.rda", "table.tab"]
+
+
+def released(path, table, rules, **options):
+    outcome = protect(table, rules, **{"method": Greedy(), **options})
+    write_release_folder(path, table, outcome.need, outcome.protection, outcome.audit)
+    return outcome
+
+
+@pytest.fixture(scope="module")
+def demo():
+    firms = register(1500, 3)
+    trees = {name: firms.hierarchies[name] for name in ("activity",)}
+    return tabulate(
+        firms.records,
+        by=["activity", "size"],
+        value="turnover",
+        unit="enterprise",
+        holding="holding",
+        hierarchies=trees,
+    )
+
+
+def shown(folder, table):
+    cells = read_code_value(folder / "release.csv", len(table.dimensions))
+    return dict(zip(cells.codes, zip(cells.value, cells.status, strict=True), strict=True))
+
+
+def test_a_release_goes_out_and_comes_back(tmp_path, demo):
+    outcome = released(tmp_path / "release", demo, [PPercent(10), FewContributors(3)])
+    done = export_release(tmp_path / "release", tmp_path / "argus")
+    trees = ["table_activity.hrc", "table_size.hrc"]
+    assert sorted(done.files) == sorted([*FILES, *trees])
+    assert sorted(entry.name for entry in done.folder.iterdir()) == sorted(done.files)
+    again = run_batch(tmp_path / "argus" / "release.arb")
+    assert again.safe
+    assert np.array_equal(again.tables[0][0].outcome.protection.withheld, outcome.protection.withheld)
+    table = again.tables[0][0].outcome.table
+    assert table.dimensions[0].codes == demo.dimensions[0].codes
+    assert np.array_equal(table.value, demo.value)
+    assert np.array_equal(table.frequency, demo.frequency)
+    assert (table.relations != demo.relations).nnz == 0
+    need = again.tables[0][0].outcome.need
+    assert np.array_equal(need.unsafe, outcome.need.unsafe)
+    np.testing.assert_allclose(need.upper, outcome.need.upper, rtol=1e-12)
+    np.testing.assert_allclose(need.lower, outcome.need.lower, rtol=1e-12)
+    found = shown(tmp_path / "argus", demo)
+    for cell in range(demo.n_cells):
+        value, status = found[demo.labels.codes_of(cell)]
+        assert (status in {9, 12}) == outcome.protection.withheld[cell]
+        assert (status == 9) == outcome.need.unsafe[cell]
+        assert status == 14 or value == demo.value[cell]
+    pattern = read_jj_pattern(tmp_path / "argus" / "table.jj")
+    assert np.array_equal(pattern, outcome.protection.withheld)
+
+
+def test_decimals_and_marks(tmp_path):
+    # A measure that is called like a variable, or like a column of ours, gets another name in the file.
+    table = Table.from_array(
+        [[20.25, 15], [72, 1.5]],
+        measure="size",
+        names=["region", "size"],
+        codes=[[" 1", "10"], ["s", "l"]],
+        frequency=[[5, 4], [9, 1]],
+        integer=False,
+    )
+    need = Need(unsafe=table.value == 1.5, lower=0.3, upper=0.3)
+    withheld = np.array(table.inner)
+    release = Release.of(table, Protection.withhold(table, withheld, need))
+    done = export_table(tmp_path / "argus", table, need, release)
+    assert (
+        '"Total";"Total";108.75;19;20000;S;0;0' in (tmp_path / "argus" / "table.tab").read_text().splitlines()
+    )
+    entries, _ = read_apriori(tmp_path / "argus" / "release.hst", 2)
+    assert [(entry.codes, entry.action) for entry in entries] == [
+        (("1", "s"), "m"),
+        (("1", "l"), "m"),
+        (("10", "s"), "m"),
+    ]
+    assert done.notes == ()
+    again = run_batch(tmp_path / "argus" / "release.arb")
+    assert np.array_equal(again.tables[0][0].outcome.protection.withheld, withheld)
+
+
+@pytest.mark.parametrize("enough", [True, False])
+def test_a_search_stays_within_what_a_safe_release_withholds(tmp_path, enough):
+    table = Table.from_array([[20.0, 50, 10], [8, 19, 22], [17, 32, 3]], integer=False)
+    need = Need(unsafe=table.value == 3, lower=1.0, upper=1.0)
+    withheld = np.zeros((4, 4), dtype=bool)
+    # Not the cheapest pattern by value, but a cycle; or a row, which the column gives away.
+    withheld[1:3, 1:3] = True
+    withheld[1] &= enough
+    release = Release.of(table, Protection.withhold(table, withheld.ravel(), need))
+    export_table(tmp_path / "argus", table, need, release)
+    assert run_batch(tmp_path / "argus" / "release.arb").safe == enough
+    found = run_batch(tmp_path / "argus" / "check.arb").tables[0][0].outcome.protection.withheld
+    assert bool(np.any(found & ~withheld.ravel())) != enough
+
+
+def test_what_the_format_cannot_hold_is_told(tmp_path):
+    table = Table.from_array([[20, 15, 7], [72, 0, 30]], names=["region", "size"])
+    released(tmp_path / "release", table, [MinFrequency(5, zeros=True)], width=9)
+    done = export_release(tmp_path / "release", tmp_path / "argus")
+    assert any("required widths" in note for note in done.notes)
+    assert any("empty cells are withheld" in note for note in done.notes)
+    _, need = read_jj(tmp_path / "argus" / "table.jj")
+    assert need.width.max() == 9
+    again = run_batch(tmp_path / "argus" / "release.arb", force=True)
+    # The zero is unsafe; the a priori file says so, for the table would call the cell empty.
+    assert again.tables[0][0].outcome.need.unsafe.sum() == 1
+
+
+def test_unsafe_cells_that_a_release_publishes_are_told(tmp_path):
+    table = Table.from_array([[20.0, 50, 10], [8, 19, 22]], integer=False)
+    need = Need(unsafe=table.value == 8, lower=1.0, upper=1.0)
+    nothing = np.zeros(table.n_cells, dtype=bool)
+    done = export_table(
+        tmp_path / "argus", table, need, Release.of(table, Protection.withhold(table, nothing))
+    )
+    assert done.notes == ("the release publishes 1 unsafe cell(s), which τ-ARGUS will take as withheld",)
+
+
+def test_adjusted_releases_have_no_pattern(tmp_path):
+    table = Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 3]])
+    need = Need(unsafe=table.value == 3, lower=2.0, upper=2.0)
+    protection = Adjust().protect(table, need)
+    verdict = audit(table, need, Release.of(table, protection))
+    write_release_folder(tmp_path / "release", table, need, protection, verdict)
+    with pytest.raises(OutputError, match="adjusted"):
+        export_release(tmp_path / "release", tmp_path / "argus")
+    assert not (tmp_path / "argus").exists()
+
+
+def test_several_groupings_of_a_variable_are_refused(tmp_path):
+    regions = Hierarchy.from_tree({"North": ["N1", "N2"], "South": ["S1", "S2"]})
+    coast = Hierarchy.from_tree({"Coast": ["N1", "S1"], "Inland": ["N2", "S2"]})
+    both = Dimension.of("region", (regions, coast))
+    value = both.closure @ np.array([20.0, 15.0, 72.0, 1.0])
+    table = Table(value=value, dimensions=(both,), frequency=value.astype(int))
+    released(tmp_path / "release", table, [MinFrequency(5)])
+    with pytest.raises(OutputError, match="2 groupings"):
+        export_release(tmp_path / "release", tmp_path / "argus")
+    assert not (tmp_path / "argus").exists()
+
+
+def test_linked_tables_are_refused(tmp_path):
+    codes = [["N", "S"], ["1", "2"]]
+    parts = [
+        Table.from_array([[20, 15], [72, 1]], names=["region", "size"], codes=codes),
+        Table.from_array([[30, 5], [70, 3]], names=["region", "kind"], codes=codes),
+    ]
+    released(tmp_path / "release", Table.link(parts), [MinFrequency(5)])
+    with pytest.raises(OutputError, match="linked tables"):
+        export_release(tmp_path / "release", tmp_path / "argus")
+
+
+def test_what_is_no_release_is_refused(tmp_path):
+    with pytest.raises(DataError, match="not a whole release folder"):
+        export_release(tmp_path, tmp_path / "argus")
+    assert not list(tmp_path.iterdir())
