@@ -50,7 +50,7 @@ bench: $(VENV)/.installed-dev  ## speed and memory, beside a baseline measured i
 bench-peers: $(VENV)/.installed-dev $(PEERS)/.installed  ## the same work done by other programs
 	@set -e; for file in bench/peers/*.py; do echo "== $$file"; $(PEERS)/bin/python "$$file"; done
 
-docs: $(VENV)/.installed-docs  ## build the documentation into site/
+docs: $(VENV)/.installed-dev  ## build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "open site/index.html"
 
@@ -78,10 +78,7 @@ $(VENV)/.installed: $(VENV)/.created $(PINS)
 
 $(VENV)/.installed-dev: $(VENV)/.created $(PINS)
 	@echo "installing hitoku and the development tools into $(VENV)"
-	@$(INSTALL) --editable '.[dev]' && touch $@ $(VENV)/.installed
-
-$(VENV)/.installed-docs: $(VENV)/.installed-dev
-	@echo "installing the documentation tools into $(VENV)" && $(INSTALL) --editable '.[docs]' && touch $@
+	@$(INSTALL) --editable '.[dev,docs]' && touch $@ $(VENV)/.installed
 
 # Peers get an environment of their own: their solvers cannot share a process with ours.
 $(PEERS)/.installed: $(VENV)/.created

@@ -6,11 +6,14 @@ import contextlib
 import doctest
 import inspect
 import io
+import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,6 +32,8 @@ REGISTRIES = {"rules": "RULES", "attacks": "ATTACKS", "methods": "METHODS"}
 
 FENCE = re.compile(r"^(?P<indent> *)(?P<fence>```+|~~~+)(?P<info>[^\n`]*)$")
 LINK = re.compile(r"(?<!\\)!?\[[^\]\n]*\]\((?P<target>[^)\s]+)(?:\s+\"[^\"]*\")?\)")
+# Programs that pages use and that hitoku does not bring.
+OTHERS_TOOLS = ("ssh-keygen", "sha256sum")
 COMMAND = re.compile(r"^\$? *(?:\.venv/bin/)?hitoku (?P<command>[a-z][a-z-]*)", re.MULTILINE)
 
 
@@ -61,17 +66,20 @@ def run(page: str, name: str) -> None:
     """Execute the Python blocks of a page in one namespace.
 
     A block in ``>>>`` form is a doctest. An ``output`` block right after a Python block is what it prints.
-    ``python no-run`` is left alone.
+    ``python no-run`` is left alone. ``shell`` blocks run in the same folder, ``console`` ones only show.
     """
     names: dict[str, Any] = {"__name__": "__page__"}
     printed: str | None = None
     for block in blocks(page):
         if block.info == "output":
             assert printed is not None, f"{name}:{block.line}: output of nothing"
-            assert printed.rstrip() == block.text.rstrip(), f"{name}:{block.line}: prints\n{printed}"
+            assert prints(block.text, printed), f"{name}:{block.line}: prints\n{printed}"
             printed = None
             continue
         printed = None
+        if block.info == "shell":
+            printed = run_shell(block.text, f"{name}:{block.line}")
+            continue
         if block.info.split(" ")[0] not in {"python", "py"} or "no-run" in block.info:
             continue
         out = io.StringIO()
@@ -86,6 +94,27 @@ def run(page: str, name: str) -> None:
                 code = compile("\n" * (block.line - 1) + block.text, name, "exec")
                 exec(code, names)  # noqa: S102 - our own documentation
         printed = out.getvalue()
+
+
+def prints(shown: str, printed: str) -> bool:
+    """Compare what a page shows with what came out; ``…`` stands for anything within a line."""
+    # Spaces at the ends of lines are seen by nobody.
+    wanted, got = ("\n".join(map(str.rstrip, text.splitlines())).rstrip() for text in (shown, printed))
+    return re.fullmatch(re.escape(wanted).replace("…", ".*"), got) is not None
+
+
+def run_shell(script: str, where: str) -> str:
+    """Run commands as a reader does who has hitoku installed; the last one must succeed."""
+    missing = [name for name in OTHERS_TOOLS if name in script and shutil.which(name) is None]
+    if missing:
+        pytest.skip(f"{where}: needs {missing}, which this machine lacks")
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    shell = ["bash", "-o", "pipefail", "-c", script]
+    done = subprocess.run(
+        shell, capture_output=True, text=True, check=False, env={**os.environ, "PATH": path, "COLUMNS": "80"}
+    )
+    assert done.returncode == 0, f"{where}: {done.stdout}{done.stderr}"
+    return done.stdout
 
 
 def anchors(markdown: str) -> set[str]:
@@ -136,11 +165,23 @@ def test_links_lead_somewhere(page):
         pytest.param("```python\n>>> 1 + 1\n3\n```\n", id="doctest"),
         pytest.param("```python\nimport warnings; warnings.warn('old')\n```\n", id="warns"),
         pytest.param("```python\nx = 1\n", id="never closed"),
+        pytest.param(
+            "```python\nprint('1 of 3')\n```\n\n```output\n… of 4\n```\n", id="prints something else beside …"
+        ),
+        pytest.param("```python\nprint('1\\n2')\n```\n\n```output\n…\n```\n", id="… is one line"),
+        pytest.param("```shell\ntrue; false\n```\n", id="a command fails"),
+        pytest.param("```shell\necho 2\n```\n\n```output\n3\n```\n", id="a command prints something else"),
     ],
 )
 def test_a_wrong_example_is_noticed(page):
     with pytest.raises((AssertionError, ZeroDivisionError, UserWarning)):
         run(page, "page")
+
+
+def test_commands_of_a_page_find_what_its_python_wrote(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    wrote = "```python\nfrom pathlib import Path\nPath('note').write_text('here', encoding='utf-8')\n```\n"
+    run(wrote + "```shell\ncat note\n```\n```output\nhere\n```\n", "page")
 
 
 def test_blocks_of_a_page_share_their_names():
@@ -158,6 +199,55 @@ def test_every_registered_name_has_its_page(kind):
     registry = getattr(import_module(f"hitoku.{kind}"), REGISTRIES[kind], {})
     missing = [name for name in registry if not (DOCS / "reference" / kind / f"{name}.md").is_file()]
     assert not missing, f"write docs/reference/{kind}/<name>.md for {missing}"
+
+
+GENERATED = re.compile(r"^::: (?P<path>[\w.]+)$", re.MULTILINE)
+
+
+def named_in_the_reference() -> list[str]:
+    pages = (DOCS / "reference" / "python").glob("*.md")
+    return [match["path"] for page in pages for match in GENERATED.finditer(page.read_text("utf-8"))]
+
+
+def found(path: str) -> Any:
+    """The thing of this name: an attribute where there is one, as for readers of hitoku, else a module's."""
+    owner, _, name = path.rpartition(".")
+    return getattr(import_module(owner), name)
+
+
+def test_every_public_name_has_its_generated_reference():
+    listed = named_in_the_reference()
+    assert len(listed) == len(set(listed))
+    things = {path.rpartition(".")[2]: found(path) for path in listed}
+    missing = [name for name in hitoku.__all__ if things.get(name) is not getattr(hitoku, name)]
+    assert not missing, f"write ::: hitoku.<name> on a page of docs/reference/python for {missing}"
+    # A package hides a function of its name from whoever reads the source: the page would show the package.
+    hidden = [path for path in listed if (ROOT / "src" / Path(*path.split("."))).is_dir()]
+    assert not hidden, f"name the module of the function: {hidden}"
+
+
+def hook(name: str) -> Any:
+    spec = spec_from_file_location(f"docs_hook_{name}", DOCS / ".hooks" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_command_and_option_is_put_on_its_page():
+    commands = hook("commands")
+    page = commands.with_help((DOCS / "reference" / "cli.md").read_text("utf-8"))
+    for name, command in commands.commands():
+        section = page.partition(f"\n## hitoku {name}\n")[2].partition("\n## ")[0]
+        leaves = getattr(command, "commands", {"": command}).values()
+        options = [option for leaf in leaves for option in leaf.params]
+        assert [option.name for option in options if commands.row(option) not in section] == []
+
+
+def test_a_section_about_no_command_is_noticed():
+    with pytest.raises(KeyError, match="nonsense"):
+        hook("commands").with_help("# Commands\n\n## hitoku nonsense\n\ntext\n")
 
 
 def test_every_public_name_explains_itself():

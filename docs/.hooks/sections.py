@@ -1,17 +1,65 @@
-"""Order of the sections: learn, do, look up, understand."""
+"""Order of sections and pages: learn, do, look up, understand. A page that is not named here comes after those that are."""
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath
 from typing import Any
 
-ORDER = ("Tutorial", "How to", "Reference", "Explanation")
-TITLES = {"How to": "How-to guides"}
+ORDER = {
+    "Tutorial": ["first-release", "signed-release"],
+    "How to": [
+        "build-a-table",
+        "protect-a-frequency-table",
+        "protect-a-magnitude-table",
+        "recipes",
+        "compare-methods",
+        "publish",
+        "check-outputs",
+        "read-the-report",
+        "come-from-tau-argus",
+        "come-from-sdctable",
+        "come-from-gausssuppression",
+        "come-from-acro",
+        "reproduce-the-papers",
+    ],
+    "Reference": ["cli", "assess", "evidence", "rules", "methods", "attacks", "checks", "files", "python"],
+    "Explanation": [
+        "intervals",
+        "certificates",
+        "matching",
+        "randomised",
+        "adjustment",
+        "direct_disclosure",
+        "zeros",
+        "singletons",
+        "differencing",
+        "limits",
+        "tabulation",
+        "what-hitoku-does-not-promise",
+    ],
+}
+TITLES = {"How to": "How-to guides", "Checks": "Output checks", "Python": "Python, from docstrings"}
 
 
 def on_nav(nav: Any, **_: Any) -> Any:
-    """Put the front page first, then the sections in their order."""
-    nav.items.sort(key=lambda item: ORDER.index(item.title) if item.title in ORDER else -1)
-    for item in nav.items:
-        if item.title in TITLES:
-            item.title = TITLES[item.title]
+    """Put the front page first, then the sections in their order, and the pages of each in theirs."""
+    sections = list(ORDER)
+    nav.items.sort(key=lambda item: sections.index(item.title) if item.title in sections else -1)
+    for section in nav.items:
+        named = ORDER.get(section.title, [])
+        if section.children:
+            section.children.sort(key=lambda item, named=named: place(name_of(item), named))
+        for item in [section, *(section.children or [])]:
+            # The title of a page comes from its heading and is not known yet.
+            if item.is_section:
+                item.title = TITLES.get(item.title, item.title)
     return nav
+
+
+def name_of(item: Any) -> str:
+    """Return the name of a page's file or of a section's folder."""
+    return PurePosixPath(item.file.src_uri).stem if item.is_page else item.title.lower()
+
+
+def place(name: str, named: list[str]) -> tuple[int, str]:
+    return (named.index(name) if name in named else len(named), name)

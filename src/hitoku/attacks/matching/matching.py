@@ -59,8 +59,10 @@ class Matching:
     seed
         For the walk.
 
-    Examples -------- Table 1 of the paper, with the cells that it withholds. They can be completed in ten
-    ways, and a method that withholds them only where the last is empty gives it away.
+    Examples
+    --------
+    Table 1 of the paper, with the cells that it withholds. They can be completed in ten ways, and a method
+    that withholds them only where the last is empty gives it away.
 
     >>> from hitoku.model.protection import Protection
     >>> from hitoku.model.table import Table
