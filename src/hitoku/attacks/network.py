@@ -63,7 +63,10 @@ def stretch_network(
     """
     from hitoku.kernels.flow import balance, graph_of, stretch  # noqa: PLC0415 - loads numba
 
-    tail, head, supply = _arcs(equations, group, sign)
+    tail, head, outside = arcs(equations.matrix, group, sign)
+    supply = np.zeros(len(sign) + outside.max(initial=-1) + 1)
+    supply[: len(sign)] = sign * equations.rhs
+    np.subtract.at(supply, len(sign) + outside, supply[: len(sign)])
     lower, upper = implied
     x = np.clip(np.zeros(len(lower)), lower, upper)
     largest = float(equations.size.max(initial=0.0))
@@ -84,19 +87,20 @@ def stretch_network(
     return state[3], state[4], unknown
 
 
-def _arcs(equations: Equations, group: Integers, sign: Floats) -> tuple[Integers, Integers, Floats]:
-    """Arcs between relations; a cell in a single relation runs to a node that its group has for that."""
-    indptr, rows, coefficients = parts(equations.matrix.T.tocsr())
-    n_rows = equations.matrix.shape[0]
-    _, own = np.unique(group, return_inverse=True)
+def arcs(matrix: sparse.csr_array, group: Integers, sign: Floats) -> tuple[Integers, Integers, Integers]:
+    """Turn the cells of networks into arcs between relations, from tail to head.
+
+    A cell in a single relation runs to a node that its group has for that. These nodes come after the
+    relations; the third array tells, for every relation, which of them is its group's.
+    """
+    indptr, rows, coefficients = parts(matrix.T.tocsr())
+    n_rows = matrix.shape[0]
+    _, outside = np.unique(group, return_inverse=True)
     signed = coefficients * sign[rows]
     single = np.diff(indptr) == 1
     first, second = indptr[:-1], np.where(single, indptr[:-1], indptr[1:] - 1)
-    there = np.where(single, n_rows + own[rows[first]], rows[second])
+    there = np.where(single, n_rows + outside[rows[first]], rows[second])
     leaves = signed[first] > 0
     tail = np.where(leaves, rows[first], there)
     head = np.where(leaves, there, rows[first])
-    supply = np.zeros(n_rows + own.max(initial=-1) + 1)
-    supply[:n_rows] = sign * equations.rhs
-    np.subtract.at(supply, n_rows + own, supply[:n_rows])
-    return tail, head, supply
+    return tail, head, outside

@@ -84,6 +84,13 @@ def compare_a_little() -> None:
     joint.warm_up()
 
 
+def prove_a_little() -> None:
+    """Push cells in circles, on the smallest input there is."""
+    from hitoku.kernels import circulation
+
+    circulation.warm_up()
+
+
 def match_a_little() -> None:
     """Attack a release as somebody who knows the optimal method, on the smallest inputs there are."""
     from hitoku.kernels import boxes, rivals, shave, walk, widening
@@ -114,6 +121,7 @@ JOBS: Mapping[str, Callable[[], None]] = {
     "shave": match_a_little,
     "walk": match_a_little,
     "joint": compare_a_little,
+    "circulation": prove_a_little,
 }
 
 

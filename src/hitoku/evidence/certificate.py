@@ -44,45 +44,17 @@ class Certificate:
     @cached_property
     def content(self) -> Mapping[str, Any]:
         """Everything that is written, in exact numbers; see ``docs/reference/evidence.md``."""
-        content = {**self._table(), **self._proof()}
+        content = {**claim(self.release, self.grid, self.problem), **self._proof()}
         return {**content, "sha256": fingerprint(content)}
-
-    def _table(self) -> dict[str, Any]:
-        """Write the true table, and what an outsider knows of it."""
-        release, grid = self.release, self.grid
-        labels = release.labels
-        columns = [
-            np.array(codes, dtype=object)[labels.column(v)].tolist() for v, codes in enumerate(labels.codes)
-        ]
-        return {
-            "format": FORMAT,
-            "measure": release.measure,
-            "integer": release.integer,
-            "variables": list(labels.names),
-            "codes": [list(codes) for codes in zip(*columns, strict=True)],
-            "values": grid.texts,
-            "lower": _bounds(release.lower, grid, low=True),
-            "upper": _bounds(release.upper, grid, low=False),
-            "withheld": self.problem.cells.tolist(),
-            "relations": [list(row) for row in exact_rows(release.relations)],
-        }
 
     def _proof(self) -> dict[str, Any]:
         """Write what every unsafe cell requires, and the witnesses."""
         problem, cells = self.problem, self.problem.cells.tolist()
-        unsafe = []
-        for place, demand in problem.demands.items():
-            reach = self.proof.reach[place]
-            unsafe.append(
-                {
-                    "cell": cells[place],
-                    "lower": text(demand.lower),
-                    "upper": text(demand.upper),
-                    "width": text(demand.width),
-                    "low": reach.low_witness,
-                    "high": reach.high_witness,
-                }
-            )
+        reach = (self.proof.reach[place] for place in problem.demands)
+        unsafe = [
+            {**need, "low": each.low_witness, "high": each.high_witness}
+            for need, each in zip(_required(problem), reach, strict=True)
+        ]
         witnesses = [
             {
                 "denominator": witness.denominator,
@@ -158,6 +130,58 @@ class AdjustedCertificate(Certificate):
 
     def __repr__(self) -> str:
         return f"Certificate({len(self.levels):_} unsafe cells adjusted, {self.release.n_cells:_} cells)"
+
+
+def claim(release: Release, grid: Grid, problem: Problem) -> dict[str, Any]:
+    """Write what a certificate is about: the true table, what an outsider knows, what is required."""
+    labels = release.labels
+    columns = [
+        np.array(codes, dtype=object)[labels.column(v)].tolist() for v, codes in enumerate(labels.codes)
+    ]
+    return {
+        "format": FORMAT,
+        "measure": release.measure,
+        "integer": release.integer,
+        "variables": list(labels.names),
+        "codes": [list(codes) for codes in zip(*columns, strict=True)],
+        "values": grid.texts,
+        "lower": _bounds(release.lower, grid, low=True),
+        "upper": _bounds(release.upper, grid, low=False),
+        "withheld": problem.cells.tolist(),
+        "relations": [list(row) for row in exact_rows(release.relations)],
+        "unsafe": _required(problem),
+    }
+
+
+def is_about(content: Mapping[str, Any], claimed: Mapping[str, Any]) -> bool:
+    """Tell whether a certificate that was read is about just this claim; how it proves it is its own affair.
+
+    Parameters
+    ----------
+    content
+        What ``verify.read`` returned.
+    claimed
+        What :func:`claim` returned.
+    """
+    own = {name: part for name, part in content.items() if name not in {"witnesses", "sha256"}}
+    own["unsafe"] = [
+        {name: part for name, part in need.items() if name not in {"low", "high"}} for need in own["unsafe"]
+    ]
+    return fingerprint(own) == fingerprint(dict(claimed))
+
+
+def _required(problem: Problem) -> list[dict[str, Any]]:
+    """Write what every unsafe cell that is withheld requires."""
+    cells = problem.cells.tolist()
+    return [
+        {
+            "cell": cells[place],
+            "lower": text(demand.lower),
+            "upper": text(demand.upper),
+            "width": text(demand.width),
+        }
+        for place, demand in problem.demands.items()
+    ]
 
 
 def _bounds(bound: Floats, grid: Grid, *, low: bool) -> list[int | str | None]:

@@ -165,13 +165,17 @@ class Problem:
         largest = float(np.max(np.abs(steps), initial=0.0))
         if largest > 2.0**52 or largest * self.widest > 2.0**62:
             return None
-        whole = steps.astype(np.int64)
+        return self.in_steps(steps.astype(np.int64))
+
+    def in_steps(self, whole: Integers) -> Witness | None:
+        """Take differences in steps of the grid; None when they break a relation or a bound."""
         low, high = self.steps
         if np.any(whole < low) or np.any(whole > high) or np.any(self.whole_matrix @ whole):
             return None
         moved = np.flatnonzero(whole)
-        return Witness.of(
-            {p: Fraction(n, self.scale) for p, n in zip(moved.tolist(), whole[moved].tolist(), strict=True)}
+        common = gcd(self.scale, *whole[moved].tolist())
+        return Witness(
+            self.scale // common, dict(zip(moved.tolist(), (whole[moved] // common).tolist(), strict=True))
         )
 
     def along(self, move: Mapping[int, int]) -> Witness | None:

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
+from hitoku.evidence.circulation import Circulation
 from hitoku.evidence.disclosure import Disclosure, disclosed
 from hitoku.evidence.problem import Problem, Witness
 from hitoku.evidence.repair import Split, exact_witness
@@ -79,12 +81,14 @@ def prove(problem: Problem, exposed: Iterable[int] = (), moves: Iterable[Mapping
     moves
         Changes of cells of the table that somebody says keep every sum: tried first, and not trusted.
     """
-    split = Split.of(problem)
-    with opened(split.program) as warm:
-        search = _Search(problem, split, warm, frozenset(exposed) & problem.demands.keys())
-        search.push_along(moves)
-        search.push_all()
-        search.push_each()
+    search = _Search(problem, frozenset(exposed) & problem.demands.keys())
+    search.push_along(moves)
+    search.push_in_circles()
+    if search.open(up=True) or search.open(up=False):
+        with opened(search.split.program) as warm:
+            search.warm = warm
+            search.push_all()
+            search.push_each()
     return search.proof()
 
 
@@ -93,9 +97,8 @@ class _Search:
     """Witnesses found so far, and how far each unsafe cell has come."""
 
     problem: Problem
-    split: Split
-    warm: Warm
     exposed: frozenset[int]
+    warm: Warm = field(init=False)
     witnesses: list[Witness] = field(default_factory=list)
     reach: dict[int, Reach] = field(default_factory=dict)
     # One side of one cell at a time: tried to the end, and what bounds it.
@@ -105,11 +108,16 @@ class _Search:
 
     def __post_init__(self) -> None:
         self.reach = {place: Reach() for place in self.problem.demands}
-        self.slot = {place: slot for slot, place in enumerate(self.split.unsafe)}
+        self.slot = {place: slot for slot, place in enumerate(self.problem.demands)}
         # Cells that must still go further; none of them comes back once it has gone far enough.
         self.lacking = {
             up: {place for place in self.reach if self.lacks(place, up=up)} for up in (True, False)
         }
+
+    @cached_property
+    def split(self) -> Split:
+        """The linear program; not needed where flows settle everything."""
+        return Split.of(self.problem)
 
     def lacks(self, place: int, *, up: bool) -> bool:
         """Tell whether a cell must still go further on one side."""
@@ -132,6 +140,18 @@ class _Search:
                 witness = self.problem.along({place[cell]: way * c for cell, c in move.items() if c})
                 if witness is not None:
                     self.add(witness)
+
+    def push_in_circles(self) -> None:
+        """Go along flows, where relations form a network: few of them serve nearly all cells."""
+        circles = Circulation.of(self.problem, self.exposed)
+        if circles is None:
+            return
+        steps = np.zeros(len(self.problem.cells), dtype=np.int64)
+        for change in circles.changes():
+            steps[circles.cells] = change
+            witness = self.problem.in_steps(steps)
+            if witness is not None:
+                self.add(witness)
 
     def push_all(self) -> None:
         """Push with summed objectives: unit weights first, then seeded random ones, while they pay."""

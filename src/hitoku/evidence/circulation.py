@@ -1,0 +1,182 @@
+"""Witnesses for tables that are networks: few flows that move nearly all unsafe cells as far as they must.
+
+In a two-way table a change that keeps every sum runs in circles through the withheld cells. One change can
+serve as many cells as there is room for, since a cell that has gone far enough is held there while others are
+pushed. What is found are guesses to be checked like any other; what they do not settle is left to linear
+programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from hitoku.attacks.equations import components
+from hitoku.attacks.network import arcs, sides
+from hitoku.evidence.problem import FAR, Problem
+from hitoku.model.arrays import Floats, Integers, Mask
+
+# A round that settles less than this share of what is open is the last one for all cells together.
+WORTHWHILE = 0.1
+# Whole numbers up to here, and sums of some of them, are exact in doubles.
+EXACT = 2.0**50
+
+
+@dataclass(eq=False)
+class Circulation:
+    """Cells that are arcs of networks, what they need and how far they have come, in steps of the grid.
+
+    Parameters
+    ----------
+    cells
+        The arcs, by position among the withheld cells.
+    graph
+        Arcs between relations.
+    lower, upper
+        How far each may move.
+    down, up, width
+        What each must be able to move, rounded up to steps; zero for cells that need nothing.
+    asked
+        Which of them need something.
+    """
+
+    cells: Integers
+    graph: tuple[Integers, Integers, Integers, Integers]
+    lower: Floats
+    upper: Floats
+    down: Floats
+    up: Floats
+    width: Floats
+    asked: Mask
+
+    @classmethod
+    def of(cls, problem: Problem, hopeless: Collection[int] = ()) -> Circulation | None:
+        """Find the networks of a problem; None where there are none, or numbers are too large to be exact.
+
+        Parameters
+        ----------
+        problem
+            What an outsider does not know.
+        hopeless
+            Cells that are known not to move at all.
+        """
+        low, high = (np.where(np.abs(ends) >= FAR, np.copysign(np.inf, ends), ends) for ends in problem.steps)
+        finite = np.concatenate([low, high])
+        if len(problem.cells) == 0 or np.any(np.abs(finite[np.isfinite(finite)]) > EXACT):
+            return None
+        n_groups, row_group, cell_group = components(problem.matrix)
+        fits, sign = sides(problem.matrix, row_group, n_groups)
+        tied = np.diff(problem.matrix.T.tocsr().indptr) > 0
+        cells = np.flatnonzero(fits[cell_group] & tied)
+        rows = np.flatnonzero(fits[row_group])
+        if len(cells) == 0:
+            return None
+        from hitoku.kernels.flow import graph_of  # noqa: PLC0415 - loads numba
+
+        part = problem.matrix[rows][:, cells]
+        tail, head, outside = arcs(part, row_group[rows], sign[rows])
+        needs = np.zeros((3, len(cells)))
+        asked = np.zeros(len(cells), dtype=np.bool_)
+        for place, cell in enumerate(cells.tolist()):
+            demand = problem.demands.get(cell)
+            if demand is not None and cell not in hopeless:
+                asked[place] = True
+                levels = (demand.lower, demand.upper, demand.width)
+                needs[:, place] = [-(-level * problem.scale // 1) for level in levels]
+        graph = graph_of(tail, head, len(rows) + int(outside.max(initial=-1)) + 1)
+        return cls(cells, graph, low[cells], high[cells], needs[0], needs[1], needs[2], asked)
+
+    def __post_init__(self) -> None:
+        self.low, self.high = np.zeros(len(self.cells)), np.zeros(len(self.cells))
+        # Cells that cannot go as far as bounds alone would let them.
+        self.stuck = np.zeros((2, len(self.cells)), dtype=np.bool_)
+
+    @property
+    def lacking(self) -> tuple[Mask, Mask]:
+        """Cells that must still go further down, and up."""
+        wide = (self.high - self.low >= self.width) & (self.high > self.low)
+        return (
+            self.asked & ~((self.low <= -self.down) & wide),
+            self.asked & ~((self.high >= self.up) & wide),
+        )
+
+    def goals(self) -> tuple[Floats, Floats]:
+        """Where to push cells that lack something; NaN where nothing is to be gained.
+
+        A width may lie on either side. Where a bound leaves too little room on one, the other takes the rest.
+        """
+        down, up = self.lacking
+        lowest = np.where((self.lower > -self.width) & ~self.stuck[0], self.lower, self.low)
+        highest = np.where((self.upper < self.width) & ~self.stuck[1], self.upper, self.high)
+        far_up = np.minimum(self.upper, np.maximum(np.maximum(self.up, self.width + lowest), 1.0))
+        far_down = np.maximum(self.lower, -np.maximum(np.maximum(self.down, self.width - highest), 1.0))
+        return (
+            np.where(down & (far_down < self.low) & ~self.stuck[0], far_down, np.nan),
+            np.where(up & (far_up > self.high) & ~self.stuck[1], far_up, np.nan),
+        )
+
+    def changes(self) -> Iterator[Floats]:
+        """Yield changes of the cells, in steps, that move some of them further than any before."""
+        random = np.random.default_rng(0)
+        while before := self._n_goals():
+            x = np.zeros(len(self.cells))
+            self._push(x, random.permutation(self._open()))
+            if self._keep(x):
+                yield x
+            if before - self._n_goals() < WORTHWHILE * before:
+                break
+        for cell in self._open().tolist():
+            yield from self._first(cell)
+
+    def _first(self, cell: int) -> Iterator[Floats]:
+        """Push one cell through everything, then the others as far as that leaves room."""
+        for side in (0, 1):
+            goals = self.goals()
+            goal = goals[side][cell]
+            if np.isnan(goal):
+                continue
+            only = np.full((2, len(self.cells)), np.nan)
+            only[side, cell] = goal
+            x = np.zeros(len(self.cells))
+            self._flow(x, self.lower, self.upper, only[0], only[1], np.array([cell]))
+            if abs(x[cell]) < abs(goal):
+                self.stuck[side, cell] = True
+            else:
+                self._push(x, self._open())
+            if self._keep(x):
+                yield x
+
+    def _open(self) -> Integers:
+        """Cells for which there is a goal."""
+        low, high = self.goals()
+        return np.flatnonzero(~(np.isnan(low) & np.isnan(high)))
+
+    def _n_goals(self) -> int:
+        return int(np.count_nonzero(~np.isnan(self.goals())))
+
+    def _push(self, x: Floats, order: Integers) -> None:
+        """Push cells in some order; none further than it need go, so that there is room for all."""
+        least = np.where(self.asked, -np.maximum(np.maximum(self.down, self.width), 1.0), -np.inf)
+        most = np.where(self.asked, np.maximum(np.maximum(self.up, self.width), 1.0), np.inf)
+        lower = np.minimum(np.maximum(self.lower, least), x)
+        upper = np.maximum(np.minimum(self.upper, most), x)
+        self._flow(x, lower, upper, *self.goals(), order)
+
+    def _flow(
+        self, x: Floats, lower: Floats, upper: Floats, low: Floats, high: Floats, order: Integers
+    ) -> None:
+        from hitoku.kernels.circulation import push_together  # noqa: PLC0415 - loads numba
+
+        push_together(self.graph, x, lower.copy(), upper.copy(), low, high, order)
+
+    def _keep(self, x: Floats) -> bool:
+        """Note how far a change goes; tell whether it goes further than others where that is lacking."""
+        down, up = self.lacking
+        useful = (down & (x < self.low)) | (up & (x > self.high))
+        self.low[useful], self.high[useful] = (
+            np.minimum(self.low, x)[useful],
+            np.maximum(self.high, x)[useful],
+        )
+        return bool(useful.any())
