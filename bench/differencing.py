@@ -2,6 +2,12 @@
 
 The baseline is what a careful person would script: for every pair of a cell of the new output and a cell of
 an earlier one, whether one holds the other and how much is left. It sees single nested cells only.
+
+    python -m bench.differencing                                      a minute or two
+    python -m bench.differencing --units 1000000 --outputs 200        the size that the issue names
+
+After calm outputs come the partners of planted disclosures; whom each planted output singles out is known
+beforehand, and must be found. A wild ledger has free cut points and odd filters, small cells withheld.
 """
 
 from __future__ import annotations
@@ -22,11 +28,12 @@ from hitoku.kernels import joint
 
 
 def variables(random: np.random.Generator, n: int) -> dict[str, np.ndarray]:
-    """Draw nested classifications of people."""
+    """Draw nested classifications of people, and their ages."""
     age, sex = random.integers(0, 100, n), random.integers(0, 2, n)
     region = random.choice(47, n, p=np.arange(1, 48) / np.arange(1, 48).sum())
     work = random.choice(20, n, p=np.arange(1, 21) / np.arange(1, 21).sum())
     return {
+        "age": age,
         "age5": age // 5,
         "age10": age // 10,
         "age20": age // 20,
@@ -40,7 +47,7 @@ def variables(random: np.random.Generator, n: int) -> dict[str, np.ndarray]:
 
 def calm(random: np.random.Generator, known: dict[str, np.ndarray]) -> np.ndarray:
     """Draw a table on standard classifications, perhaps filtered, all of its cells of 30 units or more."""
-    names, n = list(known), len(known["sex"])
+    names, n = [name for name in known if name != "age"], len(known["sex"])
     while True:
         codes = np.zeros(n, dtype=np.int64)
         for name in random.choice(names, random.integers(1, 4), replace=False):
@@ -73,6 +80,96 @@ def plainly(new: np.ndarray, earlier: list[np.ndarray], threshold: int) -> int:
     return found
 
 
+def numbered(codes: np.ndarray) -> np.ndarray:
+    """Number groups from 1 without gaps; 0 stays nobody's."""
+    _, numbers = np.unique(np.concatenate([[0], codes]), return_inverse=True)
+    return numbers[1:].astype(np.int32)
+
+
+def only(n: int, *groups: np.ndarray) -> np.ndarray:
+    """One cell with everybody of some groups."""
+    codes = np.zeros(n, dtype=np.int32)
+    codes[np.concatenate(groups)] = 1
+    return codes
+
+
+def planted(
+    random: np.random.Generator, known: dict[str, np.ndarray]
+) -> dict[str, tuple[list[np.ndarray], np.ndarray, np.ndarray | None]]:
+    """Make cases: outputs released before, the new one, and whom they single out, None for nobody."""
+    n = len(known["sex"])
+    table = numbered(1 + known["age10"] * 2 + known["sex"])
+    few = random.choice(np.flatnonzero(table == 3), 5, replace=False)
+    small = np.zeros(n, dtype=bool)
+    small[few] = True
+    # Neighbouring ages of the smallest region, of whom there are few.
+    rare = (known["region"] == 0) & (known["age"] > 20) & (known["age"] < 80)
+    ages = np.bincount(known["age"][rare], minlength=100)
+    cut = int(np.flatnonzero((ages > 0) & (ages < 10))[0])
+    own = np.where(known["region"] == 0, 1, 0)
+    zones = numbered(1 + known["area"] * 5 + known["age20"])
+    two = (zones == 1) | (zones == 2)
+    left = random.choice(np.flatnonzero(zones == 1), 5, replace=False)
+    merged = np.where(two, 1, np.where(zones > 4, 2, 0))
+    merged[left] = 0
+    # Sets that have nothing to do with any classification: who is in them only these outputs tell.
+    drawn = iter(np.array_split(random.permutation(n)[: n // 2], 10))
+    first, second, out = next(drawn), next(drawn), next(drawn)[:5]
+    one, other, shared = next(drawn), next(drawn), next(drawn)[:7]
+    stays, before, after = next(drawn), next(drawn)[:5], next(drawn)[:5]
+    many = known["age"] < 30
+    return {
+        "same table without a small subgroup": ([table], np.where(small, 0, table), few),
+        "shifted banding of a rare group": (
+            [own * (1 + (known["age"] >= cut))],
+            own * (1 + (known["age"] > cut)),
+            np.flatnonzero((own > 0) & (known["age"] == cut)),
+        ),
+        "zones less a union of own zones": ([numbered(zones)], merged, left),
+        "chain of three": ([only(n, first, second, out), only(n, first)], only(n, second), out),
+        "both of two conditions": (
+            [only(n, one, shared), only(n, other, shared)],
+            only(n, one, other, shared),
+            shared,
+        ),
+        "decoy: banding shifted by many": ([1 + many * 1], 1 + (known["age"] < 32) * 1, None),
+        "decoy: symmetric difference": ([only(n, stays, before)], only(n, stays, after), None),
+    }
+
+
+def wild(random: np.random.Generator, known: dict[str, np.ndarray]) -> np.ndarray:
+    """Draw a table with free cut points, fine codes and an odd filter; cells below 10 units are withheld."""
+    cuts = np.sort(random.choice(np.arange(1, 100), random.integers(2, 9), replace=False))
+    codes = np.searchsorted(cuts, known["age"], side="right")
+    for name in random.choice(
+        ["sex", "region", "area", "work", "sector"], random.integers(0, 3), replace=False
+    ):
+        codes = codes * (int(known[name].max()) + 1) + known[name]
+    codes = codes + 1
+    if random.random() < 0.5:
+        chosen = known[str(random.choice(["region", "work"]))]
+        codes = np.where(chosen != random.integers(0, chosen.max() + 1), codes, 0)
+    codes = numbered(codes)
+    sizes = np.bincount(codes)
+    return numbered(np.where(sizes[codes] >= 10, codes, 0))
+
+
+def find_planted(ledger: Ledger, cases: dict[str, tuple[list, np.ndarray, np.ndarray | None]]) -> None:
+    """Check every planted output: whether whom it singles out is found, and nobody where it is a decoy."""
+    for name, (before, new, expected) in cases.items():
+        began = time.process_time()
+        found = ledger.check([Partition.published(name, new)])
+        took = time.process_time() - began
+        if len(before) >= ledger.depth:
+            said = f"takes {len(before) + 1} outputs together, not tested"
+        elif expected is None:
+            said = "no alarm" if not found else f"{len(found)} FALSE ALARMS"
+        else:
+            wanted = np.sort(expected).tolist()
+            said = "found" if any(np.sort(g.units).tolist() == wanted for g in found) else "NOT found"
+        print(f"    {name}: {said}, {took:.2f} s", flush=True)
+
+
 def on_disk(n_units: int, parts: list[Partition]) -> None:
     """Write a ledger and read it again: bytes per output, seconds."""
     with tempfile.TemporaryDirectory() as folder:
@@ -93,11 +190,91 @@ def on_disk(n_units: int, parts: list[Partition]) -> None:
         )
 
 
+def against(
+    depth: int, known: dict[str, np.ndarray], earlier: list[Partition], new: list[Partition], plain: float
+) -> None:
+    """Release calm outputs and check more of them; then the partners of planted ones, and these."""
+    cases = planted(np.random.default_rng(2), known)
+    partners = [
+        Partition.published(f"{name}, partner {place}", codes)
+        for name, (before, _, _) in cases.items()
+        for place, codes in enumerate(before)
+    ]
+    ledger = Ledger(len(known["sex"]), depth=depth)
+    began = time.process_time()
+    for part in earlier[len(partners) :]:
+        ledger.release([part])
+    loading = time.process_time() - began
+    seconds, alarms = [], 0
+    for part in new:
+        began = time.process_time()
+        alarms += len(ledger.check([part]))
+        seconds.append(time.process_time() - began)
+    print(
+        f"depth {depth}: loading {loading:.1f} s, {len(ledger.derived)} derived; new output median "
+        f"{np.median(seconds):.2f} s ({np.median(seconds) / plain:.1f} times the script), longest "
+        f"{max(seconds):.2f} s; {alarms} alarms; peak {peak():.1f} GB",
+        flush=True,
+    )
+    for part in partners:
+        ledger.release([part])
+    find_planted(ledger, cases)
+
+
+def in_the_wild(
+    random: np.random.Generator, known: dict[str, np.ndarray], n_outputs: int, n_new: int
+) -> None:
+    """Release tables with free cut points, then check more of them."""
+    outputs = [Partition.published(f"wild {n}", wild(random, known)) for n in range(n_outputs + n_new)]
+    ledger = Ledger(len(known["sex"]), depth=2)
+    began = time.process_time()
+    for part in outputs[:n_outputs]:
+        ledger.release([part])
+    loading = time.process_time() - began
+    seconds, groups = [], 0
+    for part in outputs[n_outputs:]:
+        began = time.process_time()
+        groups += len(ledger.check([part]))
+        seconds.append(time.process_time() - began)
+    print(
+        f"wild, two together: {n_outputs} outputs, {sum(map(len, outputs)):,} cells; loading "
+        f"{loading:.1f} s; new output median {np.median(seconds):.2f} s, longest {max(seconds):.2f} s; "
+        f"{groups} groups singled out by {n_new} outputs; peak {peak():.1f} GB",
+        flush=True,
+    )
+
+
+def shifted(known: dict[str, np.ndarray]) -> None:
+    """Shift five-year bands by a year in every region, for a few people: hundreds of small groups."""
+    inside = np.arange(len(known["sex"])) < 30_000
+    for depth in (2, 3):
+        ledger = Ledger(len(inside), depth=depth)
+        old, new = (
+            numbered(np.where(inside, 1 + known["region"] * 30 + (known["age"] + shift) // 5, 0))
+            for shift in (0, 1)
+        )
+        ledger.release([Partition.published("old", old)])
+        began = time.process_time()
+        found = ledger.check([Partition.published("new", new)])
+        print(
+            f"bands shifted by a year, depth {depth}: {len(found)} small groups in "
+            f"{time.process_time() - began:.2f} s",
+            flush=True,
+        )
+
+
+def peak() -> float:
+    """Peak memory of this process in GB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--units", type=int, default=200_000)
-    parser.add_argument("--outputs", type=int, default=100)
+    parser.add_argument("--outputs", type=int, default=60)
     parser.add_argument("--new", type=int, default=5)
+    parser.add_argument("--wild", type=int, default=40, help="outputs of the wild ledger")
+    parser.add_argument("--disk", type=int, default=20, help="outputs written to disk and read again")
     options = parser.parse_args()
     joint.warm_up()
     random = np.random.default_rng(1)
@@ -105,32 +282,17 @@ def main() -> None:
     outputs = [calm(random, known) for _ in range(options.outputs + options.new)]
     parts = [Partition.published(f"output {place}", codes) for place, codes in enumerate(outputs)]
     print(f"{options.units:,} units, {options.outputs} outputs, {sum(map(len, parts)):,} cells; CPU seconds")
-    earlier = outputs[: options.outputs]
+    earlier, new = parts[: options.outputs], parts[options.outputs :]
     began = time.process_time()
-    for codes in outputs[options.outputs :]:
-        plainly(codes, earlier, 10)
+    for part in new:
+        plainly(part.codes, [each.codes for each in earlier], 10)
     plain = (time.process_time() - began) / options.new
     print(f"plain script, nested pairs only: {plain:.2f} s per new output")
     for depth in (2, 3):
-        ledger = Ledger(options.units, depth=depth)
-        began = time.process_time()
-        for part in parts[: options.outputs]:
-            ledger.release([part])
-        loading = time.process_time() - began
-        seconds, alarms = [], 0
-        for part in parts[options.outputs :]:
-            began = time.process_time()
-            alarms += len(ledger.check([part]))
-            seconds.append(time.process_time() - began)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-        print(
-            f"depth {depth}: loading {loading:.1f} s, {len(ledger.derived)} derived; new output median "
-            f"{np.median(seconds):.2f} s ({np.median(seconds) / plain:.1f} times the script), longest "
-            f"{max(seconds):.2f} s; {alarms} alarms; peak {peak:.1f} GB",
-            flush=True,
-        )
-        del ledger
-    on_disk(options.units, parts[: min(options.outputs, 20)])
+        against(depth, known, earlier, new, plain)
+    shifted(known)
+    in_the_wild(random, known, options.wild, options.new)
+    on_disk(options.units, parts[: min(options.outputs, options.disk)])
 
 
 if __name__ == "__main__":

@@ -22,6 +22,23 @@ MISSING = "missing"
 Groups = tuple[str | None, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Nested:
+    """A variable whose codes each lie in one code of another: municipalities in regions.
+
+    Parameters
+    ----------
+    fine, coarse
+        Names of the two variables.
+    parents
+        For each base code of the fine one, its base code of the coarse one.
+    """
+
+    fine: str
+    coarse: str
+    parents: Mapping[str, str]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
     """How an output is made from base codes.
@@ -35,6 +52,10 @@ class Definition:
         that cell 1 comes first. Withheld cells are not listed.
     filter
         For some variables, grouped or not, the base codes that are covered.
+    unions
+        For variables with a hierarchy the codes above the groups, each with its base codes.
+    nested
+        Variables that lie within others, as far as the output says.
 
     Examples
     --------
@@ -46,6 +67,8 @@ class Definition:
     variables: Mapping[str, Mapping[str, str | None]]
     parts: tuple[tuple[Groups, ...], ...]
     filter: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unions: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+    nested: tuple[Nested, ...] = ()
 
     def __post_init__(self) -> None:
         for part in self.parts:
@@ -53,7 +76,7 @@ class Definition:
                 if len(cell) != len(self.variables):
                     raise _unreadable(f"a cell has {len(cell)} groups for {len(self.variables)} variables")
                 for group, (name, codes) in zip(cell, self.variables.items(), strict=True):
-                    if group is not None and group not in codes.values():
+                    if group is not None and group not in {*codes.values(), *self.unions.get(name, ())}:
                         raise _unreadable(f"no base code of {name!r} is in group {group!r}")
         for name, kept in self.filter.items():
             unknown = set(kept) - set(self.variables.get(name, kept))
@@ -66,12 +89,17 @@ class Definition:
         variables: Mapping[str, Mapping[str, str | None]],
         parts: Sequence[Sequence[Sequence[str | None]]],
         filter: Mapping[str, Sequence[str]] | None = None,  # noqa: A002 - the word researchers use
+        unions: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
+        nested: Sequence[Nested] = (),
     ) -> Definition:
         """Make a definition from lists."""
+        above = unions or {}
         return cls(
             variables={name: dict(codes) for name, codes in variables.items()},
             parts=tuple(tuple(tuple(cell) for cell in part) for part in parts),
             filter={name: tuple(kept) for name, kept in (filter or {}).items()},
+            unions={name: {code: tuple(base) for code, base in own.items()} for name, own in above.items()},
+            nested=tuple(nested),
         )
 
     @classmethod
@@ -80,6 +108,8 @@ class Definition:
         codes: Mapping[str, Sequence[str]],
         parts: Sequence[Sequence[Sequence[str | None]]],
         filter: Mapping[str, Sequence[str]] | None = None,  # noqa: A002 - the word researchers use
+        unions: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
+        nested: Sequence[Nested] = (),
     ) -> Definition:
         """Make a definition of an output whose codes are base codes, or ranges of whole numbers.
 
@@ -87,10 +117,11 @@ class Definition:
         ----------
         codes
             For each variable all of its codes, those of withheld cells included.
-        parts, filter
+        parts, filter, unions, nested
             As in the class.
         """
-        return cls.of({name: {code: code for code in own} for name, own in codes.items()}, parts, filter)
+        base = {name: {code: code for code in own} for name, own in codes.items()}
+        return cls.of(base, parts, filter, unions, nested)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain dictionaries and lists, as JSON knows them."""
@@ -98,14 +129,19 @@ class Definition:
             "variables": {name: dict(codes) for name, codes in self.variables.items()},
             "parts": [[list(cell) for cell in part] for part in self.parts],
             "filter": {name: list(kept) for name, kept in self.filter.items()},
+            "unions": {
+                name: {code: list(base) for code, base in own.items()} for name, own in self.unions.items()
+            },
+            "nested": [[each.fine, each.coarse, dict(each.parents)] for each in self.nested],
         }
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Definition:
         """Read what :meth:`as_dict` wrote."""
         try:
-            return cls.of(plain["variables"], plain["parts"], plain["filter"])
-        except (KeyError, TypeError, AttributeError) as error:
+            nested = [Nested(fine, coarse, parents) for fine, coarse, parents in plain.get("nested", ())]
+            return cls.of(plain["variables"], plain["parts"], plain["filter"], plain.get("unions"), nested)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise _unreadable("a part of it is missing or of the wrong kind") from error
 
     def cut(self, variable: str, points: Sequence[tuple[int, int]]) -> Definition:
@@ -117,14 +153,21 @@ class Definition:
                 return [code]
             return [range_name(a, b) for a, b in points if whole[0] <= a and b <= whole[1]]
 
-        variables, filtered = dict(self.variables), dict(self.filter)
+        variables, filtered, unions = dict(self.variables), dict(self.filter), dict(self.unions)
         if variable in variables:
             variables[variable] = {
                 point: group for code, group in variables[variable].items() for point in finer(code)
             }
         if variable in filtered:
             filtered[variable] = tuple(point for code in filtered[variable] for point in finer(code))
-        return Definition(variables=variables, parts=self.parts, filter=filtered)
+        if variable in unions:
+            unions[variable] = {
+                code: tuple(point for one in base for point in finer(one))
+                for code, base in unions[variable].items()
+            }
+        return Definition(
+            variables=variables, parts=self.parts, filter=filtered, unions=unions, nested=self.nested
+        )
 
     def __repr__(self) -> str:
         return f"Definition({', '.join(self.variables)}; {sum(map(len, self.parts))} cells)"
@@ -154,23 +197,6 @@ def cut_alike(definitions: Sequence[Definition]) -> list[Definition]:
             points = [(first, after - 1) for first, after in pairwise(ends)]
             found = [each.cut(name, points) for each in found]
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class Nested:
-    """A variable whose codes each lie in one code of another: municipalities in regions.
-
-    Parameters
-    ----------
-    fine, coarse
-        Names of the two variables.
-    parents
-        For each base code of the fine one, its base code of the coarse one.
-    """
-
-    fine: str
-    coarse: str
-    parents: Mapping[str, str]
 
 
 def _unreadable(what: str) -> DataError:

@@ -42,7 +42,7 @@ class Graded:
 
 
 @dataclass(frozen=True, slots=True)
-class _Axis:
+class CodeAxis:
     """A variable of the grid: its base codes by class, one class per signature."""
 
     name: str
@@ -62,7 +62,8 @@ def graded(
     definitions
         What the outputs in it mean, by name.
     nested
-        Variables that lie within others: combinations against it do not exist.
+        Variables that lie within others, besides those that definitions name: combinations against it do not
+        exist.
 
     Examples
     --------
@@ -81,19 +82,20 @@ def graded(
     if len(given) < len(outputs):
         return Graded(Grade.NOT_GRADED)
     known = dict(zip(outputs, cut_alike(given), strict=True))
-    axes = _axes(list(known.values()), nested)
+    nested = [*nested, *(each for definition in given for each in definition.nested)]
+    axes = merged_axes(list(known.values()), nested)
     shape = tuple(axis.n for axis in axes)
     if np.prod(shape, dtype=np.float64) > MOST_POINTS:
         return Graded(Grade.NOT_GRADED)
     total = np.zeros(shape, dtype=np.int64)
     for (output, part, cell), times in certificate.items():
-        inside = _inside(known[output], part, cell, axes)
+        inside = covered_by(known[output], part, cell, axes)
         total[np.ix_(*inside)] += times
-    possible = _possible(axes, nested)
+    possible = combinations_there_are(axes, nested)
     total[~possible] = 0
     if total.min(initial=0) < 0:
-        return Graded(Grade.NOT_GRADED if _perhaps_alike(given) else Grade.IN_DATA)
-    points = [_points(axis) for axis in axes]
+        return Graded(Grade.NOT_GRADED if perhaps_alike(given) else Grade.IN_DATA)
+    points = [points_of(axis) for axis in axes]
     names = [axis.name for axis in axes]
     group = in_words(names, points, total > 0, possible)
     unknown = np.zeros(shape, dtype=bool)
@@ -108,7 +110,7 @@ def graded(
     return Graded(Grade.BY_DEFINITION, group)
 
 
-def _perhaps_alike(definitions: Sequence[Definition]) -> bool:
+def perhaps_alike(definitions: Sequence[Definition]) -> bool:
     """Tell whether two outputs have ranges under different names: they may be bands of one variable.
 
     Nobody has said that they are not, so that combinations of them may be impossible, and a sum that is
@@ -121,19 +123,20 @@ def _perhaps_alike(definitions: Sequence[Definition]) -> bool:
     return any(one - other and other - one for one, other in combinations(banded, 2))
 
 
-def _axes(definitions: Sequence[Definition], nested: Sequence[Nested]) -> list[_Axis]:
+def merged_axes(definitions: Sequence[Definition], nested: Sequence[Nested]) -> list[CodeAxis]:
     """Merge the base codes of every variable that nothing tells apart."""
     names = dict.fromkeys(
         name for definition in definitions for name in (*definition.variables, *definition.filter)
     )
     above = {each.fine: each for each in nested if each.fine in names and each.coarse in names}
-    axes: dict[str, _Axis] = {}
+    axes: dict[str, CodeAxis] = {}
 
-    def merged(name: str) -> _Axis:
+    def merged(name: str) -> CodeAxis:
         if name in axes:
             return axes[name]
         grouped = [each.variables[name] for each in definitions if name in each.variables]
         kept = [each.filter[name] for each in definitions if name in each.filter]
+        kept += [base for each in definitions for base in each.unions.get(name, {}).values()]
         every = dict.fromkeys(code for codes in (*grouped, *kept) for code in codes)
         if not grouped:
             every[OTHERS] = None
@@ -149,19 +152,22 @@ def _axes(definitions: Sequence[Definition], nested: Sequence[Nested]) -> list[_
             if parent is not None:
                 signature += (parent.codes.get(above[name].parents.get(code, "")),)
             codes[code] = classes.setdefault(signature, len(classes))
-        axes[name] = _Axis(name, codes, len(classes))
+        axes[name] = CodeAxis(name, codes, len(classes))
         return axes[name]
 
     return [merged(name) for name in names]
 
 
-def _inside(definition: Definition, part: int, cell: int, axes: Sequence[_Axis]) -> list[Integers]:
+def covered_by(definition: Definition, part: int, cell: int, axes: Sequence[CodeAxis]) -> list[Integers]:
     """For every axis the classes that a cell covers."""
     groups = dict(zip(definition.variables, definition.parts[part][cell - 1], strict=True))
     found: list[Integers] = []
     for axis in axes:
         wanted = groups.get(axis.name)
-        own = definition.variables.get(axis.name, {})
+        own: Mapping[str, str | None] = definition.variables.get(axis.name, {})
+        union = definition.unions.get(axis.name, {}).get(wanted or "")
+        if union is not None:
+            own = dict.fromkeys(union, wanted)
         kept = definition.filter.get(axis.name)
         covered = {
             place
@@ -172,8 +178,8 @@ def _inside(definition: Definition, part: int, cell: int, axes: Sequence[_Axis])
     return found
 
 
-def _possible(
-    axes: Sequence[_Axis], nested: Sequence[Nested]
+def combinations_there_are(
+    axes: Sequence[CodeAxis], nested: Sequence[Nested]
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     """Mark the combinations that no nesting forbids."""
     possible = np.ones(tuple(axis.n for axis in axes), dtype=bool)
@@ -192,6 +198,6 @@ def _possible(
     return possible
 
 
-def _points(axis: _Axis) -> list[str]:
+def points_of(axis: CodeAxis) -> list[str]:
     """Name every class by its codes, whole numbers by ranges of them."""
     return [ranges([code for code, own in axis.codes.items() if own == number]) for number in range(axis.n)]

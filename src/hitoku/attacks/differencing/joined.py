@@ -1,81 +1,17 @@
-"""Releases without their records: what their codes alone give away together.
-
-Every release is a set of sums over the same atoms, the combinations of codes that no release splits further.
-An atom that cannot hold as many units as the threshold, whatever the others hold, is disclosed; by duality
-there is then a sum of published cells, added and subtracted, that is nowhere negative, covers the atom and
-comes to less than the threshold. That sum is the proof, and anybody can add it up.
-"""
+"""Releases without their records: what their codes alone give away together."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 
 import numpy as np
 from scipy import sparse
 
-from hitoku.attacks.differencing.refinement import Axis, Meanings, axes_of, in_words
-from hitoku.attacks.interval import Interval
-from hitoku.errors import ParameterError
-from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.labels import Labels
-from hitoku.model.rational import rational
+from hitoku.attacks.differencing.atoms import Atoms, Disclosed, number_of_atoms
+from hitoku.attacks.differencing.refinement import Axis, Meanings, axes_of
+from hitoku.model.arrays import Integers
 from hitoku.model.release import Release
-from hitoku.solver.linear import LinearProgram, Status, solve
-
-# Combinations of codes beyond this many are not looked at one by one.
-MOST_ATOMS = 200_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Term:
-    """A published cell in a proof: which release, which cell, how often it is added, and what it says."""
-
-    release: int
-    cell: int
-    times: Fraction
-    value: float
-    name: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Disclosed:
-    """A group that releases single out together.
-
-    Parameters
-    ----------
-    group
-        Who is in it, in words.
-    most
-        It holds no more than this.
-    exact
-        The sum counts every unit of the group once, so it is the group's size and not only a bound.
-    terms
-        The proof.
-    """
-
-    group: str
-    most: float
-    exact: bool
-    terms: tuple[Term, ...]
-
-    @property
-    def releases(self) -> tuple[int, ...]:
-        """Positions of the releases that give it away."""
-        return tuple(sorted({term.release for term in self.terms}))
-
-    def __str__(self) -> str:
-        ordered = sorted(self.terms, key=lambda term: (term.times < 0, term.release, term.cell))
-        text = ""
-        for place, term in enumerate(ordered):
-            times = abs(term.times)
-            number = f"{term.value:g}" if times == 1 else f"{times} x {term.value:g}"
-            sign = "-" if term.times < 0 else "+"
-            text += (f"{sign} " if place or term.times < 0 else "") + f"{number} "
-        outputs = " and ".join(f"output {release + 1}" for release in self.releases)
-        equals = "=" if self.exact else "\N{GREATER-THAN OR EQUAL TO} the group;"
-        return f"{self.group}: {text}{equals} {self.most:g}, from {outputs}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -141,122 +77,35 @@ def differencing(
         return Differences((), threshold, untested)
     known = [releases[place] for place in testable]
     axes = axes_of(known, meanings or {})
-    joint = _Joint.of(known, axes, testable)
+    joint = _joint(known, axes, testable)
     return Differences(tuple(joint.disclosed(threshold)), threshold, untested)
 
 
-@dataclass(frozen=True, eq=False)
-class _Joint:
-    """All published cells as sums over atoms."""
-
-    axes: Sequence[Axis]
-    sums: sparse.csr_array
-    value: Floats
-    cells: Sequence[tuple[int, int]]
-    names: Sequence[str]
-
-    @classmethod
-    def of(cls, releases: Sequence[Release], axes: Sequence[Axis], places: Sequence[int]) -> _Joint:
-        n_atoms = int(np.prod([len(axis.points) for axis in axes], dtype=np.int64))
-        if n_atoms > MOST_ATOMS:
-            raise ParameterError(
-                f"{n_atoms} combinations of codes, more than {MOST_ATOMS} can be told apart",
-                where="differencing",
-                fix="test fewer releases or variables together",
-            )
-        blocks, values, cells, names = [], [], [], []
-        for number, release in enumerate(releases):
-            block = sparse.csr_array(np.ones((1, 1)))
-            for axis in axes:
-                members = axis.members[number]
-                whole = np.ones((1, len(axis.points))) if members is None else members.astype(np.float64)
-                block = sparse.csr_array(sparse.kron(block, sparse.csr_array(whole), format="csr"))
-            there = _in_order(release, axes, number)
-            shown = np.flatnonzero(~release.withheld)
-            blocks.append(block[there[shown]])
-            values.append(release.published[shown])
-            cells += [(places[number], int(cell)) for cell in shown]
-            names += [release.describe(int(cell)) for cell in shown]
-        return cls(axes, sparse.csr_array(sparse.vstack(blocks)), np.concatenate(values), cells, names)
-
-    def disclosed(self, threshold: float) -> list[Disclosed]:
-        upper = self._upper()
-        # Whoever is in a small cell that was published was looked at when it was.
-        small = self.sums[np.flatnonzero(self.value < threshold)]
-        judged = np.asarray(small.sum(axis=0)).ravel() > 0
-        covered = np.asarray(self.sums.sum(axis=0)).ravel() > 0
-        found: list[Disclosed] = []
-        for atom in np.flatnonzero(covered & ~judged & (upper < threshold - 1e-6)):
-            if judged[atom]:
-                continue
-            one, support = self._proof(int(atom))
-            judged |= support
-            if one is not None and one.most < threshold:
-                found.append(one)
-        return sorted(found, key=lambda each: (each.most, each.group))
-
-    def _upper(self) -> Floats:
-        """Most units that each atom can hold."""
-        n_cells, n_atoms = self.sums.shape
-        joint = Release(
-            published=np.concatenate([np.full(n_atoms, np.nan), self.value]),
-            relations=sparse.hstack([self.sums, -sparse.eye_array(n_cells)], format="csr"),
-            labels=Labels.numbered(n_atoms + n_cells, "atom"),
-            integer=True,
-        )
-        return Interval().bounds(joint).upper[:n_atoms]
-
-    def _proof(self, atom: int) -> tuple[Disclosed | None, Mask]:
-        """Find the cheapest sum of published cells that covers an atom and is nowhere negative."""
-        n_cells, n_atoms = self.sums.shape
-        wanted = np.zeros(n_atoms)
-        wanted[atom] = 1.0
-        program = LinearProgram(
-            cost=self.value,
-            relations=sparse.csr_array(self.sums.T),
-            rhs=wanted,
-            lower=np.full(n_cells, -np.inf),
-            row_upper=np.full(n_atoms, np.inf),
-        )
-        solution = solve(program)
-        nothing = np.zeros(n_atoms, dtype=bool)
-        nothing[atom] = True
-        if solution.status is not Status.OPTIMAL or solution.x is None:
-            return None, nothing
-        # A solver's numbers prove nothing; the fractions they stand for are added up.
-        chosen = np.flatnonzero(np.abs(solution.x) > 1e-9)
-        times = {int(c): rational(round(float(solution.x[c]), 9)) for c in chosen}
-        covers = self._added_up(times)
-        if any(amount < 0 for amount in covers.values()) or covers.get(atom, 0) < 1:
-            return None, nothing
-        support = np.zeros(n_atoms, dtype=bool)
-        support[[place for place, amount in covers.items() if amount > 0]] = True
-        most = sum((t * rational(float(self.value[c])) for c, t in times.items()), Fraction(0))
-        terms = tuple(
-            Term(
-                release=self.cells[c][0],
-                cell=self.cells[c][1],
-                times=t,
-                value=float(self.value[c]),
-                name=self.names[c],
-            )
-            for c, t in sorted(times.items())
-        )
-        names, points = [axis.name for axis in self.axes], [axis.points for axis in self.axes]
-        exact = all(amount in (0, 1) for amount in covers.values())
-        return Disclosed(
-            group=in_words(names, points, support.reshape(tuple(map(len, points)))),
-            most=float(most),
-            exact=exact,
-            terms=terms,
-        ), support
-
-    def _added_up(self, times: Mapping[int, Fraction]) -> dict[int, Fraction]:
-        covers: dict[int, Fraction] = {}
-        for cell, t in times.items():
-            for place in self.sums.indices[self.sums.indptr[cell] : self.sums.indptr[cell + 1]]:
-                covers[int(place)] = covers.get(int(place), Fraction(0)) + t
-        return covers
+def _joint(releases: Sequence[Release], axes: Sequence[Axis], places: Sequence[int]) -> Atoms:
+    """Write all published cells as sums over atoms."""
+    n_atoms = number_of_atoms([len(axis.points) for axis in axes])
+    blocks, values, cells, names = [], [], [], []
+    for number, release in enumerate(releases):
+        block = sparse.csr_array(np.ones((1, 1)))
+        for axis in axes:
+            members = axis.members[number]
+            whole = np.ones((1, len(axis.points))) if members is None else members.astype(np.float64)
+            block = sparse.csr_array(sparse.kron(block, sparse.csr_array(whole), format="csr"))
+        there = _in_order(release, axes, number)
+        shown = np.flatnonzero(~release.withheld)
+        blocks.append(block[there[shown]])
+        values.append(release.published[shown])
+        cells += [(places[number], int(cell)) for cell in shown]
+        names += [release.describe(int(cell)) for cell in shown]
+    return Atoms(
+        names=[axis.name for axis in axes],
+        points=[axis.points for axis in axes],
+        possible=np.arange(n_atoms),
+        sums=sparse.csr_array(sparse.vstack(blocks)),
+        value=np.concatenate(values),
+        cells=cells,
+        labels=names,
+    )
 
 
 def _in_order(release: Release, axes: Sequence[Axis], number: int) -> Integers:

@@ -7,7 +7,7 @@ minimum cut names them: for two partitions nothing is missed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from hitoku.attacks.differencing.lump import Joint, Lump
 from hitoku.attacks.differencing.partition import Cell, Codes, Hashes, Partition, added, combined
 from hitoku.model.arrays import Integers, Mask
 
@@ -61,7 +62,9 @@ class Meeting:
     incident: Integers
 
     @classmethod
-    def of(cls, first: Partition, second: Partition, order: Integers | None = None) -> Meeting:
+    def of(
+        cls, first: Partition, second: Partition, order: Integers | None = None, lump: Lump | None = None
+    ) -> Meeting:
         """Count the joint cells.
 
         Parameters
@@ -71,8 +74,13 @@ class Meeting:
         order
             Units sorted by their code in the first partition, where somebody has it already; needed for large
             partitions only.
+        lump
+            Counts the first partition together with others.
         """
-        rows, columns, size = joint_cells(first, second, order)
+        if lump is not None and lump.suits(first, second):
+            rows, columns, size = inside_groups(lump.joint(first, second))
+        else:
+            rows, columns, size = joint_cells(first, second, order)
         tail, head = rows, np.where(columns == 0, 0, columns + len(first))
         n_nodes = 1 + len(first) + len(second)
         ends = np.concatenate([tail, head])
@@ -187,6 +195,19 @@ class Meeting:
                     own[others[nested & (ends == whole)]] = True
                     yield self._difference(own, (ends == whole) & ~nested, sense)
 
+    def units_of_each(self, groups: Sequence[Difference]) -> list[Integers]:
+        """Which units are in each of some groups, which may overlap; units are gone through once for all."""
+        n_columns = len(self.second) + 1
+        column = np.where(self.head == 0, 0, self.head - len(self.first))
+        needed = np.unique(np.concatenate([group.edges for group in groups]))
+        place = np.full((len(self.first) + 1) * n_columns, -1, dtype=np.int32)
+        place[self.tail[needed] * n_columns + column[needed]] = np.arange(len(needed))
+        one, other, units = aligned(self.first, self.second)
+        edge = place[one.astype(np.int64) * n_columns + other]
+        inside = np.flatnonzero(edge >= 0)
+        edge, inside = edge[inside], inside if units is None else units[inside]
+        return [inside[np.isin(edge, np.searchsorted(needed, group.edges))] for group in groups]
+
     def units_of(self, groups: list[Difference]) -> tuple[Codes, Integers]:
         """Which units are in which of some disjoint groups, numbered from 1."""
         n_columns = len(self.second) + 1
@@ -254,6 +275,12 @@ def joint_cells(
         others = np.flatnonzero(left)
         rows = np.concatenate([np.zeros_like(others), rows])
         columns, size = np.concatenate([others, columns]), np.concatenate([left[others], size])
+    return inside_groups((rows, columns, size))
+
+
+def inside_groups(joint: Joint) -> Joint:
+    """Leave out who is in no group of either."""
+    rows, columns, size = joint
     inside = (rows > 0) | (columns > 0)
     return rows[inside], columns[inside], size[inside]
 

@@ -1,0 +1,239 @@
+"""Published cells as sums over atoms, and the groups of atoms that cannot hold many units.
+
+Atoms are the combinations of codes that no output splits further. An atom that cannot hold as many units as
+the threshold, whatever the others hold, is disclosed; by duality there is then a sum of published cells, some
+subtracted, that is nowhere negative, covers the atom and comes to less than the threshold. That sum is the
+proof, and anybody can add it up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from scipy import sparse
+
+from hitoku.attacks.differencing.refinement import in_words
+from hitoku.attacks.interval import Interval
+from hitoku.errors import ParameterError
+from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model.labels import Labels
+from hitoku.model.rational import rational
+from hitoku.model.release import Release
+from hitoku.solver.linear import LinearProgram, Status, solve
+
+# Combinations of codes beyond this many are not looked at one by one.
+MOST_ATOMS = 200_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Term:
+    """A published cell in a proof: which release, which cell, how often it is added, and what it says."""
+
+    release: int
+    cell: int
+    times: Fraction
+    value: float
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disclosed:
+    """A group that releases single out together.
+
+    Parameters
+    ----------
+    group
+        Who is in it, in words.
+    most
+        It holds no more than this.
+    exact
+        The sum counts every unit of the group once, so it is the group's size and not only a bound.
+    terms
+        The proof.
+    """
+
+    group: str
+    most: float
+    exact: bool
+    terms: tuple[Term, ...]
+
+    @property
+    def releases(self) -> tuple[int, ...]:
+        """Positions of the releases that give it away."""
+        return tuple(sorted({term.release for term in self.terms}))
+
+    def told(self, names: Mapping[int, str], unit: str = "") -> str:
+        """Say who is singled out, the numbers that add up to it, and the releases they are from.
+
+        Parameters
+        ----------
+        names
+            What the releases are called.
+        unit
+            What one unit is called.
+        """
+        ordered = sorted(self.terms, key=lambda term: (term.times < 0, term.release, term.cell))
+        text = ""
+        for place, term in enumerate(ordered):
+            times = abs(term.times)
+            number = f"{term.value:g}" if times == 1 else f"{times} x {term.value:g}"
+            sign = "-" if term.times < 0 else "+"
+            text += (f"{sign} " if place or term.times < 0 else "") + f"{number} "
+        outputs = " and ".join(names[release] for release in self.releases)
+        equals = "=" if self.exact else "\N{GREATER-THAN OR EQUAL TO} the group;"
+        units = f" {unit}{'' if self.most == 1 else 's'}" if unit else ""
+        return f"{self.group}: {text}{equals} {self.most:g}{units}, from {outputs}"
+
+    def __str__(self) -> str:
+        return self.told({release: f"output {release + 1}" for release in self.releases})
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Atoms:
+    """Published cells of several outputs over the atoms that they have in common.
+
+    Parameters
+    ----------
+    names, points
+        Variables, and what can be told apart in each: their combinations are the atoms.
+    possible
+        The combinations that there can be, by position when all are listed.
+    sums
+        Cells by atoms that there can be.
+    value
+        What each cell says.
+    cells
+        The output of each cell, and its number there.
+    labels
+        What each cell is called.
+    """
+
+    names: Sequence[str]
+    points: Sequence[Sequence[str]]
+    possible: Integers
+    sums: sparse.csr_array
+    value: Floats
+    cells: Sequence[tuple[int, int]]
+    labels: Sequence[str]
+
+    def disclosed(self, threshold: float) -> list[Disclosed]:
+        """Find the groups below a threshold, the smallest first."""
+        # Whoever is in a small cell that was published was looked at when it was.
+        small = self.sums[np.flatnonzero(self.value < threshold)]
+        judged = np.asarray(small.sum(axis=0)).ravel() > 0
+        covered = np.asarray(self.sums.sum(axis=0)).ravel() > 0
+        found: list[Disclosed] = []
+        for atom in np.flatnonzero(self._short(covered & ~judged, threshold)):
+            if judged[atom]:
+                continue
+            one, support = self._proof(int(atom))
+            judged |= support
+            # A group that holds nobody is for the rule on groups, not for this one.
+            if one is not None and 0 < one.most < threshold:
+                found.append(one)
+        return sorted(found, key=lambda each: (each.most, each.group))
+
+    def _short(self, asked: Mask, threshold: float) -> Mask:
+        """Tell which of some atoms cannot hold as many units as the threshold."""
+        kept = self._needed()
+        sums, value = self.sums[kept], self.value[kept]
+        n_cells, n_atoms = sums.shape
+        joint = Release(
+            published=np.concatenate([np.full(n_atoms, np.nan), value]),
+            relations=sparse.hstack([sums, -sparse.eye_array(n_cells)], format="csr"),
+            labels=Labels.numbered(n_atoms + n_cells, "atom"),
+            integer=True,
+        )
+        nothing = np.full(n_atoms + n_cells, np.nan)
+        goal = nothing.copy()
+        goal[np.flatnonzero(asked)] = threshold
+        _, reached = Interval().meets(joint, nothing, goal)
+        return asked & ~reached[:n_atoms]
+
+    def _needed(self) -> Integers:
+        """Leave out cells that are the sum of smaller ones of their output: they say nothing new.
+
+        Without them, two outputs are a network, and flows take the place of linear programs.
+        """
+        size = np.diff(self.sums.indptr)
+        output = np.array([release for release, _ in self.cells])
+        kept: list[int] = []
+        for own in np.unique(output):
+            owner = np.full(self.sums.shape[1], -1)
+            for cell in sorted(np.flatnonzero(output == own).tolist(), key=lambda each: size[each]):
+                atoms = self.sums.indices[self.sums.indptr[cell] : self.sums.indptr[cell + 1]]
+                parts = np.unique(owner[atoms])
+                if len(parts) == 0 or (parts[0] >= 0 and size[parts].sum() == len(atoms)):
+                    continue
+                if np.all(owner[atoms] < 0):
+                    owner[atoms] = cell
+                kept.append(cell)
+        return np.array(sorted(kept), dtype=np.int64)
+
+    def _proof(self, atom: int) -> tuple[Disclosed | None, Mask]:
+        """Find the cheapest sum of published cells that covers an atom and is nowhere negative."""
+        n_cells, n_atoms = self.sums.shape
+        wanted = np.zeros(n_atoms)
+        wanted[atom] = 1.0
+        program = LinearProgram(
+            cost=self.value,
+            relations=sparse.csr_array(self.sums.T),
+            rhs=wanted,
+            lower=np.full(n_cells, -np.inf),
+            row_upper=np.full(n_atoms, np.inf),
+        )
+        solution = solve(program)
+        nothing = np.zeros(n_atoms, dtype=bool)
+        nothing[atom] = True
+        if solution.status is not Status.OPTIMAL or solution.x is None:
+            return None, nothing
+        # A solver's numbers prove nothing; the fractions they stand for are added up.
+        chosen = np.flatnonzero(np.abs(solution.x) > 1e-9)
+        times = {int(c): rational(round(float(solution.x[c]), 9)) for c in chosen}
+        covers = self._added_up(times)
+        if any(amount < 0 for amount in covers.values()) or covers.get(atom, 0) < 1:
+            return None, nothing
+        support = np.zeros(n_atoms, dtype=bool)
+        support[[place for place, amount in covers.items() if amount > 0]] = True
+        most = sum((t * rational(float(self.value[c])) for c, t in times.items()), Fraction(0))
+        terms = tuple(
+            Term(
+                release=self.cells[c][0],
+                cell=self.cells[c][1],
+                times=t,
+                value=float(self.value[c]),
+                name=self.labels[c],
+            )
+            for c, t in sorted(times.items())
+        )
+        exact = all(amount in (0, 1) for amount in covers.values())
+        return Disclosed(group=self._words(support), most=float(most), exact=exact, terms=terms), support
+
+    def _words(self, support: Mask) -> str:
+        shape = tuple(map(len, self.points))
+        group, there = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
+        group.flat[self.possible[support]] = True
+        there.flat[self.possible] = True
+        return in_words(self.names, self.points, group, there)
+
+    def _added_up(self, times: Mapping[int, Fraction]) -> dict[int, Fraction]:
+        covers: dict[int, Fraction] = {}
+        for cell, t in times.items():
+            for place in self.sums.indices[self.sums.indptr[cell] : self.sums.indptr[cell + 1]]:
+                covers[int(place)] = covers.get(int(place), Fraction(0)) + t
+        return covers
+
+
+def number_of_atoms(points: Sequence[int], most: int = MOST_ATOMS) -> int:
+    """Multiply what can be told apart in each variable; refuse when that is too much to look at."""
+    n_atoms = int(np.prod(points, dtype=np.float64))
+    if n_atoms > most:
+        raise ParameterError(
+            f"{n_atoms} combinations of codes, more than {most} can be told apart",
+            where="differencing",
+            fix="test fewer releases or variables together",
+        )
+    return n_atoms

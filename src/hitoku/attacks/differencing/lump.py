@@ -1,0 +1,103 @@
+"""Several partitions told apart by one code: units are gone through once for all of them.
+
+What follows from a new output may be dozens of partitions, and each is compared with everything released. The
+units that none of them tells apart count as one; how these meet a released partition is counted once, and how
+each partition meets it is added up from that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hitoku.attacks.differencing.partition import Codes, Partition
+from hitoku.model.arrays import Integers
+
+# Combinations up to this many are told apart by counting, more by sorting.
+COUNTED = 2**22
+# More combinations than this in one lump, and going through them takes as long as going through the units.
+MOST = 512
+# Pairs of a combination and a cell up to this many are counted in a matrix of all of them.
+DENSE = 2**20
+
+# Rows, columns and sizes of joint cells.
+Joint = tuple[Integers, Integers, Integers]
+
+
+def combinations(parts: Sequence[Partition]) -> tuple[Integers, list[Integers], Integers]:
+    """Tell combinations of codes apart: that of every unit, the codes of each, and how many units have it.
+
+    Examples
+    --------
+    >>> one, other = Partition.published("one", [1, 1, 2, 2]), Partition.published("other", [1, 1, 1, 2])
+    >>> [each.tolist() for each in combinations([one, other])[1]]
+    [[1, 2, 2], [1, 1, 2]]
+    """
+    combination: Integers = np.zeros(parts[0].n_units, dtype=np.int64)
+    codes: list[Integers] = []
+    for part in parts:
+        combination, codes = _finer(combination, codes, part)
+    return combination, codes, np.bincount(combination)
+
+
+def _finer(combination: Integers, codes: list[Integers], part: Partition) -> tuple[Integers, list[Integers]]:
+    """Tell combinations apart by one more partition."""
+    width = len(part) + 1
+    mixed = combination * width + part.codes
+    if int(mixed.max(initial=0)) < COUNTED:
+        there = np.bincount(mixed) > 0
+        present, numbered = np.flatnonzero(there), (np.cumsum(there) - 1)[mixed]
+    else:
+        present, numbered = np.unique(mixed, return_inverse=True)
+    return numbered, [each[present // width] for each in codes] + [present % width]
+
+
+class Lump:
+    """Partitions of all units that are compared with others together.
+
+    Parameters
+    ----------
+    parts
+        The partitions; the first is in the lump, and those after it as long as combinations stay few.
+    """
+
+    def __init__(self, parts: Sequence[Partition]) -> None:
+        combination, codes, _ = combinations(parts[:1])
+        taken = [parts[0]]
+        for part in parts[1:]:
+            finer = _finer(combination, codes, part)
+            if len(finer[1][0]) > MOST:
+                break
+            combination, codes = finer
+            taken.append(part)
+        self._codes = {id(part): own for part, own in zip(taken, codes, strict=True)}
+        self._combination: Codes = combination.astype(np.int32)
+        self._n = len(codes[0])
+        self._met: dict[int, Joint] = {}
+
+    def holds(self, part: Partition) -> bool:
+        """Tell whether a partition is in the lump."""
+        return id(part) in self._codes
+
+    def joint(self, part: Partition, other: Partition) -> Joint:
+        """Count how a partition of the lump meets another one, of all units."""
+        combination, column, size = self._counted(other)
+        row, width = self._codes[id(part)][combination], len(other) + 1
+        total = np.bincount(row * width + column, weights=size, minlength=(len(part) + 1) * width)
+        there = np.flatnonzero(total)
+        return there // width, there % width, total[there].astype(np.int64)
+
+    def _counted(self, other: Partition) -> Joint:
+        from hitoku.kernels.joint import tally  # noqa: PLC0415 - numba takes a second to load
+
+        if id(other) not in self._met:
+            counts = np.zeros((self._n, len(other) + 1), dtype=np.int64)
+            tally(self._combination, other.codes, counts)
+            rows, columns = np.nonzero(counts)
+            self._met[id(other)] = rows, columns, counts[rows, columns]
+        return self._met[id(other)]
+
+    def suits(self, part: Partition, other: Partition) -> bool:
+        """Tell whether two partitions are better met through the lump."""
+        return other.units is None and max(self._n, len(part) + 1) * (len(other) + 1) <= DENSE

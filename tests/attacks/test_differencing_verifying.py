@@ -1,0 +1,107 @@
+"""Every certificate is added up again before it is shown: one that does not give its group is an error."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hitoku.attacks.differencing import lump as lumps
+from hitoku.attacks.differencing import search
+from hitoku.attacks.differencing.lump import Lump
+from hitoku.attacks.differencing.meeting import Meeting
+from hitoku.attacks.differencing.partition import Partition
+from hitoku.attacks.differencing.search import Ledger, SingledOut
+from hitoku.attacks.differencing.verifying import verify
+from hitoku.errors import SolverError
+
+# Ages 10, 19, 25: 0-18 and 19+, then 0-20 and 21+.
+FIRST = Partition.published("first", [1, 1, 1, 2, 2, 2])
+SECOND = Partition.published("second", [1, 1, 1, 1, 2, 2])
+PLACES = {("first", 0): FIRST, ("second", 0): SECOND}
+
+
+def claim(certificate, units):
+    return SingledOut(certificate=certificate, units=np.array(units), hash=0)
+
+
+@pytest.mark.parametrize(
+    ("certificate", "units", "holds"),
+    [
+        pytest.param({("second", 0, 1): 1, ("first", 0, 1): -1}, [3], True, id="0-20 less 0-18"),
+        pytest.param({("first", 0, 2): 1, ("second", 0, 2): -1}, [3], True, id="19+ less 21+"),
+        pytest.param({("second", 0, 1): 1, ("first", 0, 1): -1}, [4], False, id="somebody else"),
+        pytest.param({("second", 0, 1): 1, ("first", 0, 1): -1}, [3, 4], False, id="one more"),
+        pytest.param({("second", 0, 1): 1, ("first", 0, 1): 1}, [3], False, id="twice"),
+        pytest.param({("first", 0, 1): 1, ("second", 0, 1): -1}, [3], False, id="negative"),
+        pytest.param({("second", 0, 1): 2, ("first", 0, 1): -2}, [3], False, id="two for one"),
+        pytest.param({("first", 0, 1): 1}, [0, 1], False, id="a part of a cell"),
+    ],
+)
+def test_a_certificate_gives_its_group_and_nobody_else(certificate, units, holds):
+    if holds:
+        verify([claim(certificate, units)], PLACES)
+    else:
+        with pytest.raises(SolverError, match="does not add up"):
+            verify([claim(certificate, units)], PLACES)
+
+
+def test_one_wrong_certificate_among_right_ones_is_found():
+    right = claim({("second", 0, 1): 1, ("first", 0, 1): -1}, [3])
+    with pytest.raises(SolverError):
+        verify([right, claim({("second", 0, 1): 1, ("first", 0, 1): -1}, [2])], PLACES)
+
+
+def test_a_search_that_errs_shows_nothing(monkeypatch):
+    monkeypatch.setattr(search.Meeting, "units_of_each", lambda _, groups: [np.array([0]) for _ in groups])
+    ledger = Ledger(6, threshold=3)
+    ledger.release([FIRST])
+    with pytest.raises(SolverError):
+        ledger.check([SECOND])
+
+
+@settings(deadline=None, max_examples=60)
+@given(seed=st.integers(0, 2**32 - 1), counted=st.booleans())
+def test_the_same_as_adding_up_over_every_unit(seed, counted):
+    random = np.random.default_rng(seed)
+    n = 30
+    parts = [Partition.published(str(p), random.integers(0, 4, n)) for p in range(int(random.integers(1, 4)))]
+    places = {(str(p), 0): part for p, part in enumerate(parts)}
+    certificate = {
+        (str(p), 0, int(random.integers(1, len(part) + 1))): int(random.choice([-1, 1]))
+        for p, part in enumerate(parts)
+        if len(part)
+    }
+    if not certificate:
+        return
+    total = np.zeros(n, dtype=int)
+    for (name, _, cell), times in certificate.items():
+        total += times * (parts[int(name)].codes == cell)
+    units = np.flatnonzero(total == 1) if random.random() < 0.7 else random.choice(n, 3, replace=False)
+    expected = np.zeros(n, dtype=int)
+    expected[units] = 1
+    with pytest.MonkeyPatch.context() as patched:
+        if not counted:
+            patched.setattr("hitoku.attacks.differencing.lump.COUNTED", 0)
+        if np.array_equal(total, expected):
+            verify([claim(certificate, units)], places)
+        else:
+            with pytest.raises(SolverError):
+                verify([claim(certificate, units)], places)
+
+
+@settings(deadline=None, max_examples=60)
+@given(seed=st.integers(0, 2**32 - 1), most=st.sampled_from([1, 6, 512]))
+def test_partitions_in_a_lump_meet_others_as_they_do_alone(seed, most):
+    random = np.random.default_rng(seed)
+    parts = [Partition.published(str(p), random.integers(0, 4, 40)) for p in range(4)]
+    *own, other = parts
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(lumps, "MOST", most)
+        lump = Lump(own)
+    assert lump.holds(own[0])
+    for part in (part for part in own if lump.holds(part)):
+        alone, together = Meeting.of(part, other), Meeting.of(part, other, None, lump)
+        for name in ("tail", "head", "size", "start", "incident"):
+            assert getattr(alone, name).tolist() == getattr(together, name).tolist()
