@@ -70,12 +70,87 @@ def test_honest_outputs_of_every_kind_are_never_accused(tmp_path):
     assert said(recheck(folder, data=people, unit="id")) == []
 
 
-def test_without_the_data_what_cannot_be_compared_is_said_to_be_so(folder):
-    check = recheck(folder)
-    assert check.ok
-    assert [row["differencing"] for row in check.matrix.values()] == ["pass", "look", "look"]
-    assert "not testable" in check.outputs[2].verdicts[-1].text
+def test_without_the_data_what_cannot_be_compared_is_said_to_be_so(tmp_path):
+    work = session()
+    work.mean("income", by="id", where={"id": list(range(20))}, name="single")  # fails, and does not leave
+    work.percentile("income", 50, by="job", name="medians")
+    work.regression("income ~ C(region)", name="model")
+    check = recheck(work.submit(tmp_path / "submission"))
+    said = {each.output.name: each.row["differencing"] for each in check.outputs}
+    assert said == {
+        "people": "pass",
+        "incomes": "pass",
+        "means": "pass",
+        "single": "-",
+        "medians": "look",
+        "model": "look",
+    }
+    assert "only the data tell what it gives away with incomes, means" in check.outputs[4].verdicts[-1].text
+    assert "not testable: the units behind a model's dummies" in check.outputs[5].verdicts[-1].text
+    assert all(each.verdicts[-1].remedy for each in check.outputs[4:])
     assert "safe" not in check.scope
+
+
+def counted_by(people, **options):
+    work = Session("later", people)
+    work.frequency_table(by=["area", "age"], name="all")
+    work.magnitude_table(by=["area", "age"], value="income", name="some", **options)
+    return work
+
+
+AREAS = pd.DataFrame(
+    {
+        "area": ["A"] * 60 + ["B"] * 60,
+        "age": (["0-18"] * 20 + ["19+"] * 40) * 2,
+        "works": (["yes"] * 57 + ["no"] * 3) + ["yes"] * 60,
+        "income": np.arange(120.0) + 50,
+    }
+)
+
+
+def test_a_filter_is_joined_through_its_codes(tmp_path):
+    folder = counted_by(AREAS, where={"works": ["yes"]}).submit(tmp_path / "submission")
+    check = recheck(folder)
+    (verdict,) = [v for v in check.outputs[1].verdicts if v.reason == "small_group"][:1]
+    assert verdict.text.startswith("area=A, age=19+, works=any other: 40 - 37 = 3 units, from all and some")
+    assert "by definition" in verdict.text
+    assert verdict.remedy == "cover the same units as before: the filter on works differs"
+    assert not check.ok
+
+
+def test_the_ledger_is_joined_through_definitions_and_counts_without_the_data(tmp_path):
+    path = tmp_path / "areas.ledger"
+    first = Session("first", AREAS)
+    table = first.frequency_table(by=["area", "age"], name="all")
+    ledger = Ledger.open(path, data_hash=first.records.hash, n_units=120, project="first")
+    ledger.remember("all", partitions(table), definition_of(table))
+    later = Session("later", AREAS)
+    later.mean("income", by=["area", "age"], where={"works": ["yes"]}, name="means")
+    folder = later.submit(tmp_path / "submission")
+    check = recheck(folder, ledger=path)
+    assert "40 - 37 = 3 units, from all (project first) and means" in check.outputs[0].verdicts[-1].text
+    # An output without a definition: nothing is claimed about it.
+    ledger.remember("prose", None)
+    (verdict,) = recheck(folder.rename(tmp_path / "again"), ledger=path).outputs[0].verdicts[-1:]
+    assert verdict.status == "fail"
+
+
+def test_what_the_ledger_does_not_describe_is_named(tmp_path):
+    path = tmp_path / "areas.ledger"
+    work = Session("later", AREAS)
+    work.frequency_table(by=["area"], name="areas")
+    ledger = Ledger.open(path, data_hash=work.records.hash, n_units=120, project="first")
+    ledger.remember("prose", None)
+    check = recheck(work.submit(tmp_path / "submission"), ledger=path)
+    assert check.matrix["areas"]["differencing"] == "look"
+    assert "prose (project first)" in check.outputs[0].verdicts[-1].text
+
+
+def test_units_with_several_records_are_not_joined_through_codes(tmp_path):
+    work = Session("later", AREAS.assign(id=np.arange(120) // 2), unit="id")
+    work.frequency_table(by=["area"], name="areas")
+    check = recheck(work.submit(tmp_path / "submission"))
+    assert "a unit may be in several cells" in check.outputs[0].verdicts[-1].text
 
 
 def setting(*path, to):
@@ -123,8 +198,10 @@ def test_a_tampered_number_is_caught_though_the_hashes_fit(folder, file, change,
 
 
 def test_with_the_data_every_number_of_the_evidence_is_collected_again(folder):
-    # Consistent in itself: only the data tell.
+    # Consistent in itself, and every output about the group forged alike: only the data tell.
     resealed(folder, MEANS, setting("evidence", "largest", 0, 0, to=200.0))
+    assert "contradicts incomes about the largest contributions in region=E" in said(recheck(folder))[-1]
+    resealed(folder, SUMS, setting("evidence", "largest", 0, 0, to=200.0))
     assert recheck(folder).ok
     assert "other evidence: largest" in said(recheck(folder, data=PEOPLE, unit="id"))[0]
 
@@ -306,3 +383,26 @@ def test_an_exception_does_not_excuse_a_lie(folder):
 def test_exceptions_are_validated(change, message):
     with pytest.raises(ParameterError, match=message):
         parsed(EXCEPTION.replace(*change), "x.toml")
+
+
+def test_a_regression_on_dummies_is_held_against_everything_else_when_the_data_are_there(tmp_path):
+    # Three of the north have another job code in the second model: counts and sums of them follow.
+    people = PEOPLE.assign(group=PEOPLE.region, other=PEOPLE.region.where(PEOPLE.id >= 3, "S"))
+    work = Session("models", people, unit="id")
+    work.regression("income ~ C(group)", name="first")
+    work.regression("income ~ C(other)", name="second")
+    folder = work.submit(tmp_path / "submission")
+    check = recheck(folder, data=people, unit="id")
+    assert [row["differencing"] for row in check.matrix.values()] == ["pass", "fail"]
+    assert "= 3 units, from first and second" in check.outputs[1].verdicts[-1].text
+    assert check.outputs[1].verdicts[-1].remedy
+
+
+def test_a_model_that_was_handed_over_fitted_is_not_testable(tmp_path):
+    formulas = pytest.importorskip("statsmodels.formula.api")
+    work = Session("models", PEOPLE, unit="id")
+    work.frequency_table(by=["region"], name="people")
+    work.regression(formulas.ols("income ~ C(region)", data=PEOPLE).fit(), name="model")
+    check = recheck(work.submit(tmp_path / "submission"), data=PEOPLE, unit="id")
+    assert check.matrix["model"]["differencing"] == "look"
+    assert "model is not testable against people" in check.outputs[1].verdicts[-1].text

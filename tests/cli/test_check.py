@@ -126,7 +126,7 @@ def test_a_table_suppressed_elsewhere_is_audited(tmp_path, capsys):
     with pytest.raises(SystemExit) as leaving:
         main(["check", str(tmp_path / "cells.csv")])
     assert leaving.value.code == BAD_INPUT
-    assert "hitoku audit" in capsys.readouterr().err
+    assert "hitoku check FILE --by COLUMN" in capsys.readouterr().err
 
 
 def test_a_release_folder_is_audited_and_any_other_folder_is_refused(tmp_path, capsys):

@@ -36,6 +36,8 @@ class Average:
         Column with weights. Units are counted unweighted.
     missing
         "error", or "code".
+    decimals
+        Published numbers are rounded to so many; -3 for thousands. The ledger takes rounding into account.
     """
 
     kind: ClassVar[str] = "average"
@@ -46,8 +48,10 @@ class Average:
     holding: str | None = None
     weight: str | None = None
     missing: str = "error"
+    decimals: int | None = None
 
     def __post_init__(self) -> None:
+        grouped.refuse_decimals(self.decimals)
         if self.statistic not in STATISTICS:
             fix = did_you_mean(self.statistic, STATISTICS)
             raise ParameterError(f"no average {self.statistic!r}", where="statistic", fix=fix)
@@ -79,4 +83,4 @@ class Average:
 
     def publish(self, evidence: Mapping[str, Any]) -> dict[str, list[Any]]:
         """Return what leaves."""
-        return grouped.published_groups(evidence, f"{self.statistic}_{self.value}")
+        return grouped.published_groups(evidence, f"{self.statistic}_{self.value}", self.decimals)

@@ -35,6 +35,11 @@ class Concentration:
         Column that names units who act as one.
     missing
         "error", or "code".
+    weight
+        Column with the number of contributors each record stands for, who all have its amount. The rules
+        count contributors unweighted; in the dominance rule an amount counts with its weight.
+    decimals
+        Published numbers are rounded to so many.
     """
 
     kind: ClassVar[str] = "concentration"
@@ -44,8 +49,11 @@ class Concentration:
     by: tuple[str, ...] = ()
     holding: str | None = None
     missing: str = "error"
+    weight: str | None = None
+    decimals: int | None = None
 
     def __post_init__(self) -> None:
+        grouped.refuse_decimals(self.decimals)
         if self.statistic not in {"gini", "hhi"} and not re.fullmatch(r"cr[1-9]\d?", self.statistic):
             fix = did_you_mean(self.statistic, ["gini", "hhi", "cr4"])
             raise ParameterError(f"no concentration ratio {self.statistic!r}", where="statistic", fix=fix)
@@ -60,30 +68,42 @@ class Concentration:
                 where="concentration",
                 fix="a share of a total has no meaning then; leave these records out",
             )
-        who = records.contributors(self.holding)
-        _, amount, n_contributors = per_contributor(groups.codes, who, values, len(groups))
-        parts = np.split(amount, np.cumsum(n_contributors)[:-1])
-        found = np.array([self._of(part) for part in parts])
+        who, weights = records.contributors(self.holding), records.weights(self.weight)
+        amount, weighted, once, total = (
+            per_contributor(groups.codes, who, each, len(groups))[1]
+            for each in (values, values * weights, np.ones(len(values)), weights)
+        )
+        *_, n_contributors = per_contributor(groups.codes, who, values, len(groups))
+        # Who has several records stands for as many as they do on average, by amount.
+        times = np.where(amount > 0, weighted / np.where(amount > 0, amount, 1.0), total / once)
+        ends = np.cumsum(n_contributors)[:-1]
+        parts = zip(np.split(amount, ends), np.split(times, ends), strict=True)
+        found = np.array([self._of(*part) for part in parts])
         evidence = grouped.group_evidence(records, groups)
         # Units of one holding are one contributor: the smaller number counts.
         evidence["n_units"] = np.minimum(evidence["n_units"], n_contributors).tolist()
         return {
             **evidence,
-            **grouped.contribution_evidence(groups, who, values),
+            **grouped.contribution_evidence(groups, who, values * weights),
             "value": grouped.finite(found, f"{self.statistic} of {self.value}"),
         }
 
-    def _of(self, amounts: Floats) -> float:
-        total = amounts.sum()
+    def _of(self, amounts: Floats, times: Floats) -> float:
+        """Compute the statistic of amounts, each of which so many contributors have."""
+        total = times @ amounts
         if total <= 0:
             return float("nan")
         if self.statistic == "hhi":
-            return float(((amounts / total) ** 2).sum())
-        ordered = np.sort(amounts)
+            return float(times @ amounts**2 / total**2)
+        order = np.argsort(amounts, kind="stable")[:: 1 if self.statistic == "gini" else -1]
+        x, n = amounts[order], times[order]
+        before = np.cumsum(n) - n
         if self.statistic == "gini":
-            n = len(ordered)
-            return float((2 * np.arange(1, n + 1) - n - 1) @ ordered / (n * total))
-        return float(ordered[::-1][: int(self.statistic[2:])].sum() / total)
+            # Twice the sum over all pairs of their difference, each with those before and after it.
+            after = n.sum() - before - n
+            return float((n * x) @ (before - after) / (n.sum() * total))
+        largest = np.clip(int(self.statistic[2:]) - before, 0.0, n)
+        return float(largest @ x / total)
 
     def protect(self, evidence: Evidence, policy: Policy) -> Evidence:
         """Withhold the groups that do not meet a rule; all of them for the share of one contributor."""
@@ -101,4 +121,4 @@ class Concentration:
 
     def publish(self, evidence: Mapping[str, Any]) -> dict[str, list[Any]]:
         """Return what leaves."""
-        return grouped.published_groups(evidence, f"{self.statistic}_{self.value}")
+        return grouped.published_groups(evidence, f"{self.statistic}_{self.value}", self.decimals)

@@ -13,8 +13,20 @@ from typing import Any
 import numpy as np
 
 from hitoku.checks import table_evidence as tables
+from hitoku.checks.model_consistency import models
+from hitoku.checks.statistic_consistency import concentrations, modes, percentiles, summaries
 from hitoku.model.arrays import Floats
 from hitoku.model.tolerance import ADDITIVITY
+
+# Kinds of output with more to compare than units and contributions.
+STATISTICS: Mapping[str, Any] = {
+    "summary": summaries,
+    "percentile": percentiles,
+    "mode": modes,
+    "concentration": concentrations,
+}
+# Numbers of units or records.
+COUNTS = ("n_units", "n_records", "low", "high", "alike", "fewest_holders", "most_holders", "n_tied")
 
 
 def contradictions(kind: str, evidence: Mapping[str, Any], definition: Mapping[str, Any]) -> tuple[str, ...]:
@@ -27,13 +39,15 @@ def contradictions(kind: str, evidence: Mapping[str, Any], definition: Mapping[s
     ('1 group(s) with more units than records',)
     """
     if kind == "regression":
-        return tuple(_regression(evidence))
+        return tuple(models(evidence, definition))
     found = list(_tables(kind, evidence) if "codes" in evidence else _groups(evidence))
+    if not found and kind in STATISTICS:
+        found += STATISTICS[kind](evidence, definition)
     if "largest" in evidence:
         found += _ordered(evidence)
         # Weights make a sum of more, or less, than its contributors.
         if definition.get("weight") is None:
-            found += [*_contributions(evidence), *_sizes(kind, evidence, definition)]
+            found += [*_contributions(evidence, definition), *_sizes(kind, evidence, definition)]
     return tuple(found)
 
 
@@ -47,14 +61,14 @@ def _tables(kind: str, evidence: Mapping[str, Any]) -> Iterator[str]:
     # Units of the whole can be fewer than those of its parts, for one unit may be in several; never more.
     if n_units[-1] == records[-1] and not np.array_equal(n_units, records):
         yield "every record is a unit in total, but not in every cell"
-    shape = [len(codes) + 1 for codes in evidence["codes"]]
-    cube = n_units.reshape(shape)
-    for axis in range(len(shape)):
-        parts, whole = np.split(cube, [shape[axis] - 1], axis=axis)
-        whole = whole.squeeze(axis)
-        wrong = (whole > parts.sum(axis=axis)) | (whole < parts.max(axis=axis))
-        if wrong.any():
-            yield f"units do not fit their totals by {evidence['by'][axis]}"
+    cube = n_units.reshape([len(d) for d in table.dimensions])
+    for axis, dimension in enumerate(table.dimensions):
+        for code, below in dimension.groups:
+            parts = cube.take([dimension.position[part] for part in below], axis)
+            whole = cube.take(dimension.position[code], axis)
+            if np.any((whole > parts.sum(axis=axis)) | (whole < parts.max(axis=axis))):
+                yield f"units do not fit their totals by {dimension.name}"
+                break
 
 
 def _groups(evidence: Mapping[str, Any]) -> Iterator[str]:
@@ -64,6 +78,8 @@ def _groups(evidence: Mapping[str, Any]) -> Iterator[str]:
     if uneven:
         yield f"not one entry for each group: {', '.join(uneven)}"
         return
+    if any(np.any(np.asarray(evidence[name]) < 0) for name in COUNTS if name in evidence):
+        yield "a count below zero"
     yield from _between(n_units, np.asarray(evidence["n_records"]))
     for name in ("low", "high", "alike", "fewest_holders", "most_holders", "freedom"):
         if name in evidence and np.any(np.asarray(evidence[name]) > n_units):
@@ -86,16 +102,26 @@ def _ordered(evidence: Mapping[str, Any]) -> Iterator[str]:
         yield "largest contributions are not in order"
 
 
-def _contributions(evidence: Mapping[str, Any]) -> Iterator[str]:
+def _contributions(evidence: Mapping[str, Any], definition: Mapping[str, Any]) -> Iterator[str]:
     largest: Floats = np.asarray(evidence["largest"], dtype=np.float64)
     size: Floats = np.asarray(evidence["size"], dtype=np.float64)
     slack = ADDITIVITY * np.maximum(1.0, size)
     if np.any(largest.sum(axis=1) > size + slack):
         yield "largest contributions exceed their total"
-    n = np.asarray(evidence.get("n_contributors", evidence["n_units"]))
-    few = n <= largest.shape[1]
-    if "n_contributors" in evidence and np.any(few & (size - largest.sum(axis=1) > slack)):
-        yield "few contributors, who do not make up their total"
+    records = np.asarray(evidence["records" if "codes" in evidence else "n_records"])
+    n = np.asarray(evidence.get("n_contributors", records))
+    top = largest.shape[1]
+    if "n_contributors" in evidence:
+        if np.any(n < 0) or np.any(n > records) or np.any((n == 0) != (records == 0)):
+            yield "contributors without records, or more of them than records"
+        if definition.get("holding") is None and not np.array_equal(n, evidence["n_units"]):
+            yield "contributors are not the units, and nobody holds others"
+        if np.any((n <= top) & (size - largest.sum(axis=1) > slack)):
+            yield "few contributors, who do not make up their total"
+    # Nobody else has more than the last of the largest.
+    others = np.maximum(n - top, 0) * largest[:, -1]
+    if np.any(size > largest.sum(axis=1) + others + slack):
+        yield "the largest contributions are too small for so many contributors to make up their total"
 
 
 def _sizes(kind: str, evidence: Mapping[str, Any], definition: Mapping[str, Any]) -> Iterator[str]:
@@ -110,18 +136,3 @@ def _sizes(kind: str, evidence: Mapping[str, Any], definition: Mapping[str, Any]
         yield "a sum exceeds the sizes of its contributions"
     if not evidence.get("negative", True) and np.any(np.abs(value - size) > slack):
         yield "no amount is negative, and yet a sum is not the size of its contributions"
-
-
-def _regression(evidence: Mapping[str, Any]) -> Iterator[str]:
-    n_units = evidence["n_units"]
-    if n_units > evidence["n_records"]:
-        yield "more units than records"
-    if evidence["freedom"] > n_units - evidence["n_parameters"]:
-        yield "more degrees of freedom than units minus parameters"
-    if any(n > n_units for n in evidence["support"]):
-        yield "a term with more units than the model"
-    # Leverages add up to the number of parameters: the largest is at least their mean.
-    if evidence["leverage"] * evidence["n_leverage"] < evidence["n_parameters"] * (1 - 1e-6):
-        yield "the largest leverage is below the mean leverage"
-    if len(evidence["coefficient"]) != len(evidence["names"]):
-        yield "not one coefficient for each term"

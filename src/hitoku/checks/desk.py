@@ -9,18 +9,21 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
-import numpy as np
-
-from hitoku.attacks.differencing.definition import Definition
+from hitoku.attacks.differencing.definition import Definition, Nested
 from hitoku.attacks.differencing.partition import Partition
 from hitoku.checks.ledger import Ledger, Measure
 from hitoku.checks.output import Output
 from hitoku.checks.policy import Policy
 from hitoku.checks.records import Records
+from hitoku.checks.trees import dimensions_in, unions
 from hitoku.checks.verdict import Status, Verdict
+
+# Models whose normal equations hold the sums of the outcome over every dummy.
+SUMS_FOLLOW = ("ols", "logit")
 
 
 class Desk:
@@ -36,9 +39,18 @@ class Desk:
         What counts as a small group.
     ledger
         Path of the ledger, which need not exist yet; None for outputs of this session only.
+    unit_word
+        What texts call a unit.
     """
 
-    def __init__(self, project: str, records: Records, policy: Policy, ledger: str | Path | None) -> None:
+    def __init__(
+        self,
+        project: str,
+        records: Records,
+        policy: Policy,
+        ledger: str | Path | None,
+        unit_word: str = "unit",
+    ) -> None:
         folder = tempfile.mkdtemp(prefix="hitoku-")
         # Gone with the session, and at the latest when Python ends.
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
@@ -56,6 +68,9 @@ class Desk:
             n_units=records.n_units,
             threshold=policy.units.minimum,
             project=project,
+            unit=unit_word,
+            # Names serve to find the same units in other extracts; within a session numbers will do.
+            units=None if ledger is None or records.names is None else records.names.to_pylist(),
         )
 
     def free_name(self, kind: str, taken: Iterable[str]) -> str:
@@ -93,24 +108,47 @@ def definition_of(output: Output) -> Definition | None:
     """Return what the cells of an output mean to a reader, where its codes say that."""
     if output.membership is None or "by" not in output.definition:
         return None
-    by = list(output.evidence["by"])
-    if "codes" in output.evidence:
-        codes = dict(zip(by, output.evidence["codes"], strict=True))
+    return described(output, output.membership.cells)
+
+
+def described(output: Output, cells: Sequence[Sequence[Sequence[str | None]]]) -> Definition:
+    """Return what some cells of an output mean, given their codes; None where one sums over a variable."""
+    evidence = output.evidence
+    by = list(evidence["by"])
+    above: dict[str, dict[str, list[str]]] = {}
+    if "codes" in evidence:
+        codes = dict(zip(by, evidence["codes"], strict=True))
+        above = {d.name: own for d in dimensions_in(evidence) if (own := unions(d))}
     else:
-        labels = output.evidence["labels"]
+        labels = evidence["labels"]
         codes = {name: list(dict.fromkeys(label[place] for label in labels)) for place, name in enumerate(by)}
     kept: dict[str, list[str]] = {}
     for name, values in output.where.items():
         listed = values if isinstance(values, list | tuple) else [values]
         kept[name] = [str(value) for value in listed if name not in codes or str(value) in codes[name]]
-    return Definition.ungrouped(codes, output.membership.cells, kept)
+    nested = [Nested(fine, *within) for fine, within in evidence.get("nested", {}).items()]
+    return Definition.ungrouped(codes, cells, kept, above, nested)
 
 
 def measures_of(records: Records, output: Output) -> dict[str, Measure]:
-    """Return the amounts whose sums or means an output publishes, by unit."""
+    """Return the amounts whose sums or means an output publishes, by unit.
+
+    Of all units, for what follows from the output may be about those that its filter leaves out. Weighted
+    sums are sums of another variable, the amount times its weight. Weighted means are none: nobody is told
+    the weights that they would have to be multiplied with. The coefficients of a model imply the sums of its
+    outcome over every set of dummies, where the formula says which variable that is.
+    """
     definition = output.definition
-    if output.kind not in {"magnitude_table", "average"} or definition["weight"] is not None:
+    if output.kind == "regression" and definition["model"] in SUMS_FOLLOW:
+        outcome = (definition["formula"] or "").partition("~")[0].strip()
+        known = outcome in records.table.column_names and records.is_numeric(outcome)
+        return {outcome: Measure.of(records.per_unit(outcome))} if known else {}
+    if output.kind not in {"magnitude_table", "average"}:
         return {}
-    value = definition["value"]
-    amounts = np.bincount(records.unit, weights=records.numbers(value), minlength=records.n_units)
-    return {value: Measure.of(amounts, "mean" if definition.get("statistic") == "mean" else "sum")}
+    value, weight, decimals = definition["value"], definition["weight"], definition.get("decimals")
+    kind: Literal["mean", "sum"] = "mean" if definition.get("statistic") == "mean" else "sum"
+    if weight is not None and kind == "mean":
+        return {}
+    amounts = records.per_unit(value, weight)
+    name = value if weight is None else f"{value} times {weight}"
+    return {name: Measure.of(amounts, kind, 0.0 if decimals is None else 10.0**-decimals)}

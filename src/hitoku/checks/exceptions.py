@@ -11,9 +11,10 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from hitoku.checks.verdict import Principle
+from hitoku.checks.verdict import Principle, Verdict
 from hitoku.errors import ParameterError, did_you_mean
 
 Text = Annotated[str, Field(min_length=1)]
@@ -35,6 +36,10 @@ class Granted(BaseModel):
     def words(self) -> str:
         """The reason in a sentence."""
 
+    def answers(self, verdict: Verdict) -> bool:
+        """Tell whether the reason is about what a verdict says."""
+        return verdict.principle is self.principle
+
     def __str__(self) -> str:
         note = f"; {self.note}" if self.note else ""
         return f"excepted: {self.principle}: {self.words}, decided by {self.decider} on {self.decided}{note}"
@@ -49,6 +54,11 @@ class SamplingFraction(Granted):
     @property
     def words(self) -> str:
         return f"a sample of {self.fraction:.3g} of the population"
+
+    def answers(self, verdict: Verdict) -> bool:
+        """Refuse another fraction than the one that the units were relaxed by."""
+        relaxed = verdict.numbers.get("fraction", self.fraction)
+        return super().answers(verdict) and bool(np.isclose(relaxed, self.fraction))
 
 
 class Observability(Granted):

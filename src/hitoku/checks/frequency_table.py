@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +11,9 @@ import numpy as np
 from hitoku.checks import table_evidence as tables
 from hitoku.checks.output import Evidence
 from hitoku.checks.policy import Policy
+from hitoku.checks.principles import sampled
 from hitoku.checks.records import Records
+from hitoku.checks.trees import plain_trees, trees_of
 from hitoku.checks.verdict import Principle, Verdict
 from hitoku.tabulate.tabulate import tabulate
 
@@ -28,16 +30,23 @@ class FrequencyTable:
         The variables.
     missing
         "error", or "code": records without a code go under "missing".
+    hierarchies
+        Code trees by variable, as in :func:`hitoku.tabulate`: their groups are cells of the table as well.
     """
 
     kind: ClassVar[str] = "frequency_table"
 
     by: tuple[str, ...]
     missing: str = "error"
+    hierarchies: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "hierarchies", plain_trees(self.hierarchies, self.by))
 
     def collect(self, records: Records) -> Evidence:
         """Tabulate once."""
-        return tables.evidence_of(tabulated(records, self.by, missing=self.missing))
+        trees = trees_of(self.hierarchies)
+        return tables.evidence_of(tabulated(records, self.by, missing=self.missing, hierarchies=trees))
 
     def protect(self, evidence: Evidence, policy: Policy) -> Evidence:
         """Withhold what the rules hit, and what that needs; totals are as they are."""
@@ -78,16 +87,17 @@ def count_verdicts(
     counts = np.asarray(evidence["n_units"])
     smallest = int(counts[counts > 0].min(initial=counts.max()))
     remedy = tables.merge_remedy(evidence, policy)
+    units = tables.rule_verdict(
+        Principle.UNITS,
+        "too_few_units",
+        evidence,
+        rules["min_frequency"],
+        f"at least {policy.least_units} units",
+        {"minimum": policy.least_units, "smallest": smallest},
+        remedy,
+    )
     return (
-        tables.rule_verdict(
-            Principle.UNITS,
-            "too_few_units",
-            evidence,
-            rules["min_frequency"],
-            f"at least {policy.units.minimum} units",
-            {"minimum": policy.units.minimum, "smallest": smallest},
-            remedy,
-        ),
+        sampled(units, evidence, policy),
         tables.rule_verdict(
             Principle.GROUP,
             "group_disclosure",

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from hitoku.checks.output import Evidence
 from hitoku.checks.records import Groups, Records, per_contributor
-from hitoku.errors import DataError
+from hitoku.errors import DataError, ParameterError
 from hitoku.model.arrays import Floats, Integers, Mask
 
 TOP = 3
+MOST_DECIMALS = 15
 
 
 def group_evidence(records: Records, groups: Groups) -> Evidence:
@@ -54,16 +55,31 @@ def with_withheld(evidence: Evidence, *unsafe: Mask) -> Evidence:
     return {**evidence, "withheld": np.logical_or.reduce(unsafe).tolist()}
 
 
-def published_groups(evidence: Mapping[str, Any], name: str) -> dict[str, list[Any]]:
-    """Return what leaves: the codes of the groups and one number each, None where withheld."""
+def published_groups(
+    evidence: Mapping[str, Any], name: str, decimals: int | None = None
+) -> dict[str, list[Any]]:
+    """Return what leaves: the codes of the groups and one number each, rounded, None where withheld."""
     columns: dict[str, list[Any]] = {
         variable: [label[place] for label in evidence["labels"]]
         for place, variable in enumerate(evidence["by"])
     }
     columns[name] = [
-        None if gone else value for value, gone in zip(evidence["value"], evidence["withheld"], strict=True)
+        None if gone else value if decimals is None else round(value, decimals)
+        for value, gone in zip(evidence["value"], evidence["withheld"], strict=True)
     ]
     return columns
+
+
+def refuse_decimals(decimals: int | None) -> None:
+    """Raise unless numbers can be rounded to so many decimals."""
+    if decimals is None:
+        return
+    if isinstance(decimals, bool) or not isinstance(decimals, int) or abs(decimals) > MOST_DECIMALS:
+        raise ParameterError(
+            f"decimals must be a whole number, got {decimals!r}",
+            where="decimals",
+            fix="2 stands for hundredths, -3 for thousands; leave it out to publish all digits",
+        )
 
 
 def finite(values: Floats, what: str) -> list[float]:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from hitoku.checks import table_evidence as tables
 from hitoku.checks.frequency_table import count_verdicts, tabulated
+from hitoku.checks.insiders import insider_verdicts
 from hitoku.checks.output import Evidence
 from hitoku.checks.policy import Policy
 from hitoku.checks.records import Records
+from hitoku.checks.trees import plain_trees, trees_of
 from hitoku.checks.verdict import Principle, Verdict
 from hitoku.model.need import Need
 from hitoku.rules.withheld_counts import FROM_COUNTS
@@ -34,6 +36,8 @@ class MagnitudeTable:
         Column with the number of units each record stands for. Units are counted unweighted.
     missing
         "error", or "code".
+    hierarchies
+        Code trees by variable, as in :func:`hitoku.tabulate`.
     """
 
     kind: ClassVar[str] = "magnitude_table"
@@ -43,9 +47,14 @@ class MagnitudeTable:
     holding: str | None = None
     weight: str | None = None
     missing: str = "error"
+    hierarchies: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "hierarchies", plain_trees(self.hierarchies, self.by))
 
     def collect(self, records: Records) -> Evidence:
         """Tabulate once: sums, units, largest contributions."""
+        records.weights(self.weight)
         table = tabulated(
             records,
             self.by,
@@ -53,6 +62,7 @@ class MagnitudeTable:
             holding=self.holding,
             weight=self.weight,
             missing=self.missing,
+            hierarchies=trees_of(self.hierarchies),
             magnitude="abs",
         )
         return tables.evidence_of(table)
@@ -63,7 +73,7 @@ class MagnitudeTable:
         if counts.all():
             return {**evidence, "counts_withheld": counts.tolist(), "withheld": counts.tolist()}
         need = tables.magnitude_need(evidence, policy, counts)
-        withheld = tables.protected(tables.table_of(evidence), need)
+        withheld = tables.protected(tables.table_of(evidence), need, insiders=True)
         return {**evidence, "counts_withheld": counts.tolist(), "withheld": withheld.tolist()}
 
     def judge(self, evidence: Mapping[str, Any], policy: Policy) -> tuple[Verdict, ...]:
@@ -95,6 +105,7 @@ class MagnitudeTable:
                 withheld,
                 f"intervals of withheld values at least {policy.interval.share:.0%} of them wide",
             ),
+            *insider_verdicts(tables.table_of(evidence), need, withheld),
         )
 
     def publish(self, evidence: Mapping[str, Any]) -> dict[str, list[Any]]:

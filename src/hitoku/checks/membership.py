@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hitoku.checks.output import Membership
 from hitoku.checks.records import Records
-from hitoku.model.arrays import Integers, Mask
+from hitoku.checks.trees import dimensions_in, layers
 
 
 def table_membership(records: Records, evidence: Mapping[str, Any], missing: str) -> Membership | None:
@@ -18,56 +19,56 @@ def table_membership(records: Records, evidence: Mapping[str, Any], missing: str
 
     None when some unit has records in several cells, so that cells do not divide the units.
     """
-    positions = []
-    for name, codes in zip(evidence["by"], evidence["codes"], strict=True):
-        groups = records.groups([name], missing)
-        place = {code: number for number, code in enumerate(codes)}
-        positions.append(np.array([place[label[0]] for label in groups.labels])[groups.codes])
-    shape = [len(codes) + 1 for codes in evidence["codes"]]
-    withheld = np.asarray(evidence["withheld"], dtype=np.bool_)
+    dimensions = dimensions_in(evidence)
+    sides = [len(d.leaves) for d in dimensions]
+    leaf = np.zeros(len(records), dtype=np.int64)
+    for dimension in dimensions:
+        groups = records.groups([dimension.name], missing)
+        position = np.array([dimension.position[label[0]] for label in groups.labels])
+        leaf = leaf * len(dimension.leaves) + position[groups.codes]
+    occupied = np.bincount(leaf, minlength=int(np.prod(sides))) > 0
+    grid = np.unravel_index(np.arange(len(occupied)), sides)
+    shape = [len(d) for d in dimensions]
+    published = ~np.asarray(evidence["withheld"], dtype=np.bool_)
     parts = []
-    for summed in product((False, True), repeat=len(shape)):
-        at = [
-            np.full(len(records), side - 1) if over else position
-            for over, side, position in zip(summed, shape, positions, strict=True)
-        ]
-        cell = np.ravel_multi_index(at, shape)
+    for chosen in product(*(list(layers(d)) for d in dimensions)):
+        at = [layer[place] for layer, place in zip(chosen, grid, strict=True)]
+        inside = np.logical_and.reduce([each >= 0 for each in at])
+        cell = np.ravel_multi_index([np.where(inside, each, 0) for each in at], shape)
+        present = np.unique(cell[inside & occupied & published[cell]])
+        number = np.zeros(len(published), dtype=np.int32)
+        number[present] = np.arange(1, len(present) + 1)
+        places = np.transpose(np.unravel_index(present, shape)).tolist()
         names = [
             tuple(
-                None if over else codes[place]
-                for over, codes, place in zip(summed, evidence["codes"], places, strict=True)
+                None if place == len(d) - 1 else d.codes[place]
+                for d, place in zip(dimensions, own, strict=True)
             )
-            for places in zip(*np.unravel_index(_occupied(cell), shape), strict=True)
+            for own in places
         ]
-        parts.append(_part(records, cell, withheld, names))
+        parts.append(_part(records, np.where(inside, number[cell], 0)[leaf], names))
     return _joined(parts)
 
 
 def group_membership(records: Records, evidence: Mapping[str, Any], missing: str) -> Membership | None:
     """Divide the units by the groups of a statistic."""
     groups = records.groups(evidence["by"], missing)
-    withheld = np.asarray(evidence["withheld"], dtype=np.bool_)
-    return _joined([_part(records, groups.codes, withheld, list(groups.labels))])
+    published = ~np.asarray(evidence["withheld"], dtype=np.bool_)
+    number = np.where(published, np.cumsum(published), 0).astype(np.int32)
+    names = [label for label, kept in zip(groups.labels, published, strict=True) if kept]
+    return _joined([_part(records, number[groups.codes], names)])
 
 
-Part = tuple[np.ndarray[Any, np.dtype[np.int32]], tuple[tuple[str | None, ...], ...]]
+Part = tuple[NDArray[np.int32], tuple[tuple[str | None, ...], ...]]
 
 
-def _part(records: Records, cell: Integers, withheld: Mask, names: list[Any]) -> Part | None:
-    """Give numbers from 1 to the published cells that somebody is in: one division of the units."""
-    present = _occupied(cell)
-    published = ~withheld[present]
-    number = np.zeros(len(withheld), dtype=np.int32)
-    number[present[published]] = np.arange(1, int(published.sum()) + 1)
+def _part(records: Records, number: NDArray[Any], names: Sequence[tuple[str | None, ...]]) -> Part | None:
+    """Turn the cell of every record, from 1, into that of every unit; None when some unit is in several."""
     codes = np.zeros(records.n_units, dtype=np.int32)
-    codes[records.unit] = number[cell]
-    if np.any(codes[records.unit] != number[cell]):
+    codes[records.unit] = number
+    if records.repeated and np.any(codes[records.unit] != number):
         return None
-    return codes, tuple(name for name, kept in zip(names, published, strict=True) if kept)
-
-
-def _occupied(cell: Integers) -> Integers:
-    return np.flatnonzero(np.bincount(cell))
+    return codes, tuple(names)
 
 
 def _joined(parts: list[Part | None]) -> Membership | None:

@@ -34,6 +34,8 @@ class Percentile:
         weights it lies between two values where need be, as in pandas.
     missing
         "error", or "code".
+    decimals
+        Published numbers are rounded to so many.
     """
 
     kind: ClassVar[str] = "percentile"
@@ -43,8 +45,10 @@ class Percentile:
     by: tuple[str, ...] = ()
     weight: str | None = None
     missing: str = "error"
+    decimals: int | None = None
 
     def __post_init__(self) -> None:
+        grouped.refuse_decimals(self.decimals)
         if not 0 <= self.percent <= 100:
             raise ParameterError(
                 f"percent must lie in [0, 100], got {self.percent}", where="percent", fix="50 is the median"
@@ -110,7 +114,7 @@ class Percentile:
 
     def publish(self, evidence: Mapping[str, Any]) -> dict[str, list[Any]]:
         """Return what leaves."""
-        return grouped.published_groups(evidence, f"p{self.percent:g}_{self.value}")
+        return grouped.published_groups(evidence, f"p{self.percent:g}_{self.value}", self.decimals)
 
 
 def _one_sided(evidence: Mapping[str, Any], policy: Policy) -> Mask:

@@ -9,10 +9,11 @@ import tomllib
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from hitoku.checks.sampling import population_risk
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.rules.dominance import Dominance
 from hitoku.rules.group_disclosure import GroupDisclosure
@@ -92,6 +93,20 @@ class RegressionRule(Section):
     leverage_look: Share
 
 
+class Sampling(Section):
+    """The data are a sample, and how far that makes up for few units.
+
+    Fewer units than the minimum are enough where the population hardly has fewer than the minimum: the chance
+    to find so many in the sample, if it had, is at most ``risk``.
+    """
+
+    # Of the population; with several strata the largest, for the chance grows with it.
+    fraction: Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
+    risk: Annotated[float, Field(gt=0, le=0.5, allow_inf_nan=False)]
+    # In the sample, whatever the chance: a number about one or two units is theirs.
+    least: Annotated[int, Field(ge=3, strict=True)] = 3
+
+
 class Policy(Section):
     """Everything that decides about an output.
 
@@ -114,17 +129,35 @@ class Policy(Section):
     percentile: PercentileRule
     mode: ModeRule
     regression: RegressionRule
+    sampling: Sampling | None = None
+
+    @property
+    def least_units(self) -> int:
+        """The fewest units that may be published: the minimum, or what a sample allows."""
+        minimum, sample = self.units.minimum, self.sampling
+        if sample is None:
+            return minimum
+        enough = (n for n in range(sample.least, minimum) if self.population_risk(n) <= sample.risk)
+        return next(enough, minimum)
+
+    def population_risk(self, n_units: int) -> float:
+        """Bound the chance that the population of a group has fewer units than the minimum."""
+        if self.sampling is None:
+            raise ParameterError("the policy knows no sample", where="sampling", fix="add the section")
+        return population_risk(n_units, self.sampling.fraction, self.units.minimum)
 
     @property
     def hash(self) -> str:
         """Tell policies apart by what they say, not by how the file is laid out."""
-        text = json.dumps(self.model_dump(), sort_keys=True, separators=(",", ":"))
+        # What a section is that is not there does not matter: older policies keep their hash.
+        said = self.model_dump(exclude={"sampling"} if self.sampling is None else None)
+        text = json.dumps(said, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
     @property
     def count_rules(self) -> list[Rule]:
         """Rules on the counts of a table."""
-        return [MinFrequency(self.units.minimum), GroupDisclosure(self.group.share)]
+        return [MinFrequency(self.least_units), GroupDisclosure(self.group.share)]
 
     @property
     def magnitude_rules(self) -> list[Rule]:
@@ -175,8 +208,9 @@ def parsed(text: str, where: str) -> Policy:
         line = _line_of(text, [str(part) for part in first["loc"]])
         unknown = first["type"] == "extra_forbidden"
         section = Policy.model_fields.get(str(first["loc"][0]))
-        kind = section.annotation if section is not None and len(first["loc"]) > 1 else Policy
-        keys = list(getattr(kind, "model_fields", {}))
+        kind: Any = section.annotation if section is not None and len(first["loc"]) > 1 else Policy
+        # A section that may be left out is a section or nothing.
+        keys = [key for each in (kind, *get_args(kind)) for key in getattr(each, "model_fields", {})]
         fix = did_you_mean(str(first["loc"][-1]), keys) if unknown else "see docs/reference/checks/policy.md"
         raise ParameterError(
             f"unknown key {key!r}" if unknown else f"{key}: {first['msg'].lower()}",

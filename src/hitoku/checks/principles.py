@@ -66,15 +66,15 @@ def judged(
 
 def few_units(evidence: Mapping[str, Any], policy: Policy) -> Mask:
     """Tell which groups have too few units."""
-    return np.asarray(evidence["n_units"]) < policy.units.minimum
+    return np.asarray(evidence["n_units"]) < policy.least_units
 
 
 def units(evidence: Mapping[str, Any], policy: Policy) -> Verdict:
     """Check that at least so many units are behind everything that leaves."""
     n_units = np.asarray(evidence["n_units"])
-    minimum = policy.units.minimum
+    minimum = policy.least_units
     unsafe = few_units(evidence, policy)
-    return judged(
+    found = judged(
         Principle.UNITS,
         "too_few_units",
         unsafe,
@@ -83,6 +83,35 @@ def units(evidence: Mapping[str, Any], policy: Policy) -> Verdict:
         f"at least {minimum} units",
         {"minimum": minimum, "smallest": int(n_units.min())},
         merging(evidence["labels"], n_units, minimum) if unsafe.any() else "",
+    )
+    return sampled(found, evidence, policy)
+
+
+def sampled(found: Verdict, evidence: Mapping[str, Any], policy: Policy) -> Verdict:
+    """Have a person look at what leaves only because the data are a sample, with the estimate."""
+    n_units, sample = np.asarray(evidence["n_units"]), policy.sampling
+    relaxed = (n_units > 0) & (n_units < policy.units.minimum) & ~withheld_of(evidence)
+    if sample is None or found.status is not Status.PASS or not relaxed.any():
+        return found
+    fewest = int(n_units[relaxed].min())
+    risk = policy.population_risk(fewest)
+    asked, n_relaxed = policy.units.minimum, int(relaxed.sum())
+    return Verdict(
+        principle=Principle.UNITS,
+        status=Status.LOOK,
+        reason="relaxed_by_sampling",
+        text=f"{found.text}; {n_relaxed} of {len(n_units)} leave with fewer than {asked}: a sample of "
+        f"{sample.fraction:g} shows {fewest} or more of fewer than {asked} in the population with a "
+        f"probability of at most {risk:.2g}",
+        numbers={
+            **found.numbers,
+            "relaxed": n_relaxed,
+            "fewest": fewest,
+            "fraction": sample.fraction,
+            "population_minimum": asked,
+            "population_risk": risk,
+        },
+        remedy="the checker decides, with an exception for the reason sampling_fraction",
     )
 
 

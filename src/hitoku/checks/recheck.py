@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from hitoku.checks import differences
+from hitoku.checks.agreement import disagreements
+from hitoku.checks.code_differences import by_codes
 from hitoku.checks.consistency import contradictions
 from hitoku.checks.exceptions import Granted
 from hitoku.checks.ledger.entry import read as read_ledger
@@ -19,10 +21,18 @@ from hitoku.checks.output_types import OUTPUT_TYPES, type_of
 from hitoku.checks.policy import Policy
 from hitoku.checks.policy import policy as policy_named
 from hitoku.checks.records import Records
-from hitoku.checks.submission import Submission, certificate_of, csv_text, read_submission
+from hitoku.checks.submission import (
+    TABLES,
+    Submission,
+    certificate_of,
+    claim_of,
+    csv_text,
+    read_submission,
+)
 from hitoku.checks.verdict import Principle, Status, Verdict, worst
 from hitoku.errors import DataError, HitokuError, ParameterError
 from hitoku.evidence import verify as proof
+from hitoku.evidence.certificate import is_about
 from hitoku.model.finding import Finding, Severity
 
 EXCEPTED, NOT_ASKED = "excepted", "-"
@@ -172,8 +182,8 @@ def recheck(
         Everything released before; it is read, not written.
     data
         The data, when the checker has them: evidence is collected again, and differences are tested by who
-        is in the cells. Without them, tables of counts are compared through their codes, and everything else
-        is not testable.
+        is in the cells. Without them, outputs are compared through their codes, as any reader can, and what
+        has no codes is not testable.
     unit
         Column that names the unit, as in the session.
     exceptions
@@ -195,20 +205,27 @@ def recheck(
         raise DataError(
             "the data are not those of the submission", where="data", fix="give the data set of the session"
         )
-    again = [judged_again(submission, place, own, records) for place in range(len(submission.outputs))]
+    again = _agreeing(
+        submission,
+        [judged_again(submission, place, own, records) for place in range(len(submission.outputs))],
+    )
     sound = [not found for _, found in again]
     failed = [worst(verdicts) is Status.FAIL for verdicts, _ in again]
     compared = (
-        differences.by_codes(submission, own, sound, ledger)
+        by_codes(submission, own, sound, failed, ledger)
         if records is None
         else differences.by_units(submission, own, sound, failed, ledger, records)
     )
     checked = []
     used: set[int] = set()
     for output, (judged, found), with_others in zip(submission.outputs, again, compared, strict=True):
-        verdicts = (*judged, *with_others, *(differences.warned(output) if records is None else ()))
-        stopped = {verdict.principle for verdict in verdicts if verdict.status is not Status.PASS}
-        granted = [n for n, e in enumerate(exceptions) if e.output == output.name and e.principle in stopped]
+        known = {verdict.text for verdict in with_others}
+        warned = () if records is not None else differences.warned(output)
+        verdicts = (*judged, *with_others, *(verdict for verdict in warned if verdict.text not in known))
+        stopped = [verdict for verdict in verdicts if verdict.status is not Status.PASS]
+        granted = [
+            n for n, e in enumerate(exceptions) if e.output == output.name and any(map(e.answers, stopped))
+        ]
         used |= set(granted)
         checked.append(
             Rechecked(
@@ -267,19 +284,32 @@ def judged_again(
     return verdicts, tuple(findings)
 
 
+def _agreeing(
+    submission: Submission, judged: Sequence[tuple[tuple[Verdict, ...], tuple[Finding, ...]]]
+) -> list[tuple[tuple[Verdict, ...], tuple[Finding, ...]]]:
+    """Compare the outputs that are sound with one another."""
+    sound = [place for place, (_, found) in enumerate(judged) if not found]
+    again = list(judged)
+    for place, texts in zip(sound, disagreements([submission.outputs[p] for p in sound]), strict=True):
+        name, advice = submission.outputs[place].name, "have both made again"
+        again[place] = judged[place][0], tuple(_wrong(name, text, advice) for text in texts)
+    return again
+
+
 def _proof(submission: Submission, place: int) -> list[Finding]:
     """Check a table's certificate: by the verifier that trusts nobody, and that it is about this table."""
     output, path = submission.outputs[place], submission.certificate(place)
-    made = certificate_of(output, submission.policy)
     if path is None:
         reason = "the proof of its intervals is missing"
-        return [] if made is None else [_wrong(output.name, reason, "have it made again")]
+        due = certificate_of(output, submission.policy) is not None
+        return [_wrong(output.name, reason, "have it made again")] if due else []
     answer = proof.verify(path)
     if not answer.ok:
         return [_wrong(output.name, f"the certificate is refuted: {answer.reason}", "do not release it")]
-    if made is None:
+    if output.kind not in TABLES:
         return [_wrong(output.name, "it has a certificate and cannot have one", "do not release it")]
-    if proof.read(path)["sha256"] != made.digest:
+    # Which witnesses prove it does not matter: another version of the program may find others.
+    if not is_about(proof.read(path), claim_of(output, submission.policy)):
         return [_wrong(output.name, "the certificate is about another table or policy", "do not release it")]
     return []
 
@@ -309,7 +339,7 @@ def _collected(output: Output, kind: Any, policy: Policy, records: Records) -> l
     differing = sorted(
         name
         for name in {*fresh, *output.evidence}
-        if name not in {"withheld", "counts_withheld"}
+        if name not in {"withheld", "counts_withheld", "nested"}
         and not _close(fresh.get(name), output.evidence.get(name))
     )
     if not differing:
@@ -335,7 +365,8 @@ def _same_data(ledger: Path, submission: Submission) -> None:
     if not ledger.exists():
         raise DataError(f"no ledger {ledger.name!r}", where=str(ledger), fix="check the path")
     body, _ = read_ledger(ledger)
-    if body["data_hash"] != submission.data:
+    # A ledger that knows its units by name serves other extracts of the data, too.
+    if "units" not in body and body["data_hash"] != submission.data:
         raise DataError(
             "the ledger is about other data than the submission",
             where=str(ledger),

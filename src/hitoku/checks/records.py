@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,8 @@ class Records:
         Per record the number of its unit, from 0.
     n_units
         How many units the whole data have; a filter does not change it.
+    names
+        The units by their number, as the data call them; None when every record is one.
 
     Examples
     --------
@@ -67,15 +69,16 @@ class Records:
     table: pa.Table
     unit: Integers
     n_units: int
+    names: Any = None
 
     @classmethod
     def open(cls, data: Any, unit: str | None = None) -> Records:
-        """Read a frame, or a Parquet file.
+        """Read a frame, or a file.
 
         Parameters
         ----------
         data
-            pandas, polars or pyarrow frame, or the path of a Parquet file.
+            pandas, polars or pyarrow frame, or the path of a Parquet or CSV file.
         unit
             Column that names the unit; left out, every record is one.
         """
@@ -98,19 +101,20 @@ class Records:
         order = np.asarray(pc.sort_indices(listed.dictionary))
         rank = np.empty(len(order), dtype=np.int64)
         rank[order] = np.arange(len(order))
-        return cls(table, rank[np.asarray(listed.indices)], len(order))
+        names = listed.dictionary.take(pa.array(order))
+        return cls(table, rank[np.asarray(listed.indices)], len(order), names)
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
 
     @cached_property
     def hash(self) -> str:
-        """Tell data sets apart."""
+        """Tell data sets apart by what is in them, not by how a frame or a file holds it."""
         digest = hashlib.sha256()
         for name in self.table.column_names:
             digest.update(name.encode())
             sink = pa.BufferOutputStream()
-            one = pa.table({"column": self.table[name].combine_chunks()})
+            one = pa.table({"column": _plain(self.column(name))})
             with pa.ipc.new_stream(sink, one.schema) as writer:
                 writer.write_table(one)
             digest.update(sink.getvalue())
@@ -138,7 +142,9 @@ class Records:
             mask &= np.asarray(chosen)
         if not mask.any():
             raise ParameterError("the filter keeps no record", where="where", fix="check its values")
-        return self if not kept else Records(self.table.filter(pa.array(mask)), self.unit[mask], self.n_units)
+        return (
+            self if not kept else replace(self, table=self.table.filter(pa.array(mask)), unit=self.unit[mask])
+        )
 
     def column(self, name: str) -> Any:
         """Return a column in one piece."""
@@ -148,7 +154,7 @@ class Records:
     def numbers(self, name: str) -> Floats:
         """Return a column of finite numbers."""
         column = self.column(name)
-        if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        if not self.is_numeric(name):
             raise DataError(
                 f"column {name!r} does not hold numbers",
                 where="data",
@@ -164,13 +170,32 @@ class Records:
             )
         return np.asarray(values)
 
+    def per_unit(self, name: str, weight: str | None = None) -> Floats:
+        """Add up a column of numbers for each unit, with weights; records that have none count as zero."""
+        amounts = np.ones(len(self))
+        for each in filter(None, (name, weight)):
+            values = self.column(each).cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+            amounts = amounts * np.where(np.isfinite(values), values, 0.0)
+        total: Any = np.bincount(self.unit, weights=amounts, minlength=self.n_units)
+        return np.asarray(total, dtype=np.float64)
+
+    def is_numeric(self, name: str) -> bool:
+        """Tell whether a column holds numbers."""
+        kind = self.column(name).type
+        return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
     def weights(self, name: str | None) -> Floats:
         """Return a column of weights, all one when there is none."""
         if name is None:
             return np.ones(len(self))
         weights = self.numbers(name)
-        if np.any(weights < 0):
-            raise DataError(f"column {name!r} has weights below zero", where="data", fix="drop these records")
+        nothing = int((weights <= 0).sum())
+        if nothing:
+            raise DataError(
+                f"column {name!r} has {nothing} weight(s) of zero or below",
+                where="data",
+                fix="drop these records: they stand for nobody, and would be counted as units",
+            )
         return weights
 
     def groups(self, by: Sequence[str], missing: str = "error") -> Groups:
@@ -181,13 +206,8 @@ class Records:
         codes = np.zeros(len(self), dtype=np.int64)
         sizes: list[list[str]] = []
         for name in names:
-            texts = self.texts(name, missing)
-            listed = texts.dictionary_encode()
-            known = np.array(listed.dictionary.to_pylist(), dtype=str)
-            ordered = code_list(known)
-            place = {code: number for number, code in enumerate(ordered)}
-            positions = np.array([place[str(code)] for code in known], dtype=np.int64)
-            codes = codes * len(ordered) + positions[np.asarray(listed.indices)]
+            ordered, positions = self.coded(name, missing)
+            codes = codes * len(ordered) + positions
             sizes.append(ordered)
         # Counting is quicker than sorting; combinations of codes are few beside records.
         there = np.bincount(codes) > 0
@@ -201,27 +221,43 @@ class Records:
             labels.append(tuple(parts))
         return Groups(names, tuple(labels), codes)
 
-    def texts(self, name: str, missing: str = "error") -> Any:
-        """Return codes as text; floats that are all whole are written like integers."""
+    def within(self, fine: str, coarse: str) -> dict[str, str]:
+        """Return for every code of a variable the one code of another that it lies in."""
+        pairs = self.groups([fine, coarse], "code").labels
+        found = dict(zip(*zip(*pairs, strict=True), strict=True))
+        if len(found) < len(pairs):
+            raise ParameterError(
+                f"{len(pairs) - len(found)} code(s) of {fine!r} lie in several codes of {coarse!r}",
+                where="nested",
+                fix="name the finer variable first, and correct the data or leave it out",
+            )
+        return found
+
+    def coded(self, name: str, missing: str = "error") -> tuple[list[str], Integers]:
+        """Return the codes of a column as text, in order, and the position of each record's among them."""
         if missing not in {"error", "code"}:
             raise ParameterError(
                 f"missing must be 'error' or 'code', got {missing!r}", where="missing", fix="use one"
             )
-        column = self.column(name)
-        if pa.types.is_floating(column.type):
-            column = pc.if_else(pc.is_nan(column), None, column)
-            if bool(pc.all(pc.equal(column, pc.round(column))).as_py()):
-                column = column.cast(pa.int64())
-        column = column.cast(pa.string())
-        gone = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(column), ""), True)
-        n_missing = int(pc.sum(gone).as_py() or 0)
-        if n_missing and missing == "error":
+        if name not in self._listed:
+            self._listed[name] = _listed(self.column(name))
+        texts, indices = self._listed[name]
+        if missing == "error" and None in texts:
+            gone = np.array([text is None for text in texts])
             raise DataError(
-                f"column {name!r} has {n_missing} missing code(s)",
+                f"column {name!r} has {int(gone[indices].sum())} missing code(s)",
                 where="data",
                 fix=f'give them a code first, or missing="code" to put them under {MISSING!r}',
             )
-        return pc.if_else(gone, MISSING, column)
+        known = [MISSING if text is None else text for text in texts]
+        ordered = code_list(np.array(known, dtype=str))
+        place = {code: number for number, code in enumerate(ordered)}
+        return ordered, np.array([place[code] for code in known], dtype=np.int64)[indices]
+
+    @cached_property
+    def _listed(self) -> dict[str, tuple[list[str | None], Integers]]:
+        """Columns that were needed as codes before: most outputs have their variables in common."""
+        return {}
 
     def contributors(self, holding: str | None) -> Integers:
         """Per record the number of who counts as one contributor: its holding, or its unit."""
@@ -240,21 +276,17 @@ def _arrow(data: Any) -> pa.Table:
     if isinstance(data, pa.Table):
         return data
     if isinstance(data, str | Path):
-        path = Path(data)
-        if path.suffix not in {".parquet", ".pq"} or not path.is_file():
-            raise DataError(
-                f"cannot open {path.name!r}", where="data", fix="give a Parquet file, or read it into a frame"
-            )
-        import pyarrow.parquet as pq  # noqa: PLC0415 - slow to load, and most sessions start from a frame
+        # Most sessions start from a frame, and need no database.
+        from hitoku.tabulate.whole_file import read_whole  # noqa: PLC0415 - see above
 
-        return pq.read_table(path)
+        return read_whole(Path(data))
     try:
         frame: Any = nw.from_native(data)
     except TypeError as error:
         raise DataError(
             f"cannot read a {type(data).__name__} as a data frame",
             where="data",
-            fix="give a pandas, polars or pyarrow frame, or a Parquet file",
+            fix="give a pandas, polars or pyarrow frame, or the path of a Parquet or CSV file",
         ) from error
     except nw.exceptions.DuplicateError as error:
         raise DataError("two columns have the same name", where="data", fix="rename one of them") from error
@@ -265,6 +297,38 @@ def _arrow(data: Any) -> pa.Table:
         raise DataError(
             "a column mixes several kinds of things", where="data", fix="text for codes, numbers for values"
         ) from error
+
+
+def _plain(column: Any) -> Any:
+    """Write a column in the widest type of its kind; what lies under a missing value is nothing."""
+    kind = column.type
+    if pa.types.is_signed_integer(kind) and not column.null_count:
+        return column.cast(pa.int64())
+    if pa.types.is_signed_integer(kind) or pa.types.is_floating(kind):
+        # As pandas has it: whole numbers of which some are missing are floats.
+        return pc.fill_null(column.cast(pa.float64(), safe=False), float("nan"))
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return pc.fill_null(column.cast(pa.large_string()), "\0")
+    return column
+
+
+def _listed(column: Any) -> tuple[list[str | None], Integers]:
+    """List the values of a column as text, None where missing, and which of them each record has.
+
+    Floats that are all whole are written like integers.
+    """
+    listed = column.dictionary_encode()
+    values = listed.dictionary
+    if pa.types.is_floating(values.type):
+        values = pc.if_else(pc.is_nan(values), None, values)
+        if bool(pc.all(pc.equal(values, pc.round(values))).as_py()):
+            values = values.cast(pa.int64())
+    texts = [text if text and text.strip() else None for text in values.cast(pa.string()).to_pylist()]
+    indices = listed.indices
+    if indices.null_count:
+        texts.append(None)
+        indices = indices.fill_null(len(texts) - 1)
+    return texts, np.asarray(indices)
 
 
 def _column(table: pa.Table, name: str) -> Any:

@@ -41,14 +41,11 @@ def remember(found: Recheck, ledger: str | Path, data: Any, unit: str | None = N
         n_units=records.n_units,
         threshold=found.policy.units.minimum,
         project=found.submission.name,
+        units=None if records.names is None else records.names.to_pylist(),
     )
     for each in found.outputs:
-        output = each.output
-        if output.kind == "regression":
-            # Who is behind its dummies only the session knows: it is remembered as not testable.
-            book.remember(output.name, None, published=dict(output.published))
-        else:
-            known, measures = placed(output, records)
-            parts, definition = partitions(known), definition_of(known)
-            book.remember(output.name, parts, definition, measures, published=dict(output.published))
+        known, measures = placed(each.output, records)
+        book.remember(
+            known.name, partitions(known), definition_of(known), measures, published=dict(known.published)
+        )
     return len(found.outputs)

@@ -7,14 +7,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from hitoku.checks import design
 from hitoku.checks.average import Average
 from hitoku.checks.concentration import Concentration
 from hitoku.checks.desk import Desk, measures_of
 from hitoku.checks.frequency_table import FrequencyTable
-from hitoku.checks.ledger import implied_tables
+from hitoku.checks.implied import model_membership
 from hitoku.checks.magnitude_table import MagnitudeTable
 from hitoku.checks.membership import group_membership, table_membership
 from hitoku.checks.mode import Mode
@@ -28,6 +25,7 @@ from hitoku.checks.submission import write_submission
 from hitoku.checks.summary import TESTS, Summary
 from hitoku.checks.verdict import Status
 from hitoku.errors import ParameterError, did_you_mean
+from hitoku.model.from_frame import Hierarchies
 
 By = str | Sequence[str]
 Where = Mapping[str, Any]
@@ -43,13 +41,18 @@ class Session:
     name
         Of the project.
     data
-        pandas, polars or pyarrow frame, or a Parquet file.
+        pandas, polars or pyarrow frame, or the path of a Parquet or CSV file.
     unit
         Column that names the unit; left out, every record is one.
     policy
         Name of a policy, or the path of one.
     ledger
         Path of the ledger of this data set. It is read, not written: outputs enter it when they are released.
+    unit_word
+        What one unit is called in texts: "person", "enterprise".
+    nested
+        Variables each of whose codes lies in one code of another, ``{"municipality": "region"}``: a reader
+        knows that, and subtracts accordingly.
 
     Examples
     --------
@@ -69,18 +72,29 @@ class Session:
         unit: str | None = None,
         policy: str | Path | Policy = "japan-2017",
         ledger: str | Path | None = None,
+        unit_word: str = "unit",
+        nested: Mapping[str, str] | None = None,
     ) -> None:
         self.name = name
         self.policy = policy_named(policy)
         self.records = Records.open(data, unit)
         self.outputs: list[Output] = []
-        self._desk = Desk(name, self.records, self.policy, ledger)
+        self._nested = {
+            fine: (coarse, self.records.within(fine, coarse)) for fine, coarse in (nested or {}).items()
+        }
+        self._desk = Desk(name, self.records, self.policy, ledger, unit_word)
 
     def frequency_table(
-        self, by: By, *, missing: str = "error", where: Where | None = None, name: str | None = None
+        self,
+        by: By,
+        *,
+        hierarchies: Hierarchies | None = None,
+        missing: str = "error",
+        where: Where | None = None,
+        name: str | None = None,
     ) -> Output:
         """Count records; see :class:`FrequencyTable`."""
-        return self._made(FrequencyTable(_names(by), missing), where, name)
+        return self._made(FrequencyTable(_names(by), missing, hierarchies or {}), where, name)
 
     def magnitude_table(
         self,
@@ -89,12 +103,14 @@ class Session:
         *,
         holding: str | None = None,
         weight: str | None = None,
+        hierarchies: Hierarchies | None = None,
         missing: str = "error",
         where: Where | None = None,
         name: str | None = None,
     ) -> Output:
         """Add up a variable; see :class:`MagnitudeTable`."""
-        return self._made(MagnitudeTable(_names(by), value, holding, weight, missing), where, name)
+        kind = MagnitudeTable(_names(by), value, holding, weight, missing, hierarchies or {})
+        return self._made(kind, where, name)
 
     def mean(self, value: str, by: By = (), **options: Any) -> Output:
         """Average a variable; see :class:`Average`."""
@@ -112,11 +128,13 @@ class Session:
         *,
         holding: str | None = None,
         weight: str | None = None,
+        decimals: int | None = None,
         missing: str = "error",
         where: Where | None = None,
         name: str | None = None,
     ) -> Output:
-        return self._made(Average(value, _names(by), statistic, holding, weight, missing), where, name)
+        kind = Average(value, _names(by), statistic, holding, weight, missing, decimals)
+        return self._made(kind, where, name)
 
     def percentile(
         self,
@@ -125,12 +143,13 @@ class Session:
         by: By = (),
         *,
         weight: str | None = None,
+        decimals: int | None = None,
         missing: str = "error",
         where: Where | None = None,
         name: str | None = None,
     ) -> Output:
         """Find a percentile; see :class:`Percentile`."""
-        return self._made(Percentile(value, percent, _names(by), weight, missing), where, name)
+        return self._made(Percentile(value, percent, _names(by), weight, missing, decimals), where, name)
 
     def mode(
         self,
@@ -152,12 +171,15 @@ class Session:
         by: By = (),
         *,
         holding: str | None = None,
+        weight: str | None = None,
+        decimals: int | None = None,
         missing: str = "error",
         where: Where | None = None,
         name: str | None = None,
     ) -> Output:
         """Measure concentration; see :class:`Concentration`."""
-        return self._made(Concentration(value, statistic, _names(by), holding, missing), where, name)
+        kind = Concentration(value, statistic, _names(by), holding, missing, weight, decimals)
+        return self._made(kind, where, name)
 
     def summary(
         self,
@@ -167,12 +189,15 @@ class Session:
         by: By = (),
         *,
         structural: bool = False,
+        weight: str | None = None,
+        decimals: int | None = None,
         missing: str = "error",
         where: Where | None = None,
         name: str | None = None,
     ) -> Output:
         """Compute a summary statistic; see :class:`Summary`."""
-        return self._made(Summary(statistic, value, other, _names(by), structural, missing), where, name)
+        kind = Summary(statistic, value, other, _names(by), structural, missing, weight, decimals)
+        return self._made(kind, where, name)
 
     def test(
         self, statistic: str, value: str, other: str, *, where: Where | None = None, name: str | None = None
@@ -207,7 +232,8 @@ class Session:
         kind = Regression(model if isinstance(model, str) else None, family)
         fitted = kind.fitted(records) if isinstance(model, str) else model
         output = self._judged(kind, kind.collect(records, fitted), where, name)
-        return self._compared(output, _implied(records, output, fitted), {})
+        member = model_membership(records, output.name, output.evidence, fitted)
+        return self._compared(output, member, measures_of(self.records, output))
 
     def submit(self, path: str | Path) -> Path:
         """Write all outputs with their evidence into a new folder for ``hitoku check``; return it."""
@@ -218,13 +244,16 @@ class Session:
         output = self._judged(kind, kind.collect(records), where, name)
         tabular = "codes" in output.evidence
         member = (table_membership if tabular else group_membership)(records, output.evidence, kind.missing)
-        return self._compared(output, member, measures_of(records, output))
+        return self._compared(output, member, measures_of(self.records, output))
 
     def _kept(self, where: Where | None) -> Records:
         return self.records.where(where or {})
 
     def _judged(self, kind: Any, collected: Any, where: Where | None, name: str | None) -> Output:
         evidence = kind.protect(collected, self.policy)
+        known = {*evidence.get("by", ()), *(where or ())} & set(self._nested)
+        if known:
+            evidence["nested"] = {fine: list(self._nested[fine]) for fine in sorted(known)}
         return Output(
             name=name or self._desk.free_name(kind.kind, (each.name for each in self.outputs)),
             kind=kind.kind,
@@ -257,20 +286,3 @@ class Session:
 
 def _names(by: By) -> tuple[str, ...]:
     return (by,) if isinstance(by, str) else tuple(by)
-
-
-def _implied(records: Records, output: Output, fitted: Any) -> Membership | None:
-    """Return the tables that the dummies of a model imply; None when its records cannot be told."""
-    if output.evidence["sample"] != "all records" or records.repeated:
-        return None
-    exog = np.asarray(fitted.model.exog, dtype=np.float64)
-    sample = np.zeros(records.n_units, dtype=np.bool_)
-    sample[records.unit] = True
-    dummies = []
-    for factor in design.factors(exog):
-        codes = np.zeros(records.n_units, dtype=np.int64)
-        codes[records.unit] = design.categories(exog, factor)
-        dummies.append(codes)
-    tables = implied_tables(output.name, dummies, sample)
-    cells = tuple(tuple((str(cell),) for cell in range(1, len(table) + 1)) for table in tables)
-    return Membership(codes=tuple(table.codes for table in tables), cells=cells)

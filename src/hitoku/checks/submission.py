@@ -32,15 +32,20 @@ from hitoku.checks.output import WITHHELD, Output
 from hitoku.checks.policy import Policy
 from hitoku.errors import DataError, OutputError, some
 from hitoku.evidence.audit import audit
-from hitoku.evidence.certificate import Certificate
+from hitoku.evidence.certificate import Certificate, claim
+from hitoku.evidence.grid import Grid
+from hitoku.evidence.problem import Problem
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
+from hitoku.model.table import Table
 
 FORMAT = "hitoku submission 1"
 MANIFEST, POLICY = "manifest.json", "policy.json"
 PUBLIC, CHECKER = "public", "checker"
 CERTIFICATE = ".certificate.json.gz"
+# Outputs that are protected tables.
+TABLES = ("frequency_table", "magnitude_table")
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -237,15 +242,26 @@ def is_submission(path: Path) -> bool:
 
 def certificate_of(output: Output, policy: Policy) -> Certificate | None:
     """Return the proof that a protected table leaves its unsafe cells uncertain; None where there is none."""
-    if output.kind not in {"frequency_table", "magnitude_table"}:
+    if output.kind not in TABLES:
         return None
+    return audit(*_protected(output, policy)).certificate
+
+
+def claim_of(output: Output, policy: Policy) -> dict[str, Any]:
+    """Return what the certificate of a table must be about."""
+    table, need, release = _protected(output, policy)
+    grid = Grid.of(table.value)
+    return claim(release, grid, Problem.of(grid, need, release))
+
+
+def _protected(output: Output, policy: Policy) -> tuple[Table, Need, Release]:
     evidence = output.evidence
     need: Need = tables.count_need(evidence, policy)
     if output.kind == "magnitude_table":
         counts = np.asarray(evidence["counts_withheld"], dtype=np.bool_) | need.unsafe
         need = tables.magnitude_need(evidence, policy, counts)
     table, withheld = tables.table_of(evidence), np.asarray(evidence["withheld"], dtype=np.bool_)
-    return audit(table, need, Release.of(table, Protection.withhold(table, withheld, need))).certificate
+    return table, need, Release.of(table, Protection.withhold(table, withheld, need))
 
 
 def csv_text(published: Mapping[str, Sequence[Any]]) -> str:

@@ -17,27 +17,41 @@ from hitoku.errors import DataError, ParameterError, did_you_mean
 from hitoku.model.arrays import Floats, Mask
 
 
-def _moment(x: Floats, order: int) -> Any:
-    return ((x - x.mean()) ** order).mean()
+def _centred(x: Floats, w: Floats) -> Floats:
+    """Subtract the mean; values that are all alike differ from it by nothing, not by rounding."""
+    return np.zeros(len(x)) if np.ptp(x) == 0 else x - w @ x / w.sum()
+
+
+def _moment(x: Floats, w: Floats, order: int) -> Any:
+    return w @ _centred(x, w) ** order / w.sum()
+
+
+def _covariance(x: Floats, y: Floats, w: Floats) -> Any:
+    # Records over records minus one, whatever the weights add up to: those of equal weight give the usual.
+    return w @ (_centred(x, w) * _centred(y, w)) / w.sum() * len(x) / (len(x) - 1)
+
+
+def _deviation(x: Floats, w: Floats) -> Any:
+    return np.sqrt(_covariance(x, x, w))
 
 
 EXTREMES = ("min", "max")
-# Statistic of one variable, and how many parameters are estimated on the way.
-ONE: dict[str, tuple[Callable[[Floats], Any], int]] = {
-    "variance": (lambda x: x.var(ddof=1), 1),
-    "std": (lambda x: x.std(ddof=1), 1),
-    "skewness": (lambda x: _moment(x, 3) / _moment(x, 2) ** 1.5, 2),
-    "kurtosis": (lambda x: _moment(x, 4) / _moment(x, 2) ** 2 - 3, 2),
-    "cv": (lambda x: x.std(ddof=1) / x.mean(), 1),
-    "min": (lambda x: x.min(), 0),
-    "max": (lambda x: x.max(), 0),
+# Statistic of one variable and its weights, and how many parameters are estimated on the way.
+ONE: dict[str, tuple[Callable[[Floats, Floats], Any], int]] = {
+    "variance": (lambda x, w: _covariance(x, x, w), 1),
+    "std": (_deviation, 1),
+    "skewness": (lambda x, w: _moment(x, w, 3) / _moment(x, w, 2) ** 1.5, 2),
+    "kurtosis": (lambda x, w: _moment(x, w, 4) / _moment(x, w, 2) ** 2 - 3, 2),
+    "cv": (lambda x, w: _deviation(x, w) / (w @ x / w.sum()), 1),
+    "min": (lambda x, _: x.min(), 0),
+    "max": (lambda x, _: x.max(), 0),
 }
 # Of two variables.
-TWO: dict[str, tuple[Callable[[Floats, Floats], Any], int]] = {
-    "correlation": (lambda x, y: np.corrcoef(x, y)[0, 1], 2),
-    "covariance": (lambda x, y: np.cov(x, y)[0, 1], 2),
-    "ratio": (lambda x, y: x.sum() / y.sum(), 1),
-    "index": (lambda x, y: 100 * x.sum() / y.sum(), 1),
+TWO: dict[str, tuple[Callable[[Floats, Floats, Floats], Any], int]] = {
+    "correlation": (lambda x, y, w: _covariance(x, y, w) / (_deviation(x, w) * _deviation(y, w)), 2),
+    "covariance": (_covariance, 2),
+    "ratio": (lambda x, y, w: w @ x / (w @ y), 1),
+    "index": (lambda x, y, w: 100 * (w @ x) / (w @ y), 1),
 }
 # Of a variable and groups, or of two groupings.
 TESTS = ("t", "chi2")
@@ -65,6 +79,10 @@ class Summary:
         that starts at 15). It passes when it is the value of enough units, and needs a look otherwise.
     missing
         "error", or "code".
+    weight
+        Column with weights; not for minima, maxima and tests. Degrees of freedom are those of the units.
+    decimals
+        Published numbers are rounded to so many.
     """
 
     kind: ClassVar[str] = "summary"
@@ -75,8 +93,11 @@ class Summary:
     by: tuple[str, ...] = ()
     structural: bool = False
     missing: str = "error"
+    weight: str | None = None
+    decimals: int | None = None
 
     def __post_init__(self) -> None:
+        grouped.refuse_decimals(self.decimals)
         if self.statistic not in STATISTICS:
             fix = did_you_mean(self.statistic, STATISTICS, otherwise=f"use one of: {', '.join(STATISTICS)}")
             raise ParameterError(f"no statistic {self.statistic!r}", where="statistic", fix=fix)
@@ -85,6 +106,10 @@ class Summary:
             raise ParameterError(f"{self.statistic} {more}", where="other", fix="see the list of statistics")
         if self.structural and self.statistic not in EXTREMES:
             raise ParameterError("only min and max are structural", where="structural", fix="leave it out")
+        if self.weight is not None and self.statistic in {*EXTREMES, *TESTS}:
+            raise ParameterError(
+                f"{self.statistic} takes no weights", where="weight", fix="leave it out: it is about records"
+            )
 
     def collect(self, records: Records) -> Evidence:
         """Compute once per group."""
@@ -93,6 +118,8 @@ class Summary:
         numbers = {} if self.statistic == "chi2" else {"x": records.numbers(self.value)}
         if self.statistic in TWO:
             numbers["y"] = records.numbers(str(self.other))
+        if self.statistic not in TESTS:
+            numbers["w"] = records.weights(self.weight)
         rows, lost, spread = [], [], []
         for own in grouped.slices(groups):
             part = {name: column[own] for name, column in numbers.items()}
@@ -117,11 +144,11 @@ class Summary:
         with np.errstate(all="ignore"):
             if self.statistic in TWO:
                 compute, parameters = TWO[self.statistic]
-                value = compute(part["x"], part["y"]) if len(own) > 1 else np.nan
+                value = compute(part["x"], part["y"], part["w"]) if len(own) > 1 else np.nan
                 same = np.full(len(own), np.ptp(part["x"]) == 0 and np.ptp(part["y"]) == 0)
             else:
                 single, parameters = ONE[self.statistic]
-                value = single(part["x"]) if len(own) > 1 or self.statistic in EXTREMES else np.nan
+                value = single(part["x"], part["w"]) if len(own) > 1 or self.statistic in EXTREMES else np.nan
                 same = (
                     part["x"] == value
                     if self.statistic in EXTREMES
@@ -212,5 +239,5 @@ class Summary:
         columns: dict[str, list[Any]] = {}
         for place, name in enumerate(names):
             one = {**evidence, "value": [row[place] for row in evidence["value"]]}
-            columns |= grouped.published_groups(one, name)
+            columns |= grouped.published_groups(one, name, self.decimals)
         return columns

@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from hitoku.checks.insiders import kept_out
 from hitoku.checks.output import Evidence
 from hitoku.checks.policy import Policy
 from hitoku.checks.principles import judged, withheld_of
+from hitoku.checks.trees import dimensions_in, plain_trees, siblings
 from hitoku.checks.verdict import Principle, Status, Verdict
 from hitoku.errors import NeedError, some
 from hitoku.evidence.audit import audit
 from hitoku.methods.greedy import Greedy
 from hitoku.model.arrays import Mask
 from hitoku.model.contributors import Contributors
-from hitoku.model.dimension import dimensions_of
 from hitoku.model.hierarchy import TOTAL
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
@@ -37,6 +38,11 @@ def evidence_of(table: Table) -> Evidence:
         "integer": table.integer,
         "measure": table.measure,
     }
+    trees = {
+        d.name: d.hierarchies for d in table.dimensions if len(d) > len(d.leaves) + 1 or d.total != TOTAL
+    }
+    if trees:
+        found["hierarchies"] = plain_trees(trees, found["by"])
     who = table.contributors
     if who is not None and who.largest.shape[1]:
         found |= {
@@ -61,7 +67,7 @@ def table_of(evidence: Mapping[str, Any]) -> Table:
         )
     return Table(
         value=evidence["value"],
-        dimensions=dimensions_of(evidence["by"], evidence["codes"], TOTAL),
+        dimensions=dimensions_in(evidence),
         frequency=evidence["n_units"],
         units=who,
         integer=evidence["integer"],
@@ -72,7 +78,7 @@ def table_of(evidence: Mapping[str, Any]) -> Table:
 def counts_of(evidence: Mapping[str, Any]) -> Table:
     """Make the table of records behind it, with its units as frequency."""
     return table_of(
-        {key: evidence[key] for key in ("by", "codes", "n_units")}
+        {key: evidence[key] for key in ("by", "codes", "hierarchies", "n_units") if key in evidence}
         | {"value": evidence["records"], "integer": True, "measure": "count"}
     )
 
@@ -90,12 +96,17 @@ def magnitude_need(evidence: Mapping[str, Any], policy: Policy, counts: Mask) ->
     return merge_withheld(table, own, counts, share)
 
 
-def protected(table: Table, need: Need) -> Mask:
-    """Choose what to withhold; everything when no choice is enough."""
+def protected(table: Table, need: Need, *, insiders: bool = False) -> Mask:
+    """Choose what to withhold; everything when no choice is enough.
+
+    With ``insiders``, further cells are withheld from contributors who know their own amounts.
+    """
+    method = Greedy(record="cells")
     try:
-        return Greedy(record="cells").protect(table, need).withheld
+        chosen = method.protect(table, need)
     except NeedError:
         return np.ones(table.n_cells, dtype=np.bool_)
+    return kept_out(table, need, chosen, method) if insiders else chosen.withheld
 
 
 def rule_verdict(
@@ -135,20 +146,22 @@ def interval_verdict(table: Table, need: Need, withheld: Mask, asked: str) -> Ve
 
 def merge_remedy(evidence: Mapping[str, Any], policy: Policy) -> str:
     """Propose categories to merge so that cells reach the number of units, from the counts alone."""
-    shape = [len(codes) + 1 for codes in evidence["codes"]]
-    counts = np.asarray(evidence["n_units"]).reshape(shape)[tuple(slice(-1) for _ in shape)]
-    small = (counts > 0) & (counts < policy.units.minimum)
+    dimensions = dimensions_in(evidence)
+    counts = np.asarray(evidence["n_units"]).reshape([len(d) for d in dimensions])
+    counts = counts[tuple(slice(len(d.leaves)) for d in dimensions)]
+    small = (counts > 0) & (counts < policy.least_units)
     proposed: list[tuple[int, int, str]] = []
-    for axis, (name, codes) in enumerate(zip(evidence["by"], evidence["codes"], strict=True)):
+    for axis, dimension in enumerate(dimensions):
+        name, codes, together = dimension.name, dimension.leaves, siblings(dimension)
         hit = small.sum(axis=tuple(a for a in range(counts.ndim) if a != axis))
         for place in np.flatnonzero(hit).tolist():
             for other in (place + 1, place - 1):
-                if not 0 <= other < len(codes):
+                if not 0 <= other < len(codes) or together[place] != together[other]:
                     continue
                 # Somebody in both cells is counted twice here: a proposal, which the merged table will be
                 # judged on afresh.
                 joined = counts.take(place, axis) + counts.take(other, axis)
-                left = int(((joined > 0) & (joined < policy.units.minimum)).sum())
+                left = int(((joined > 0) & (joined < policy.least_units)).sum())
                 gained = int(hit[place] + hit[other]) - left
                 if gained > 0:
                     text = f"merge {name} {codes[place]} with {codes[other]}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,12 +14,15 @@ from hitoku.io.existing import existing
 
 if TYPE_CHECKING:
     from hitoku.checks.recheck import Recheck
+    from hitoku.model.finding import Finding
 
 
 def check(
-    path: Annotated[Path, typer.Argument(help="A submission; or a release folder, or a JJ file.")],
+    path: Annotated[Path, typer.Argument(help="A submission; a CSV table; a release folder or JJ file.")],
     ledger: Annotated[Path | None, typer.Option(help="Everything released before about these data.")] = None,
-    data: Annotated[Path | None, typer.Option(help="The data (Parquet), to collect evidence again.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="The data (Parquet or CSV), to collect evidence again.")
+    ] = None,
     unit: Annotated[str | None, typer.Option(help="Column of the data that names the unit.")] = None,
     policy: Annotated[str | None, typer.Option(help="The checker's policy: a name, or a .toml file.")] = None,
     exceptions: Annotated[Path | None, typer.Option(help="Decisions about outputs, a .toml file.")] = None,
@@ -29,11 +32,23 @@ def check(
     release: Annotated[
         bool, typer.Option("--release", help="If nothing fails, remember the outputs in the ledger.")
     ] = False,
+    by: Annotated[list[str] | None, typer.Option(help="CSV: column with codes; repeat for more.")] = None,
+    value: Annotated[str, typer.Option(help="CSV: column with the true values.")] = "value",
+    frequency: Annotated[str | None, typer.Option(help="CSV: column with the number of units.")] = None,
+    largest: Annotated[
+        list[str] | None, typer.Option(help="CSV: column with the largest contribution; repeat for the next.")
+    ] = None,
+    mark: Annotated[str, typer.Option(help="CSV: column that says what is withheld.")] = "status",
+    safe: Annotated[
+        Path | None, typer.Option(help="CSV: what is withheld is in this safe file of tau-ARGUS instead.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Judge a researcher's submission again, from its evidence alone.
 
     Prints a page for each output and a matrix of outputs and principles; writes report.html and report.json.
+    A table suppressed by hand, or by tau-ARGUS, is a CSV file with one row per cell: codes, true value, and a
+    mark where it is withheld.
     Exit code 1: something fails. 2: the submission is not as it was written.
 
     [bold]Examples[/bold]
@@ -43,6 +58,10 @@ def check(
     hitoku check submission --ledger wages.ledger --data people.parquet --unit person_id --release
 
     hitoku check submission --exceptions decided.toml --out report
+
+    hitoku check cells.csv --by region --by job --value n --policy japan-2017
+
+    hitoku check cells.csv --by region --value turnover --frequency n --safe argus.csv
     """
     # A command loads what it needs.
     from hitoku.checks.exceptions import read_exceptions
@@ -56,18 +75,24 @@ def check(
             where="--release",
             fix="give --ledger and --data as well",
         )
-    if _is_release(existing(path)):
+    by_hand = existing(path).suffix.lower() == ".csv"
+    if not by_hand and _is_release(path):
         _audited(path, as_json=as_json)
         return
-    found = recheck(
-        path,
-        policy=policy,
-        ledger=ledger,
-        data=None if data is None else str(existing(data)),
-        unit=unit,
-        exceptions=() if exceptions is None else read_exceptions(existing(exceptions)),
+    found = (
+        _by_hand(path, by or [], value, mark, safe, policy, frequency=frequency, largest=largest or ())
+        if by_hand
+        else recheck(
+            path,
+            policy=policy,
+            ledger=ledger,
+            data=None if data is None else str(existing(data)),
+            unit=unit,
+            exceptions=() if exceptions is None else read_exceptions(existing(exceptions)),
+        )
     )
-    folder = out or path.resolve().with_name(f"{path.resolve().name}-report")
+    place = path.resolve()
+    folder = out or place.with_name(f"{place.stem if by_hand else place.name}-report")
     if folder.resolve().is_relative_to(path.resolve()):
         raise ParameterError(
             "a report inside the submission would change it", where="--out", fix="choose another folder"
@@ -98,14 +123,35 @@ def _audited(path: Path, *, as_json: bool) -> None:
     """Hand a release over to the audit."""
     from hitoku.cli.audit import audit
 
-    if path.suffix.lower() == ".csv":
-        raise ParameterError(
-            f"{path.name} is no submission; as a table suppressed by hand, it needs its rules",
-            where=str(path),
-            fix="hitoku audit FILE --by COLUMN --value COLUMN --rule RULE",
-        )
     typer.echo(f"{path.name} is no submission but a release: audited instead", err=True)
     audit(path, as_json=as_json)
+
+
+def _by_hand(
+    path: Path,
+    by: list[str],
+    value: str,
+    mark: str,
+    safe: Path | None,
+    policy: str | None,
+    **columns: Any,
+) -> Recheck:
+    """Judge a table that somebody suppressed."""
+    from hitoku.checks.by_hand import check_table
+    from hitoku.io.marked_cells import read_marked_cells
+    from hitoku.io.shown_elsewhere import read_shown
+
+    if not by or policy is None:
+        raise ParameterError(
+            f"{path.name} is no submission; as a table suppressed by hand, it needs columns and a policy",
+            where=str(path),
+            fix="hitoku check FILE --by COLUMN --value COLUMN --policy japan-2017",
+        )
+    table, withheld = read_marked_cells(path, by, value, None if safe else mark, **columns)
+    findings: list[Finding] = []
+    if safe is not None:
+        withheld, findings = read_shown(existing(safe), table)
+    return check_table(table, withheld, policy, name=path.stem, findings=findings)
 
 
 def _print(found: Recheck) -> None:

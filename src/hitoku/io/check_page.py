@@ -7,13 +7,16 @@ from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 
-from hitoku.checks.output import WITHHELD
+from hitoku.checks.output import WITHHELD, Output
 from hitoku.checks.recheck import Recheck, Rechecked
+from hitoku.checks.submission import TABLES
 from hitoku.checks.verdict import Principle
 from hitoku.errors import OutputError
 
 # Rows of what would leave that are shown; the CSV file has them all.
 MOST_ROWS = 200
+# Two-way tables wider than this are listed.
+MOST_COLUMNS = 12
 # A word and a sign for every status: colour is never the only difference.
 SIGNS = {"pass": "✓", "fail": "✗", "look": "?", "excepted": "!", "-": ""}
 
@@ -36,8 +39,14 @@ td.number { text-align: right; }
 .look { background: var(--look); font-style: italic; }
 .excepted { background: var(--excepted); text-decoration: underline; }
 td.status { white-space: nowrap; }
-@media print { body { margin: 0; max-width: none; font-size: 11px; } section { break-before: page; }
-  tr { break-inside: avoid; } thead { display: table-header-group; } a { color: inherit; } }
+@page { margin: 14mm; }
+@media print { body { margin: 0; padding: 0; max-width: none; font-size: 10.5px; color: #000; }
+  h1 { font-size: 17px; } h2 { font-size: 14px; margin-top: 0; } h3 { font-size: 12px; break-after: avoid; }
+  p, li { max-width: none; } section { break-before: page; } .scroll { overflow: visible; }
+  table { max-width: 100%; } th, td { padding: .12rem .35rem; } td { overflow-wrap: break-word; }
+  .matrix { font-size: 9px; } .matrix th, .matrix td { padding: .12rem .25rem; }
+  tr { break-inside: avoid; } thead { display: table-header-group; }
+  a { color: inherit; text-decoration: none; } }
 """.strip()
 
 
@@ -94,8 +103,9 @@ def _matrix(check: Recheck) -> str:
         )
     key = "✓ pass, ✗ fail, ? look (a person decides), ! excepted (somebody decided), empty: not asked"
     return (
-        f'<div class="scroll"><table><caption>Outputs by principles: {key}</caption>\n<thead><tr><th>output'
-        f'</th>{head}<th scope="col">as submitted</th><th scope="col">in all</th></tr></thead>\n'
+        f'<div class="scroll"><table class="matrix"><caption>Outputs by principles: {key}</caption>\n'
+        f'<thead><tr><th>output</th>{head}<th scope="col">as submitted</th>'
+        f'<th scope="col">in all</th></tr></thead>\n'
         f"<tbody>{chr(10).join(rows)}</tbody></table></div>"
     )
 
@@ -107,8 +117,6 @@ def _status(status: str) -> str:
 
 def _section(number: int, each: Rechecked) -> str:
     output = each.output
-    parameters = {**output.definition, **({"where": output.where} if output.where else {})}
-    said = ", ".join(f"{name} {json.dumps(value)}" for name, value in parameters.items() if value)
     rows = "".join(
         f'<tr><th scope="row">{verdict.principle.replace("_", " ")}</th>{_status(str(verdict.status))}'
         f"<td>{escape(verdict.text)}</td><td>{escape(verdict.remedy)}</td></tr>\n"
@@ -116,7 +124,7 @@ def _section(number: int, each: Rechecked) -> str:
     )
     return (
         f'<section id="output-{number}"><h2>{number}. {escape(output.name)}: {SIGNS[each.status]} '
-        f"{each.status}</h2>\n<p>{output.kind.replace('_', ' ')}: {escape(said)}</p>\n"
+        f"{each.status}</h2>\n<p>{output.kind.replace('_', ' ')}{escape(_asked(output))}</p>\n"
         f"{_list('Wrong with the submission', map(str, each.findings))}"
         f"{_list('Exceptions', map(str, each.exceptions))}"
         '<div class="scroll"><table><thead><tr><th>principle</th><th>verdict</th><th>why</th>'
@@ -124,8 +132,25 @@ def _section(number: int, each: Rechecked) -> str:
     )
 
 
+def _asked(output: Output) -> str:
+    """Say what was asked for: parameters that are not the usual ones, and the filter."""
+    given = {name: value for name, value in output.definition.items() if value and name != "hierarchies"}
+    if given.get("missing") == "error":
+        del given["missing"]
+    said = [f"{name} {_plain(value)}" for name, value in given.items()]
+    said += [f"where {name} is {_plain(values)}" for name, values in output.where.items()]
+    return f": {'; '.join(said)}" if said else ""
+
+
+def _plain(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
 def _leaving(each: Rechecked) -> str:
     columns = each.output.published
+    crossed = _crossed(each.output)
+    if crossed is not None:
+        return f"<h3>What would leave ({WITHHELD}: withheld)</h3>\n{crossed}"
     head = "".join(f'<th scope="col">{escape(str(name))}</th>' for name in columns)
     lines = list(zip(*columns.values(), strict=False))
     rows = "".join(f"<tr>{''.join(map(_entry, line))}</tr>\n" for line in lines[:MOST_ROWS])
@@ -136,11 +161,38 @@ def _leaving(each: Rechecked) -> str:
     )
 
 
+def _crossed(output: Output) -> str | None:
+    """Set a small two-way table the way it is printed; None for anything else."""
+    columns = output.published
+    by = list(output.definition.get("by") or ())
+    if output.kind not in TABLES or len(columns) != 3 or list(columns)[:2] != by:
+        return None
+    measure = list(columns)[-1]
+    # What was tampered with may have any shape.
+    rows, codes, shown = (list(column) for column in columns.values())
+    values = dict(zip(zip(rows, codes, strict=False), shown, strict=False))
+    down, across = dict.fromkeys(rows), dict.fromkeys(codes)
+    if len(across) > MOST_COLUMNS or len(down) > MOST_ROWS or len(values) < len(down) * len(across):
+        return None
+    corner = escape(" \N{MULTIPLICATION SIGN} ".join(list(columns)[:2]))
+    head = "".join(f'<th scope="col">{escape(str(code))}</th>' for code in across)
+    lines = (
+        f'<th scope="row">{escape(str(code))}</th>{"".join(_entry(values[code, other]) for other in across)}'
+        for code in down
+    )
+    body = "".join(f"<tr>{line}</tr>\n" for line in lines)
+    return (
+        f'<div class="scroll"><table><caption>{escape(measure)}</caption>\n<thead><tr><th>{corner}</th>{head}'
+        f"</tr></thead>\n<tbody>{body}</tbody></table></div>\n"
+    )
+
+
 def _entry(entry: object) -> str:
     if entry is None:
         return f'<td class="number"><i>{WITHHELD}</i></td>'
     if isinstance(entry, int | float):
-        return f'<td class="number">{entry:,}</td>'
+        whole = isinstance(entry, float) and entry.is_integer()
+        return f'<td class="number">{entry:,.0f}</td>' if whole else f'<td class="number">{entry:,}</td>'
     return f"<td>{escape(str(entry))}</td>"
 
 

@@ -168,26 +168,39 @@ class Speaker:
 
     def _remedy(self, names: Sequence[str]) -> str:
         """Find what the new output does differently from those released before."""
-        new = self.definitions.get(self.new)
-        earlier = {
-            name: definition
-            for name in names
-            if name != self.new and (definition := self.definitions.get(name)) is not None
-        }
-        advice: list[str] = []
-        if new is not None and earlier:
-            released = [d for name, d in self.definitions.items() if d is not None and name != self.new]
-            advice += [text for name in new.variables if (text := reuse(name, new, released))]
-            filtered = dict.fromkeys(
-                variable
-                for each in earlier.values()
-                for variable in (*each.filter, *new.filter)
-                if set(each.filter.get(variable, ())) != set(new.filter.get(variable, ()))
-            )
-            if filtered:
-                advice.append(f"cover the same units as before: the filter on {', '.join(filtered)} differs")
-        otherwise = "merge cells of the new output, or use the groups of the earlier one"
-        return "; ".join(advice) or otherwise
+        earlier = [self.definitions.get(name) for name in names if name != self.new]
+        released = [definition for name, definition in self.definitions.items() if name != self.new]
+        return way_out(self.definitions.get(self.new), earlier, released)
+
+
+def way_out(
+    new: Definition | None, earlier: Sequence[Definition | None], released: Sequence[Definition | None]
+) -> str:
+    """Advise what to change in a new output.
+
+    Parameters
+    ----------
+    new
+        What the new output means.
+    earlier
+        Outputs that single something out together with it.
+    released
+        Everything before it.
+    """
+    involved = [each for each in earlier if each is not None]
+    advice: list[str] = []
+    if new is not None and involved:
+        known = [each for each in released if each is not None]
+        advice += [text for name in new.variables if (text := reuse(name, new, known))]
+        filtered = dict.fromkeys(
+            variable
+            for each in involved
+            for variable in (*each.filter, *new.filter)
+            if set(each.filter.get(variable, ())) != set(new.filter.get(variable, ()))
+        )
+        if filtered:
+            advice.append(f"cover the same units as before: the filter on {', '.join(filtered)} differs")
+    return "; ".join(advice) or "merge cells of the new output, or use the groups of the earlier one"
 
 
 def reuse(variable: str, new: Definition, released: Sequence[Definition]) -> str:

@@ -6,22 +6,25 @@ Who is in which cell is in a folder beside it, which stays where the data are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hitoku.attacks.differencing.definition import Definition, Nested
-from hitoku.attacks.differencing.partition import Hashes, Partition, unit_keys
+from hitoku.attacks.differencing.partition import Codes, Partition, unit_keys
 from hitoku.attacks.differencing.search import Ledger as Search
 from hitoku.attacks.differencing.search import SingledOut
+from hitoku.attacks.differencing.verifying import verify
 from hitoku.checks.ledger.alarm import Alarm, Concern, Speaker
 from hitoku.checks.ledger.entry import Entry, read, write
 from hitoku.checks.ledger.magnitude import Measure, failing, half_width
-from hitoku.checks.ledger.membership import Folder, damaged
+from hitoku.checks.ledger.membership import Folder, Pseudonyms, damaged, joined, pseudonyms
 from hitoku.checks.verdict import Principle, Status, Verdict
 from hitoku.errors import DataError, ParameterError, some
+from hitoku.model.arrays import Floats, Integers
 from hitoku.rules.rule import Rule
 
 WORDS = {1: "one output alone", 2: "two outputs together", 3: "three outputs together"}
@@ -58,6 +61,10 @@ class Ledger:
         self._entries: dict[str, Entry] = {}
         self._parts: dict[str, list[Partition]] = {}
         self._digest = ""
+        self._data_hash = ""
+        # The ledger's number of every unit of these data, and the pseudonyms of all units it knows.
+        self._numbers: Integers | None = None
+        self._names: Pseudonyms | None = None
         self._made: tuple[tuple[str | Partition, ...], list[Partition]] | None = None
 
     @classmethod
@@ -71,6 +78,7 @@ class Ledger:
         depth: int = 3,
         project: str = "",
         unit: str = "unit",
+        units: Iterable[object] | None = None,
     ) -> Ledger:
         """Open a ledger, or begin one where there is none; nothing but a key is written yet.
 
@@ -79,7 +87,8 @@ class Ledger:
         path
             The ledger's file; memberships are in a folder beside it, named after it.
         data_hash
-            Hash of the data that outputs are made from; a ledger serves one data set.
+            Hash of the data that outputs are made from; a ledger serves one data set. With ``units`` the data
+            may differ: other extracts and later deliveries about the same units are tested together.
         n_units
             How many units there are in the data.
         threshold
@@ -90,6 +99,9 @@ class Ledger:
             Whose outputs are checked now; texts name the project of other people's outputs.
         unit
             What texts call a unit: "person", "enterprise".
+        units
+            The identifier of every unit, in the order in which outputs number them. The ledger keeps their
+            pseudonyms, and numbers the same unit alike in all extracts.
         """
         place = Path(path)
         folder = Folder(place.with_name(place.name + ".members"), n_units)
@@ -97,6 +109,8 @@ class Ledger:
         body: dict[str, Any]
         if fresh:
             body, digest = {"data_hash": data_hash, "n_units": n_units, "depth": depth, "outputs": []}, ""
+            if units is not None:
+                body |= {"n_units": 0, "units": hashlib.sha256().hexdigest()}
         else:
             body, digest = read(place)
             if body["depth"] != depth:
@@ -105,16 +119,18 @@ class Ledger:
                     where=str(place),
                     fix=f"open it with depth={body['depth']}, or begin another and release everything again",
                 )
-            if body["data_hash"] != data_hash or body["n_units"] != n_units:
-                raise DataError(
-                    "the ledger is about other data",
-                    where=str(place),
-                    fix="open the ledger of this data set, or begin one under another name",
-                )
-        keys = unit_keys(n_units, folder.secret(fresh=fresh))
-        search = Search(n_units, threshold=threshold, depth=depth, keys=keys)
+            if "units" not in body and (body["data_hash"] != data_hash or body["n_units"] != n_units):
+                raise _other_data(place)
+        secret = folder.secret(fresh=fresh)
+        names = numbers = None
+        if "units" in body:
+            numbers, names = _numbered(place, folder, body, units, fresh=fresh)
+            folder.n_units = len(names)
+        keys = unit_keys(folder.n_units, secret)
+        search = Search(folder.n_units, threshold=threshold, depth=depth, keys=keys)
         ledger = cls(place, body, search, project, folder)
-        ledger._digest, ledger.unit = digest, unit
+        ledger._digest, ledger.unit, ledger._data_hash = digest, unit, data_hash
+        ledger._numbers, ledger._names = numbers, names
         for plain in body["outputs"]:
             ledger._load(Entry.from_dict(plain))
         return ledger
@@ -237,23 +253,28 @@ class Ledger:
                 fix="open it again and repeat the check",
             )
         own = None if parts is None else self._own(key, parts, definition)
+        body = dict(self._body)
+        if self._names is not None and len(self._names) > body["n_units"]:
+            body |= {"n_units": len(self._names), "units": self.folder.write_units(self._names)}
         entries = [
             {
                 **self.folder.write(f"{len(self._entries):05}-{place:02}.codes", part.codes),
                 "hashes": [f"{int(h):016x}" for h in part.hashes],
+                "sizes": part.sizes[1:].tolist(),
             }
             for place, part in enumerate(own or ())
         ]
         remembered = Entry(
             name=name,
             project=self.project,
+            data_hash=self._data_hash,
             definition=definition,
             published=published,
             measures={each: measure.as_dict() for each, measure in (measures or {}).items()},
             parts=None if own is None else tuple(entries),
             derived=() if own is None else tuple(part.certificates for part in self.search.follows(own)),
         )
-        body = {**self._body, "outputs": [*self._body["outputs"], remembered.as_dict()]}
+        body["outputs"] = [*body["outputs"], remembered.as_dict()]
         # The memberships are there before anything speaks of them: a crash in between leaves no trace.
         self._digest = write(self.path, body)
         self._body = body
@@ -301,21 +322,42 @@ class Ledger:
             )
         if self._made is None or self._made[0] != (key, *parts):
             made = [
-                Partition.published(key, part.codes, part=place, keys=self._keys_for(part))
+                Partition.published(key, self._spread(part), part=place, keys=self.search.keys)
                 for place, part in enumerate(parts)
             ]
             # Kept, so that remembering an output does not repeat the search that checked it.
             self._made = (key, *parts), made
         return self._made[1]
 
-    def _keys_for(self, part: Partition) -> Hashes:
-        if part.n_units != self.search.n_units or part.units is not None:
+    def _spread(self, part: Partition) -> Codes:
+        """Return the codes of an output's units by the numbers that the ledger gives them."""
+        n_units = self.search.n_units if self._numbers is None else len(self._numbers)
+        if part.n_units != n_units or part.units is not None:
             raise DataError(
-                f"an output covers {part.n_units} units, the ledger {self.search.n_units}",
+                f"an output covers {part.n_units} units, the ledger {n_units}",
                 where=str(self.path),
                 fix="number the units of one data set in one order",
             )
-        return self.search.keys
+        if self._numbers is None:
+            return part.codes
+        codes = np.zeros(self.search.n_units, dtype=np.int32)
+        codes[self._numbers] = part.codes
+        return codes
+
+    def _amounts(self, name: str, measure: Measure) -> Floats:
+        """Return the amounts of a measure by the numbers that the ledger gives to units."""
+        n_units = self.search.n_units if self._numbers is None else len(self._numbers)
+        if len(measure.values) != n_units:
+            raise DataError(
+                f"measure {name!r} has {len(measure.values)} values for {n_units} units",
+                where=str(self.path),
+                fix="give one value per unit, in the ledger's order of units",
+            )
+        if self._numbers is None:
+            return measure.values
+        amounts = np.zeros(self.search.n_units)
+        amounts[self._numbers] = measure.values
+        return amounts
 
     def _magnitudes(
         self,
@@ -327,16 +369,13 @@ class Ledger:
     ) -> list[Alarm]:
         """Hold sums over derived groups of any size against the rules for magnitudes."""
         carried = {key: entry.measures for key, entry in self._entries.items()}
+        every = {**self._parts, speaker.new: own}
+        places = {(key, place): part for key, parts in every.items() for place, part in enumerate(parts)}
         carried[speaker.new] = {name: measure.as_dict() for name, measure in measures.items()}
         groups = [*self.search.check(own), *self.search.exact(own)]
         alarms: list[Alarm] = []
         for name, measure in measures.items():
-            if len(measure.values) != self.search.n_units:
-                raise DataError(
-                    f"measure {name!r} has {len(measure.values)} values for {self.search.n_units} units",
-                    where=str(self.path),
-                    fix="give one value per unit, in the ledger's order of units",
-                )
+            amounts = self._amounts(name, measure)
             common = [
                 group
                 for group in groups
@@ -344,9 +383,10 @@ class Ledger:
             ]
             blur = np.array([half_width(group, name, carried, speaker.size) for group in common])
             by_rule: dict[str, list[SingledOut]] = {}
-            for place, rule in failing(common, measure.values, blur, rules, percent).items():
+            for place, rule in failing(common, amounts, blur, rules, percent).items():
                 by_rule.setdefault(rule, []).append(common[place])
             for rule, failed in by_rule.items():
+                verify(failed, places)
                 alarms += speaker.alarms(failed, Concern.MAGNITUDE, f", {name} fails {rule}")
         return alarms
 
@@ -363,6 +403,31 @@ class Ledger:
         """Name an output; one of another project with its project."""
         project, _, name = key.partition("/")
         return name if project == self.project else f"{name} (project {project or 'without a name'})"
+
+
+def _numbered(
+    place: Path, folder: Folder, body: Mapping[str, Any], units: Iterable[object] | None, *, fresh: bool
+) -> tuple[Integers, Pseudonyms]:
+    """Give numbers to the units of these data: to those known as before, to new ones after them."""
+    if units is None:
+        raise ParameterError(
+            "the ledger knows its units by their names",
+            where=str(place),
+            fix="say which column names the unit",
+        )
+    names = pseudonyms(units, folder.key(fresh=False))
+    known = np.zeros(0, dtype=np.uint64) if fresh else folder.units(body["n_units"], body["units"])
+    if len(known) and not np.isin(names, known).any():
+        raise _other_data(place)
+    return joined(names, known)
+
+
+def _other_data(place: Path) -> DataError:
+    return DataError(
+        "the ledger is about other data",
+        where=str(place),
+        fix="open the ledger of this data set, or begin one under another name",
+    )
 
 
 def _key(project: str, name: str) -> str:

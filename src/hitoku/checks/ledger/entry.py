@@ -15,7 +15,7 @@ from hitoku.checks.ledger.magnitude import Carried
 from hitoku.checks.ledger.membership import damaged, written
 from hitoku.errors import DataError, ParameterError
 
-FORMAT, VERSION = "hitoku ledger", 1
+FORMAT, VERSION = "hitoku ledger", 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +24,7 @@ class Entry:
 
     name: str
     project: str
+    data_hash: str
     definition: Definition | None
     published: Any
     measures: Carried
@@ -34,6 +35,7 @@ class Entry:
         return {
             "name": self.name,
             "project": self.project,
+            "data_hash": self.data_hash,
             "definition": None if self.definition is None else self.definition.as_dict(),
             "published": self.published,
             "measures": {name: dict(how) for name, how in self.measures.items()},
@@ -50,6 +52,7 @@ class Entry:
         return cls(
             name=plain["name"],
             project=plain["project"],
+            data_hash=plain["data_hash"],
             definition=None if definition is None else Definition.from_dict(definition),
             published=plain["published"],
             measures=plain["measures"],

@@ -118,5 +118,8 @@ def failing(
 
 
 def _largest(values: Floats) -> Floats:
-    ranked = np.sort(np.abs(values))[::-1][:TOP]
+    sizes = np.abs(values)
+    # A derived group may be nearly everybody: only its largest are put in order.
+    few = np.partition(sizes, len(sizes) - TOP)[-TOP:] if len(sizes) > TOP else sizes
+    ranked = np.sort(few)[::-1]
     return np.concatenate([ranked, np.zeros(TOP - len(ranked))])

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hitoku.attacks.differencing.partition import Codes
 from hitoku.errors import DataError, OutputError
@@ -23,9 +24,13 @@ from hitoku.model.arrays import Integers
 # together, and that compresses to less than half.
 N_LEADING = 6
 KEY_BYTES = 32
+# Every output waits for this; trying harder takes six times as long and saves next to nothing.
+QUICK = 1
 
 # In which order units are written.
 Order = Integers | slice
+Pseudonyms = NDArray[np.uint64]
+UNITS = "units"
 
 
 def unit_numbers(units: Iterable[object], key: bytes) -> Integers:
@@ -49,14 +54,36 @@ def unit_numbers(units: Iterable[object], key: bytes) -> Integers:
     >>> first[[2, 0, 1]].tolist() == again.tolist()
     True
     """
-    names = [hashlib.blake2b(str(unit).encode(), key=key, digest_size=16).digest() for unit in units]
-    if len(set(names)) < len(names):
+    return joined(pseudonyms(units, key), np.zeros(0, dtype=np.uint64))[0]
+
+
+def pseudonyms(units: Iterable[object], key: bytes) -> Pseudonyms:
+    """Return a number for every unit that nobody without the key can link to it."""
+    digests = (hashlib.blake2b(str(unit).encode(), key=key, digest_size=8).digest() for unit in units)
+    return np.frombuffer(b"".join(digests), dtype="<u8")
+
+
+def joined(names: Pseudonyms, known: Pseudonyms) -> tuple[Integers, Pseudonyms]:
+    """Give numbers to units: those known have theirs, all others follow in the order of their pseudonyms.
+
+    Returns
+    -------
+    The number of every unit, and the pseudonyms of all units in the order of their numbers.
+    """
+    ordered, place = np.unique(names, return_inverse=True)
+    if len(ordered) < len(names):
         raise DataError(
             "a unit is listed twice", where="unit numbers", fix="give every unit once, not every record"
         )
-    numbers = np.empty(len(names), dtype=np.int64)
-    numbers[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
-    return numbers
+    rank = np.argsort(known)
+    at = np.searchsorted(known, ordered, sorter=rank)
+    found = np.zeros(len(ordered), dtype=np.int64)
+    old = np.zeros(len(ordered), dtype=np.bool_)
+    if len(known):
+        found = rank[np.minimum(at, len(known) - 1)]
+        old = known[found] == ordered
+    found[~old] = len(known) + np.arange(int((~old).sum()))
+    return found[place], np.concatenate([known, ordered[~old]])
 
 
 def written(path: Path, content: bytes) -> None:
@@ -79,14 +106,14 @@ def written(path: Path, content: bytes) -> None:
 def packed(codes: Codes, order: Order) -> tuple[bytes, str]:
     """Compress codes; return them and the type of number they were written as."""
     smallest = np.min_scalar_type(int(codes.max(initial=0))).newbyteorder("<")
-    return zlib.compress(codes[order].astype(smallest).tobytes(), 6), smallest.str
+    return zlib.compress(codes[order].astype(smallest).tobytes(), QUICK), smallest.str
 
 
 def unpacked(content: bytes, kind: str, order: Order, n_units: int) -> Codes:
-    """Undo :func:`packed`."""
+    """Undo :func:`packed`; units that came later are in no cell."""
     ordered = np.frombuffer(zlib.decompress(content), dtype=kind)
-    codes = np.empty(n_units, dtype=np.int32)
-    codes[order] = ordered
+    codes = np.zeros(n_units, dtype=np.int32)
+    codes[: len(ordered)][order] = ordered
     return codes
 
 
@@ -104,7 +131,7 @@ class Folder:
     def __init__(self, path: Path, n_units: int) -> None:
         self.path, self.n_units = path, n_units
         self._leading: list[Codes] = []
-        self._order: Order = slice(None)
+        self._orders: dict[int, Order] = {}
 
     def key(self, *, fresh: bool) -> bytes:
         """Return the secret that pseudonyms and hashes are made with; a new ledger draws one."""
@@ -123,22 +150,44 @@ class Folder:
 
     def write(self, name: str, codes: Codes) -> dict[str, Any]:
         """Write a vector of codes; return what is needed to read it."""
-        content, kind = packed(codes, self._order)
+        content, kind = packed(codes, self._order(len(codes)))
         written(self.path / name, content)
-        return {"file": name, "kind": kind, "sha256": hashlib.sha256(content).hexdigest()}
+        digest = hashlib.sha256(content).hexdigest()
+        return {"file": name, "kind": kind, "sha256": digest, "n_units": len(codes)}
 
     def read(self, entry: dict[str, Any]) -> Codes:
         """Read a vector of codes, after those that were written before it."""
         content = self._read(entry["file"])
         if hashlib.sha256(content).hexdigest() != entry["sha256"]:
             raise damaged(self.path / entry["file"], "its hash is not the one in the ledger")
-        return unpacked(content, entry["kind"], self._order, self.n_units)
+        return unpacked(content, entry["kind"], self._order(entry["n_units"]), self.n_units)
 
     def follow(self, vectors: Sequence[Codes]) -> None:
         """Take note of an output's vectors, once it is in the ledger: later ones are ordered by them."""
         if vectors and len(self._leading) < N_LEADING:
             self._leading = [*self._leading, *vectors][:N_LEADING]
-            self._order = np.lexsort(tuple(self._leading)[::-1])
+            self._orders = {}
+
+    def _order(self, n_units: int) -> Order:
+        """Return the order in which the first units are written; a vector knows how many there were."""
+        if not self._leading:
+            return slice(None)
+        if n_units not in self._orders:
+            self._orders[n_units] = np.lexsort([codes[:n_units] for codes in reversed(self._leading)])
+        return self._orders[n_units]
+
+    def units(self, n_units: int, sha256: str) -> Pseudonyms:
+        """Read the pseudonyms of the first units."""
+        content = self._read(UNITS)[: 8 * n_units]
+        if hashlib.sha256(content).hexdigest() != sha256:
+            raise damaged(self.path / UNITS, "its hash is not the one in the ledger")
+        return np.frombuffer(content, dtype="<u8")
+
+    def write_units(self, names: Pseudonyms) -> str:
+        """Write the pseudonyms of all units; return their hash."""
+        content = names.astype("<u8").tobytes()
+        written(self.path / UNITS, content)
+        return hashlib.sha256(content).hexdigest()
 
     def _read(self, name: str) -> bytes:
         try:

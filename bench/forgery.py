@@ -1,0 +1,141 @@
+"""How many forged numbers of a submission pass the checker who has no data: python -m bench.forgery.
+
+One number of the evidence at a time is raised by 7 (a truth value is turned around). A careless forger leaves
+it at that; a careful one makes everything that is published and judged again from it. With the data every one
+is found.
+"""
+
+import copy
+import tempfile
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from hitoku.checks.agreement import disagreements
+from hitoku.checks.output import Output
+from hitoku.checks.recheck import judged_again, type_of
+from hitoku.checks.session import Session
+from hitoku.checks.submission import Submission, csv_text, read_submission
+from hitoku.checks.verdict import Principle, Status, worst
+from hitoku.errors import HitokuError
+
+N = 240
+
+
+class Rewritten(Submission):
+    """A submission whose public files follow what its outputs say."""
+
+    def public_csv(self, place: int) -> str:
+        return csv_text(self.outputs[place].published)
+
+
+def submitted(folder: Path) -> Rewritten:
+    count = np.arange(N)
+    people = pd.DataFrame(
+        {
+            "id": count,
+            "region": np.array(list("NSW"))[count % 3],
+            "job": np.array(list("abcd"))[count // 3 % 4],
+            "income": 900.0 + 17 * (count * 29 % 101),
+            "profit": count % 37 - 9.5,
+            "employer": count % 40,
+            "age": 20 + count * 13 % 41,
+            "win": (count * 7 % 11 < 5) * 1.0,
+        }
+    )
+    work = Session("all", people, unit="id")
+    work.frequency_table(by=["region", "job"], name="frequency")
+    work.magnitude_table(by=["region"], value="income", name="magnitude")
+    work.mean("income", by="region", name="mean")
+    work.sum("profit", by="region", name="sum")
+    work.percentile("income", 50, by="region", name="percentile")
+    work.mode("job", by="region", name="mode")
+    work.concentration("income", by="region", holding="employer", name="hhi")
+    work.concentration("income", "cr4", by="region", name="cr4")
+    work.summary("std", "income", by="region", name="std")
+    work.summary("correlation", "income", "age", name="correlation")
+    work.test("t", "income", "region", where={"region": ["N", "S"]}, name="t")
+    work.test("chi2", "job", "region", name="chi2")
+    work.regression("income ~ age + C(region)", name="ols")
+    work.regression("win ~ age + C(region)", family="logit", name="logit")
+    found = read_submission(work.submit(folder / "submission"))
+    return Rewritten(**{name: getattr(found, name) for name in found.__dataclass_fields__})
+
+
+def numbers(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Every number in nested lists and mappings, with the way to it."""
+    if isinstance(tree, (list, tuple)):
+        for place, part in enumerate(tree):
+            yield from numbers(part, (*path, place))
+    elif isinstance(tree, dict):
+        for name, part in tree.items():
+            yield from numbers(part, (*path, name))
+    elif isinstance(tree, (bool, int, float)):
+        yield path, tree
+
+
+def forged(evidence: Any, path: tuple[Any, ...], value: Any) -> Any:
+    new = copy.deepcopy(dict(evidence))
+    place: Any = new
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = (not value) if isinstance(value, bool) else value + 7
+    return new
+
+
+def made_again(output: Output, evidence: Any, honest: Submission) -> Output | None:
+    """What a session would have said of this evidence; None where it makes no sense of it."""
+    kind = type_of(output)
+    try:
+        verdicts = kind.judge(evidence, honest.policy)
+        published = kind.publish(evidence)
+    except (ArithmeticError, HitokuError, LookupError, TypeError, ValueError):
+        return None
+    compared = [verdict for verdict in output.verdicts if verdict.principle is Principle.DIFFERENCING]
+    return replace(output, evidence=evidence, published=published, verdicts=(*verdicts, *compared))
+
+
+def passed(honest: Submission, *, careful: bool) -> dict[str, list[int]]:
+    """By output: numbers forged; those that pass by themselves; those that pass beside the other outputs."""
+    counts: dict[str, list[int]] = {}
+    for place, output in enumerate(honest.outputs):
+        assert not judged_again(honest, place, honest.policy)[1], "an honest output is accused"
+        counts[output.name] = [0, 0, 0]
+        for path, value in numbers(output.evidence):
+            counts[output.name][0] += 1
+            evidence = forged(output.evidence, path, value)
+            changed = made_again(output, evidence, honest) if careful else replace(output, evidence=evidence)
+            if changed is None:
+                continue
+            lie = replace(
+                honest, outputs=tuple(changed if other is output else other for other in honest.outputs)
+            )
+            verdicts, found = judged_again(lie, place, honest.policy)
+            if not found and worst(verdicts) is not Status.FAIL:
+                counts[output.name][1] += 1
+                counts[output.name][2] += not disagreements(lie.outputs)[place]
+    return counts
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")  # statsmodels remarks on odd models
+    with tempfile.TemporaryDirectory() as folder:
+        honest = submitted(Path(folder))
+        careless, careful = (passed(honest, careful=word) for word in (False, True))
+    print("                      careless forger   careful forger")
+    print("output        forged    alone  beside    alone  beside")
+    total = [0] * 5
+    for name in careless:
+        row = [*careless[name], *careful[name][1:]]
+        total = [a + b for a, b in zip(total, row, strict=True)]
+        print(f"{name:12}" + "".join(f"{number:8}" for number in row))
+    print(f"{'all':12}" + "".join(f"{number:8}" for number in total))
+
+
+if __name__ == "__main__":
+    main()

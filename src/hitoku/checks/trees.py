@@ -1,0 +1,125 @@
+"""Code trees as plain lists, and the layers of codes into which they divide a variable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hitoku.errors import DataError, ParameterError
+from hitoku.model.arrays import Integers
+from hitoku.model.dimension import Dimension
+from hitoku.model.hierarchy import TOTAL, Hierarchy
+
+# For each variable with a hierarchy its groupings, as JSON knows them.
+Trees = dict[str, list[dict[str, Any]]]
+
+
+def plain_trees(given: Mapping[str, Any], by: Sequence[str]) -> Trees:
+    """Write hierarchies as plain lists; what is plain already stays as it is.
+
+    Examples
+    --------
+    >>> plain_trees({"region": Hierarchy.from_tree({"N": ["N1", "N2"], "S": None})}, ["region"])
+    {'region': [{'codes': ['Total', 'N', 'N1', 'N2', 'S'], 'parents': [-1, 0, 1, 1, 0]}]}
+    """
+    strangers = [name for name in given if name not in by]
+    if strangers:
+        raise ParameterError(
+            f"a hierarchy for {strangers[0]!r}, which is not a variable of the table",
+            where="hierarchies",
+            fix="name one of the variables of by",
+        )
+    return {name: [_plain(name, tree) for tree in _listed(own)] for name, own in given.items()}
+
+
+def _listed(own: Any) -> Sequence[Any]:
+    return own if isinstance(own, list | tuple) else [own]
+
+
+def _plain(name: str, tree: Any) -> dict[str, Any]:
+    if isinstance(tree, Hierarchy):
+        return {"codes": list(tree.codes), "parents": tree.parents.tolist()}
+    if isinstance(tree, Mapping) and set(tree) == {"codes", "parents"}:
+        return {"codes": list(tree["codes"]), "parents": list(tree["parents"])}
+    raise ParameterError(
+        f"the hierarchy of {name!r} is not a Hierarchy, nor a list of them",
+        where="hierarchies",
+        fix="make one with Hierarchy.from_tree, from_parents, from_levels or flat",
+    )
+
+
+def trees_of(plain: Mapping[str, Any]) -> dict[str, list[Hierarchy]]:
+    """Make the hierarchies again."""
+    return {
+        name: [Hierarchy(tuple(tree["codes"]), np.array(tree["parents"], dtype=np.int32)) for tree in own]
+        for name, own in plain.items()
+    }
+
+
+def dimensions_in(evidence: Mapping[str, Any]) -> tuple[Dimension, ...]:
+    """Make the variables of a table again from its evidence."""
+    trees = trees_of(evidence.get("hierarchies", {}))
+    found = []
+    for name, codes in zip(evidence["by"], evidence["codes"], strict=True):
+        dimension = Dimension.of(name, trees[name] if name in trees else Hierarchy.flat(codes, TOTAL))
+        if list(dimension.leaves) != list(codes):
+            raise DataError(
+                f"the codes of {name!r} are not the leaves of its hierarchy",
+                where="evidence",
+                fix="have the output made again",
+            )
+        found.append(dimension)
+    return tuple(found)
+
+
+def layers(dimension: Dimension) -> Iterator[Integers]:
+    """Divide the leaves in every way that the codes of a variable do: leaves, groups of a level, the total.
+
+    Each layer says for every leaf which code it is in, by position; -1 where no code of the level holds it.
+
+    Examples
+    --------
+    >>> region = Dimension.of("region", Hierarchy.from_tree({"N": ["N1", "N2"], "S": None}))
+    >>> region.codes, [layer.tolist() for layer in layers(region)]
+    (('N1', 'N2', 'S', 'N', 'Total'), [[0, 1, 2], [3, 3, -1], [4, 4, 4]])
+    """
+    n_leaves = len(dimension.leaves)
+    yield np.arange(n_leaves)
+    seen = {*dimension.leaves, dimension.total}
+    for hierarchy in dimension.hierarchies:
+        depth = np.zeros(len(hierarchy.codes), dtype=np.int64)
+        for place, parent in enumerate(hierarchy.parents[1:].tolist(), start=1):
+            depth[place] = depth[parent] + 1
+        for level in range(1, int(depth.max()) + 1):
+            # Codes of one level of one tree have no leaf in common.
+            own = [code for code, at in zip(hierarchy.codes, depth, strict=True) if at == level]
+            fresh = [code for code in own if code not in seen]
+            seen.update(fresh)
+            if fresh:
+                layer = np.full(n_leaves, -1)
+                for code in fresh:
+                    place = dimension.position[code]
+                    start, end = dimension.closure.indptr[place : place + 2]
+                    layer[dimension.closure.indices[start:end]] = place
+                yield layer
+    yield np.full(n_leaves, len(dimension.codes) - 1)
+
+
+def unions(dimension: Dimension) -> dict[str, list[str]]:
+    """Return the codes between the leaves and the total, each with its leaves."""
+    inner = dimension.codes[len(dimension.leaves) : -1]
+    closure = dimension.closure
+    return {
+        code: [dimension.leaves[leaf] for leaf in closure.indices[closure.indptr[p] : closure.indptr[p + 1]]]
+        for code in inner
+        for p in [dimension.position[code]]
+    }
+
+
+def siblings(dimension: Dimension) -> list[str]:
+    """Return the code right above each leaf: only leaves with the same one are merged with sense."""
+    tree = dimension.hierarchies[0]
+    above = dict(zip(tree.codes[1:], tree.parents[1:].tolist(), strict=True))
+    return [tree.codes[above[leaf]] for leaf in dimension.leaves]
