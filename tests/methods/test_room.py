@@ -11,6 +11,8 @@ from tests.strategies import count_tables, magnitude_tables
 import hitoku.methods.greedy.room as room_module
 from hitoku.attacks.exposure import exposed
 from hitoku.attacks.interval import Interval
+from hitoku.errors import NeedError
+from hitoku.methods.greedy import Greedy
 from hitoku.methods.greedy.pattern import Pattern
 from hitoku.methods.greedy.room import Room
 from hitoku.methods.greedy.tidy import unnecessary
@@ -185,3 +187,20 @@ def test_a_program_is_made_anew_when_much_of_it_is_published(monkeypatch):
         answers.append(found.tolist())
     assert answers[0] == answers[1] == answers[2]
     assert 0 < len(answers[0]) < removable.sum()
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_flows_save_programs_and_change_no_verdict(seed, monkeypatch):
+    random = np.random.default_rng(seed)
+    table = Table.from_array(random.integers(0, 20, random.integers(3, 8, 2)))
+    unsafe = table.inner & (random.random(table.n_cells) < 0.5)
+    level = random.integers(1, 8, (3, table.n_cells)) * unsafe
+    need = Need(unsafe=unsafe, lower=level[0], upper=level[1], width=level[2] + 0.5 * unsafe)
+    found = {}
+    for many in (0, table.n_cells):
+        monkeypatch.setattr(room_module, "MANY", many)
+        try:
+            found[many] = Greedy().protect(table, need).withheld.tolist()
+        except NeedError:
+            found[many] = None
+    assert found[0] == found[table.n_cells]

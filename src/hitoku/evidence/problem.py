@@ -6,7 +6,7 @@ differences need only cancel in every relation: how the published numbers add up
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -19,7 +19,7 @@ from scipy import sparse
 from hitoku.errors import TableError
 from hitoku.evidence.exact import Row
 from hitoku.evidence.grid import Grid, common_denominator, exact_rows
-from hitoku.model.arrays import Integers
+from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.need import Need
 from hitoku.model.rational import rational
 from hitoku.model.release import Release
@@ -148,6 +148,20 @@ class Problem:
         low = [-FAR if b is None else max(-FAR, ceil(b * self.scale)) for b in self.lower]
         high = [FAR if b is None else min(FAR, floor(b * self.scale)) for b in self.upper]
         return np.array(low, dtype=np.int64), np.array(high, dtype=np.int64)
+
+    def needs(self, hopeless: Collection[int] = ()) -> tuple[Floats, Mask]:
+        """Return how far each cell must be able to move down, up and in all, in steps; and who does.
+
+        Cells that are known not to move at all need not be tried.
+        """
+        levels = np.zeros((3, len(self.cells)))
+        asked = np.zeros(len(self.cells), dtype=np.bool_)
+        for place, demand in self.demands.items():
+            if place not in hopeless:
+                asked[place] = True
+                wanted = (demand.lower, demand.upper, demand.width)
+                levels[:, place] = [ceil(level * self.scale) for level in wanted]
+        return levels, asked
 
     @cached_property
     def users(self) -> list[list[int]]:

@@ -14,9 +14,9 @@ from functools import cached_property
 
 import numpy as np
 
-from hitoku.evidence.circulation import Circulation
+from hitoku.attacks.circulation import Circulation
 from hitoku.evidence.disclosure import Disclosure, disclosed
-from hitoku.evidence.problem import Problem, Witness
+from hitoku.evidence.problem import FAR, Problem, Witness
 from hitoku.evidence.repair import Split, exact_witness
 from hitoku.model.arrays import Floats
 from hitoku.solver import integer
@@ -143,13 +143,16 @@ class _Search:
 
     def push_in_circles(self) -> None:
         """Go along flows, where relations form a network: few of them serve nearly all cells."""
-        circles = Circulation.of(self.problem, self.exposed)
+        problem = self.problem
+        room = [np.where(np.abs(ends) < FAR, ends, np.copysign(np.inf, ends)) for ends in problem.steps]
+        needs, asked = problem.needs(self.exposed)
+        circles = Circulation.of(problem.matrix, (room[0], room[1]), needs, asked)
         if circles is None:
             return
-        steps = np.zeros(len(self.problem.cells), dtype=np.int64)
+        steps = np.zeros(len(problem.cells), dtype=np.int64)
         for change in circles.changes():
             steps[circles.cells] = change
-            witness = self.problem.in_steps(steps)
+            witness = problem.in_steps(steps)
             if witness is not None:
                 self.add(witness)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from hitoku.attacks.circulation import Circulation
 from hitoku.errors import SolverError
 from hitoku.methods.greedy.pattern import Pattern
 from hitoku.methods.greedy.propagation import Propagation
@@ -30,6 +31,8 @@ MAX_PROGRAMS = 8
 LARGE, LARGE_SHARE = 400, 0.15
 # A program of which this share of the cells has been published is made anew, for what is left of them.
 OUTDATED = 0.1
+# Beyond this many cells flows are worth setting up.
+MANY = 50
 NONE = -1
 
 
@@ -197,6 +200,9 @@ class Room:
         groups = np.array([self.pattern.group_of(int(cell)) for cell in cells], dtype=np.int64)
         for group in np.unique(groups[groups != NONE]):
             missing = self._missing(cells[groups == group])
+            if len(missing) > MANY:
+                self._circulate(int(group), missing)
+                missing = self._missing(missing)
             while len(missing) > 1:
                 program = self._program(int(missing[0]))
                 for up in (True, False):
@@ -207,6 +213,20 @@ class Room:
                 if len(still) == len(missing):
                     break
                 missing = still
+
+    def _circulate(self, group: int, missing: Integers) -> None:
+        """Go along flows, where a group is a network of whole numbers: few of them show nearly all needs."""
+        members, need = self.pattern.members(group), self._need
+        rows = np.flatnonzero((self.pattern.group == group) & (self.pattern.count > 0))
+        circles = Circulation.of(
+            self.pattern.relations[rows][:, members],
+            (-self._down[members], self._up[members]),
+            np.ceil(np.stack([need.lower[members], need.upper[members], need.width[members]])),
+            np.isin(members, missing),
+        )
+        if circles is not None:
+            for change in circles.together():
+                self._remember(members[circles.cells], change)
 
     def _missing(self, cells: Integers) -> Integers:
         shown = self.enough(cells, self.low[cells], self.high[cells])

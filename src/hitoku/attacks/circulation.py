@@ -1,21 +1,20 @@
-"""Witnesses for tables that are networks: few flows that move nearly all unsafe cells as far as they must.
+"""Changes of tables that are networks: few flows that move nearly all unsafe cells as far as they must.
 
 In a two-way table a change that keeps every sum runs in circles through the withheld cells. One change can
 serve as many cells as there is room for, since a cell that has gone far enough is held there while others are
-pushed. What is found are guesses to be checked like any other; what they do not settle is left to linear
-programs.
+pushed. What is found is checked like any other guess; what it does not settle is left to linear programs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from hitoku.attacks.equations import components
 from hitoku.attacks.network import arcs, sides
-from hitoku.evidence.problem import FAR, Problem
 from hitoku.model.arrays import Floats, Integers, Mask
 
 # A round that settles less than this share of what is open is the last one for all cells together.
@@ -26,7 +25,7 @@ EXACT = 2.0**50
 
 @dataclass(eq=False)
 class Circulation:
-    """Cells that are arcs of networks, what they need and how far they have come, in steps of the grid.
+    """Cells that are arcs of networks, what they need and how far they have come, in whole steps.
 
     Parameters
     ----------
@@ -52,41 +51,40 @@ class Circulation:
     asked: Mask
 
     @classmethod
-    def of(cls, problem: Problem, hopeless: Collection[int] = ()) -> Circulation | None:
-        """Find the networks of a problem; None where there are none, or numbers are too large to be exact.
+    def of(
+        cls, matrix: sparse.csr_array, room: tuple[Floats, Floats], needs: Floats, asked: Mask
+    ) -> Circulation | None:
+        """Find the networks among withheld cells; None where there are none, or numbers are not exact.
 
         Parameters
         ----------
-        problem
-            What an outsider does not know.
-        hopeless
-            Cells that are known not to move at all.
+        matrix
+            Relations by withheld cells.
+        room
+            How far each cell may move down (below zero) and up, in whole steps.
+        needs
+            What each must be able to move down, up and in all, in whole steps: three rows.
+        asked
+            Which cells need something.
         """
-        low, high = (np.where(np.abs(ends) >= FAR, np.copysign(np.inf, ends), ends) for ends in problem.steps)
-        finite = np.concatenate([low, high])
-        if len(problem.cells) == 0 or np.any(np.abs(finite[np.isfinite(finite)]) > EXACT):
+        finite = np.concatenate([*room, needs.ravel()])
+        finite = finite[np.isfinite(finite)]
+        if matrix.shape[1] == 0 or np.any(np.abs(finite) > EXACT) or np.any(finite != np.rint(finite)):
             return None
-        n_groups, row_group, cell_group = components(problem.matrix)
-        fits, sign = sides(problem.matrix, row_group, n_groups)
-        tied = np.diff(problem.matrix.T.tocsr().indptr) > 0
+        n_groups, row_group, cell_group = components(matrix)
+        fits, sign = sides(matrix, row_group, n_groups)
+        tied = np.diff(matrix.T.tocsr().indptr) > 0
         cells = np.flatnonzero(fits[cell_group] & tied)
         rows = np.flatnonzero(fits[row_group])
         if len(cells) == 0:
             return None
         from hitoku.kernels.flow import graph_of  # noqa: PLC0415 - loads numba
 
-        part = problem.matrix[rows][:, cells]
-        tail, head, outside = arcs(part, row_group[rows], sign[rows])
-        needs = np.zeros((3, len(cells)))
-        asked = np.zeros(len(cells), dtype=np.bool_)
-        for place, cell in enumerate(cells.tolist()):
-            demand = problem.demands.get(cell)
-            if demand is not None and cell not in hopeless:
-                asked[place] = True
-                levels = (demand.lower, demand.upper, demand.width)
-                needs[:, place] = [-(-level * problem.scale // 1) for level in levels]
+        tail, head, outside = arcs(matrix[rows][:, cells], row_group[rows], sign[rows])
         graph = graph_of(tail, head, len(rows) + int(outside.max(initial=-1)) + 1)
-        return cls(cells, graph, low[cells], high[cells], needs[0], needs[1], needs[2], asked)
+        lower, upper = (np.asarray(ends, dtype=np.float64)[cells] for ends in room)
+        down, up, width = np.where(asked, needs, 0.0)[:, cells]
+        return cls(cells, graph, lower, upper, down, up, width, asked[cells])
 
     def __post_init__(self) -> None:
         self.low, self.high = np.zeros(len(self.cells)), np.zeros(len(self.cells))
@@ -118,7 +116,13 @@ class Circulation:
         )
 
     def changes(self) -> Iterator[Floats]:
-        """Yield changes of the cells, in steps, that move some of them further than any before."""
+        """Yield changes of the cells, in steps, until all are settled that can be."""
+        yield from self.together()
+        for cell in self._open().tolist():
+            yield from self._first(cell)
+
+    def together(self) -> Iterator[Floats]:
+        """Yield changes that move many cells further than any before, while that pays."""
         random = np.random.default_rng(0)
         while before := self._n_goals():
             x = np.zeros(len(self.cells))
@@ -127,8 +131,6 @@ class Circulation:
                 yield x
             if before - self._n_goals() < WORTHWHILE * before:
                 break
-        for cell in self._open().tolist():
-            yield from self._first(cell)
 
     def _first(self, cell: int) -> Iterator[Floats]:
         """Push one cell through everything, then the others as far as that leaves room."""
