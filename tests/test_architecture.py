@@ -26,6 +26,7 @@ LAYERS = [
     {"pipeline"},
     {"experiments", "io", "plots"},
     {"cli", "app"},
+    {"__main__"},
 ]
 LAYER = {name: place for place, names in enumerate(LAYERS) for name in names}
 

@@ -94,3 +94,9 @@ def test_nothing_is_coloured_in_a_pipe():
     shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert "Usage: hitoku" in shown.stdout
     assert "\x1b[" not in shown.stdout
+
+
+def test_python_runs_the_package():
+    command = [sys.executable, "-m", "hitoku", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("hitoku ")
