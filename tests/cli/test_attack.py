@@ -125,7 +125,7 @@ def test_insiders_need_the_evidence(firms, capsys, damage):
     if damage is not None:
         cells.write_text(damage, encoding="utf-8")
     told = refused(capsys, folder, "--attack", "insider")
-    assert "who contributes" in told
+    assert "cannot read the cells of the release" in told
     assert "1x" not in told
 
 

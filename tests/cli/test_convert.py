@@ -114,6 +114,17 @@ def test_a_transmission_has_the_true_values_and_flags(folder):
     assert set(sent["CONF_STATUS"]) == {"F", "C", "D"}
 
 
+def test_flags_follow_the_codes_not_the_lines_of_the_evidence(folder, tmp_path):
+    """Somebody sorted the evidence in a spreadsheet."""
+    converted(str(folder), "--to", "sdmx-csv", "--confidential", "--out", "as-written.csv")
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    cells = copy / "checker" / "cells.csv"
+    head, *rows = cells.read_text("utf-8").splitlines()
+    cells.write_text("\n".join([head, *reversed(rows)]) + "\n", encoding="utf-8")
+    converted(str(copy), "--to", "sdmx-csv", "--confidential", "--out", "sorted.csv")
+    assert Path("sorted.csv").read_bytes() == Path("as-written.csv").read_bytes()
+
+
 def test_machines_are_told(folder):
     done = converted(str(folder), "--to", "parquet", "--json")
     assert json.loads(done.stdout) == {"confidential": False, "file": "table.parquet", "format": "parquet"}

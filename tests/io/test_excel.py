@@ -86,6 +86,21 @@ def test_it_scrolls_and_prints_as_published_tables_do(persons, tmp_path):
     assert sheet.column_dimensions["A"].width > 8
 
 
+@pytest.mark.parametrize(("n_columns", "pages"), [(10, 1), (100, 4)])
+def test_a_wide_table_is_printed_on_several_pages_not_in_tiny_letters(n_columns, pages, tmp_path):
+    table = Table.from_array(np.full((2, n_columns), 7), names=["region", "branch"])
+    sheet = opened(tmp_path, shown(table))["Table"]
+    # 101 columns of nine characters; a page has room for 260, of which the stub takes eleven.
+    assert (sheet.page_setup.fitToWidth or 1) == pages
+    assert sheet.print_title_cols == "$A:$A"
+
+
+def test_a_code_of_two_lines_is_wrapped(tmp_path):
+    table = Table.from_array([[20, 15], [72, 1]], codes=[["one\ntwo", "three"], ["f", "m"]])
+    sheet = opened(tmp_path, shown(table))["Table"]
+    assert [bool(sheet.cell(HEAD + row, 1).alignment.wrap_text) for row in (1, 2)] == [True, False]
+
+
 def test_the_notes_say_what_is_withheld_and_nothing_where_nothing_is(persons, tmp_path):
     notes = opened(tmp_path, shown(persons, persons.inner, source="Census"))["Notes"]
     text = "\n".join(str(row[0]) for row in notes.iter_rows(values_only=True))

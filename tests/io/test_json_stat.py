@@ -89,6 +89,15 @@ def test_adjusted_values_are_announced(tmp_path):
     assert any("adjusted for confidentiality" in note for note in data["note"])
 
 
+@pytest.mark.parametrize(
+    ("hidden", "adjusted", "used"), [(True, False, {"c"}), (False, True, {"e"}), (False, False, set())]
+)
+def test_only_statuses_that_occur_are_explained(tmp_path, hidden, adjusted, used):
+    table = Table.from_array([[20, 15], [72, 1]])
+    data = told(tmp_path, table, table.inner & hidden, adjusted=adjusted)
+    assert data["extension"]["status"]["label"].keys() == used
+
+
 @pytest.mark.parametrize(("value", "text"), [(3.0, "3"), (0.1 + 0.2, "0.3"), (2.0**60, str(float(2**60)))])
 def test_numbers_are_written_so_that_they_come_back(tmp_path, value, text):
     table = Table.from_array(np.array([value, value]), integer=False)

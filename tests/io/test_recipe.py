@@ -116,12 +116,18 @@ def read(tmp_path):
         pytest.param(
             "[[tables]]\nname = 'a'\n[[tables]]\nname = 'a'",
             "line 8, key tables, entry 2",
-            "twice",
+            "another one is",
             "own",
             id="twice",
         ),
+        pytest.param(
+            "[[tables]]\nname = 'a'\n[[tables]]\nname = 'A'", "line 8", "another one is", "case", id="case"
+        ),
+        pytest.param("[[tables]]\nname = 'Table'", "line 6", "called 'Table'", "own", id="taken in capitals"),
         pytest.param("[[tables]]\nname = 'table'", "line 6", "called 'table'", "own", id="taken"),
-        pytest.param("[[tables]]\nname = '../x'", "line 6", "cannot be used", "", id="a path as name"),
+        pytest.param(
+            "[[tables]]\nname = '../x'", "line 6", "a name for files", "letters", id="a path as name"
+        ),
         pytest.param("[[tables]]\nname = 'a'\nvalu = 'x'", "line 7", "no key 'valu'", "'value'", id="within"),
         pytest.param("[[tables]]\nname = 'a'\nby = []", "line 7", "no variables", "name", id="nothing"),
         pytest.param(

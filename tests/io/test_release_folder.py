@@ -14,7 +14,7 @@ from hitoku.errors import DataError, OutputError
 from hitoku.evidence.audit import audit
 from hitoku.evidence.verify import verify
 from hitoku.io.release_folder import write_release_folder
-from hitoku.io.release_reader import read_release_folder
+from hitoku.io.release_reader import read_cells, read_release_folder
 from hitoku.methods.greedy import Greedy
 from hitoku.model.hierarchy import Hierarchy
 from hitoku.model.need import Need
@@ -23,6 +23,7 @@ from hitoku.model.release import Release
 from hitoku.model.table import Table
 from hitoku.rules.assess import assess
 from hitoku.rules.few_contributors import FewContributors
+from hitoku.rules.min_frequency import MinFrequency
 from hitoku.rules.p_percent import PPercent
 from hitoku.tabulate.tabulate import tabulate
 
@@ -186,3 +187,14 @@ def test_a_folder_that_is_not_whole_is_refused(decided, tmp_path, lost):
     (folder / lost).unlink()
     with pytest.raises(DataError, match="not a whole release folder"):
         read_release_folder(folder)
+
+
+def test_evidence_is_read_back_where_a_variable_is_called_like_one_of_its_columns(tmp_path):
+    table = Table.from_array([[20, 15], [72, 1]], names=["decision", "value"], codes=[["N", "S"], ["f", "m"]])
+    need = assess(table, [MinFrequency(3)], width=3)
+    protection = Greedy().protect(table, need)
+    release = Release.of(table, protection)
+    write_release_folder(tmp_path / "release", table, need, protection, audit(table, need, release))
+    cells = read_cells(tmp_path / "release", table.labels)
+    assert [text in {"primary", "secondary"} for text in cells["decision"]] == protection.withheld.tolist()
+    assert [float(text) for text in cells["value"]] == table.value.tolist()

@@ -37,6 +37,16 @@ def test_an_adjusted_release_withholds_nothing_and_costs_what_it_changed():
     assert row.cost == pytest.approx(np.abs(adjusted.value - TABLE.value).sum())
 
 
+def test_methods_may_be_words_as_in_recipes():
+    words = ht.compare(TABLE, NEED, ["greedy:tidy=true", "optimal"])
+    made = ht.compare(TABLE, NEED, [ht.Greedy(tidy=True), ht.Optimal()])
+    assert words.rows == made.rows
+    with pytest.raises(ParameterError, match="did you mean 'greedy'"):
+        ht.compare(TABLE, NEED, ["gredy"])
+    with pytest.raises(ParameterError, match="no methods to compare"):
+        ht.compare(TABLE, NEED, "greedy")
+
+
 def test_methods_of_one_name_are_told_apart():
     compared = ht.compare(TABLE, NEED, [ht.Greedy(), ht.Greedy(tidy=True), ht.Gauss()])
     assert compared.frame["method"].tolist() == ["Greedy()", "Greedy(tidy=True)", "gauss"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from hitoku.errors import DataError, OutputError, ParameterError
 from hitoku.io.folder import new_file
 from hitoku.io.formats import known_format
-from hitoku.io.release_reader import read_publication, read_release_folder
+from hitoku.io.release_reader import read_cells, read_publication, read_release_folder
 from hitoku.io.sdmx import write_transmission
 
 TRANSMITTED = ("sdmx-csv", "parquet")
@@ -74,13 +73,8 @@ def _transmit(release: Path, to: str, file: Path, table: str) -> None:
             fix="write it elsewhere",
         )
     truth, _, shown = read_release_folder(release)
-    try:
-        with (release / "checker" / "cells.csv").open(newline="", encoding="utf-8") as opened:
-            decided = np.array([row["decision"] for row in csv.DictReader(opened)])
-    except (OSError, KeyError, csv.Error):
-        decided = np.array([])
-    if len(decided) != truth.n_cells:
-        # Not "from error": its message may hold a line of the file.
+    decided = np.array(read_cells(release, shown.labels).get("decision", ()))
+    if not decided.size:
         raise DataError(
             "the release does not say which cells are secondary",
             where=str(release / "checker" / "cells.csv"),

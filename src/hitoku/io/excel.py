@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import io
 from datetime import UTC, datetime
+from math import ceil
 from pathlib import Path
 from typing import Any
 
 from hitoku.errors import OutputError
 from hitoku.io.cross_table import Sheet, sheets_of
 from hitoku.io.publication import ADJUSTED, LEGEND, WITHHELD, Publication
+from hitoku.io.stub import Line
 
 # Excel's own limits.
 MOST_ROWS, MOST_COLUMNS, LONGEST_TEXT, DEEPEST = 1_048_576, 16_384, 32_767, 7
@@ -24,6 +26,8 @@ COMFORTABLE_CELLS = 100_000
 ABOVE, BELOW = 6, 10
 NARROWEST, WIDEST_CODE, WIDEST_VALUE = 9, 44, 24
 MOST_DECIMALS = 6
+# Characters side by side on a page that can still be read: A4 across, at half the size of the screen.
+READABLE = 260
 A4 = 9
 # A date in the file that does not depend on the day: the same publication, the same bytes.
 CREATED = datetime(2000, 1, 1, tzinfo=UTC).replace(tzinfo=None)
@@ -124,9 +128,24 @@ class _Workbook:
         page.outline_settings(symbols_below=False, symbols_right=False)
         page.set_landscape()
         page.set_paper(A4)
-        page.fit_to_pages(1, 0)
+        page.fit_to_pages(self._pages_across(sheet), 0)
         page.repeat_rows(ABOVE - 2, ABOVE - 1)
+        page.repeat_columns(0, len(sheet.stub) - 1)
         page.set_footer("&C&P / &N")
+
+    def _pages_across(self, sheet: Sheet) -> int:
+        """Pages side by side on which a sheet is printed so that it can be read."""
+        stub = sum(self._stub_width(sheet, place) for place in range(len(sheet.stub)))
+        values = sum(self._value_width(line) for line in sheet.columns)
+        return max(1, ceil(values / max(READABLE - stub, READABLE // 2)))
+
+    def _stub_width(self, sheet: Sheet, place: int) -> int:
+        last = place == len(sheet.stub) - 1
+        texts = [2 * row.depth * last + len(row.texts[place]) for row in sheet.rows]
+        return min(max([NARROWEST, len(sheet.stub[place]), *texts]), WIDEST_CODE) + 2
+
+    def _value_width(self, line: Line) -> int:
+        return min(max(NARROWEST, self.width, len(line.code) + 2), WIDEST_VALUE)
 
     def _source(self) -> list[str]:
         return [f"Source: {self.publication.source}"] if self.publication.source else []
@@ -134,14 +153,11 @@ class _Workbook:
     def _heads(self, page: Any, sheet: Sheet) -> None:
         look = {"bold": True, "bottom": 1, "border_color": LINE, "bg_color": MARGIN, "text_wrap": True}
         for place, name in enumerate(sheet.stub):
-            last = place == len(sheet.stub) - 1
-            texts = [2 * row.depth * last + len(row.texts[place]) for row in sheet.rows]
-            width = min(max([NARROWEST, len(name), *texts]), WIDEST_CODE) + 2
-            page.set_column(place, place, width)
+            page.set_column(place, place, self._stub_width(sheet, place))
             page.write_string(ABOVE - 1, place, name, self.style(**look, valign="bottom"))
         for place, line in enumerate(sheet.columns, len(sheet.stub)):
-            width = min(max(NARROWEST, self.width, len(line.code) + 2), WIDEST_VALUE)
-            page.set_column(place, place, width, None, {"level": min(line.depth, DEEPEST)})
+            level = {"level": min(line.depth, DEEPEST)}
+            page.set_column(place, place, self._value_width(line), None, level)
             page.write_string(ABOVE - 1, place, line.code, self.style(**look, align="right", valign="bottom"))
         self.sums = [line.is_sum for line in sheet.columns]
 
@@ -150,7 +166,9 @@ class _Workbook:
         *before, code = row.texts
         for column, text in enumerate(before):
             page.write_string(place, column, text, self.style(**look))
-        page.write_string(place, len(before), code, self.style(**look, indent=row.depth))
+        page.write_string(
+            place, len(before), code, self.style(**look, indent=row.depth, text_wrap="\n" in code)
+        )
         page.set_row(place, None, None, {"level": min(row.depth, DEEPEST)})
         for column, cell in enumerate(row.cells):
             at, value = (place, len(row.texts) + column), self.publication.value[cell]

@@ -13,6 +13,7 @@ from hitoku.model.dimension import Dimension
 
 # For every value alike: which ones were changed is not told.
 ESTIMATED = "e"
+MEANING = {WITHHELD: LEGEND.partition(": ")[2], ESTIMATED: ADJUSTED}
 
 
 def json_stat(publication: Publication) -> dict[str, Any]:
@@ -61,7 +62,7 @@ def json_stat(publication: Publication) -> dict[str, Any]:
         },
         "extension": {
             "measure": release.measure,
-            "status": {"label": {WITHHELD: LEGEND.partition(": ")[2], ESTIMATED: ADJUSTED}},
+            "status": {"label": {key: text for key, text in MEANING.items() if key in statuses}},
         },
     }
     if publication.source:

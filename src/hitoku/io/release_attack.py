@@ -9,7 +9,6 @@ unsafe cell needs.
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -24,7 +23,7 @@ from hitoku.errors import DataError, ParameterError
 from hitoku.evidence.recovery import recovery
 from hitoku.io.recipe.recipe import Recipe
 from hitoku.io.recipe.run import cells_for, equipped, rules_for
-from hitoku.io.release_reader import read_release_folder
+from hitoku.io.release_reader import read_numbers, read_release_folder
 from hitoku.methods.method import Method
 from hitoku.model.arrays import Mask
 from hitoku.model.bounds import Bounds
@@ -64,24 +63,21 @@ class Folder:
 
     def contributions(self) -> Any:
         """Return what the largest contributors of each cell know: their own amounts."""
-        file = self.path / "checker" / "cells.csv"
-        try:
-            with file.open(newline="", encoding="utf-8") as opened:
-                rows = list(csv.DictReader(opened))
-            count = np.array([int(row["contributors"]) for row in rows])
-            # Without amounts only those are known who are alone in a cell: theirs is all of it.
-            largest = [float(row.get("largest") or 0.0) for row in rows]
-        except (OSError, ValueError, KeyError, csv.Error):
-            rows = []
-        if len(rows) != self.table.n_cells:
-            # Not "from error": its message may hold a line of the file.
+        labels = self.release.labels
+        count = read_numbers(self.path, labels, "contributors")
+        if count is None:
             raise DataError(
                 "the release does not say who contributes to its cells",
-                where=str(file),
+                where=str(self.path / "checker" / "cells.csv"),
                 fix="attack a release of magnitudes, made from records",
-            ) from None
+            )
+        # Without amounts only those are known who are alone in a cell: theirs is all of it.
+        largest = read_numbers(self.path, labels, "largest")
         units = Contributors(
-            count=count, largest=np.array(largest)[:, None], total=self.table.value, negative=False
+            count=count.astype(np.int64),
+            largest=(np.zeros(self.table.n_cells) if largest is None else largest)[:, None],
+            total=self.table.value,
+            negative=False,
         )
         return contributions_in(replace(self.table, units=units))
 

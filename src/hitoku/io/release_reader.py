@@ -113,6 +113,39 @@ def read_publication(path: str | Path, name: str = "table") -> Publication:
     )
 
 
+def read_cells(folder: Path, labels: Labels) -> dict[str, list[str]]:
+    """Read what the evidence says about every cell: columns by their names, in the order of a table.
+
+    Codes come first, whatever the variables are called: one may be called like another column.
+    """
+    path, n_codes = folder / "checker" / "cells.csv", len(labels.names)
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            head, *rows = csv.reader(file)
+        known = {tuple(row[:n_codes]): row for row in rows}
+        ordered = [known[labels.codes_of(cell)] for cell in range(len(labels))]
+        columns = list(zip(*ordered, strict=True))
+        return {name: list(columns[place]) for place, name in enumerate(head) if place >= n_codes}
+    except (OSError, ValueError, LookupError, csv.Error):
+        # Not "from error": its message may hold a part of the file.
+        raise DataError(
+            "cannot read the cells of the release", where=str(path), fix="take the folder as hitoku wrote it"
+        ) from None
+
+
+def read_numbers(folder: Path, labels: Labels, name: str) -> Floats | None:
+    """Read a column of numbers of the evidence, zero where it is empty; None where there is none."""
+    column = read_cells(folder, labels).get(name)
+    try:
+        return None if column is None else np.array([float(text or 0.0) for text in column])
+    except ValueError:
+        raise DataError(
+            f"the cells of the release have a text in column {name}",
+            where=str(folder / "checker" / "cells.csv"),
+            fix="take the folder as hitoku wrote it",
+        ) from None
+
+
 def _part(folder: Path, name: str, whole: Release, summary: dict[str, Any]) -> Release:
     """Read one of several linked tables as its readers see it."""
     labels, published = _shown(folder / "public" / f"{name}.csv")

@@ -16,7 +16,9 @@ from hitoku.evidence.adjusted import AdjustedAudit
 from hitoku.evidence.audit import audit
 from hitoku.evidence.loss import loss
 from hitoku.evidence.reached import reached
+from hitoku.methods import METHODS
 from hitoku.methods.method import Method
+from hitoku.methods.word import method_from_word
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
@@ -93,7 +95,9 @@ class Comparison:
         return f"Comparison({'; '.join(words)})"
 
 
-def compare(table: Table, need: Need, methods: Sequence[Method] | Mapping[str, Method]) -> Comparison:
+def compare(
+    table: Table, need: Need, methods: Sequence[Method | str] | Mapping[str, Method | str]
+) -> Comparison:
     """Protect the same table with several methods, and audit and attack each result.
 
     Parameters
@@ -101,7 +105,7 @@ def compare(table: Table, need: Need, methods: Sequence[Method] | Mapping[str, M
     table, need
         What would be published, and what must be blurred.
     methods
-        The methods, or the methods by a name of your own.
+        The methods, or words such as "greedy:tidy=true" as in recipes; or either by a name of your own.
 
     Examples
     --------
@@ -111,10 +115,13 @@ def compare(table: Table, need: Need, methods: Sequence[Method] | Mapping[str, M
     >>> need = Need(unsafe=table.value == 3, width=9)
     >>> compare(table, need, methods=[Greedy(tidy=True), Gauss()])
     Comparison(greedy: 4 withheld, safe; gauss: 4 withheld, safe)
+    >>> compare(table, need, methods=["greedy:tidy=true"])
+    Comparison(greedy: 4 withheld, safe)
     """
-    given = list(methods.values()) if isinstance(methods, Mapping) else list(methods)
-    if not given:
-        raise ParameterError("no methods to compare", where="compare", fix="give at least one")
+    if not methods or isinstance(methods, str):
+        raise ParameterError("no methods to compare", where="compare", fix="give a list of at least one")
+    words = methods.values() if isinstance(methods, Mapping) else methods
+    given = [method_from_word(one, METHODS) if isinstance(one, str) else one for one in words]
     protections = [method.protect(table, need) for method in given]
     names = list(methods) if isinstance(methods, Mapping) else _names(given, protections)
     rows = (_row(name, table, need, protection) for name, protection in zip(names, protections, strict=True))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -226,6 +227,15 @@ def test_adjusted_tables(folder):
     assert values["1", "l"] + values["1", "s"] == pytest.approx(values["1", "Total"])
 
 
+@pytest.mark.parametrize("method", [None, "adjust"])
+def test_adjusted_tables_have_no_intervals_to_write(folder, method):
+    rest = f"<SUPPRESS> {'OPT' if method else 'CTA'}(1)\n" + '<WRITETABLE> (1,5,AR+,"out.tab")\n'
+    before = {*entries(folder), "b.arb"}
+    with pytest.raises(OutputError, match="no intervals where values are adjusted"):
+        run(folder, "P(10,1)", rest, method=method)
+    assert set(entries(folder)) == before
+
+
 def test_linked_tables_agree_about_what_they_share(folder):
     text = START.format(rules="P(10,1)").replace(
         "<READMICRODATA>", '<SPECIFYTABLE> "Region"|"Turnover"||\n<SAFETYRULE> P(10,1)\n<READMICRODATA>'
@@ -238,6 +248,34 @@ def test_linked_tables_agree_about_what_they_share(folder):
         assert both[region.strip(), "Total"] == status
     assert verify(folder / "release").ok
     assert (folder / "release" / "public" / "table-2.csv").is_file()
+
+
+def test_a_cell_that_one_table_withholds_is_not_published_in_another(folder):
+    """Region 1 is withheld by hand in the first table; its total stands in the second, too."""
+    (folder / "h.hst").write_text(" 1;Total;u\n", encoding="ascii")
+    text = START.format(rules="MAN(20)").replace(
+        "<READMICRODATA>", '<SPECIFYTABLE> "Region"|"Turnover"||\n<SAFETYRULE> MAN(20)\n<READMICRODATA>'
+    )
+    text += '<APRIORI> "h.hst",1,";",0,0\n'
+    rest = '<WRITETABLE> (1,3,,"a.csv")\n<WRITETABLE> (2,3,,"b.csv")\n'
+    apart = run_batch(arb(folder, f"{text}<SUPPRESS> OPT(1,1)\n{rest}"))
+    assert not apart.safe
+    assert all(done.outcome.audit.safe for tables in apart.tables for done in tables)
+    assert any("withheld in one are published in the other" in line for line in apart.log)
+    assert not (folder / "b.csv").exists()
+    together = run_batch(arb(folder, f"{text}<SUPPRESS> OPT(0,1)\n{rest}"))
+    assert together.safe
+    assert (folder / "b.csv").exists()
+
+
+@pytest.mark.parametrize("cost", ['"-2"', '"-1",0.5'])
+def test_linked_tables_have_one_cost(folder, cost):
+    """A cell that two tables share cannot have two costs."""
+    both = START.replace('"Turnover"||', '"Turnover"||"-1"').format(rules="P(10,1)")
+    second = f'<SPECIFYTABLE> "Region"|"Turnover"||{cost}\n<SAFETYRULE> P(10,1)\n<READMICRODATA>\n'
+    text = both.replace("<READMICRODATA>\n", second) + "<SUPPRESS> OPT(0,1)\n"
+    with pytest.raises(DataError, match="linked tables have different costs"):
+        run_batch(arb(folder, text))
 
 
 def test_sessions_and_release_folders(folder):
@@ -307,6 +345,27 @@ def test_nothing_is_left_when_writing_fails(folder, monkeypatch):
     with pytest.raises(OutputError, match="no space left"):
         run(folder, "P(10,1)", "<SUPPRESS> OPT(1,1)\n" + WRITE, out=folder / "release")
     assert entries(folder) == sorted([*before, "b.arb"])
+
+
+def test_files_may_belong_on_another_disk(folder, monkeypatch):
+    """A file cannot be renamed from one disk to another: each is made beside its place."""
+    replace = Path.replace
+
+    def on_one_disk(file, target):
+        if Path(target).parent not in file.parents:
+            raise OSError(18, "Invalid cross-device link")
+        return replace(file, target)
+
+    monkeypatch.setattr(Path, "replace", on_one_disk)
+    (folder / "far").mkdir()
+    run(folder, "P(10,1)", "<SUPPRESS> OPT(1,1)\n" + WRITE.replace("out.csv", "far/out.csv"))
+    assert entries(folder / "far") == ["out.csv"]
+
+
+def test_the_log_says_when_there_are_no_rules(folder):
+    done = run_batch(arb(folder, START.replace("<SAFETYRULE> {rules}\n", "") + WRITE))
+    assert "table 1: no rule is given: only cells that are marked are unsafe" in done.log
+    assert "no rule" not in " ".join(run(folder, "P(10,1)", "<SUPPRESS> OPT(1,1)\n" + WRITE).log)
 
 
 def test_codes_that_no_safe_file_holds_are_refused_before_the_search(folder, monkeypatch):

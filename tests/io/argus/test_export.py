@@ -8,7 +8,9 @@ from hitoku.evidence.audit import audit
 from hitoku.io.argus.apriori import read_apriori
 from hitoku.io.argus.batch_run import run_batch
 from hitoku.io.argus.export import export_release, export_table
+from hitoku.io.argus.metadata import read_metadata
 from hitoku.io.argus.safe_reader import read_code_value
+from hitoku.io.argus.table_file import read_table
 from hitoku.io.jj import read_jj, read_jj_pattern
 from hitoku.io.release_folder import write_release_folder
 from hitoku.methods.adjust import Adjust
@@ -121,6 +123,37 @@ def test_a_search_stays_within_what_a_safe_release_withholds(tmp_path, enough):
     assert run_batch(tmp_path / "argus" / "release.arb").safe == enough
     found = run_batch(tmp_path / "argus" / "check.arb").tables[0][0].outcome.protection.withheld
     assert bool(np.any(found & ~withheld.ravel())) != enough
+
+
+@pytest.mark.parametrize(("width", "safe"), [(9, True), (28, True), (29, False)])
+def test_required_widths_are_asked_for_as_levels(tmp_path, width, safe):
+    """The four inner cells move by one number: 20 down at most and 8 up, so every interval is 28 wide."""
+    table = Table.from_array([[20, 15], [8, 30]], names=["region", "size"])
+    need = Need(unsafe=table.inner & (table.value < 16), width=float(width))
+    release = Release.of(table, Protection.withhold(table, table.inner, need))
+    assert audit(table, need, release).safe == safe
+    export_table(tmp_path / "argus", table, need, release)
+    given = read_table(tmp_path / "argus" / "table.tab", read_metadata(tmp_path / "argus" / "table.rda"))
+    assert np.all((given.lower + given.upper)[need.unsafe] == width)
+    assert run_batch(tmp_path / "argus" / "release.arb").safe == safe
+
+
+def test_sums_of_decimals_go_out_with_the_decimals_of_the_table(tmp_path):
+    table = Table.from_array([[0.1, 0.2], [1.1, 2.2]], names=["region", "size"])
+    need = Need(unsafe=table.value == 0.1, lower=0.1, upper=0.1)
+    export_table(tmp_path / "argus", table, need, Release.of(table, Protection.withhold(table, table.inner)))
+    rows = (tmp_path / "argus" / "table.tab").read_text().splitlines()
+    assert [row.split(";")[2] for row in rows] == [
+        "0.1",
+        "0.2",
+        "0.3",
+        "1.1",
+        "2.2",
+        "3.3",
+        "1.2",
+        "2.4",
+        "3.6",
+    ]
 
 
 def test_what_the_format_cannot_hold_is_told(tmp_path):

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hitoku.errors import HitokuError
+from hitoku.io.argus.apriori import read_apriori
+from hitoku.io.argus.batch import read_batch
+from hitoku.io.argus.batch_check import check_batch
 from hitoku.io.argus.code_list import parse_code_list
-from hitoku.io.argus.metadata import MICRODATA, TABLE, parse_metadata
+from hitoku.io.argus.metadata import MICRODATA, TABLE, parse_metadata, write_metadata
 from hitoku.io.argus.microdata import read_microdata
 from hitoku.io.argus.recode import parse_recode
+from hitoku.io.argus.safe_reader import read_code_value, read_sbs
 from hitoku.io.argus.table_file import read_table
 from hitoku.io.argus.tree import parse_tree
 
@@ -78,3 +83,54 @@ def test_any_table_is_read_or_refused_without_showing_a_value(tmp_path_factory, 
     except HitokuError as error:
         message = str(error)
     assert TRUE_VALUE in codes or TRUE_VALUE not in message
+
+
+BATCH = """<OPENTABLEDATA> "x.tab"
+<OPENMETADATA> "x.rda"
+<SPECIFYTABLE> "R""S"|"V"||"-2",0.5
+<SAFETYRULE> P(10,2)|NK(1,75)|FREQ(3,20)|ZERO(5)|MAN(20)
+<READTABLE> 1
+<APRIORI> "x.hst",1,";",1,0
+<SUPPRESS> OPT(1,5)
+<WRITETABLE> (1,3,AS+,"o.csv")
+<LOGBOOK> "x.log"
+"""
+# Every number, name and switch of the batch.
+PLACES = [match.span() for match in re.finditer(r"[\w.]+", BATCH)]
+STRANGE = st.sampled_from(
+    ["", "0", "-1", "nan", "inf", "1e999", "9" * 5000, "\N{SUPERSCRIPT TWO}", "\0", "x" * 300, "/", "..", '"']
+)
+
+
+@given(place=st.sampled_from(PLACES), word=STRANGE | st.text(max_size=5))
+def test_any_word_in_a_batch_is_taken_or_refused(tmp_path_factory, place, word):
+    folder = tmp_path_factory.mktemp("fuzz")
+    folder.joinpath("x.tab").write_text("a;1;1;1;S;1\n")
+    folder.joinpath("x.hst").write_text("a;1;u\n")
+    write_metadata(folder / "x.rda", CELLS)
+    path = folder / "b.arb"
+    path.write_text(BATCH[: place[0]] + word + BATCH[place[1] :], encoding="utf-8")
+    with contextlib.suppress(HitokuError):
+        check_batch(read_batch(path))
+
+
+CELL = st.sampled_from(
+    ["a", '"b"', "1", "1.5", "x", "-", "nan", "inf", "V", "A", "9" * 30, "", '"', "\0", TRUE_VALUE]
+)
+
+
+@given(text=NOISE | st.lists(st.lists(CELL, max_size=6).map(",".join), max_size=5).map("\n".join))
+def test_any_safe_file_is_read_or_refused(tmp_path_factory, text):
+    path = tmp_path_factory.mktemp("fuzz") / "x.csv"
+    path.write_text(text, encoding="utf-8")
+    for read in (read_code_value, read_sbs):
+        with contextlib.suppress(HitokuError):
+            read(path, 2)
+
+
+@given(text=NOISE | RECORDS, ignore=st.booleans())
+def test_any_a_priori_file_is_read_or_refused(tmp_path_factory, text, ignore):
+    path = tmp_path_factory.mktemp("fuzz") / "x.hst"
+    path.write_text(text, encoding="utf-8")
+    with contextlib.suppress(HitokuError):
+        read_apriori(path, 2, ignore=ignore)

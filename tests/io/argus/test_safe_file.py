@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,7 @@ from hitoku.io.argus.safe_table import SafeTable
 from hitoku.io.argus.safety import parse_safety
 from hitoku.io.argus.table_file import read_table
 from hitoku.io.jj import read_jj, read_jj_pattern
+from hitoku.model.bounds import Bounds
 from hitoku.model.contributors import Contributors
 from hitoku.model.dimension import Dimension
 from hitoku.model.hierarchy import Hierarchy
@@ -155,6 +158,15 @@ def test_code_and_value_is_read_back(tmp_path, options):
         assert np.isnan(cells.value[cells.withheld]).all()
 
 
+@pytest.mark.parametrize("options", [("SO",), ("SO", "FL", "QU")])
+def test_statuses_without_values_are_read_back(tmp_path, options):
+    lines(tmp_path, 3, *options)
+    cells = read_code_value(tmp_path / "safe.txt", 2, statuses=True)
+    assert cells.status.tolist() == STATUSES
+    assert np.array_equal(cells.withheld_in(TABLE), PROTECTION.withheld)
+    assert np.isnan(cells.value).all()
+
+
 @pytest.mark.parametrize("options", [(), ("HL", "QU")])
 def test_sbs_is_read_back(tmp_path, options):
     lines(tmp_path, 4, *options)
@@ -189,6 +201,17 @@ def test_an_intermediate_file_with_the_intervals_of_an_attack(tmp_path):
     assert np.array_equal(given.table.value, TABLE.value)
 
 
+def test_an_interval_without_an_end_is_left_open_in_the_file(tmp_path):
+    path = tmp_path / "safe.tab"
+    bounds = Bounds(lower=np.zeros(TABLE.n_cells), upper=np.full(TABLE.n_cells, np.inf))
+    write_safe_file(path, replace(SAFE, bounds=bounds), 5, frozenset({"AR"}))
+    rows = [line.split(";")[-6:] for line in path.read_text().splitlines()]
+    assert rows[0] == ["0.00", "", "", "100.00", "", ""]
+    assert "inf" not in path.read_text()
+    given = read_table(path, read_metadata(tmp_path / "safe.rda"), value="turnover")
+    assert np.array_equal(given.table.value, TABLE.value)
+
+
 def test_a_jj_file_has_whole_costs_and_finite_bounds(tmp_path):
     path = tmp_path / "safe.jj"
     write_safe_file(path, SAFE, 6)
@@ -210,7 +233,11 @@ def test_a_jj_file_has_whole_costs_and_finite_bounds(tmp_path):
         ("a,b,1,2,3\n", lambda path: read_code_value(path, 2), "do not hold 2 codes"),
         ("a,b,1\na,c,1;5\n", lambda path: read_code_value(path, 2), "a value is not a number"),
         ("a,b,1,s\n", lambda path: read_code_value(path, 2), "a status is not a whole number"),
+        ("a,b,inf\na,c,inf\n", lambda path: read_code_value(path, 2), "a value is not a number"),
+        (f"a,b,1,{10**30}\n", lambda path: read_code_value(path, 2), "a status is not a whole number"),
+        (f"a,{'b' * 140_000},1\n", lambda path: read_code_value(path, 2), "a line is no list of entries"),
         ("a,b,1,2,X\n", lambda path: read_sbs(path, 2), "'X' is no flag"),
+        ("a,b,1,x,V\n", lambda path: read_sbs(path, 2), "a number of contributors is not a whole number"),
     ],
 )
 def test_what_is_no_safe_file_is_refused(tmp_path, text, read, what):

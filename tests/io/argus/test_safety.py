@@ -54,6 +54,10 @@ def test_rules_are_read(text, expected):
         ("WGT(2)", "WGT is a switch"),
         ("MAN(1)|MAN(2)", "MAN stands more than 1 time(s)"),
         ("REQ(50,170,3,20)", "REQ asks for more than 100 percent"),
+        ("FREQ(nan,20)", "FREQ takes 2 numbers, none below zero"),
+        ("NK(inf,75)", "NK takes 2 numbers, none below zero"),
+        ("P(10,1e9)", "P counts more than 1,000,000 contributors"),
+        ("ZERO(0)", "ZERO asks for a range above zero"),
     ],
 )
 def test_what_is_no_rule_is_refused(text, what):

@@ -31,6 +31,19 @@ def test_a_file_that_is_not_there_is_named_with_its_neighbour(tmp_path):
     assert error.value.fix == "did you mean 'region.hrc'?"
 
 
+def test_a_damaged_file_is_not_said_to_be_missing(tmp_path):
+    path = tmp_path / "region.hrc.gz"
+    path.write_bytes(b"\x1f\x8bnot gzip")
+    with pytest.raises(DataError, match="it is there, but damaged"):
+        read_text(path, "tree")
+
+
+@pytest.mark.parametrize("name", ["a\0b", "x" * 300, "far/" + "x" * 300])
+def test_a_name_that_no_file_can_have_is_refused(tmp_path, name):
+    with pytest.raises(DataError, match="a file cannot have such a name"):
+        found_file(name, [tmp_path], "tree")
+
+
 def test_lines_lose_tabs_comments_and_nothing_else():
     text = "// head\r\n\tA  1\t2\r\n\r\n   // note\r\nhttp://x\n"
     assert list(lines_of(text)) == [(2, "A  1 2"), (5, "http://x")]

@@ -9,10 +9,13 @@ from itertools import pairwise
 
 import pytest
 from tests.io.report.parsed import data_of, parsed
-from tests.io.report.releases import NASTY, nasty
+from tests.io.report.releases import NASTY, evidence, nasty
 
 from hitoku.io.report import report
 from hitoku.io.report.report import page
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.table import Table
 
 # One file that asks nobody and runs nothing but its own
 
@@ -38,6 +41,21 @@ def test_nothing_of_the_data_becomes_markup():
     assert set(NASTY) <= heads
     assert "49" not in heads
     assert data_of(tree)["codes"][0][:5] == list(NASTY)
+
+
+def test_a_long_code_is_wrapped_and_does_not_push_the_table_aside():
+    table = Table.from_array(
+        [[1, 4], [5, 6]], codes=[["a" * 300, "Fog bottling"], ["b" * 41, "c" * 40]], measure="firms"
+    )
+    need = Need(unsafe=table.value == 1, width=2.0)
+    cells = evidence(table, need, Protection.withhold(table, table.inner, need))
+    heads = {head.text: "long" in head.classes for head in parsed(page(cells, title="A title")).all("th")}
+    assert [heads[code] for code in ("a" * 300, "Fog bottling", "b" * 41, "c" * 40)] == [
+        True,
+        False,
+        True,
+        False,
+    ]
 
 
 def test_the_policy_names_style_and_script_by_their_hashes_and_nothing_else(shown):

@@ -147,6 +147,14 @@ def test_the_verdict_is_a_sign_a_word_and_a_sentence(kind, word, text):
     assert ("bad" in verdict.classes) == word.startswith("✗")
 
 
+def test_where_nothing_is_unsafe_no_proof_is_claimed():
+    table = Table.from_array([[20, 15], [72, 8]])
+    nothing = np.zeros(table.n_cells, dtype=bool)
+    cells = evidence(table, Need(unsafe=nothing), Protection.withhold(table, nothing))
+    said = words(parsed(page(cells, title="A title")))
+    assert "No rule finds an unsafe cell in this table. There is nothing to prove." in said
+
+
 def test_a_caution_overrules_a_safe_audit():
     cells = counts()
     warned = Cells(cells.table, cells.need, replace(cells.protection, caution="a trial run"), cells.audit)
@@ -177,6 +185,19 @@ def test_key_figures_are_those_of_need_and_loss():
     assert f"value lost{percent(lost.inner_value_share)}" in said
     for name, hits in cells.need.rules.items():
         assert f"{name}: {int(hits.sum()):,}" in said
+
+
+def test_a_cell_that_just_meets_its_requirement_is_not_said_to_miss_it():
+    """Three tenths asked for and three tenths moved differ in the last bit of a double."""
+    table = Table.from_array([[1.0, 5.0], [6.0, 2.0]], integer=False)
+    need = Need(unsafe=table.value == 1, lower=0.1 + 0.2, upper=0.1 + 0.2)
+    moves = np.array([0.3, -0.3, 0.0, -0.3, 0.3, 0.0, 0.0, 0.0, 0.0])
+    nothing = np.zeros(table.n_cells, dtype=bool)
+    protection = Protection(withheld=nothing, secondary=nothing, value=table.value + moves, method="given")
+    cells = evidence(table, need, protection, attacked=False)
+    said = words(parsed(page(cells, title="A title")).one("dl", **{"class": "figures"}))
+    assert cells.audit.safe
+    assert "tightest cell1.00\N{MULTIPLICATION SIGN}" in said
 
 
 def test_attacks_are_told_from_those_that_were_not_run():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from math import isfinite, nan
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -249,7 +250,7 @@ class _Reader:
         elif any(one.variable.casefold() == parts[1].casefold() for one in asked.recodings):
             self.refuse(f"{parts[1]!r} is recoded twice", "put both steps into one .grc file")
         elif self.before_suppression(number):
-            level = int(parts[2]) if parts[2].isdigit() else None
+            level = whole(parts[2])
             one = Recoding(self.line, parts[1], "" if level is not None else parts[2], level)
             self.change(number, recodings=(*asked.recodings, one))
 
@@ -298,10 +299,11 @@ class _Reader:
     def write(self, rest: str) -> None:
         inside = rest.removeprefix("(").removesuffix(")")
         parts = [unquoted(part) for part in split(inside, ",")]
-        if len(parts) != 4 or not parts[3] or not parts[1].isdigit():
+        kind = whole(parts[1]) if len(parts) == 4 and parts[3] else None
+        if kind is None:
             self.refuse("<WRITETABLE> needs table, type, options and a file", WRITE)
             return
-        number, kind = self.table(parts[0]), int(parts[1])
+        number = self.table(parts[0])
         if number is None:
             return
         if kind == CKM:
@@ -369,14 +371,17 @@ class _Reader:
 
     def number(self, text: str, what: str) -> float | None:
         try:
-            return float(text)
+            number = float(text)
         except ValueError:
-            self.refuse(f"{what} is not a number", "write numbers with a decimal point")
-            return None
+            number = nan
+        if isfinite(number):
+            return number
+        self.refuse(f"{what} is not a number", "write numbers with a decimal point")
+        return None
 
     def table(self, text: str, *, linked: bool = False) -> int | None:
-        number = int(text) if text.isdigit() else -1
-        if not (0 if linked else 1) <= number <= len(self.tables):
+        number = whole(text)
+        if number is None or not (0 if linked else 1) <= number <= len(self.tables):
             self.refuse(f"there is no table {text!r} yet", f"{len(self.tables)} table(s) are specified above")
             return None
         late = [n for n in self.open if number in {0, n}]
@@ -422,6 +427,17 @@ def split(text: str, separator: str) -> list[str]:
     """
     parts = re.split(rf'{re.escape(separator)}(?=(?:[^"]*"[^"]*")*[^"]*$)', text)
     return [part.strip() for part in parts]
+
+
+def whole(text: str) -> int | None:
+    """Read a number of one to nine plain digits; anything else is none.
+
+    Examples
+    --------
+    >>> whole("12"), whole("1.5"), whole("\N{SUPERSCRIPT TWO}")
+    (12, None, None)
+    """
+    return int(text) if re.fullmatch("[0-9]{1,9}", text) else None
 
 
 def unquoted(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ from hitoku.io.argus.asked import (
 from hitoku.io.argus.batch import Problem, refuse_problems
 from hitoku.io.argus.intermediate import tree_name
 from hitoku.io.argus.metadata import Metadata, Variable, read_metadata
-from hitoku.io.argus.text import found_file
+from hitoku.io.argus.text import found_file, refuse_impossible
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,8 @@ class _Checker:
             self.refuse(line, "table 0 stands for linked tables, but there is only one", "write table 1")
         if len({one.asked.response for one in tables}) > 1:
             self.refuse(line, "linked tables have different responses", "suppress them one by one")
+        if len({(one.asked.cost, one.asked.power) for one in tables}) > 1:
+            self.refuse(line, "linked tables have different costs", "give all of them the same cost, or none")
         if method == "CTA":
             self.refuse(line, "CTA of linked tables is not supported", "write OPT(0,10)")
 
@@ -261,10 +264,13 @@ class _Checker:
                 fix="name files without a drive: they stand beside the batch",
             )
         path = self.folder / Path(name.replace("\\", "/"))
+        refuse_impossible(name)
         if not path.parent.is_dir():
             raise DataError(f"there is no folder for {path.name!r}", fix="make the folder first")
         if path.is_dir():
             raise DataError(f"{path.name!r} is a folder", fix="give the file another name")
+        if not os.access(path.parent, os.W_OK):
+            raise DataError(f"{path.name!r} stands in a folder that cannot be written", fix="choose another")
         return path
 
 

@@ -18,6 +18,7 @@ from hitoku.attacks.insider import Insider
 from hitoku.errors import NeedError, OutputError, ParameterError, did_you_mean
 from hitoku.io.argus.asked import JJ, Session, Suppress, Write
 from hitoku.io.argus.batch import read_batch
+from hitoku.io.argus.batch_apart import protected_apart
 from hitoku.io.argus.batch_check import Checked, Ready, check_batch
 from hitoku.io.argus.batch_tables import Sources, build
 from hitoku.io.argus.batch_write import BatchRun, Done, written
@@ -89,6 +90,8 @@ def run_batch(
     sources = Sources()
     tables = tuple(runner.session(*session, sources) for session in checked.sessions)
     run = BatchRun(batch=checked.batch, tables=tables, log=tuple(runner.log))
+    told, contradicting = protected_apart(run.leaving)
+    run = replace(run, log=(*run.log, *told), contradicting=contradicting)
     tell("write")
     return written(run, checked, None if out is None else Path(out), force=force)
 
@@ -120,6 +123,12 @@ class _Runner:
             self.log += [f"{name}: {line}" for line in [*_described(ready, made), *notes]]
         for write in session.writes:
             _refuse_strange_codes(write, judged[write.table - 1].table)
+            if "AR" in write.options and self.adjusts(session, write.table):
+                raise OutputError(
+                    "there are no intervals where values are adjusted instead of withheld",
+                    where=f"line {write.line} of the batch, option AR",
+                    fix="leave AR+ out",
+                )
         for one in session.suppress:
             if one.table == 0:
                 return self.together(one, tables, judged)
@@ -128,6 +137,12 @@ class _Runner:
             self.alone(asked.get(ready.asked.number), ready, made)
             for ready, made in zip(tables, judged, strict=True)
         )
+
+    def adjusts(self, session: Session, table: int) -> bool:
+        """Tell whether the values of a table are changed, and none is withheld."""
+        if self.replacement is not None:
+            return isinstance(self.replacement, Adjust)
+        return any(one.method == "CTA" and one.table == table for one in session.suppress)
 
     def alone(self, asked: Suppress | None, ready: Ready, judged: Judged) -> Done:
         name = f"table {ready.asked.number}"
@@ -276,8 +291,10 @@ def _described(ready: Ready, judged: Judged) -> list[str]:
     marked = int(need.rules[BY_HAND].sum()) if BY_HAND in need.rules else 0
     rules = f" ({named})" if named else ""
     size = f"{judged.table.n_cells} cells, {judged.table.relations.shape[0]} relations"
+    nothing = [] if asked.safety.by_rule else ["no rule is given: only cells that are marked are unsafe"]
     return [
         f"{asked.response} by {', '.join(asked.by)}, {size}",
+        *nothing,
         f"unsafe cells: {int(need.unsafe.sum())}{rules}, marked by hand: {marked}",
     ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
@@ -55,6 +56,8 @@ class BatchRun:
         What was done, session by session.
     log
         The logbook: counts and names, no values.
+    contradicting
+        A cell that one table withholds is published in another one.
     files
         What was written, and whether it holds confidential values.
     folder
@@ -64,13 +67,14 @@ class BatchRun:
     batch: Batch
     tables: tuple[tuple[Done, ...], ...]
     log: tuple[str, ...]
+    contradicting: bool = False
     files: Mapping[Path, bool] = field(default_factory=dict)
     folder: Path | None = None
 
     @property
     def safe(self) -> bool:
-        """Every table that leaves passed its audit."""
-        return all(done.outcome.audit.safe for done in self.leaving)
+        """Every table that leaves passed its audit, and none shows what another one withholds."""
+        return not self.contradicting and all(done.outcome.audit.safe for done in self.leaving)
 
     @property
     def leaving(self) -> tuple[Done, ...]:
@@ -116,15 +120,30 @@ def written(run: BatchRun, checked: Checked, out: Path | None, *, force: bool) -
                 file = draft / f"text{len(made)}"
                 file.write_text(text, encoding="utf-8")
                 made.append((file, checked.targets[name], False))
-        released = _released(run, out) if out is not None and allowed else None
-        for file, target, _ in made:
-            file.replace(target)
+        with ExitStack() as places:
+            ready = _beside([(file, target) for file, target, _ in made], places)
+            released = _released(run, out) if out is not None and allowed else None
+            for file, target in ready:
+                file.replace(target)
     except OSError as error:
         raise OutputError(f"cannot write a file: {error.strerror}", where=str(folder)) from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     files = {target: secret for _, target, secret in made}
     return replace(run, log=tuple(log), files=files, folder=released)
+
+
+def _beside(files: Sequence[tuple[Path, Path]], places: ExitStack) -> list[tuple[Path, Path]]:
+    """Bring files to where they belong, under other names: a folder on another disk may be full."""
+    made: dict[Path, Path] = {}
+    ready = []
+    for file, target in files:
+        if target.parent not in made:
+            place = tempfile.TemporaryDirectory(prefix=".hitoku-", dir=target.parent)
+            made[target.parent] = Path(places.enter_context(place))
+        ready.append((made[target.parent] / target.name, target))
+        shutil.copyfile(file, ready[-1][0])
+    return ready
 
 
 def _proofs(run: BatchRun, draft: Path) -> list[str]:

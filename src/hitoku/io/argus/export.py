@@ -9,14 +9,14 @@ confidential.
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from hitoku.errors import DataError, OutputError
-from hitoku.evidence.grid import Grid
+from hitoku.attacks.interval import Interval
+from hitoku.errors import OutputError
+from hitoku.evidence.grid import Grid, texts
 from hitoku.io.argus.apriori import Entry, write_apriori
 from hitoku.io.argus.asked import JJ
 from hitoku.io.argus.judged import Judged, Status
@@ -27,7 +27,7 @@ from hitoku.io.argus.safety import Safety
 from hitoku.io.argus.table_writer import SEPARATOR, write_table
 from hitoku.io.argus.text import quoted, write_text
 from hitoku.io.folder import new_folder
-from hitoku.io.release_reader import read_release_folder
+from hitoku.io.release_reader import read_numbers, read_release_folder
 from hitoku.model.arrays import Integers
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
@@ -87,11 +87,14 @@ def export_table(out: str | Path, table: Table, need: Need, release: Release) ->
         status[table.fixed] = Status.PROTECTED
     status[need.unsafe] = Status.BY_HAND
     judged = Judged(table=table, need=need, status=status, safety=Safety())
-    priced = replace(table, cost=np.where(release.withheld, 1.0, FORTUNE))
+    # The last bits of sums are no decimals of the table: 0.1 + 0.2 goes out as 0.3.
+    printed = np.array([float(text) for text in texts(table.value)])
+    priced = replace(table, value=printed, cost=np.where(release.withheld, 1.0, FORTUNE))
+    levels = _levels(table, need, release)
     with new_folder(Path(out)) as draft:
-        _, described, *_ = write_table(draft / f"{NAME}.tab", priced, need)
+        _, described, *_ = write_table(draft / f"{NAME}.tab", priced, levels)
         columns = read_metadata(described)
-        write_apriori(draft / f"{RELEASE}.hst", _marks(table, need, protection), SEPARATOR)
+        write_apriori(draft / f"{RELEASE}.hst", _marks(table, levels, protection), SEPARATOR)
         write_safe_file(draft / f"{NAME}.jj", SafeTable(judged=judged, protection=protection), JJ)
         for name in (RELEASE, CHECK):
             write_text(draft / f"{name}.arb", _batch(columns, name), "batch")
@@ -118,22 +121,29 @@ def _refuse(table: Table, release: Release) -> None:
 
 def _respondents(folder: Path, table: Table) -> Integers | None:
     """Read the number of respondents of every cell, where the evidence has it."""
-    path = folder / "checker" / "cells.csv"
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
-        if not rows or "respondents" not in rows[0]:
-            return None
-        places = {table.labels.codes_of(cell): cell for cell in range(table.n_cells)}
-        count = np.zeros(table.n_cells, dtype=np.int64)
-        for row in rows:
-            count[places[tuple(row[name] for name in table.labels.names)]] = int(row["respondents"])
-    except (OSError, ValueError, KeyError, csv.Error):
-        # Not "from error": its message may hold a line of the file.
-        raise DataError(
-            "cannot read the cells of the release", where=str(path), fix="take the folder as hitoku wrote it"
-        ) from None
-    return count
+    count = read_numbers(folder, table.labels, "respondents")
+    return None if count is None else count.astype(np.int64)
+
+
+def _levels(table: Table, need: Need, release: Release) -> Need:
+    """Put required widths into levels, which is all that τ-ARGUS knows.
+
+    An interval is wide enough if there are levels that add up to the width and that it reaches. So they are
+    chosen within the interval where it is wide enough, and beyond it where it is not.
+    """
+    wide = need.unsafe & release.withheld & (need.width > need.lower + need.upper)
+    if not wide.any():
+        return need
+    room = Interval().bounds(release).upper - table.value
+    # Ends are computed in floating point; the last digits are none.
+    room = np.floor(room * 1e6 + 0.5) / 1e6
+    upper = np.minimum(room, need.width - need.lower)
+    lower = np.minimum(need.width - upper, table.value - table.lower)
+    return replace(
+        need,
+        lower=np.where(wide, lower, need.lower),
+        upper=np.where(wide, need.width - lower, need.upper),
+    )
 
 
 def _marks(table: Table, need: Need, protection: Protection) -> list[Entry]:
@@ -176,7 +186,7 @@ def _notes(table: Table, need: Need, release: Release) -> list[str]:
     if published:
         notes.append(f"the release publishes {published} unsafe cell(s), which τ-ARGUS will take as withheld")
     if np.any(need.width > 0):
-        notes.append("a table for τ-ARGUS holds no required widths: only the JJ file has them")
+        notes.append("τ-ARGUS knows no required widths: the table asks for levels that add up to them")
     if np.isfinite(table.upper).any() or np.any((table.lower != 0) & np.isfinite(table.lower)):
         notes.append("a table for τ-ARGUS holds no bounds that outsiders know: only the JJ file has them")
     if table.frequency is not None and np.any(release.withheld & (table.frequency == 0)):

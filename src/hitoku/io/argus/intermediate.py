@@ -128,7 +128,10 @@ def _levels(table: SafeTable) -> list[Column]:
 
 
 def _audit(table: SafeTable) -> list[Column]:
-    """Return what an attack proves: the interval, its width, and all three in percent of the value."""
+    """Return what an attack proves: the interval, its width, and all three in percent of the value.
+
+    Where there is no end, and in percent of zero, nothing is written.
+    """
     if table.bounds is None:
         raise OutputError("no attack was run on this table", where="option AR", fix="suppress it first")
     value = table.judged.table.value
@@ -145,7 +148,7 @@ def _audit(table: SafeTable) -> list[Column]:
     return [
         (
             Variable(name, numeric=True, decimals=2, part="value"),
-            ["" if np.isnan(n) else f"{n:.2f}" for n in column],
+            [f"{n:.2f}" if np.isfinite(n) else "" for n in column],
         )
         for name, column in numbers.items()
     ]

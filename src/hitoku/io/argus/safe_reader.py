@@ -7,26 +7,21 @@ from __future__ import annotations
 
 import csv
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 
 import numpy as np
 
 from hitoku.errors import DataError, TableError
-from hitoku.io.argus.judged import Status
+from hitoku.io.argus.judged import UNSAFE, Status
 from hitoku.io.argus.safe_file import EMPTY, WITHHELD
 from hitoku.io.argus.text import read_text
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.table import Table
 
-HIDDEN = (
-    Status.RULE,
-    Status.REQUEST,
-    Status.FREQUENCY,
-    Status.ZERO,
-    Status.BY_HAND,
-    Status.SECONDARY,
-    Status.SECONDARY_BY_HAND,
-)
+HIDDEN = (*UNSAFE, Status.SECONDARY, Status.SECONDARY_BY_HAND)
+# Whole numbers below this one are told apart by doubles.
+MOST = 2**53
 # What a flag of an SBS file says, as a status; B and C are rules alike.
 OF_FLAG = {
     "V": Status.SAFE,
@@ -94,7 +89,7 @@ class SafeCells:
         return mask
 
 
-def read_code_value(path: str | Path, n_variables: int) -> SafeCells:
+def read_code_value(path: str | Path, n_variables: int, *, statuses: bool = False) -> SafeCells:
     """Read a file of type 2 or 3: codes, then value, status, or both.
 
     Parameters
@@ -103,6 +98,8 @@ def read_code_value(path: str | Path, n_variables: int) -> SafeCells:
         The file, with a header or without.
     n_variables
         How many codes a cell has.
+    statuses
+        Statuses stand in the place of values (option SO), which are not known then.
     """
     path = Path(path)
     rows = _rows(path, n_variables + 1)
@@ -110,6 +107,8 @@ def read_code_value(path: str | Path, n_variables: int) -> SafeCells:
     last = rows[0][n_variables]
     if last not in {WITHHELD, EMPTY} and _number(last) is None:
         names, rows = tuple(rows[0][:n_variables]), rows[1:]
+    if statuses:
+        rows = [[*row[:n_variables], WITHHELD, *row[n_variables:]] for row in rows]
     widths = {len(row) for row in rows}
     if len(widths) != 1 or widths.pop() > n_variables + 2:
         raise DataError(
@@ -119,10 +118,11 @@ def read_code_value(path: str | Path, n_variables: int) -> SafeCells:
         )
     shown = [row[n_variables] for row in rows]
     stated = [row[-1] for row in rows] if len(rows[0]) == n_variables + 2 else ["0"] * len(rows)
-    status = np.array([_status(text, path.name) for text in stated], dtype=np.int64)
+    status = np.array([_count(text, "status", path.name) for text in stated], dtype=np.int64)
     value = np.array([_value(text, path.name) for text in shown])
     empty = np.array([text == EMPTY for text in shown]) | (status == Status.EMPTY)
-    withheld = np.array([text == WITHHELD for text in shown]) | np.isin(status, HIDDEN)
+    hidden = np.array([text == WITHHELD for text in shown]) & (not statuses)
+    withheld = hidden | np.isin(status, HIDDEN)
     return SafeCells(
         names=names,
         codes=tuple(tuple(row[:n_variables]) for row in rows),
@@ -165,14 +165,20 @@ def read_sbs(path: str | Path, n_variables: int, *, levels: bool = False) -> Saf
         status=status,
         withheld=status != Status.SAFE,
         empty=np.zeros(len(rows), dtype=bool),
-        frequency=np.array([int(_value(row[end + 1], path.name)) for row in rows]),
+        frequency=np.array([_count(row[end + 1], "number of contributors", path.name) for row in rows]),
     )
 
 
 def _rows(path: Path, least: int) -> list[list[str]]:
     lines = read_text(path, "safe file").splitlines()
-    # Quotes keep commas and blanks of a code together; the same code is spelt the same.
-    rows = [row for row in csv.reader(lines, skipinitialspace=False) if row]
+    try:
+        # Quotes keep commas and blanks of a code together; the same code is spelt the same.
+        rows = [row for row in csv.reader(lines, skipinitialspace=False) if row]
+    except csv.Error:
+        # Not "from error": its message may hold a part of the file.
+        raise DataError(
+            "a line is no list of entries", where=path.name, fix="take the file as written"
+        ) from None
     if not rows or min(map(len, rows)) < least:
         raise DataError(
             f"a line has fewer than {least} entries" if rows else "the safe file is empty",
@@ -184,9 +190,10 @@ def _rows(path: Path, least: int) -> list[list[str]]:
 
 def _number(text: str) -> float | None:
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
         return None
+    return number if isfinite(number) else None
 
 
 def _value(text: str, where: str) -> float:
@@ -199,10 +206,10 @@ def _value(text: str, where: str) -> float:
     return number
 
 
-def _status(text: str, where: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
+def _count(text: str, what: str, where: str) -> int:
+    number = _number(text)
+    if number is None or number != int(number) or not 0 <= number < MOST:
         raise DataError(
-            "a status is not a whole number", where=where, fix="give the number of variables of this table"
-        ) from None
+            f"a {what} is not a whole number", where=where, fix="give the number of variables of this table"
+        )
+    return int(number)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import NamedTuple
 
 from hitoku.errors import did_you_mean
@@ -26,6 +27,8 @@ KINDS = {
     "MIS": (1, (1,)),
 }
 MANUAL = 20.0
+# The largest contributions of every cell are kept, as many as a rule looks at.
+MOST_CONTRIBUTORS = 1_000_000
 
 
 class Remainder(NamedTuple):
@@ -130,7 +133,7 @@ def parse_safety(text: str, refuse: Refuse) -> Safety:
             numbers = [float(word) for word in match["numbers"].split(",")]
         except ValueError:
             numbers = []
-        if len(numbers) not in lengths or any(number < 0 for number in numbers):
+        if len(numbers) not in lengths or not all(0 <= number < inf for number in numbers):
             allowed = " or ".join(str(length) for length in lengths)
             refuse(f"{name} takes {allowed} numbers, none below zero", f"write {EXAMPLES[name]}")
         elif len(found[name]) == most:
@@ -153,15 +156,10 @@ EXAMPLES = {
 
 
 def _made(found: dict[str, list[list[float]]], refuse: Refuse) -> Safety:
-    def whole(name: str, number: float) -> int:
-        if number != int(number):
-            refuse(f"{name} counts contributors with a number that is not whole", f"write {EXAMPLES[name]}")
-        return int(number)
-
     p = []
     for place, (share, *rest) in enumerate(found["P"]):
         q = rest[0] if len(rest) == 2 else 100.0
-        n = whole("P", rest[-1]) if rest else 1
+        n = _whole("P", rest[-1], refuse) if rest else 1
         if share and (not 0 < share < q <= 100) and not share == q == 100:
             refuse("P asks for p below q, both in percent up to 100", f"write {EXAMPLES['P']}")
         elif share:
@@ -171,19 +169,21 @@ def _made(found: dict[str, list[list[float]]], refuse: Refuse) -> Safety:
         if top and not 0 < k <= 100:
             refuse("NK asks for a share above 0 and up to 100 percent", f"write {EXAMPLES['NK']}")
         elif top:
-            nk.append(Share(whole("NK", top), k, place >= 2))
+            nk.append(Share(_whole("NK", top, refuse), k, place >= 2))
     freq = [
-        Few(whole("FREQ", least), percent, place >= 1)
+        Few(_whole("FREQ", least, refuse), percent, place >= 1)
         for place, (least, percent) in enumerate(found["FREQ"])
         if least
     ]
     req = [
-        Asked(first, second, whole("REQ", least), percent, place >= 1)
+        Asked(first, second, _whole("REQ", least, refuse), percent, place >= 1)
         for place, (first, second, least, percent) in enumerate(found["REQ"])
         if first or second
     ]
     if any(max(rule.first, rule.second) > 100 for rule in req):
         refuse("REQ asks for more than 100 percent", f"write {EXAMPLES['REQ']}")
+    if [0.0] in found["ZERO"]:
+        refuse("ZERO asks for a range above zero", f"write {EXAMPLES['ZERO']}, or leave it out")
     return Safety(
         p=tuple(p),
         nk=tuple(nk),
@@ -194,6 +194,14 @@ def _made(found: dict[str, list[list[float]]], refuse: Refuse) -> Safety:
         weighted=_switch(found["WGT"], "WGT", refuse),
         missing_safe=_switch(found["MIS"], "MIS", refuse),
     )
+
+
+def _whole(name: str, number: float, refuse: Refuse) -> int:
+    if number != int(number):
+        refuse(f"{name} counts contributors with a number that is not whole", f"write {EXAMPLES[name]}")
+    elif number > MOST_CONTRIBUTORS:
+        refuse(f"{name} counts more than {MOST_CONTRIBUTORS:,} contributors", f"write {EXAMPLES[name]}")
+    return int(number)
 
 
 def _switch(found: Sequence[Sequence[float]], name: str, refuse: Refuse) -> bool:

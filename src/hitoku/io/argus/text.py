@@ -18,6 +18,9 @@ from hitoku.io.folder import new_file
 
 WORD = re.compile(r'"(?P<quoted>[^"]*)"?|(?P<plain>[^\s"]+)')
 
+# What file systems allow, in bytes.
+LONGEST_NAME = 255
+
 
 class Line(NamedTuple):
     """A line that says something, with its number for messages."""
@@ -46,10 +49,11 @@ def read_text(path: str | Path, what: str) -> str:
         plain = gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
     except (OSError, EOFError, zlib.error) as error:
         beside = sorted(entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else []
+        known = did_you_mean(path.name, beside, otherwise="check the path")
         raise DataError(
             f"cannot read the {what} {path.name!r}",
             where=str(path.parent),
-            fix=did_you_mean(path.name, beside, otherwise="check the path"),
+            fix="it is there, but damaged or not for you to read" if path.name in beside else known,
         ) from error
     try:
         text = plain.decode("utf-8-sig")
@@ -131,12 +135,19 @@ def write_text(path: str | Path, lines: Sequence[str], what: str) -> None:
         draft.write_bytes(raw)
 
 
+def refuse_impossible(name: str) -> None:
+    """Raise when no file can have a name: looking for it would be an error of another kind."""
+    if "\0" in name or any(len(part.encode()) > LONGEST_NAME for part in re.split(r"[\\/]", name)):
+        raise DataError("a file cannot have such a name", fix="write a shorter one, letters and digits")
+
+
 def found_file(name: str, folders: Sequence[Path], what: str) -> Path:
     """Find a file that another file names, as the program does.
 
     A name with a folder is a path of its own; failing that, and for a bare name, the folders are searched in
     turn. Upper and lower case are the same: the files come from Windows.
     """
+    refuse_impossible(name)
     given = Path(name.replace("\\", "/"))
     for path in (given, *(folder / given for folder in folders)) if given.name != name else ():
         if path.is_file():

@@ -32,6 +32,7 @@ WANTED = {
     "model_type": ("a table", "begin it with [[tables]] on a line of its own"),
     "int_type": ("a whole number", "write it without quotes and decimals"),
     "float_type": ("a number", "write it without quotes"),
+    "string_pattern_mismatch": ("a name for files", "use letters, digits, _ and - only"),
     "finite_number": ("a finite number", "leave the key out if nothing is asked"),
 }
 
@@ -119,7 +120,8 @@ def translated(error: ValidationError, given: Any, origin: Origin) -> ParameterE
     wanted, fix = WANTED.get(found["type"], ("", ""))
     if wanted:
         return origin.error(path, f"{last} must be {wanted}", fix)
-    return origin.error(path, f"{last} cannot be used: {found['msg'].lower()}", "correct the value")
+    why = found["msg"]
+    return origin.error(path, f"{last} cannot be used: {why[:1].lower()}{why[1:]}", "correct the value")
 
 
 def _within(given: Any, loc: Sequence[str | int]) -> Path:

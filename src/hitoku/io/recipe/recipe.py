@@ -202,12 +202,14 @@ def _tables(keys: RecipeKeys, origin: Origin) -> dict[str, TableKeys]:
         return {"table": keys}
     found: dict[str, TableKeys] = {}
     for place, entry in enumerate(keys.tables):
-        if entry.name in found or entry.name == "table":
+        # Each has files of its own, also where upper and lower case are the same in names of files.
+        taken = entry.name.lower() in map(str.lower, found)
+        if taken or entry.name.lower() == "table":
             raise origin.error(
                 ("tables", place, "name"),
                 f"a table cannot be called {entry.name!r}"
-                + (" twice" if entry.name in found else ": so all of them are called together"),
-                "give every table a name of its own",
+                + (": another one is" if taken else ": so all of them are called together"),
+                "give every table a name of its own, in more than upper and lower case",
             )
         own = {name: getattr(entry, name) for name in entry.model_fields_set if name != "name"}
         if "hierarchies" in own:

@@ -77,7 +77,10 @@ def verdict(cells: Cells) -> Verdict:
     if audit.certificate is None:
         reason = "There is no certificate, because the values do not add up exactly."
         return Verdict("look", "✓", "Safe, without a certificate", f"{text} {reason}")
-    return Verdict("good", "✓", "Safe", f"{text} The certificate proves it; anybody can check it again.")
+    proof = (
+        "The certificate proves it; anybody can check it again." if unsafe else "There is nothing to prove."
+    )
+    return Verdict("good", "✓", "Safe", f"{text} {proof}")
 
 
 def figures(cells: Cells) -> tuple[Figure, ...]:
@@ -134,8 +137,7 @@ def classes(cells: Cells) -> tuple[tuple[str, int], ...]:
     """Count the unsafe cells by how many times their requirement is met."""
     found = cells.reached[cells.need.unsafe]
     failing = cells.failing[cells.need.unsafe]
-    # The last digits are rounding: a cell that the audit proved safe does not fall below one by them.
-    found = np.where(failing, 0.0, np.maximum(np.round(found, 9), 1.0))
+    found = np.where(failing, 0.0, np.maximum(found, 1.0))
     edges = (*CLASSES, np.inf)
     counts = [("not protected", int(failing.sum()))]
     for low, high in pairwise(edges):
