@@ -111,7 +111,6 @@ class _Reader:
         self.sessions: list[Session] = []
         self.logbook = self.version_file = ""
         self.line = 0
-        self.seen_any = False
         self.clear()
 
     def clear(self) -> None:
