@@ -8,6 +8,7 @@ import pytest
 
 import hitoku as ht
 from hitoku.checks.policy import policy
+from hitoku.checks.recheck import recheck
 from hitoku.checks.records import Records
 from hitoku.checks.regression import Regression
 from hitoku.checks.verdict import Principle, Status, worst
@@ -184,3 +185,63 @@ def test_models_on_nearly_the_same_people_are_compared():
     found = [verdict for verdict in out.verdicts if verdict.principle is Principle.DIFFERENCING]
     assert out.status is not Status.PASS
     assert found[0].numbers["units"] == 3
+
+
+def incomplete():
+    """Ninety-three people, of whom two do not say how old they are."""
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"y": noise(93), "g": ["a", "b", "c"] * 31, "age": rng.uniform(20, 60, 93)})
+    frame.loc[[8, 12], "age"] = np.nan
+    return frame
+
+
+@pytest.mark.parametrize("by_formula", [True, False])
+def test_models_of_which_one_leaves_out_missing_values_are_compared(by_formula, tmp_path):
+    formulas = pytest.importorskip("statsmodels.formula.api")
+    frame = incomplete()
+    work = ht.Session("s", frame)
+    asked = ("y ~ C(g)", "y ~ C(g) + age")
+    first, second = (
+        work.regression(each if by_formula else formulas.ols(each, data=frame).fit()) for each in asked
+    )
+    found = [verdict for verdict in second.verdicts if verdict.principle is Principle.DIFFERENCING]
+    assert (first.status, second.status) == (Status.PASS, Status.FAIL)
+    assert found[0].numbers["units"] <= 2
+    # The checker fits formulas again; of a fitted model, the session's bad news is not forgotten.
+    check = recheck(work.submit(tmp_path / "s"), data=frame)
+    assert check.matrix["regression 2"]["differencing"] == "fail"
+
+
+def test_units_of_a_sample_that_left_records_out_are_counted():
+    pytest.importorskip("statsmodels")
+    # One person has all but ten of the records.
+    frame = incomplete().assign(id=[0] * 83 + list(range(1, 11)))
+    out = ht.Session("s", frame, unit="id").regression("y ~ age")
+    assert (out.evidence["n_records"], out.evidence["n_units"], out.status) == (91, 11, Status.FAIL)
+
+
+def test_a_sample_of_unknown_people_with_several_records_is_refused():
+    frame = incomplete().assign(id=[0] * 83 + list(range(1, 11)))
+    fitted = least_squares(frame["y"].to_numpy()[:60], x=np.arange(60.0))
+    with pytest.raises(DataError, match="nobody can tell whose"):
+        ht.Session("s", frame, unit="id").regression(fitted)
+
+
+def test_an_index_that_does_not_lead_to_the_outcomes_is_not_believed():
+    formulas = pytest.importorskip("statsmodels.formula.api")
+    frame = incomplete()
+    moved = frame.iloc[::-1].reset_index(drop=True)
+    out = ht.Session("s", frame).regression(formulas.ols("y ~ C(g) + age", data=moved).fit())
+    assert out.membership is None
+
+
+def test_a_binary_outcome_that_is_predicted_without_an_error_fails():
+    # Who is above forty: no coefficient is infinite after so many steps, and everybody is told.
+    age = np.arange(20.0, 60.0)
+    above = (age > 40).astype(float)
+    fitted = least_squares(above, x=age)
+    told = 1 / (1 + np.exp(-2.0 * (age - 40.5)))
+    fitted.predict = lambda: told
+    status, verdicts, _ = run(fitted, 40)
+    assert status is Status.FAIL
+    assert verdicts[-1].reason == "perfect_prediction"

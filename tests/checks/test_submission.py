@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
+import tempfile
 
 import pytest
-from tests.checks.submissions import PEOPLE, resealed, session
+from tests.checks.submissions import PEOPLE, reseal, resealed, session, written
 
+from hitoku.checks.recheck import recheck
 from hitoku.checks.submission import read_submission
 from hitoku.errors import DataError, OutputError
 from hitoku.evidence.verify import verify
@@ -141,3 +144,68 @@ def test_an_empty_session_and_a_name_used_twice_are_refused(tmp_path):
     work.outputs.clear()
     with pytest.raises(OutputError, match="no output"):
         work.submit(tmp_path / "submission")
+
+
+def manifested(folder, change):
+    """Change the manifest and make its own hash fit."""
+    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    del manifest["sha256"]
+    change(manifest)
+    manifest["sha256"] = hashlib.sha256(written(manifest)).hexdigest()
+    (folder / "manifest.json").write_bytes(written(manifest))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda manifest: manifest["files"].update({"../../secret": "0" * 64}),
+        lambda manifest: manifest["outputs"][0].update(files="../../elsewhere/01-people"),
+        lambda manifest: manifest["outputs"][0].update(files="/etc/passwd"),
+        lambda manifest: manifest["outputs"][0].update(files=3),
+        lambda manifest: manifest["outputs"][0].pop("kind"),
+        lambda manifest: manifest["outputs"][1].update(files=manifest["outputs"][0]["files"]),
+        lambda manifest: manifest.update(outputs="people"),
+        lambda manifest: manifest.update(outputs=[]),
+        lambda manifest: manifest.update(files=[]),
+        lambda manifest: manifest.update(name={"a": 1}),
+    ],
+)
+def test_a_manifest_of_another_shape_or_about_other_places_is_refused(folder, change):
+    manifested(folder, change)
+    with pytest.raises(DataError, match="cannot be trusted"):
+        read_submission(folder)
+
+
+@pytest.mark.parametrize("name", ["checker/01-people.json", "policy.json", "public/02-incomes.json"])
+def test_json_that_is_nested_without_end_is_refused(folder, name):
+    (folder / name).write_bytes(b"[" * 100_000 + b"]" * 100_000)
+    reseal(folder)
+    with pytest.raises(DataError, match="cannot be trusted"):
+        read_submission(folder)
+
+
+@pytest.mark.parametrize("where", ["region", {"region": 3}])
+def test_a_filter_that_is_none_is_refused(folder, where):
+    resealed(folder, "checker/03-means.json", lambda output: output.update(where=where))
+    with pytest.raises(DataError, match="a filter that is none"):
+        read_submission(folder)
+
+
+def test_room_is_not_made_for_cells_that_are_not_there(folder):
+    codes = [[str(number) for number in range(30_000)]] * 2
+    resealed(folder, "checker/01-people.json", lambda output: output["evidence"].update(codes=codes))
+    assert "not one value for each cell" in str(recheck(folder).outputs[0].findings[0])
+
+
+def test_a_table_that_is_no_text_is_found(folder):
+    (folder / "public" / "01-people.csv").write_bytes(b"\xff\xfe")
+    reseal(folder)
+    assert "the CSV file and the JSON file" in str(recheck(folder).outputs[0].findings[0])
+
+
+def test_a_session_writes_nothing_before_it_submits(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    session()
+    session(ledger=tmp_path / "x.ledger")
+    assert list(tmp_path.iterdir()) == []

@@ -138,7 +138,7 @@ def _group(codes: Mapping[str, str], where: Mapping[str, Any]) -> Group:
     """Put a group and the filter it is under into one; a filter that keeps one code is that code."""
     pairs: dict[str, str | tuple[str, ...]] = dict(codes)
     for name, values in where.items():
-        kept = tuple(sorted(map(str, values))) if isinstance(values, list | tuple) else (str(values),)
+        kept = tuple(sorted(MISSING if value is None else str(value) for value in values))
         pairs.setdefault(name, kept[0] if len(kept) == 1 else kept)
     return frozenset(pairs.items())
 

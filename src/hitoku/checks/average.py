@@ -60,7 +60,8 @@ class Average:
         """Add up once."""
         groups = records.groups(self.by, self.missing)
         weights = records.weights(self.weight)
-        amounts = records.numbers(self.value) * weights
+        values = records.numbers(self.value)
+        amounts = values * weights
         total: Any = np.bincount(groups.codes, weights=amounts, minlength=len(groups))
         if self.statistic == "mean":
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -68,18 +69,26 @@ class Average:
         return {
             **grouped.group_evidence(records, groups),
             **grouped.contribution_evidence(groups, records.contributors(self.holding), amounts),
+            **grouped.holder_evidence(records, groups, values),
             "value": grouped.finite(total, f"{self.statistic} of {self.value}"),
         }
 
     def protect(self, evidence: Evidence, policy: Policy) -> Evidence:
         """Withhold the groups that do not meet a rule."""
         return grouped.with_withheld(
-            evidence, principles.few_units(evidence, policy), principles.dominated(evidence, policy)
+            evidence,
+            principles.few_units(evidence, policy),
+            principles.dominated(evidence, policy),
+            principles.told_apart(evidence, policy),
         )
 
     def judge(self, evidence: Mapping[str, Any], policy: Policy) -> tuple[Verdict, ...]:
         """Apply the principles to what leaves."""
-        return principles.units(evidence, policy), principles.dominance(evidence, policy)
+        return (
+            principles.units(evidence, policy),
+            principles.dominance(evidence, policy),
+            *principles.two_values(evidence, policy),
+        )
 
     def publish(self, evidence: Mapping[str, Any]) -> dict[str, list[Any]]:
         """Return what leaves."""

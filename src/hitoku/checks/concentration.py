@@ -85,6 +85,7 @@ class Concentration:
         return {
             **evidence,
             **grouped.contribution_evidence(groups, who, values * weights),
+            **grouped.holder_evidence(records, groups, values),
             "value": grouped.finite(found, f"{self.statistic} of {self.value}"),
         }
 
@@ -109,11 +110,15 @@ class Concentration:
         """Withhold the groups that do not meet a rule; all of them for the share of one contributor."""
         one = np.full(len(evidence["n_units"]), self.statistic == "cr1")
         few, dominated = principles.few_units(evidence, policy), principles.dominated(evidence, policy)
-        return grouped.with_withheld(evidence, few, dominated, one)
+        return grouped.with_withheld(evidence, few, dominated, one, principles.told_apart(evidence, policy))
 
     def judge(self, evidence: Mapping[str, Any], policy: Policy) -> tuple[Verdict, ...]:
         """Apply the principles to what leaves."""
-        found = (principles.units(evidence, policy), principles.dominance(evidence, policy))
+        found = (
+            principles.units(evidence, policy),
+            principles.dominance(evidence, policy),
+            *principles.two_values(evidence, policy),
+        )
         if self.statistic == "cr1":
             text = "the share of the largest contributor is a value of one unit"
             return (*found, principles.individual(text, 'use "cr4", "hhi" or "gini"'))

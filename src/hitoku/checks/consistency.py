@@ -84,6 +84,10 @@ def _groups(evidence: Mapping[str, Any]) -> Iterator[str]:
     for name in ("low", "high", "alike", "fewest_holders", "most_holders", "freedom"):
         if name in evidence and np.any(np.asarray(evidence[name]) > n_units):
             yield f"{name}: more units than the group has"
+    if "holders" in evidence:
+        counts = np.asarray(evidence["holders"]).T
+        if np.any(counts.sum(axis=0) < n_units) or np.any(counts > np.asarray(evidence["n_records"])):
+            yield "two values that more or fewer units have than there are"
     if "low" in evidence and np.any(np.asarray(evidence["low"]) + np.asarray(evidence["high"]) < n_units):
         yield "low, high: some units lie on neither side"
 

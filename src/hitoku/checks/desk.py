@@ -1,14 +1,12 @@
-"""Where a session looks for differences: a working copy of the ledger, so that trying things leaves no trace.
+"""Where a session looks for differences: a draft of the ledger, so that trying things leaves no trace.
 
 An output enters the real ledger when it is released, which is for the checker to do. Until then a session
-compares its outputs with everything released before and with one another, in a folder of its own.
+compares its outputs with everything released before and with one another, in memory: who is in which cell is
+written nowhere.
 """
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -18,7 +16,7 @@ from hitoku.attacks.differencing.partition import Partition
 from hitoku.checks.ledger import Ledger, Measure
 from hitoku.checks.output import Output
 from hitoku.checks.policy import Policy
-from hitoku.checks.records import Records
+from hitoku.checks.records import MISSING, Records
 from hitoku.checks.trees import dimensions_in, unions
 from hitoku.checks.verdict import Status, Verdict
 
@@ -27,7 +25,7 @@ SUMS_FOLLOW = ("ols", "logit")
 
 
 class Desk:
-    """A working copy of a ledger.
+    """A draft of a ledger.
 
     Parameters
     ----------
@@ -51,19 +49,9 @@ class Desk:
         ledger: str | Path | None,
         unit_word: str = "unit",
     ) -> None:
-        folder = tempfile.mkdtemp(prefix="hitoku-")
-        # Gone with the session, and at the latest when Python ends.
-        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        copy = Path(folder) / "ledger"
-        if ledger is not None and Path(ledger).exists():
-            original = Path(ledger)
-            shutil.copy(original, copy)
-            members = original.with_name(original.name + ".members")
-            if members.is_dir():
-                shutil.copytree(members, copy.with_name(copy.name + ".members"))
         self._policy = policy
         self.ledger = Ledger.open(
-            copy,
+            ledger,
             data_hash=records.hash,
             n_units=records.n_units,
             threshold=policy.units.minimum,
@@ -71,6 +59,7 @@ class Desk:
             unit=unit_word,
             # Names serve to find the same units in other extracts; within a session numbers will do.
             units=None if ledger is None or records.names is None else records.names.to_pylist(),
+            draft=True,
         )
 
     def free_name(self, kind: str, taken: Iterable[str]) -> str:
@@ -124,8 +113,8 @@ def described(output: Output, cells: Sequence[Sequence[Sequence[str | None]]]) -
         codes = {name: list(dict.fromkeys(label[place] for label in labels)) for place, name in enumerate(by)}
     kept: dict[str, list[str]] = {}
     for name, values in output.where.items():
-        listed = values if isinstance(values, list | tuple) else [values]
-        kept[name] = [str(value) for value in listed if name not in codes or str(value) in codes[name]]
+        listed = [MISSING if value is None else str(value) for value in values]
+        kept[name] = [code for code in listed if name not in codes or code in codes[name]]
     nested = [Nested(fine, *within) for fine, within in evidence.get("nested", {}).items()]
     return Definition.ungrouped(codes, cells, kept, above, nested)
 

@@ -50,7 +50,8 @@ def placed(output: Output, records: Records) -> tuple[Output, dict[str, Measure]
         if output.definition.get("formula") is None:
             return output, {}
         fitted = OUTPUT_TYPES["regression"](**output.definition).fitted(kept)
-        return output.placed(model_membership(kept, output.name, output.evidence, fitted)), {}
+        member = model_membership(kept, output.name, fitted, formula=True)
+        return output.placed(member), measures_of(records, output)
     place = table_membership if "codes" in output.evidence else group_membership
     member = place(kept, output.evidence, output.definition["missing"])
     return output.placed(member), measures_of(records, output)

@@ -74,6 +74,11 @@ def tabulated(records: Records, by: tuple[str, ...], **options: Any) -> Any:
     for name in wanted:
         records.column(name)
     chosen = records.table.select(list(dict.fromkeys(wanted)))
+    for name in set(by) - set(wanted[len(by) :]):
+        # As everything else in a session writes them: a table's cells are found again by their codes.
+        chosen = chosen.set_column(
+            chosen.column_names.index(name), name, records.texts(name, options["missing"])
+        )
     if records.repeated:
         chosen = chosen.append_column(UNIT, [records.unit])
         options["unit"] = UNIT

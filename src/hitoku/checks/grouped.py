@@ -43,6 +43,36 @@ def contribution_evidence(groups: Groups, who: Integers, amounts: Floats) -> Evi
     return {"largest": largest.tolist(), "size": total.tolist()}
 
 
+def holder_evidence(records: Records, groups: Groups, values: Floats) -> Evidence:
+    """Write how many units have each of two values, such as 0 and 1; nothing about other variables."""
+    found = []
+    for end in _both(values):
+        own = values == end
+        *_, count = per_contributor(groups.codes[own], records.unit[own], values[own], len(groups))
+        found.append(count)
+    return {"holders": np.transpose(found).tolist()} if found else {}
+
+
+def refuse_counts(values: Floats, name: str) -> None:
+    """Raise when a variable has two values only: its sums say how many units have which."""
+    if _both(values):
+        raise DataError(
+            f"column {name!r} has two values only, so that its sums are counts",
+            where="value",
+            fix=f"ask for a frequency table with {name!r} among its variables",
+        )
+
+
+def _both(values: Floats) -> tuple[float, ...]:
+    """Return the two values of a variable that answers a question, 0 and 1 or 1 and 2; else nothing.
+
+    Of other amounts nobody is told that there are two, nor which.
+    """
+    low, high = float(values.min()), float(values.max())
+    answers = low == round(low) and high == low + 1 and np.all((values == low) | (values == high))
+    return (low, high) if answers else ()
+
+
 def slices(groups: Groups) -> Iterator[NDArray[Any]]:
     """Yield the records of each group, by position."""
     order = np.argsort(groups.codes, kind="stable")
@@ -63,11 +93,24 @@ def published_groups(
         variable: [label[place] for label in evidence["labels"]]
         for place, variable in enumerate(evidence["by"])
     }
-    columns[name] = [
+    columns[own_name(name, columns)] = [
         None if gone else value if decimals is None else round(value, decimals)
         for value, gone in zip(evidence["value"], evidence["withheld"], strict=True)
     ]
     return columns
+
+
+def own_name(name: str, columns: Mapping[str, Any]) -> str:
+    """Return the name of a column of numbers beside columns of codes, one of which may be called the same.
+
+    Examples
+    --------
+    >>> own_name("count", {"region": []}), own_name("count", {"count": []})
+    ('count', 'count_')
+    """
+    while name in columns:
+        name += "_"
+    return name
 
 
 def refuse_decimals(decimals: int | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,7 @@ from hitoku.checks.output import Membership
 from hitoku.checks.records import Records
 
 
-def model_membership(
-    records: Records, name: str, evidence: Mapping[str, Any], fitted: Any
-) -> Membership | None:
+def model_membership(records: Records, name: str, fitted: Any, *, formula: bool) -> Membership | None:
     """Divide the units by the dummies of a model; None when its records cannot be told.
 
     Parameters
@@ -24,20 +21,22 @@ def model_membership(
         The records that the model was offered.
     name
         Of the output.
-    evidence
-        Of the output: it says whether all records were used.
     fitted
         The model.
+    formula
+        It was fitted here, from a formula.
     """
-    if evidence["sample"] != "all records" or records.repeated:
+    rows = design.used(records, fitted.model, formula=formula)
+    if rows is None or records.repeated:
         return None
+    who = records.unit[rows]
     exog = np.asarray(fitted.model.exog, dtype=np.float64)
     sample = np.zeros(records.n_units, dtype=np.bool_)
-    sample[records.unit] = True
+    sample[who] = True
     dummies = []
     for factor in design.factors(exog):
         codes = np.zeros(records.n_units, dtype=np.int64)
-        codes[records.unit] = design.categories(exog, factor)
+        codes[who] = design.categories(exog, factor)
         dummies.append(codes)
     tables = implied_tables(name, dummies, sample)
     cells = tuple(tuple((str(cell),) for cell in range(1, len(table) + 1)) for table in tables)

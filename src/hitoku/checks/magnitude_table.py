@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from hitoku.checks import grouped
 from hitoku.checks import table_evidence as tables
 from hitoku.checks.frequency_table import count_verdicts, tabulated
 from hitoku.checks.insiders import insider_verdicts
@@ -55,6 +56,7 @@ class MagnitudeTable:
     def collect(self, records: Records) -> Evidence:
         """Tabulate once: sums, units, largest contributions."""
         records.weights(self.weight)
+        grouped.refuse_counts(records.numbers(self.value), self.value)
         table = tabulated(
             records,
             self.by,

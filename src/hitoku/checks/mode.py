@@ -16,6 +16,9 @@ from hitoku.checks.verdict import Principle, Verdict
 from hitoku.model.arrays import Mask
 from hitoku.model.tolerance import LIMIT
 
+# So many modes are listed at most where they tie.
+LISTED = 9
+
 
 @dataclass(frozen=True)
 class Mode:
@@ -51,7 +54,8 @@ class Mode:
             weight = np.bincount(values.codes[own], weights=weights[own], minlength=len(values))
             tied = np.flatnonzero(weight >= weight.max() * (1 - LIMIT))
             who = [len(np.unique(records.unit[own][values.codes[own] == place])) for place in tied]
-            modes.append(" | ".join(values.labels[place][0] for place in tied[:9]))
+            rest = [f"and {len(tied) - LISTED} more"] if len(tied) > LISTED else []
+            modes.append(" | ".join([*(values.labels[place][0] for place in tied[:LISTED]), *rest]))
             holders.append([min(who), max(who)])
             n_tied.append(len(tied))
         return {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -49,10 +50,11 @@ class Percentile:
 
     def __post_init__(self) -> None:
         grouped.refuse_decimals(self.decimals)
-        if not 0 <= self.percent <= 100:
+        if not isinstance(self.percent, Real) or not 0 <= self.percent <= 100:
             raise ParameterError(
-                f"percent must lie in [0, 100], got {self.percent}", where="percent", fix="50 is the median"
+                f"percent must lie in [0, 100], got {self.percent!r}", where="percent", fix="50 is the median"
             )
+        object.__setattr__(self, "percent", float(self.percent))
 
     def collect(self, records: Records) -> Evidence:
         """Sort once; count the units on each side."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -144,6 +145,40 @@ def dominance(evidence: Mapping[str, Any], policy: Policy) -> Verdict:
     )
 
 
+def told_apart(evidence: Mapping[str, Any], policy: Policy) -> Mask:
+    """Tell which groups of a variable with two values say too much as the table of counts that they are."""
+    n_units = np.asarray(evidence["n_units"])
+    if "holders" not in evidence:
+        return np.zeros(len(n_units), dtype=np.bool_)
+    counts = np.asarray(evidence["holders"]).T
+    few = (counts > 0) & (counts < policy.least_units)
+    return np.asarray(few.any(axis=0) | (counts.max(axis=0) - policy.group.share * n_units > LIMIT * n_units))
+
+
+def two_values(evidence: Mapping[str, Any], policy: Policy) -> tuple[Verdict, ...]:
+    """Hold a variable with two values to what is asked of the table of counts that its average is."""
+    if "holders" not in evidence:
+        return ()
+    counts = np.asarray(evidence["holders"]).T
+    return (
+        judged(
+            Principle.GROUP,
+            "two_values",
+            told_apart(evidence, policy),
+            withheld_of(evidence),
+            evidence["labels"].__getitem__,
+            f"a variable with two values, so a count: each that of at least {policy.least_units} units or of "
+            f"none, and of at most {policy.group.share:.0%}",
+            {
+                "minimum": policy.least_units,
+                "share": policy.group.share,
+                "smallest": int(counts[counts > 0].min()),
+            },
+            "take larger groups, or ask for a frequency table, which withholds less",
+        ),
+    )
+
+
 def freedom(evidence: Mapping[str, Any], policy: Policy) -> Verdict:
     """Check that enough degrees of freedom are behind everything that leaves."""
     found = np.asarray(evidence["freedom"])
@@ -176,6 +211,11 @@ def withheld_of(evidence: Mapping[str, Any]) -> Mask:
     return np.asarray(evidence["withheld"], dtype=np.bool_)
 
 
+def in_order(code: str) -> list[str | int]:
+    """Return a key that sorts codes as people do: 5-9 before 10-14, and that before 100+."""
+    return [int(part) if place % 2 else part for place, part in enumerate(re.split(r"(\d+)", code))]
+
+
 def merging(labels: Sequence[Sequence[str]], n_units: Any, minimum: int) -> str:
     """Propose to merge groups that are too small with a neighbour in the last variable.
 
@@ -183,8 +223,11 @@ def merging(labels: Sequence[Sequence[str]], n_units: Any, minimum: int) -> str:
     --------
     >>> merging([("0-18",), ("19-20",), ("21-25",)], [18, 1, 18], 10)
     'merge 19-20 with 21-25'
+    >>> merging([("10-14",), ("100+",), ("15-19",)], [4, 18, 18], 10)
+    'merge 10-14 with 15-19'
     """
-    counts = np.asarray(n_units)
+    order = sorted(range(len(labels)), key=lambda place: [in_order(code) for code in labels[place]])
+    labels, counts = [labels[place] for place in order], np.asarray(n_units)[order]
     proposed = []
     small = np.flatnonzero((counts < minimum) & (counts > 0)).tolist() if labels[0] else []
     for place in small:

@@ -220,7 +220,8 @@ def recheck(
     used: set[int] = set()
     for output, (judged, found), with_others in zip(submission.outputs, again, compared, strict=True):
         known = {verdict.text for verdict in with_others}
-        warned = () if records is not None else differences.warned(output)
+        tested = records is not None and all(verdict.reason != "not_testable" for verdict in with_others)
+        warned = () if tested else differences.warned(output)
         verdicts = (*judged, *with_others, *(verdict for verdict in warned if verdict.text not in known))
         stopped = [verdict for verdict in verdicts if verdict.status is not Status.PASS]
         granted = [
@@ -262,6 +263,8 @@ def judged_again(
             for text in contradictions(output.kind, output.evidence, output.definition)
         ]
         findings += _proof(submission, place)
+        if records is not None:
+            findings += _collected(output, kind, policy, records)
     except MALFORMED as error:
         # Our own errors name codes and counts; others may show a value.
         why = error.what if isinstance(error, HitokuError) else type(error).__name__
@@ -279,8 +282,6 @@ def judged_again(
             _wrong(output.name, "it was judged by another policy than submitted", "have it made again")
         )
     findings += _lies(output, verdicts)
-    if records is not None:
-        findings += _collected(output, kind, policy, records)
     return verdicts, tuple(findings)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -90,9 +90,10 @@ class Records:
         if unit is None:
             return cls(table, np.arange(table.num_rows), table.num_rows)
         column = _column(table, unit)
-        if column.null_count:
+        nameless = pc.sum(pc.is_null(column, nan_is_null=True)).as_py()
+        if nameless:
             raise DataError(
-                f"column {unit!r} has {column.null_count} record(s) without a unit",
+                f"column {unit!r} has {nameless} record(s) without a unit",
                 where="data",
                 fix="name the unit of every record, or leave unit out when each record is one",
             )
@@ -127,24 +128,40 @@ class Records:
 
     def where(self, kept: Mapping[str, Any]) -> Records:
         """Keep the records whose columns have one of the values given."""
+        if not isinstance(kept, Mapping):
+            raise ParameterError(
+                "a filter names columns and the values that are kept",
+                where="where",
+                fix='such as where={"region": ["N", "S"]}; make a column of anything more complicated',
+            )
         mask = np.ones(len(self), dtype=np.bool_)
         for name, values in kept.items():
-            column = self.column(name)
-            wanted = values if isinstance(values, list | tuple) else [values]
-            try:
-                chosen = pc.is_in(column, value_set=pa.array(wanted).cast(column.type))
-            except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-                raise ParameterError(
-                    f"the filter on {name!r} has values of another kind than the column",
-                    where="where",
-                    fix=f"give values of type {column.type}",
-                ) from error
-            mask &= np.asarray(chosen)
+            mask &= np.asarray(pc.is_in(self.column(name), value_set=self._wanted(name, values)))
         if not mask.any():
             raise ParameterError("the filter keeps no record", where="where", fix="check its values")
         return (
             self if not kept else replace(self, table=self.table.filter(pa.array(mask)), unit=self.unit[mask])
         )
+
+    def filter_codes(self, kept: Mapping[str, Any]) -> dict[str, list[str | None]]:
+        """Write the values of a filter as the codes they are; None for records without one."""
+        return {name: _listed(self._wanted(name, values))[0] for name, values in kept.items()}
+
+    def _wanted(self, name: str, values: Any) -> Any:
+        """Return the values of a filter in the type of their column."""
+        column = self.column(name)
+        several = isinstance(values, Iterable) and not isinstance(values, str | bytes)
+        plain = list(values) if several else [values]
+        if isinstance(values, set | frozenset):
+            plain.sort(key=str)  # a set has no order, and the same session writes the same bytes
+        try:
+            return pa.array(plain).cast(column.type)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+            raise ParameterError(
+                f"the filter on {name!r} has values of another kind than the column",
+                where="where",
+                fix=f"give values of type {column.type}",
+            ) from error
 
     def column(self, name: str) -> Any:
         """Return a column in one piece."""
@@ -235,6 +252,18 @@ class Records:
 
     def coded(self, name: str, missing: str = "error") -> tuple[list[str], Integers]:
         """Return the codes of a column as text, in order, and the position of each record's among them."""
+        texts, indices = self._codes(name, missing)
+        known = [MISSING if text is None else text for text in texts]
+        ordered = code_list(np.array(known, dtype=str))
+        place = {code: number for number, code in enumerate(ordered)}
+        return ordered, np.array([place[code] for code in known], dtype=np.int64)[indices]
+
+    def texts(self, name: str, missing: str = "error") -> pa.Array:
+        """Return the codes of a column as text, null where missing."""
+        texts, indices = self._codes(name, missing)
+        return pa.DictionaryArray.from_arrays(pa.array(indices), pa.array(texts, pa.string()))
+
+    def _codes(self, name: str, missing: str) -> tuple[list[str | None], Integers]:
         if missing not in {"error", "code"}:
             raise ParameterError(
                 f"missing must be 'error' or 'code', got {missing!r}", where="missing", fix="use one"
@@ -249,10 +278,13 @@ class Records:
                 where="data",
                 fix=f'give them a code first, or missing="code" to put them under {MISSING!r}',
             )
-        known = [MISSING if text is None else text for text in texts]
-        ordered = code_list(np.array(known, dtype=str))
-        place = {code: number for number, code in enumerate(ordered)}
-        return ordered, np.array([place[code] for code in known], dtype=np.int64)[indices]
+        if None in texts and MISSING in texts:
+            raise DataError(
+                f"column {name!r} has missing codes, and the code {MISSING!r} as well",
+                where="data",
+                fix="rename that code: the two would become one",
+            )
+        return texts, indices
 
     @cached_property
     def _listed(self) -> dict[str, tuple[list[str | None], Integers]]:
@@ -290,13 +322,30 @@ def _arrow(data: Any) -> pa.Table:
         ) from error
     except nw.exceptions.DuplicateError as error:
         raise DataError("two columns have the same name", where="data", fix="rename one of them") from error
+    if not all(isinstance(name, str) for name in frame.collect_schema().names()):
+        raise DataError("some columns are named by numbers", where="data", fix="name every column by a text")
     eager = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
     try:
-        return pa.table({name: eager[name].to_arrow() for name in eager.columns})
+        return pa.table({name: _storable(eager[name]) for name in eager.columns})
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise DataError(
             "a column mixes several kinds of things", where="data", fix="text for codes, numbers for values"
         ) from error
+
+
+def _storable(series: Any) -> Any:
+    """Return a column as Arrow has it; intervals and periods of pandas are codes, written as pandas does."""
+    column = series.to_arrow()
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not isinstance(kind, pa.BaseExtensionType):
+        return column
+    return pa.array(
+        [
+            None if gone else str(each)
+            for each, gone in zip(series.to_list(), series.is_null().to_list(), strict=True)
+        ],
+        pa.string(),
+    )
 
 
 def _plain(column: Any) -> Any:

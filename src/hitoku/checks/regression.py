@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hitoku.checks import design
+from hitoku.checks.formula import refuse_formula
 from hitoku.checks.output import Evidence
 from hitoku.checks.policy import Policy
 from hitoku.checks.records import Records
@@ -56,16 +57,31 @@ class Regression:
                 where="regression",
                 fix="install hitoku[regression], or hand over a fitted model",
             ) from error
-        fit = getattr(formulas, self.model)(self.formula, data=records.table.to_pandas())
-        return fit.fit() if self.model == "ols" else fit.fit(disp=0)
+        refuse_formula(str(self.formula), records.table.column_names)
+        try:
+            fit = getattr(formulas, self.model)(self.formula, data=records.table.to_pandas())
+            return fit.fit() if self.model == "ols" else fit.fit(disp=0)
+        except Exception as error:  # noqa: BLE001 - of patsy, statsmodels, numpy; texts may show values
+            raise ParameterError(
+                f"the formula cannot be fitted: {type(error).__name__}",
+                where="formula",
+                fix="numbers on the left side, 0 and 1 for logit and probit; text columns as C(column)",
+            ) from None
 
     def collect(self, records: Records, fitted: Any = None) -> Evidence:
         """Look once at the design and the fit."""
         result = self.fitted(records) if fitted is None else fitted
         exog, endog, names, estimates, errors, freedom = _parts(result)
-        # The records of a sample that left some out cannot be told: then every row counts as a unit.
+        rows = design.used(records, result.model, formula=self.formula is not None)
+        if rows is None and records.repeated:
+            raise DataError(
+                f"the model was fitted on {len(exog)} records, and nobody can tell whose they are",
+                where="regression",
+                fix="give the formula, or fit on a frame with the session's records and its index",
+            )
+        # Where every record is a unit, it does not matter which they are.
+        who = np.arange(len(exog)) if rows is None else records.unit[rows]
         same = len(exog) == len(records)
-        who = records.unit if same else np.arange(len(exog))
         influence, rank = design.leverage(exog)
         n_units = len(np.unique(who))
         return {
@@ -149,8 +165,10 @@ def _prediction(result: Any, exog: Floats, endog: Floats, names: list[str]) -> E
         and len(np.unique(column)) == 2
         and any(np.ptp(endog[column == v]) == 0 for v in np.unique(column))
     ]
+    # Of two outcomes, each predicted on its side says the same as all digits.
+    close = 0.5 - PERFECT if binary else PERFECT * spread
     return {
-        "perfect": bool(np.abs(predicted - endog).max() <= PERFECT * spread),
+        "perfect": bool(np.abs(predicted - endog).max() <= close),
         "binary": binary,
         "separated": pure,
     }

@@ -232,7 +232,7 @@ class Session:
         kind = Regression(model if isinstance(model, str) else None, family)
         fitted = kind.fitted(records) if isinstance(model, str) else model
         output = self._judged(kind, kind.collect(records, fitted), where, name)
-        member = model_membership(records, output.name, output.evidence, fitted)
+        member = model_membership(records, output.name, fitted, formula=isinstance(model, str))
         return self._compared(output, member, measures_of(self.records, output))
 
     def submit(self, path: str | Path) -> Path:
@@ -250,6 +250,13 @@ class Session:
         return self.records.where(where or {})
 
     def _judged(self, kind: Any, collected: Any, where: Where | None, name: str | None) -> Output:
+        known_names = {*self._desk.ledger.names, *(each.name for each in self.outputs)}
+        if name in known_names:
+            raise ParameterError(
+                f"there is an output {name!r} already",
+                where="name",
+                fix="give the new output a name of its own",
+            )
         evidence = kind.protect(collected, self.policy)
         known = {*evidence.get("by", ()), *(where or ())} & set(self._nested)
         if known:
@@ -258,7 +265,7 @@ class Session:
             name=name or self._desk.free_name(kind.kind, (each.name for each in self.outputs)),
             kind=kind.kind,
             definition={key: list(v) if isinstance(v, tuple) else v for key, v in asdict(kind).items()},
-            where={key: list(v) if isinstance(v, tuple) else v for key, v in (where or {}).items()},
+            where=self.records.filter_codes(where or {}),
             evidence=evidence,
             published=kind.publish(evidence),
             policy={

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hitoku.checks.mode import LISTED
 from hitoku.checks.summary import EXTREMES, ONE, TWO
 from hitoku.model.arrays import Floats
 from hitoku.model.tolerance import ADDITIVITY
@@ -21,8 +22,6 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "gini": (0.0, 1.0),
     "hhi": (0.0, 1.0),
 }
-# So many modes are listed at most where they tie.
-LISTED = 9
 
 
 def summaries(evidence: Mapping[str, Any], definition: Mapping[str, Any]) -> Iterator[str]:

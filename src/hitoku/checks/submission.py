@@ -43,6 +43,8 @@ from hitoku.model.table import Table
 FORMAT = "hitoku submission 1"
 MANIFEST, POLICY = "manifest.json", "policy.json"
 PUBLIC, CHECKER = "public", "checker"
+# What the manifest says about an output.
+ENTRY = ("name", "kind", "files")
 CERTIFICATE = ".certificate.json.gz"
 # Outputs that are protected tables.
 TABLES = ("frequency_table", "magnitude_table")
@@ -80,7 +82,7 @@ class Submission:
 
     def public_csv(self, place: int) -> str:
         """Return the text that would leave as CSV."""
-        return (self.path / PUBLIC / f"{self.stems[place]}.csv").read_bytes().decode("utf-8")
+        return (self.path / PUBLIC / f"{self.stems[place]}.csv").read_bytes().decode("utf-8", "replace")
 
     def certificate(self, place: int) -> Path | None:
         """Return where the proof of an output is; None when it has none."""
@@ -194,7 +196,7 @@ def read_submission(path: str | Path) -> Submission:
         raise _refused(folder, name, "belongs to no output")
     try:
         policy = Policy.model_validate(_json(folder / POLICY))
-    except ValueError:
+    except (ValueError, RecursionError):
         raise _refused(folder, POLICY, "is no policy") from None
     return Submission(
         path=folder,
@@ -227,9 +229,12 @@ def _output(folder: Path, entry: Mapping[str, Any], data: str) -> Output:
     try:
         whole, published = _json(folder / name), _json(folder / PUBLIC / f"{entry['files']}.json")
         output = Output.from_dict({**whole, "published": published})
-    except (ValueError, TypeError, LookupError, AttributeError):
+        filtered = isinstance(output.where, dict) and all(isinstance(v, list) for v in output.where.values())
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         # Not "from error": its message may hold a part of the file.
         raise _refused(folder, name, "is not as hitoku writes it") from None
+    if not filtered:
+        raise _refused(folder, name, "has a filter that is none")
     if (output.name, output.kind, output.data) != (entry["name"], entry["kind"], data):
         raise _refused(folder, name, "is about another output, or other data, than the manifest says")
     return output
@@ -291,7 +296,11 @@ def _manifest(folder: Path) -> dict[str, Any]:
         body = {name: part for name, part in whole.items() if name != "sha256"}
         # The bytes, not only the content: there is one way to write a manifest.
         intact = raw == _plain(whole) and whole["sha256"] == _sha256(_plain(body))
-        shaped = {"version", "name", "data", "policy", "outputs", "files"} <= body.keys()
+        texts = [body[key] for key in ("version", "name", "data")]
+        texts += [entry[key] for entry in body["outputs"] for key in ENTRY]
+        shaped = (
+            {"policy", "files"} <= body.keys() and len(texts) > 3 and all(isinstance(t, str) for t in texts)
+        )
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         raise _refused(folder, MANIFEST, "cannot be read") from None
     if not intact:

@@ -56,6 +56,8 @@ TWO: dict[str, tuple[Callable[[Floats, Floats, Floats], Any], int]] = {
 # Of a variable and groups, or of two groupings.
 TESTS = ("t", "chi2")
 STATISTICS = (*ONE, *TWO, *TESTS)
+# Of a variable with two values these say how many units have which.
+COUNTS_OF_TWO = {*ONE, "ratio", "index"} - {*EXTREMES}
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,8 @@ class Summary:
             numbers["y"] = records.numbers(str(self.other))
         if self.statistic not in TESTS:
             numbers["w"] = records.weights(self.weight)
+        if self.statistic in COUNTS_OF_TWO:
+            evidence |= grouped.holder_evidence(records, groups, numbers["x"])
         rows, lost, spread = [], [], []
         for own in grouped.slices(groups):
             part = {name: column[own] for name, column in numbers.items()}
@@ -145,7 +149,8 @@ class Summary:
             if self.statistic in TWO:
                 compute, parameters = TWO[self.statistic]
                 value = compute(part["x"], part["y"], part["w"]) if len(own) > 1 else np.nan
-                same = np.full(len(own), np.ptp(part["x"]) == 0 and np.ptp(part["y"]) == 0)
+                # Over a constant, a ratio is an average, which other rules are for.
+                same = np.full(len(own), np.ptp(part["x"]) == 0 or np.ptp(part["y"]) == 0)
             else:
                 single, parameters = ONE[self.statistic]
                 value = single(part["x"], part["w"]) if len(own) > 1 or self.statistic in EXTREMES else np.nan
@@ -191,7 +196,8 @@ class Summary:
         unsafe = np.array(
             [not policy.freedom.met(float(each)) for each in evidence["freedom"]], dtype=np.bool_
         )
-        return grouped.with_withheld(evidence, few, unsafe, self._constant(evidence))
+        apart = principles.told_apart(evidence, policy)
+        return grouped.with_withheld(evidence, few, unsafe, self._constant(evidence), apart)
 
     def _constant(self, evidence: Mapping[str, Any]) -> Mask:
         """Tell where all units have the same value, or the statistic is not defined for the like of it."""
@@ -213,7 +219,8 @@ class Summary:
             {},
             "take larger groups",
         )
-        return units, principles.freedom(evidence, policy), alike
+        freedom = principles.freedom(evidence, policy)
+        return units, freedom, alike, *principles.two_values(evidence, policy)
 
     def _extreme(self, evidence: Mapping[str, Any], policy: Policy) -> Verdict:
         if not self.structural:

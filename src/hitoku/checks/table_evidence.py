@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
 
+from hitoku.checks.grouped import own_name
 from hitoku.checks.insiders import kept_out
 from hitoku.checks.output import Evidence
 from hitoku.checks.policy import Policy
-from hitoku.checks.principles import judged, withheld_of
+from hitoku.checks.principles import in_order, judged, withheld_of
 from hitoku.checks.trees import dimensions_in, plain_trees, siblings
 from hitoku.checks.verdict import Principle, Status, Verdict
-from hitoku.errors import NeedError, some
+from hitoku.errors import DataError, NeedError, some
 from hitoku.evidence.audit import audit
 from hitoku.methods.greedy import Greedy
 from hitoku.model.arrays import Mask
@@ -65,9 +68,15 @@ def table_of(evidence: Mapping[str, Any]) -> Table:
             negative=evidence["negative"],
             magnitude="abs",
         )
+    dimensions = dimensions_in(evidence)
+    if len(evidence["value"]) != prod(len(dimension) for dimension in dimensions):
+        # Before room is made for all of them: evidence may come from anybody.
+        raise DataError(
+            "there is not one value for each cell", where="evidence", fix="have the output made again"
+        )
     return Table(
         value=evidence["value"],
-        dimensions=dimensions_in(evidence),
+        dimensions=dimensions,
         frequency=evidence["n_units"],
         units=who,
         integer=evidence["integer"],
@@ -154,10 +163,10 @@ def merge_remedy(evidence: Mapping[str, Any], policy: Policy) -> str:
     for axis, dimension in enumerate(dimensions):
         name, codes, together = dimension.name, dimension.leaves, siblings(dimension)
         hit = small.sum(axis=tuple(a for a in range(counts.ndim) if a != axis))
-        for place in np.flatnonzero(hit).tolist():
-            for other in (place + 1, place - 1):
-                if not 0 <= other < len(codes) or together[place] != together[other]:
-                    continue
+        order = sorted(range(len(codes)), key=lambda at: (together[at], in_order(codes[at])))
+        for rank, step in product(range(len(order)), (1, -1)):
+            place, other = order[rank], order[(rank + step) % len(order)]
+            if hit[place] and 0 <= rank + step < len(order) and together[place] == together[other]:
                 # Somebody in both cells is counted twice here: a proposal, which the merged table will be
                 # judged on afresh.
                 joined = counts.take(place, axis) + counts.take(other, axis)
@@ -165,7 +174,7 @@ def merge_remedy(evidence: Mapping[str, Any], policy: Policy) -> str:
                 gained = int(hit[place] + hit[other]) - left
                 if gained > 0:
                     text = f"merge {name} {codes[place]} with {codes[other]}"
-                    proposed.append((int(small.sum()) - gained, int(other < place), text))
+                    proposed.append((int(small.sum()) - gained, int(step < 0), text))
     return min(proposed)[2] if proposed else ""
 
 
@@ -176,7 +185,7 @@ def published_columns(evidence: Mapping[str, Any]) -> dict[str, list[Any]]:
         name: [labels.codes[v][int(p)] for p in labels.column(v)] for v, name in enumerate(labels.names)
     }
     whole = evidence["integer"]
-    columns[evidence["measure"]] = [
+    columns[own_name(evidence["measure"], columns)] = [
         None if gone else int(value) if whole else value
         for value, gone in zip(evidence["value"], evidence["withheld"], strict=True)
     ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ class Ledger:
     @classmethod
     def open(
         cls,
-        path: str | Path,
+        path: str | Path | None,
         *,
         data_hash: str,
         n_units: int,
@@ -79,13 +80,15 @@ class Ledger:
         project: str = "",
         unit: str = "unit",
         units: Iterable[object] | None = None,
+        draft: bool = False,
     ) -> Ledger:
         """Open a ledger, or begin one where there is none; nothing but a key is written yet.
 
         Parameters
         ----------
         path
-            The ledger's file; memberships are in a folder beside it, named after it.
+            The ledger's file; memberships are in a folder beside it, named after it. None for a draft of one
+            that does not exist.
         data_hash
             Hash of the data that outputs are made from; a ledger serves one data set. With ``units`` the data
             may differ: other extracts and later deliveries about the same units are tested together.
@@ -102,10 +105,12 @@ class Ledger:
         units
             The identifier of every unit, in the order in which outputs number them. The ledger keeps their
             pseudonyms, and numbers the same unit alike in all extracts.
+        draft
+            Nothing is written: what is remembered is forgotten with the object.
         """
-        place = Path(path)
-        folder = Folder(place.with_name(place.name + ".members"), n_units)
-        fresh = not place.exists()
+        place = Path(path or "ledger")
+        folder = Folder(place.with_name(place.name + ".members"), n_units, draft=draft)
+        fresh = path is None or not place.exists()
         body: dict[str, Any]
         if fresh:
             body, digest = {"data_hash": data_hash, "n_units": n_units, "depth": depth, "outputs": []}, ""
@@ -246,24 +251,7 @@ class Ledger:
             What left, as JSON knows it.
         """
         key = self._free(name)
-        if self._digest != (read(self.path)[1] if self.path.exists() else ""):
-            raise DataError(
-                "somebody else has written to the ledger since it was opened",
-                where=str(self.path),
-                fix="open it again and repeat the check",
-            )
         own = None if parts is None else self._own(key, parts, definition)
-        body = dict(self._body)
-        if self._names is not None and len(self._names) > body["n_units"]:
-            body |= {"n_units": len(self._names), "units": self.folder.write_units(self._names)}
-        entries = [
-            {
-                **self.folder.write(f"{len(self._entries):05}-{place:02}.codes", part.codes),
-                "hashes": [f"{int(h):016x}" for h in part.hashes],
-                "sizes": part.sizes[1:].tolist(),
-            }
-            for place, part in enumerate(own or ())
-        ]
         remembered = Entry(
             name=name,
             project=self.project,
@@ -271,18 +259,42 @@ class Ledger:
             definition=definition,
             published=published,
             measures={each: measure.as_dict() for each, measure in (measures or {}).items()},
-            parts=None if own is None else tuple(entries),
-            derived=() if own is None else tuple(part.certificates for part in self.search.follows(own)),
+            parts=None if own is None else (),
+            derived=(),
         )
-        body["outputs"] = [*body["outputs"], remembered.as_dict()]
-        # The memberships are there before anything speaks of them: a crash in between leaves no trace.
-        self._digest = write(self.path, body)
-        self._body = body
-        self._entries[key] = remembered
+        self._entries[key] = remembered if self.folder.draft else self._stored(remembered, own)
         if own is not None:
             self.search.release(own)
             self.folder.follow([part.codes for part in own])
             self._parts[key] = own
+
+    def _stored(self, entry: Entry, own: Sequence[Partition] | None) -> Entry:
+        """Write an output to disk, with its partitions and what follows from them; return it so."""
+        if self._digest != (read(self.path)[1] if self.path.exists() else ""):
+            raise DataError(
+                "somebody else has written to the ledger since it was opened",
+                where=str(self.path),
+                fix="open it again and repeat the check",
+            )
+        body = dict(self._body)
+        if self._names is not None and len(self._names) > body["n_units"]:
+            body |= {"n_units": len(self._names), "units": self.folder.write_units(self._names)}
+        if own is not None:
+            parts = tuple(
+                {
+                    **self.folder.write(f"{len(self._entries):05}-{place:02}.codes", part.codes),
+                    "hashes": [f"{int(h):016x}" for h in part.hashes],
+                    "sizes": part.sizes[1:].tolist(),
+                }
+                for place, part in enumerate(own)
+            )
+            derived = tuple(part.certificates for part in self.search.follows(own))
+            entry = replace(entry, parts=parts, derived=derived)
+        body["outputs"] = [*body["outputs"], entry.as_dict()]
+        # The memberships are there before anything speaks of them: a crash in between leaves no trace.
+        self._digest = write(self.path, body)
+        self._body = body
+        return entry
 
     def _load(self, entry: Entry) -> None:
         key = _key(entry.project, entry.name)

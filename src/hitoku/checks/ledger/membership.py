@@ -126,15 +126,22 @@ class Folder:
         Where it is, or will be.
     n_units
         How many units there are.
+    draft
+        Nothing is written.
     """
 
-    def __init__(self, path: Path, n_units: int) -> None:
-        self.path, self.n_units = path, n_units
+    def __init__(self, path: Path, n_units: int, *, draft: bool = False) -> None:
+        self.path, self.n_units, self.draft = path, n_units, draft
+        self._drawn: bytes | None = None
         self._leading: list[Codes] = []
         self._orders: dict[int, Order] = {}
 
     def key(self, *, fresh: bool) -> bytes:
         """Return the secret that pseudonyms and hashes are made with; a new ledger draws one."""
+        if fresh and self.draft:
+            self._drawn = secrets.token_bytes(KEY_BYTES)
+        if self._drawn is not None:
+            return self._drawn
         place = self.path / "key"
         if fresh and not place.exists():
             written(place, secrets.token_bytes(KEY_BYTES))

@@ -1,0 +1,66 @@
+"""Formulas are run as Python by who fits them: only names of columns and a few functions may stand in one.
+
+A checker fits the formulas of a submission again, and a submission may have been written by anybody.
+"""
+
+from __future__ import annotations
+
+import io
+import tokenize
+from collections.abc import Sequence
+
+from hitoku.errors import ParameterError, some
+
+# Categories, quoted names, arithmetic, contrasts and their arguments.
+FUNCTIONS = {"C", "Q", "I", "np", "Treatment", "Sum", "Diff", "Helmert", "Poly", "reference", "center"}
+# After "np.".
+NUMPY = {"log", "log2", "log10", "log1p", "exp", "sqrt", "square", "abs", "power", "sign", "floor", "ceil"}
+SIGNS = {*"~+-*/:(),.=<>", "**", "==", "!=", "<=", ">="}
+QUOTES = ("'", '"')
+SKIPPED = {tokenize.NEWLINE, tokenize.NL, tokenize.ENDMARKER, tokenize.ENCODING}
+
+
+def refuse_formula(formula: str, columns: Sequence[str]) -> None:
+    """Raise unless a formula consists of columns, signs, numbers, texts and the functions listed.
+
+    Examples
+    --------
+    >>> refuse_formula("np.log(income) ~ C(region) * age", ["income", "region", "age"])
+    >>> refuse_formula("income ~ open('x')", ["income"])
+    Traceback (most recent call last):
+    hitoku.errors.ParameterError: 'open' cannot stand in a formula
+      where: formula
+      fix: use columns (income), and of functions C, Diff, Helmert and 7 more
+    """
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(formula.strip()).readline))
+    except (tokenize.TokenError, IndentationError) as error:
+        raise ParameterError(
+            "the formula is not complete", where="formula", fix='such as "income ~ age + C(region)"'
+        ) from error
+    for place, token in enumerate(tokens):
+        if token.type not in SKIPPED and not _allowed(tokens, place, columns):
+            functions = sorted(FUNCTIONS - {"np"})
+            raise ParameterError(
+                f"{token.string!r} cannot stand in a formula",
+                where="formula",
+                fix=f"use columns ({some(columns, 3)}), and of functions {some(functions, 3)}",
+            )
+
+
+def _allowed(tokens: Sequence[tokenize.TokenInfo], place: int, columns: Sequence[str]) -> bool:
+    kind, text = tokens[place].type, tokens[place].string
+    before = tokens[place - 1].string if place else ""
+    if kind == tokenize.NAME and before == ".":
+        return text in NUMPY
+    if kind == tokenize.NAME and text == "Q" and text not in columns:
+        # Whatever it names is found, and not only among columns.
+        bracket, name = (each.string for each in tokens[place + 1 : place + 3])
+        return bracket == "(" and name.startswith(QUOTES) and name[1:-1] in columns
+    if kind == tokenize.NAME:
+        return text in columns or text in FUNCTIONS
+    if kind == tokenize.OP:
+        # Attributes of anything but numpy lead everywhere.
+        return text in SIGNS and (text != "." or before == "np")
+    # A text with an "f" before it is a program.
+    return kind == tokenize.NUMBER or (kind == tokenize.STRING and text.startswith(QUOTES))
