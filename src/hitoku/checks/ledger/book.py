@@ -146,11 +146,6 @@ class Ledger:
         return tuple(map(self._shown, self._entries))
 
     @property
-    def untestable(self) -> tuple[str, ...]:
-        """Outputs that nothing can be tested against: who is in their cells is not known."""
-        return tuple(map(self._shown, self._unknown))
-
-    @property
     def _unknown(self) -> list[str]:
         return [key for key, entry in self._entries.items() if entry.parts is None]
 
