@@ -41,7 +41,7 @@ def described(layout: str) -> Metadata:
         numeric = name.startswith("Var")
         variables.append(Variable(name, place, width, recodable=not numeric, numeric=numeric))
         start += width
-    return Metadata(layout, tuple(variables), None if layout == "fixed" else ";")  # type: ignore[arg-type]
+    return Metadata(layout, tuple(variables), None if layout == "fixed" else ";")
 
 
 def records() -> pd.DataFrame:

@@ -173,16 +173,7 @@ class AdjustedAudit(Audit):
     @property
     def findings(self) -> list[Finding]:
         """Remarks for the checker."""
-        found = [
-            Finding(
-                severity=Severity.FAIL,
-                place=self.table.describe(cell),
-                reason=REASONS[outcome][0],
-                advice=REASONS[outcome][1],
-            )
-            for cell, outcome in self.outcomes.items()
-            if outcome is not Outcome.SAFE
-        ]
+        found = self.failing(REASONS)
         if self.n_broken:
             found.append(
                 Finding(

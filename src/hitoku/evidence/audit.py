@@ -146,19 +146,23 @@ class Audit:
             }
         )
 
-    @property
-    def findings(self) -> list[Finding]:
-        """Remarks for the checker: every cell that is not safe, and what else deserves a look."""
-        found = [
+    def failing(self, reasons: Mapping[Outcome, tuple[str, str]]) -> list[Finding]:
+        """Remark on every cell that is not safe: what is wrong, and what to do."""
+        return [
             Finding(
                 severity=Severity.FAIL,
                 place=self.table.describe(cell),
-                reason=REASONS[o][0],
-                advice=REASONS[o][1],
+                reason=reasons[outcome][0],
+                advice=reasons[outcome][1],
             )
-            for cell, o in self.outcomes.items()
-            if o is not Outcome.SAFE
+            for cell, outcome in self.outcomes.items()
+            if outcome is not Outcome.SAFE
         ]
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Remarks for the checker: every cell that is not safe, and what else deserves a look."""
+        found = self.failing(REASONS)
         if self.insiders is not None:
             found += self.insiders.findings(self.table.describe)
         hidden = self.recomputable - list(self.outcomes.values()).count(Outcome.RECOMPUTABLE)
