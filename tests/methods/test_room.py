@@ -11,7 +11,6 @@ from tests.strategies import count_tables, magnitude_tables
 import hitoku.methods.greedy.room as room_module
 from hitoku.attacks.exposure import exposed
 from hitoku.attacks.interval import Interval
-from hitoku.errors import NeedError
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.greedy.pattern import Pattern
 from hitoku.methods.greedy.room import Room
@@ -190,17 +189,32 @@ def test_a_program_is_made_anew_when_much_of_it_is_published(monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_flows_save_programs_and_change_no_verdict(seed, monkeypatch):
+def test_flows_change_no_verdict(seed, monkeypatch):
     random = np.random.default_rng(seed)
-    table = Table.from_array(random.integers(0, 20, random.integers(3, 8, 2)))
-    unsafe = table.inner & (random.random(table.n_cells) < 0.5)
-    level = random.integers(1, 8, (3, table.n_cells)) * unsafe
-    need = Need(unsafe=unsafe, lower=level[0], upper=level[1], width=level[2] + 0.5 * unsafe)
-    found = {}
+    table = Table.from_array(random.integers(2, 30, random.integers(4, 9, 2)))
+    unsafe = table.inner & (random.random(table.n_cells) < 0.4)
+    level = random.integers(1, 4, (3, table.n_cells)) * unsafe
+    need = Need(
+        unsafe=unsafe,
+        lower=np.minimum(level[0], table.value) * unsafe,
+        upper=level[1],
+        width=level[2] + 0.5 * unsafe,
+    )
+    found = []
     for many in (0, table.n_cells):
         monkeypatch.setattr(room_module, "MANY", many)
-        try:
-            found[many] = Greedy().protect(table, need).withheld.tolist()
-        except NeedError:
-            found[many] = None
-    assert found[0] == found[table.n_cells]
+        found.append(Greedy().protect(table, need).withheld.tolist())
+    assert found[0] == found[1]
+
+
+def test_flows_save_programs(monkeypatch):
+    table = Table.from_array(np.random.default_rng(1).integers(1, 10, (12, 15)))
+    need = Need(unsafe=table.inner, width=6.0)
+    solved = []
+    for many in (0, table.n_cells):
+        monkeypatch.setattr(room_module, "MANY", many)
+        room = Room(table, need, table.inner)
+        room.show(np.flatnonzero(table.inner))
+        solved.append(len(room._programs) + (room._whole is not None))
+        assert all(room.met(int(cell)) for cell in np.flatnonzero(table.inner))
+    assert solved == [0, 1]
