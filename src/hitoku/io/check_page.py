@@ -12,6 +12,7 @@ from hitoku.checks.recheck import Recheck, Rechecked
 from hitoku.checks.submission import TABLES
 from hitoku.checks.verdict import Principle
 from hitoku.errors import OutputError
+from hitoku.io.folder import new_file
 
 # Rows of what would leave that are shown; the CSV file has them all.
 MOST_ROWS = 200
@@ -56,8 +57,10 @@ def write_report(folder: str | Path, check: Recheck) -> tuple[Path, Path]:
     html, plain = place / "report.html", place / "report.json"
     try:
         place.mkdir(parents=True, exist_ok=True)
-        html.write_text(page(check), "utf-8")
-        plain.write_text(json.dumps(check.to_dict(), indent=1) + "\n", "utf-8")
+        with new_file(html) as draft:
+            draft.write_text(page(check), "utf-8")
+        with new_file(plain) as draft:
+            draft.write_text(json.dumps(check.to_dict(), indent=1) + "\n", "utf-8")
     except OSError as error:
         raise OutputError(
             f"cannot write the report: {error.strerror}",

@@ -17,7 +17,8 @@ from typing import NoReturn
 import numpy as np
 from scipy import sparse
 
-from hitoku.errors import DataError, NeedError, OutputError, ProtectionError
+from hitoku.errors import DataError, NeedError, ProtectionError
+from hitoku.io.folder import new_file
 from hitoku.model.arrays import Floats, Mask
 from hitoku.model.labels import Labels
 from hitoku.model.need import Need
@@ -156,12 +157,8 @@ def write_jj(path: str | Path, table: Table, need: Need, protection: Protection 
         lines.append(f"{_text(right)} {part.stop - part.start} : {terms}".rstrip())
     plain = ("\n".join(lines) + "\n").encode("ascii")
     target = Path(path)
-    try:
-        target.write_bytes(gzip.compress(plain, mtime=0) if target.suffix == ".gz" else plain)
-    except OSError as error:
-        raise OutputError(
-            "cannot write the JJ file", where=str(target), fix="give a path in a folder you may write to"
-        ) from error
+    with new_file(target) as draft:
+        draft.write_bytes(gzip.compress(plain, mtime=0) if target.suffix == ".gz" else plain)
 
 
 def _without_constant(table: Table) -> tuple[int, sparse.csr_array, Floats]:
