@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hitoku.model.hierarchy import Hierarchy
-from hitoku.tabulate.tabulate import tabulate
+from hitoku.tabulation.tabulate import tabulate
 
 SINGLE_SHARE = {"hard": 0.2, "easy": 0.93}
 SCAN = "SELECT max(region), max(activity), max(size), sum(holding), sum(turnover) FROM read_parquet('{path}')"

@@ -19,7 +19,7 @@ SRC = ROOT / "src" / "hitoku"
 LAYERS = [
     {"errors", "kernels"},
     {"model", "solver"},
-    {"tabulate", "rules", "testing", "samples"},
+    {"tabulation", "rules", "testing", "samples"},
     {"attacks"},
     {"methods", "evidence"},
     {"checks"},
@@ -34,8 +34,8 @@ ONLY_IN = {
     "highspy": "solver",
     "numba": "kernels",
     "llvmlite": "kernels",
-    "ibis": "tabulate",
-    "duckdb": "tabulate",
+    "ibis": "tabulation",
+    "duckdb": "tabulation",
     "typer": "cli",
     "fastapi": "app",
     "matplotlib": "plots",
@@ -151,7 +151,7 @@ def test_arrows_go_one_way():
         ),
         pytest.param("hitoku.rules.dominance", "from ..methods import greedy", id="relative"),
         pytest.param("hitoku.rules.dominance", "import_module('hitoku.methods.greedy')", id="by name"),
-        pytest.param("hitoku.rules.dominance", "from hitoku.tabulate import cube", id="within a layer"),
+        pytest.param("hitoku.rules.dominance", "from hitoku.tabulation import cube", id="within a layer"),
         pytest.param(
             "hitoku.methods.greedy", "from hitoku.evidence.audit import audit", id="pupil, examiner"
         ),

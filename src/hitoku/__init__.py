@@ -50,7 +50,7 @@ from hitoku.rules.p_percent import PPercent
 from hitoku.rules.prior_posterior import PriorPosterior
 from hitoku.rules.request import Request
 from hitoku.rules.zero import Zero
-from hitoku.tabulate.tabulate import tabulate
+from hitoku.tabulation.tabulate import tabulate
 
 __all__ = [
     "ATTACKS",

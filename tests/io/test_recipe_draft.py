@@ -13,7 +13,7 @@ from hitoku.io.recipe.draft import draft_recipe, write_draft
 from hitoku.io.recipe.guess import guessed
 from hitoku.io.recipe.run import run_recipe
 from hitoku.samples import register
-from hitoku.tabulate.columns import Column, columns_of, nested
+from hitoku.tabulation.columns import Column, columns_of, nested
 
 
 def column(name, kind, n_distinct, **more):

@@ -28,7 +28,7 @@ from hitoku.rules.few_contributors import FewContributors
 from hitoku.rules.k_disclosure import KDisclosure
 from hitoku.rules.min_frequency import MinFrequency
 from hitoku.rules.p_percent import PPercent
-from hitoku.tabulate.tabulate import tabulate
+from hitoku.tabulation.tabulate import tabulate
 
 pytestmark = pytest.mark.shared
 ORACLES = Path(__file__).resolve().parents[2].parent / "shared" / "oracles" / "gausssuppression"

@@ -19,7 +19,7 @@ from hitoku.errors import RuleError
 from hitoku.model.contributors import Contributors
 from hitoku.model.table import Table
 from hitoku.rules import Dominance
-from hitoku.tabulate.tabulate import tabulate
+from hitoku.tabulation.tabulate import tabulate
 from hitoku.testing import one_cell
 
 SIZES = st.lists(st.integers(0, 1000), max_size=8)

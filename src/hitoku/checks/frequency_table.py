@@ -15,7 +15,7 @@ from hitoku.checks.principles import sampled
 from hitoku.checks.records import Records
 from hitoku.checks.trees import plain_trees, trees_of
 from hitoku.checks.verdict import Principle, Verdict
-from hitoku.tabulate.tabulate import tabulate
+from hitoku.tabulation.tabulate import tabulate
 
 UNIT = "hitoku unit"
 

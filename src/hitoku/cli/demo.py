@@ -50,7 +50,7 @@ def demo(
     from hitoku.rules.p_percent import PPercent
     from hitoku.rules.rule import Rule
     from hitoku.samples import register
-    from hitoku.tabulate.tabulate import tabulate
+    from hitoku.tabulation.tabulate import tabulate
 
     for name in by:
         if name not in BY:

@@ -104,7 +104,7 @@ def suppress_magnitude(
     >>> import pandas as pd
     >>> from hitoku.methods.greedy import Greedy
     >>> from hitoku.rules import MinFrequency, PPercent
-    >>> from hitoku.tabulate.tabulate import tabulate
+    >>> from hitoku.tabulation.tabulate import tabulate
     >>> firms = pd.DataFrame({
     ...     "region": list("NNNNNSSSSSSWWWWW"),
     ...     "trade": list("AABBBAAABBBAABBB"),

@@ -24,7 +24,7 @@ from hitoku.model.table import Table
 from hitoku.pipeline.protect import protect
 from hitoku.rules import FewContributors, MinFrequency, PPercent
 from hitoku.samples import register
-from hitoku.tabulate.tabulate import tabulate
+from hitoku.tabulation.tabulate import tabulate
 
 FILES = ["README.txt", "check.arb", "release.arb", "release.hst", "table.jj", "table.rda", "table.tab"]
 

@@ -11,7 +11,7 @@ from hitoku.io.argus.judged import Marks, judge
 from hitoku.io.argus.safety import parse_safety
 from hitoku.model.protection import Protection
 from hitoku.model.table import Table
-from hitoku.tabulate.tabulate import tabulate
+from hitoku.tabulation.tabulate import tabulate
 from hitoku.testing import one_cell
 
 

@@ -24,7 +24,7 @@ from hitoku.model.release import Release
 from hitoku.model.table import Table
 from hitoku.rules.assess import assess
 from hitoku.rules.p_percent import PPercent
-from hitoku.tabulate.tabulate import tabulate
+from hitoku.tabulation.tabulate import tabulate
 
 # Appendix E of Kikuchi and Minami (2017), Tables 6 and 7.
 APPENDIX_E = """

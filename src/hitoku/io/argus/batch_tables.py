@@ -32,7 +32,7 @@ from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.contributors import Contributors
 from hitoku.model.hierarchy import Hierarchy
 from hitoku.model.table import Table
-from hitoku.tabulate.tabulate import tabulate
+from hitoku.tabulation.tabulate import tabulate
 
 # Names each record, so that it is a contributor of its own where holdings are known, too.
 RECORD = "\0record"

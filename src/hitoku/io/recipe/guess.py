@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 
-from hitoku.tabulate.columns import Column
+from hitoku.tabulation.columns import Column
 
 # More codes than this, or fewer records per code, are names of respondents rather than groups of them.
 MOST_CODES = 500

@@ -24,7 +24,7 @@ from hitoku.model.hierarchy import Hierarchy
 from hitoku.model.labels import Labels
 from hitoku.model.link import MEASURE
 from hitoku.model.table import Table
-from hitoku.tabulate.tabulate import tabulate
+from hitoku.tabulation.tabulate import tabulate
 
 MARK = "status"  # the column of marks, where a recipe names none
 

@@ -13,10 +13,10 @@ from hitoku.errors import DataError, ParameterError
 from hitoku.kernels import record_order, topk
 from hitoku.model.arrays import Floats, Integers
 from hitoku.model.dimension import Dimension
-from hitoku.tabulate.cube import Cube
-from hitoku.tabulate.identity import Identity
-from hitoku.tabulate.numbers import Numbers
-from hitoku.tabulate.source import Source, translated
+from hitoku.tabulation.cube import Cube
+from hitoku.tabulation.identity import Identity
+from hitoku.tabulation.numbers import Numbers
+from hitoku.tabulation.source import Source, translated
 
 LONGEST_LIST = 64
 ROWS_PER_BATCH = 2**25

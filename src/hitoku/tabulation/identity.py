@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hitoku.tabulate.source import Source
+from hitoku.tabulation.source import Source
 
 WIDEST = 2**61  # contributor and leaf share one 64-bit key
 

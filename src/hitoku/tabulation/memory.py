@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hitoku.model import size
-from hitoku.tabulate.cube import Cube
-from hitoku.tabulate.source import Source
+from hitoku.tabulation.cube import Cube
+from hitoku.tabulation.source import Source
 
 UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 # Values, frequencies, bounds, measures and copies of them while the table is checked.

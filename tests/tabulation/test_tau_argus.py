@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hitoku.model.hierarchy import Hierarchy
-from hitoku.tabulate.tabulate import tabulate
+from hitoku.tabulation.tabulate import tabulate
 
 FOLDER = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "tables" / "tauargus"
 EMPTY, UNSAFE = "14", "3"

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from hitoku.errors import DataError
 from hitoku.model.hierarchy import TOTAL
-from hitoku.tabulate.source import NUMERIC, connected, literal, quoted, reading_of, translated
+from hitoku.tabulation.source import NUMERIC, connected, literal, quoted, reading_of, translated
 
 Kind = Literal["text", "whole", "number", "other"]
 

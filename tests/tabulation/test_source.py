@@ -16,7 +16,7 @@ from numpy.testing import assert_array_equal
 
 from hitoku.errors import DataError, HitokuError, ParameterError, TableError
 from hitoku.model.hierarchy import Hierarchy
-from hitoku.tabulate.tabulate import tabulate
+from hitoku.tabulation.tabulate import tabulate
 
 RECORDS = pd.DataFrame(
     {

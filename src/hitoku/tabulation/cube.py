@@ -14,7 +14,7 @@ from hitoku.model.dimension import Dimension
 from hitoku.model.frames import code_list, unseen_codes
 from hitoku.model.from_frame import Hierarchies
 from hitoku.model.hierarchy import TOTAL, Hierarchy
-from hitoku.tabulate.source import Source
+from hitoku.tabulation.source import Source
 
 FLOATS = ("FLOAT", "DOUBLE")
 MISSING, OTHER = "missing", "other"  # the codes that take in missing and unseen ones

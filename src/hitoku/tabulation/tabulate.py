@@ -14,12 +14,12 @@ from hitoku.model.contributors import Contributors, Magnitude
 from hitoku.model.from_frame import Hierarchies
 from hitoku.model.hierarchy import TOTAL
 from hitoku.model.table import Table
-from hitoku.tabulate import identity as identities
-from hitoku.tabulate.cube import Cube, cube_of
-from hitoku.tabulate.memory import refuse_too_large
-from hitoku.tabulate.numbers import Numbers, numbers_of
-from hitoku.tabulate.source import Source, opened_source
-from hitoku.tabulate.structural_zeros import known_zeros
+from hitoku.tabulation import identity as identities
+from hitoku.tabulation.cube import Cube, cube_of
+from hitoku.tabulation.memory import refuse_too_large
+from hitoku.tabulation.numbers import Numbers, numbers_of
+from hitoku.tabulation.source import Source, opened_source
+from hitoku.tabulation.structural_zeros import known_zeros
 
 
 def tabulate(
@@ -134,8 +134,8 @@ def _counted(
 ) -> dict[str, Any]:
     """Values, frequencies, contributors and measures of every cell."""
     # Imported here: the kernel brings numba, and nobody should wait for it to learn of a misspelt column.
-    from hitoku.tabulate.contributors import Ranked, Ranking, ranked  # noqa: PLC0415 - see above
-    from hitoku.tabulate.sums import LeafSums  # noqa: PLC0415 - see above
+    from hitoku.tabulation.contributors import Ranked, Ranking, ranked  # noqa: PLC0415 - see above
+    from hitoku.tabulation.sums import LeafSums  # noqa: PLC0415 - see above
 
     weighted, valued = "w" in source.types, "x" in source.types
     ranking = Ranking.of(numbers, top=top, absolute=magnitude == "abs", weighted=weighted)

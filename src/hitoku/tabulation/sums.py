@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from hitoku.kernels import record_order
 from hitoku.model.arrays import Floats, Integers
 from hitoku.model.relations import add_up
-from hitoku.tabulate.contributors import Rows, leaf_bits
-from hitoku.tabulate.cube import Cube
-from hitoku.tabulate.numbers import Numbers
+from hitoku.tabulation.contributors import Rows, leaf_bits
+from hitoku.tabulation.cube import Cube
+from hitoku.tabulation.numbers import Numbers
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from hitoku.errors import DataError
-from hitoku.tabulate.source import Source, infinite
+from hitoku.tabulation.source import Source, infinite
 
 MOST_DECIMALS = 4
 EXACT = 2**53  # whole numbers up to here are doubles

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from hitoku.tabulate.source import NUMERIC, PARQUET, connected, literal, quoted, reading_of, translated
+from hitoku.tabulation.source import NUMERIC, PARQUET, connected, literal, quoted, reading_of, translated
 
 
 def read_whole(path: Path) -> pa.Table:
