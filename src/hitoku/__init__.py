@@ -1,124 +1,89 @@
-"""Statistical disclosure control of tables: protect, attack, and prove."""
+"""Statistical disclosure control of tables: protect, attack, and prove.
 
-from hitoku import samples
-from hitoku.attacks import ATTACKS
-from hitoku.attacks.adjustment import Adjustment, Known, Scenario
-from hitoku.attacks.contribution import Contribution
-from hitoku.attacks.differencing.joined import Differences, differencing
-from hitoku.attacks.exposure import exposed, null_dimension
-from hitoku.attacks.group import Group
-from hitoku.attacks.insider import Insider
-from hitoku.attacks.interval import Interval
-from hitoku.attacks.matching import Bayes, Likelihood, Matched, Matching, Support
-from hitoku.checks.session import Session
-from hitoku.errors import HitokuError
-from hitoku.evidence.audit import Audit, audit
-from hitoku.evidence.certificate import Certificate
-from hitoku.evidence.loss import Loss, loss
-from hitoku.evidence.recovery import Recovery, recovery
-from hitoku.evidence.verify import Verdict, verify
-from hitoku.io.jj import read_jj, read_jj_pattern, write_jj
-from hitoku.io.recipe.recipe import Recipe
-from hitoku.io.recipe.run import run_recipe
-from hitoku.methods import METHODS
-from hitoku.methods.adjust import Adjust
-from hitoku.methods.gauss import Gauss
-from hitoku.methods.greedy import Greedy
-from hitoku.methods.optimal import Optimal
-from hitoku.methods.randomised import Randomised
-from hitoku.model.bounds import Bounds
-from hitoku.model.contributors import Contributors
-from hitoku.model.dimension import Dimension
-from hitoku.model.finding import Finding, Severity
-from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
-from hitoku.pipeline.compare import Comparison, compare
-from hitoku.pipeline.magnitude import MagnitudeOutcome, suppress_magnitude
-from hitoku.rules import RULES
-from hitoku.rules.assess import assess
-from hitoku.rules.direct_disclosure import DirectDisclosure
-from hitoku.rules.dominance import Dominance
-from hitoku.rules.few_contributors import FewContributors
-from hitoku.rules.given import Given
-from hitoku.rules.group_disclosure import GroupDisclosure
-from hitoku.rules.k_disclosure import KDisclosure
-from hitoku.rules.min_frequency import MinFrequency
-from hitoku.rules.p_percent import PPercent
-from hitoku.rules.prior_posterior import PriorPosterior
-from hitoku.rules.request import Request
-from hitoku.rules.zero import Zero
-from hitoku.tabulation.tabulate import tabulate
+Names are loaded when they are first asked for (SPEC 1 of Scientific Python): ``import hitoku`` costs nothing
+that is not used. ``__init__.pyi`` shows the same names to type checkers and editors; a test compares the two.
+"""
 
-__all__ = [
-    "ATTACKS",
-    "METHODS",
-    "RULES",
-    "Adjust",
-    "Adjustment",
-    "Audit",
-    "Bayes",
-    "Bounds",
-    "Certificate",
-    "Comparison",
-    "Contribution",
-    "Contributors",
-    "Differences",
-    "Dimension",
-    "DirectDisclosure",
-    "Dominance",
-    "FewContributors",
-    "Finding",
-    "Gauss",
-    "Given",
-    "Greedy",
-    "Group",
-    "GroupDisclosure",
-    "Hierarchy",
-    "HitokuError",
-    "Insider",
-    "Interval",
-    "KDisclosure",
-    "Known",
-    "Likelihood",
-    "Loss",
-    "MagnitudeOutcome",
-    "Matched",
-    "Matching",
-    "MinFrequency",
-    "Need",
-    "Optimal",
-    "PPercent",
-    "PriorPosterior",
-    "Protection",
-    "Randomised",
-    "Recipe",
-    "Recovery",
-    "Release",
-    "Request",
-    "Scenario",
-    "Session",
-    "Severity",
-    "Support",
-    "Table",
-    "Verdict",
-    "Zero",
-    "assess",
-    "audit",
-    "compare",
-    "differencing",
-    "exposed",
-    "loss",
-    "null_dimension",
-    "read_jj",
-    "read_jj_pattern",
-    "recovery",
-    "run_recipe",
-    "samples",
-    "suppress_magnitude",
-    "tabulate",
-    "verify",
-    "write_jj",
-]
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+# By module, the names that it lends to the front door.
+_HOMES = {
+    "attacks": "ATTACKS",
+    "attacks.adjustment": "Adjustment Known Scenario",
+    "attacks.contribution": "Contribution",
+    "attacks.differencing.joined": "Differences differencing",
+    "attacks.exposure": "exposed null_dimension",
+    "attacks.group": "Group",
+    "attacks.insider": "Insider",
+    "attacks.interval": "Interval",
+    "attacks.matching": "Bayes Likelihood Matched Matching Support",
+    "checks.session": "Session",
+    "errors": "HitokuError",
+    "evidence.audit": "Audit audit",
+    "evidence.certificate": "Certificate",
+    "evidence.loss": "Loss loss",
+    "evidence.recovery": "Recovery recovery",
+    "evidence.verify": "Verdict verify",
+    "io.jj": "read_jj read_jj_pattern write_jj",
+    "io.recipe.recipe": "Recipe",
+    "io.recipe.run": "run_recipe",
+    "methods": "METHODS",
+    "methods.adjust": "Adjust",
+    "methods.gauss": "Gauss",
+    "methods.greedy": "Greedy",
+    "methods.optimal": "Optimal",
+    "methods.randomised": "Randomised",
+    "model.bounds": "Bounds",
+    "model.contributors": "Contributors",
+    "model.dimension": "Dimension",
+    "model.finding": "Finding Severity",
+    "model.hierarchy": "Hierarchy",
+    "model.need": "Need",
+    "model.protection": "Protection",
+    "model.release": "Release",
+    "model.table": "Table",
+    "pipeline.compare": "Comparison compare",
+    "pipeline.magnitude": "MagnitudeOutcome suppress_magnitude",
+    "rules": "RULES",
+    "rules.assess": "assess",
+    "rules.direct_disclosure": "DirectDisclosure",
+    "rules.dominance": "Dominance",
+    "rules.few_contributors": "FewContributors",
+    "rules.given": "Given",
+    "rules.group_disclosure": "GroupDisclosure",
+    "rules.k_disclosure": "KDisclosure",
+    "rules.min_frequency": "MinFrequency",
+    "rules.p_percent": "PPercent",
+    "rules.prior_posterior": "PriorPosterior",
+    "rules.request": "Request",
+    "rules.zero": "Zero",
+    "tabulation.tabulate": "tabulate",
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
+
+__all__ = sorted([*_HOME, "samples"])  # noqa: PLE0605 - the stub lists them in so many words
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name, or a package, and keep it."""
+    found = getattr(import_module(f"hitoku.{_HOME[name]}"), name) if name in _HOME else _module(name)
+    globals()[name] = found
+    return found
+
+
+def _module(name: str) -> ModuleType:
+    module = f"hitoku.{name}"
+    try:
+        if not name.startswith("_"):
+            return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
+    raise AttributeError(f"module 'hitoku' has no attribute {name!r}", name=name, obj=sys.modules["hitoku"])
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

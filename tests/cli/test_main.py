@@ -80,15 +80,6 @@ def test_every_command_explains_itself_with_an_example(command, capsys):
     assert f"hitoku {name}" in out.partition("Example")[2]
 
 
-def test_help_does_not_load_what_it_does_not_need():
-    script = (
-        "import sys; from hitoku.cli.commands import app; "
-        "print(sorted({'numba', 'matplotlib', 'pandas'} & set(sys.modules)))"
-    )
-    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert loaded.stdout.strip() == "[]"
-
-
 def test_nothing_is_coloured_in_a_pipe():
     script = "from hitoku.cli import main; main(['--help'])"
     shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import metadata
 from typing import Annotated
 
 import typer
@@ -31,6 +30,8 @@ app = typer.Typer(
 
 def _show_version(asked: bool) -> None:
     if asked:
+        from importlib import metadata
+
         typer.echo(f"hitoku {metadata.version('hitoku')}")
         raise typer.Exit
 

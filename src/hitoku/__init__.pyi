@@ -1,0 +1,124 @@
+# What hitoku shows, for type checkers and editors; __init__.py loads the same names when asked.
+
+from hitoku import samples
+from hitoku.attacks import ATTACKS
+from hitoku.attacks.adjustment import Adjustment, Known, Scenario
+from hitoku.attacks.contribution import Contribution
+from hitoku.attacks.differencing.joined import Differences, differencing
+from hitoku.attacks.exposure import exposed, null_dimension
+from hitoku.attacks.group import Group
+from hitoku.attacks.insider import Insider
+from hitoku.attacks.interval import Interval
+from hitoku.attacks.matching import Bayes, Likelihood, Matched, Matching, Support
+from hitoku.checks.session import Session
+from hitoku.errors import HitokuError
+from hitoku.evidence.audit import Audit, audit
+from hitoku.evidence.certificate import Certificate
+from hitoku.evidence.loss import Loss, loss
+from hitoku.evidence.recovery import Recovery, recovery
+from hitoku.evidence.verify import Verdict, verify
+from hitoku.io.jj import read_jj, read_jj_pattern, write_jj
+from hitoku.io.recipe.recipe import Recipe
+from hitoku.io.recipe.run import run_recipe
+from hitoku.methods import METHODS
+from hitoku.methods.adjust import Adjust
+from hitoku.methods.gauss import Gauss
+from hitoku.methods.greedy import Greedy
+from hitoku.methods.optimal import Optimal
+from hitoku.methods.randomised import Randomised
+from hitoku.model.bounds import Bounds
+from hitoku.model.contributors import Contributors
+from hitoku.model.dimension import Dimension
+from hitoku.model.finding import Finding, Severity
+from hitoku.model.hierarchy import Hierarchy
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+from hitoku.pipeline.compare import Comparison, compare
+from hitoku.pipeline.magnitude import MagnitudeOutcome, suppress_magnitude
+from hitoku.rules import RULES
+from hitoku.rules.assess import assess
+from hitoku.rules.direct_disclosure import DirectDisclosure
+from hitoku.rules.dominance import Dominance
+from hitoku.rules.few_contributors import FewContributors
+from hitoku.rules.given import Given
+from hitoku.rules.group_disclosure import GroupDisclosure
+from hitoku.rules.k_disclosure import KDisclosure
+from hitoku.rules.min_frequency import MinFrequency
+from hitoku.rules.p_percent import PPercent
+from hitoku.rules.prior_posterior import PriorPosterior
+from hitoku.rules.request import Request
+from hitoku.rules.zero import Zero
+from hitoku.tabulation.tabulate import tabulate
+
+__all__ = [
+    "ATTACKS",
+    "METHODS",
+    "RULES",
+    "Adjust",
+    "Adjustment",
+    "Audit",
+    "Bayes",
+    "Bounds",
+    "Certificate",
+    "Comparison",
+    "Contribution",
+    "Contributors",
+    "Differences",
+    "Dimension",
+    "DirectDisclosure",
+    "Dominance",
+    "FewContributors",
+    "Finding",
+    "Gauss",
+    "Given",
+    "Greedy",
+    "Group",
+    "GroupDisclosure",
+    "Hierarchy",
+    "HitokuError",
+    "Insider",
+    "Interval",
+    "KDisclosure",
+    "Known",
+    "Likelihood",
+    "Loss",
+    "MagnitudeOutcome",
+    "Matched",
+    "Matching",
+    "MinFrequency",
+    "Need",
+    "Optimal",
+    "PPercent",
+    "PriorPosterior",
+    "Protection",
+    "Randomised",
+    "Recipe",
+    "Recovery",
+    "Release",
+    "Request",
+    "Scenario",
+    "Session",
+    "Severity",
+    "Support",
+    "Table",
+    "Verdict",
+    "Zero",
+    "assess",
+    "audit",
+    "compare",
+    "differencing",
+    "exposed",
+    "loss",
+    "null_dimension",
+    "read_jj",
+    "read_jj_pattern",
+    "recovery",
+    "run_recipe",
+    "samples",
+    "suppress_magnitude",
+    "tabulate",
+    "verify",
+    "write_jj",
+]
