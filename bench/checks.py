@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 import hitoku as ht
-from hitoku.checks.magnitude_table import MagnitudeTable
+from hitoku.checks.outputs.magnitude_table import MagnitudeTable
 
 OUT = Path(__file__).resolve().parents[1] / ".bench"
 SEED = 20261116

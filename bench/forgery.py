@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hitoku.checks.agreement import disagreements
-from hitoku.checks.output import Output
-from hitoku.checks.recheck import judged_again, type_of
+from hitoku.checks.outputs.output import Output
+from hitoku.checks.principles.verdict import Principle, Status, worst
 from hitoku.checks.session import Session
-from hitoku.checks.submission import Submission, csv_text, read_submission
-from hitoku.checks.verdict import Principle, Status, worst
+from hitoku.checks.submission.agreement import disagreements
+from hitoku.checks.submission.recheck import judged_again, type_of
+from hitoku.checks.submission.submission import Submission, csv_text, read_submission
 from hitoku.errors import HitokuError
 
 N = 240

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from tests.checks.submissions import session
 
-from hitoku.checks.recheck import Recheck, Rechecked, recheck
+from hitoku.checks.submission.recheck import Recheck, Rechecked, recheck
 from hitoku.io.check_page import SIGNS, STYLE, page
 
 

@@ -13,7 +13,7 @@ from hitoku.errors import ParameterError
 from hitoku.io.existing import existing
 
 if TYPE_CHECKING:
-    from hitoku.checks.recheck import Recheck
+    from hitoku.checks.submission.recheck import Recheck
     from hitoku.model.finding import Finding
 
 
@@ -64,9 +64,9 @@ def check(
     hitoku check cells.csv --by region --value turnover --frequency n --safe argus.csv
     """
     # A command loads what it needs.
-    from hitoku.checks.exceptions import read_exceptions
-    from hitoku.checks.recheck import recheck
-    from hitoku.checks.releasing import remember
+    from hitoku.checks.submission.exceptions import read_exceptions
+    from hitoku.checks.submission.recheck import recheck
+    from hitoku.checks.submission.releasing import remember
     from hitoku.io.check_page import write_report
 
     if release and (ledger is None or data is None):
@@ -114,7 +114,7 @@ def check(
 
 def _is_release(path: Path) -> bool:
     """Tell a table that somebody suppressed from a submission."""
-    from hitoku.checks.submission import is_submission
+    from hitoku.checks.submission.submission import is_submission
 
     return not path.is_dir() or ((path / "checker" / "summary.json").is_file() and not is_submission(path))
 
@@ -137,7 +137,7 @@ def _by_hand(
     **columns: Any,
 ) -> Recheck:
     """Judge a table that somebody suppressed."""
-    from hitoku.checks.by_hand import check_table
+    from hitoku.checks.submission.by_hand import check_table
     from hitoku.io.marked_cells import read_marked_cells
     from hitoku.io.shown_elsewhere import read_shown
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 
-from hitoku.checks.output import WITHHELD, Output
-from hitoku.checks.recheck import Recheck, Rechecked
-from hitoku.checks.submission import TABLES
-from hitoku.checks.verdict import Principle
+from hitoku.checks.outputs.output import WITHHELD, Output
+from hitoku.checks.principles.verdict import Principle
+from hitoku.checks.submission.recheck import Recheck, Rechecked
+from hitoku.checks.submission.submission import TABLES
 from hitoku.errors import OutputError
 from hitoku.io.folder import new_file
 

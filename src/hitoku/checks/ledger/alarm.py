@@ -11,7 +11,7 @@ from hitoku.attacks.differencing.definition import Definition, Nested
 from hitoku.attacks.differencing.grade import Grade, Graded, graded
 from hitoku.attacks.differencing.partition import Cell, Certificate
 from hitoku.attacks.differencing.search import SingledOut
-from hitoku.checks.verdict import Principle, Status, Verdict
+from hitoku.checks.principles.verdict import Principle, Status, Verdict
 from hitoku.errors import some
 
 # A sum with more cells than this is told by how many they are.

@@ -23,7 +23,7 @@ from hitoku.checks.ledger.alarm import Alarm, Concern, Speaker
 from hitoku.checks.ledger.entry import Entry, read, write
 from hitoku.checks.ledger.magnitude import Measure, failing, half_width
 from hitoku.checks.ledger.membership import Folder, Pseudonyms, damaged, joined, pseudonyms
-from hitoku.checks.verdict import Principle, Status, Verdict
+from hitoku.checks.principles.verdict import Principle, Status, Verdict
 from hitoku.errors import DataError, ParameterError, some
 from hitoku.model.arrays import Floats, Integers
 from hitoku.rules.rule import Rule

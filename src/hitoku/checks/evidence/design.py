@@ -1,0 +1,121 @@
+"""The design matrix of a model: who is behind every coefficient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hitoku.checks.evidence import Evidence
+from hitoku.checks.records import Records
+from hitoku.model.arrays import Floats, Integers
+
+# Columns with so few different values are categories, not measurements.
+FEW_VALUES = 2
+# Singular values below this share of the largest are zero.
+RANK = 1e-10
+
+
+def used(records: Records, model: Any, *, formula: bool) -> Integers | None:
+    """Return the positions of the records that a model was fitted on; None when nobody can tell.
+
+    statsmodels leaves out records with a missing value, and says by the index of the frame which it kept. Of
+    a frame that we made from all records, that is their position; of another one it is believed where it
+    leads to the outcomes of the model.
+
+    Parameters
+    ----------
+    records
+        What the model was offered.
+    model
+        The model behind a fitted result.
+    formula
+        It was fitted here, from a formula.
+    """
+    outcome = np.asarray(model.endog, dtype=np.float64)
+    if len(outcome) == len(records):
+        return np.arange(len(records))
+    rows = np.asarray(getattr(getattr(model, "data", None), "row_labels", None))
+    if rows.shape != outcome.shape or rows.dtype.kind not in "iu" or len(np.unique(rows)) < len(rows):
+        return None
+    if rows.min() < 0 or rows.max() >= len(records):
+        return None
+    name = str(model.endog_names)
+    if formula:
+        return rows
+    if name not in records.table.column_names or not records.is_numeric(name):
+        return None
+    values = records.column(name).cast("float64", safe=False).to_numpy(zero_copy_only=False)
+    return rows if np.array_equal(values[rows], outcome) else None
+
+
+def support(exog: Floats, names: list[str], who: Integers) -> Evidence:
+    """Count the units that each coefficient rests on.
+
+    A column rests on the records that differ from its most frequent value; of a dummy both sides count. A
+    run of dummies of which at most one is set is one factor, and the records with none set are its reference
+    category, which the intercept speaks of.
+    """
+    labels: list[str] = []
+    counts: list[int] = []
+    for place, name in enumerate(names):
+        column = exog[:, place]
+        values, inverse, n = np.unique(column, return_inverse=True, return_counts=True)
+        if len(values) == 1:
+            continue  # the intercept
+        dummy = len(values) == FEW_VALUES
+        usual = int(n.argmax())
+        sides = [inverse == 0, inverse == 1] if dummy else [inverse != usual]
+        labels.append(name)
+        counts.append(min(len(np.unique(who[side])) for side in sides))
+    for factor in factors(exog):
+        rest = ~exog[:, factor].any(axis=1)
+        if rest.any() and len(factor) > 1:  # of one dummy both sides are counted already
+            labels.append(f"reference of {names[factor[0]]} to {names[factor[-1]]}")
+            counts.append(len(np.unique(who[rest])))
+    return {"terms": labels, "support": counts}
+
+
+def factors(exog: Floats) -> list[list[int]]:
+    """Find the runs of neighbouring dummies of which at most one is set in every record.
+
+    Examples
+    --------
+    >>> factors(np.array([[1.0, 0, 0, 3.5], [1, 1, 0, 2], [1, 0, 1, 9]]))
+    [[1, 2]]
+    """
+    found: list[list[int]] = []
+    open_run = False
+    for place, column in enumerate(exog.T):
+        dummy = np.array_equal(np.unique(column), [0.0, 1.0])
+        if dummy and open_run and not np.any(column * exog[:, found[-1]].any(axis=1)):
+            found[-1].append(place)
+        elif dummy:
+            found.append([place])
+        open_run = dummy
+    return found
+
+
+def categories(exog: Floats, factor: list[int]) -> Integers:
+    """Return the category of every record in a factor, 0 for the reference."""
+    return np.asarray(exog[:, factor] @ np.arange(1, len(factor) + 1), dtype=np.int64)
+
+
+def cells(exog: Floats, who: Integers) -> Evidence:
+    """Look at a model whose regressors are all categorical as the table it is."""
+    categorical = all(len(np.unique(column)) <= FEW_VALUES for column in exog.T)
+    if not categorical:
+        return {"categorical": False, "n_cells": 0, "smallest_cell": 0}
+    _, cell = np.unique(exog, axis=0, return_inverse=True)
+    cell = cell.reshape(-1)
+    smallest = min(len(np.unique(who[cell == place])) for place in range(int(cell.max()) + 1))
+    return {"categorical": True, "n_cells": int(cell.max()) + 1, "smallest_cell": smallest}
+
+
+def leverage(exog: Floats) -> tuple[Floats, int]:
+    """Return how much of its own fitted value each record decides, and the rank of the design."""
+    scale = np.linalg.norm(exog, axis=0)
+    left, singular, _ = np.linalg.svd(exog / np.where(scale > 0, scale, 1.0), full_matrices=False)
+    rank = int((singular > RANK * singular.max(initial=0.0)).sum())
+    found: Any = (left[:, :rank] ** 2).sum(axis=1)
+    return found, rank

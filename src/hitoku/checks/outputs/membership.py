@@ -1,0 +1,78 @@
+"""In which published cell each unit is: what the ledger compares outputs by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hitoku.checks.evidence.trees import dimensions_in, layers
+from hitoku.checks.outputs.output import Membership
+from hitoku.checks.records import Records
+
+
+def table_membership(records: Records, evidence: Mapping[str, Any], missing: str) -> Membership | None:
+    """Divide the units by the cells of a table: inner cells, and every kind of total.
+
+    None when some unit has records in several cells, so that cells do not divide the units.
+    """
+    dimensions = dimensions_in(evidence)
+    sides = [len(d.leaves) for d in dimensions]
+    leaf = np.zeros(len(records), dtype=np.int64)
+    for dimension in dimensions:
+        groups = records.groups([dimension.name], missing)
+        position = np.array([dimension.position[label[0]] for label in groups.labels])
+        leaf = leaf * len(dimension.leaves) + position[groups.codes]
+    occupied = np.bincount(leaf, minlength=int(np.prod(sides))) > 0
+    grid = np.unravel_index(np.arange(len(occupied)), sides)
+    shape = [len(d) for d in dimensions]
+    published = ~np.asarray(evidence["withheld"], dtype=np.bool_)
+    parts = []
+    for chosen in product(*(list(layers(d)) for d in dimensions)):
+        at = [layer[place] for layer, place in zip(chosen, grid, strict=True)]
+        inside = np.logical_and.reduce([each >= 0 for each in at])
+        cell = np.ravel_multi_index([np.where(inside, each, 0) for each in at], shape)
+        present = np.unique(cell[inside & occupied & published[cell]])
+        number = np.zeros(len(published), dtype=np.int32)
+        number[present] = np.arange(1, len(present) + 1)
+        places = np.transpose(np.unravel_index(present, shape)).tolist()
+        names = [
+            tuple(
+                None if place == len(d) - 1 else d.codes[place]
+                for d, place in zip(dimensions, own, strict=True)
+            )
+            for own in places
+        ]
+        parts.append(_part(records, np.where(inside, number[cell], 0)[leaf], names))
+    return _joined(parts)
+
+
+def group_membership(records: Records, evidence: Mapping[str, Any], missing: str) -> Membership | None:
+    """Divide the units by the groups of a statistic."""
+    groups = records.groups(evidence["by"], missing)
+    published = ~np.asarray(evidence["withheld"], dtype=np.bool_)
+    number = np.where(published, np.cumsum(published), 0).astype(np.int32)
+    names = [label for label, kept in zip(groups.labels, published, strict=True) if kept]
+    return _joined([_part(records, number[groups.codes], names)])
+
+
+Part = tuple[NDArray[np.int32], tuple[tuple[str | None, ...], ...]]
+
+
+def _part(records: Records, number: NDArray[Any], names: Sequence[tuple[str | None, ...]]) -> Part | None:
+    """Turn the cell of every record, from 1, into that of every unit; None when some unit is in several."""
+    codes = np.zeros(records.n_units, dtype=np.int32)
+    codes[records.unit] = number
+    if records.repeated and np.any(codes[records.unit] != number):
+        return None
+    return codes, tuple(names)
+
+
+def _joined(parts: list[Part | None]) -> Membership | None:
+    found = [part for part in parts if part is not None]
+    if len(found) < len(parts):
+        return None
+    return Membership(codes=tuple(codes for codes, _ in found), cells=tuple(cells for _, cells in found))

@@ -1,0 +1,251 @@
+"""Summary and test statistics: degrees of freedom; a minimum or maximum is somebody's value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hitoku.checks.evidence import Evidence
+from hitoku.checks.evidence import groups as grouped
+from hitoku.checks.policies.policy import Policy
+from hitoku.checks.principles import groups as principles
+from hitoku.checks.principles.verdict import Principle, Status, Verdict
+from hitoku.checks.records import Records
+from hitoku.errors import DataError, ParameterError, did_you_mean
+from hitoku.model.arrays import Floats, Mask
+
+
+def _centred(x: Floats, w: Floats) -> Floats:
+    """Subtract the mean; values that are all alike differ from it by nothing, not by rounding."""
+    return np.zeros(len(x)) if np.ptp(x) == 0 else x - w @ x / w.sum()
+
+
+def _moment(x: Floats, w: Floats, order: int) -> Any:
+    return w @ _centred(x, w) ** order / w.sum()
+
+
+def _covariance(x: Floats, y: Floats, w: Floats) -> Any:
+    # Records over records minus one, whatever the weights add up to: those of equal weight give the usual.
+    return w @ (_centred(x, w) * _centred(y, w)) / w.sum() * len(x) / (len(x) - 1)
+
+
+def _deviation(x: Floats, w: Floats) -> Any:
+    return np.sqrt(_covariance(x, x, w))
+
+
+EXTREMES = ("min", "max")
+# Statistic of one variable and its weights, and how many parameters are estimated on the way.
+ONE: dict[str, tuple[Callable[[Floats, Floats], Any], int]] = {
+    "variance": (lambda x, w: _covariance(x, x, w), 1),
+    "std": (_deviation, 1),
+    "skewness": (lambda x, w: _moment(x, w, 3) / _moment(x, w, 2) ** 1.5, 2),
+    "kurtosis": (lambda x, w: _moment(x, w, 4) / _moment(x, w, 2) ** 2 - 3, 2),
+    "cv": (lambda x, w: _deviation(x, w) / (w @ x / w.sum()), 1),
+    "min": (lambda x, _: x.min(), 0),
+    "max": (lambda x, _: x.max(), 0),
+}
+# Of two variables.
+TWO: dict[str, tuple[Callable[[Floats, Floats, Floats], Any], int]] = {
+    "correlation": (lambda x, y, w: _covariance(x, y, w) / (_deviation(x, w) * _deviation(y, w)), 2),
+    "covariance": (_covariance, 2),
+    "ratio": (lambda x, y, w: w @ x / (w @ y), 1),
+    "index": (lambda x, y, w: 100 * (w @ x) / (w @ y), 1),
+}
+# Of a variable and groups, or of two groupings.
+TESTS = ("t", "chi2")
+STATISTICS = (*ONE, *TWO, *TESTS)
+# Of a variable with two values these say how many units have which.
+COUNTS_OF_TWO = {*ONE, "ratio", "index"} - {*EXTREMES}
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A statistic with degrees of freedom, overall or by group.
+
+    Parameters
+    ----------
+    statistic
+        Of one variable: "variance", "std", "cv", "skewness", "kurtosis", "min", "max". Of two: "correlation",
+        "covariance", "ratio", "index" (100 times a ratio). Tests: "t" (Welch; ``other`` has two categories),
+        "chi2" (two categorical variables).
+    value
+        The variable.
+    other
+        The second variable.
+    by
+        Variables that make the groups.
+    structural
+        A minimum or maximum that follows from the definition of the variable (a share that ends at 1, an age
+        that starts at 15). It passes when it is the value of enough units, and needs a look otherwise.
+    missing
+        "error", or "code".
+    weight
+        Column with weights; not for minima, maxima and tests. Degrees of freedom are those of the units.
+    decimals
+        Published numbers are rounded to so many.
+    """
+
+    kind: ClassVar[str] = "summary"
+
+    statistic: str
+    value: str
+    other: str | None = None
+    by: tuple[str, ...] = ()
+    structural: bool = False
+    missing: str = "error"
+    weight: str | None = None
+    decimals: int | None = None
+
+    def __post_init__(self) -> None:
+        grouped.refuse_decimals(self.decimals)
+        if self.statistic not in STATISTICS:
+            fix = did_you_mean(self.statistic, STATISTICS, otherwise=f"use one of: {', '.join(STATISTICS)}")
+            raise ParameterError(f"no statistic {self.statistic!r}", where="statistic", fix=fix)
+        if (self.other is None) == (self.statistic not in ONE):
+            more = "needs a second variable" if self.other is None else "takes one variable"
+            raise ParameterError(f"{self.statistic} {more}", where="other", fix="see the list of statistics")
+        if self.structural and self.statistic not in EXTREMES:
+            raise ParameterError("only min and max are structural", where="structural", fix="leave it out")
+        if self.weight is not None and self.statistic in {*EXTREMES, *TESTS}:
+            raise ParameterError(
+                f"{self.statistic} takes no weights", where="weight", fix="leave it out: it is about records"
+            )
+
+    def collect(self, records: Records) -> Evidence:
+        """Compute once per group."""
+        groups = records.groups(self.by, self.missing)
+        evidence = grouped.group_evidence(records, groups)
+        numbers = {} if self.statistic == "chi2" else {"x": records.numbers(self.value)}
+        if self.statistic in TWO:
+            numbers["y"] = records.numbers(str(self.other))
+        if self.statistic not in TESTS:
+            numbers["w"] = records.weights(self.weight)
+        if self.statistic in COUNTS_OF_TWO:
+            evidence |= grouped.holder_evidence(records, groups, numbers["x"])
+        rows, lost, spread = [], [], []
+        for own in grouped.slices(groups):
+            part = {name: column[own] for name, column in numbers.items()}
+            value, parameters, at = self._one(records, own, part)
+            rows.append(value)
+            lost.append(parameters)
+            spread.append(at)
+        return {
+            **evidence,
+            "value": [[x if np.isfinite(x) else None for x in row] for row in rows],
+            "freedom": (np.asarray(evidence["n_units"]) - np.array(lost)).tolist(),
+            "alike": spread,
+        }
+
+    def _one(
+        self, records: Records, own: Any, part: Mapping[str, Floats]
+    ) -> tuple[tuple[float, ...], int, int]:
+        """Return the statistic, the parameters it takes, and how many units have its value or all values."""
+        who = records.unit[own]
+        if self.statistic in TESTS:
+            return (*self._test(records, own, part), 0)
+        with np.errstate(all="ignore"):
+            if self.statistic in TWO:
+                compute, parameters = TWO[self.statistic]
+                value = compute(part["x"], part["y"], part["w"]) if len(own) > 1 else np.nan
+                # Over a constant, a ratio is an average, which other rules are for.
+                same = np.full(len(own), np.ptp(part["x"]) == 0 or np.ptp(part["y"]) == 0)
+            else:
+                single, parameters = ONE[self.statistic]
+                value = single(part["x"], part["w"]) if len(own) > 1 or self.statistic in EXTREMES else np.nan
+                same = (
+                    part["x"] == value
+                    if self.statistic in EXTREMES
+                    else np.full(len(own), np.ptp(part["x"]) == 0)
+                )
+        return (float(value),), parameters, len(np.unique(who[same]))
+
+    def _test(self, records: Records, own: Any, part: Mapping[str, Floats]) -> tuple[tuple[float, ...], int]:
+        from scipy import stats  # noqa: PLC0415 - slow to load, and only tests need it
+
+        groups = records.groups([str(self.other)], self.missing)
+        if self.statistic == "t":
+            if len(groups) != 2:
+                raise DataError(
+                    f"column {self.other!r} has {len(groups)} categories, a t test compares two",
+                    where="other",
+                    fix="choose two with where=...",
+                )
+            one, two = (part["x"][groups.codes[own] == place] for place in (0, 1))
+            if min(len(one), len(two)) < 2:
+                raise DataError(
+                    "a group of the t test has fewer than 2 records", where="other", fix="use larger ones"
+                )
+            test = stats.ttest_ind(one, two, equal_var=False)
+            return (float(test.statistic), float(test.pvalue)), 2
+        values = records.groups([self.value], self.missing)
+        counts = np.zeros((len(values), len(groups)))
+        np.add.at(counts, (values.codes[own], groups.codes[own]), 1)
+        counts = counts[np.ix_(counts.sum(axis=1) > 0, counts.sum(axis=0) > 0)]
+        if min(counts.shape) < 2:
+            raise DataError("a variable has one category only", where="value, other", fix="a test needs two")
+        test = stats.chi2_contingency(counts, correction=False)
+        return (float(test.statistic), float(test.pvalue)), int(test.dof) + 1
+
+    def protect(self, evidence: Evidence, policy: Policy) -> Evidence:
+        """Withhold the groups that do not meet a rule; all of them for an extreme that is not structural."""
+        few = principles.few_units(evidence, policy)
+        if self.statistic in EXTREMES:
+            return grouped.with_withheld(evidence, few, np.full(len(few), not self.structural))
+        unsafe = np.array(
+            [not policy.freedom.met(float(each)) for each in evidence["freedom"]], dtype=np.bool_
+        )
+        apart = principles.told_apart(evidence, policy)
+        return grouped.with_withheld(evidence, few, unsafe, self._constant(evidence), apart)
+
+    def _constant(self, evidence: Mapping[str, Any]) -> Mask:
+        """Tell where all units have the same value, or the statistic is not defined for the like of it."""
+        undefined = np.array([None in row for row in evidence["value"]], dtype=np.bool_)
+        return undefined | ((np.asarray(evidence["alike"]) > 0) & (self.statistic not in EXTREMES))
+
+    def judge(self, evidence: Mapping[str, Any], policy: Policy) -> tuple[Verdict, ...]:
+        """Apply the principles to what leaves."""
+        units = principles.units(evidence, policy)
+        if self.statistic in EXTREMES:
+            return units, self._extreme(evidence, policy)
+        alike = principles.judged(
+            Principle.GROUP,
+            "all_equal",
+            self._constant(evidence),
+            principles.withheld_of(evidence),
+            evidence["labels"].__getitem__,
+            "units that differ, and a statistic that is defined",
+            {},
+            "take larger groups",
+        )
+        freedom = principles.freedom(evidence, policy)
+        return units, freedom, alike, *principles.two_values(evidence, policy)
+
+    def _extreme(self, evidence: Mapping[str, Any], policy: Policy) -> Verdict:
+        if not self.structural:
+            return principles.individual(
+                f"the {self.statistic} is the value of one unit",
+                "give a percentile further inside, or structural=True where it follows from the definition",
+            )
+        leaving = ~principles.withheld_of(evidence)
+        fewest = int(np.asarray(evidence["alike"])[leaving].min(initial=max(evidence["alike"])))
+        enough = fewest >= policy.units.minimum
+        return Verdict(
+            principle=Principle.INDIVIDUAL_VALUE,
+            status=Status.PASS if enough else Status.LOOK,
+            reason="structural",
+            text=f"said to be structural; it is the value of {fewest} unit(s) where they are fewest",
+            numbers={"smallest": fewest, "minimum": policy.units.minimum},
+            remedy="" if enough else "the checker decides whether the bound follows from the definition",
+        )
+
+    def publish(self, evidence: Mapping[str, Any]) -> dict[str, list[Any]]:
+        """Return what leaves."""
+        names = [self.statistic, "p_value"] if self.statistic in TESTS else [f"{self.statistic}_{self.value}"]
+        columns: dict[str, list[Any]] = {}
+        for place, name in enumerate(names):
+            one = {**evidence, "value": [row[place] for row in evidence["value"]]}
+            columns |= grouped.published_groups(one, name, self.decimals)
+        return columns

@@ -1,0 +1,234 @@
+"""Policies: the numbers behind the principles, in named and versioned files; a centre may write its own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from hitoku.checks.policies.sampling import population_risk
+from hitoku.errors import ParameterError, did_you_mean
+from hitoku.rules.dominance import Dominance
+from hitoku.rules.group_disclosure import GroupDisclosure
+from hitoku.rules.min_frequency import MinFrequency
+from hitoku.rules.p_percent import PPercent
+from hitoku.rules.rule import Rule
+
+Percent = Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)]
+Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=1, strict=True)]
+
+
+class Section(BaseModel):
+    """A part of a policy; unknown keys are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Units(Section):
+    """At least so many unweighted units."""
+
+    minimum: Count
+
+
+class Freedom(Section):
+    """Degrees of freedom above a limit, or at least at it."""
+
+    limit: Count
+    operator: Literal[">", ">="]
+
+    def met(self, freedom: float) -> bool:
+        """Compare as the operator says."""
+        return freedom > self.limit if self.operator == ">" else freedom >= self.limit
+
+    def __str__(self) -> str:
+        return f"{self.operator} {self.limit}"
+
+
+class DominanceRule(Section):
+    """The n largest hold at most k percent; with p, the p% rule as well."""
+
+    n: Annotated[int, Field(ge=1, le=3, strict=True)]
+    k: Percent
+    p: Percent | None = None
+
+
+class Group(Section):
+    """No cell above this share of its row or column."""
+
+    share: Share
+
+
+class Width(Section):
+    """Length of the interval of a withheld cell: units for counts, a share of the value for magnitudes."""
+
+    count: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    share: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class PercentileRule(Section):
+    """Units that must lie on each side of a percentile."""
+
+    side: Annotated[int, Field(ge=0, strict=True)]
+
+
+class ModeRule(Section):
+    """No more than this share of the units may have the mode."""
+
+    share: Share
+
+
+class RegressionRule(Section):
+    """Units behind every dummy and interaction; leverage from which a model fails, or needs a look."""
+
+    support: Count
+    leverage_fail: Share
+    leverage_look: Share
+
+
+class Sampling(Section):
+    """The data are a sample, and how far that makes up for few units.
+
+    Fewer units than the minimum are enough where the population hardly has fewer than the minimum: the chance
+    to find so many in the sample, if it had, is at most ``risk``.
+    """
+
+    # Of the population; with several strata the largest, for the chance grows with it.
+    fraction: Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
+    risk: Annotated[float, Field(gt=0, le=0.5, allow_inf_nan=False)]
+    # In the sample, whatever the chance: a number about one or two units is theirs.
+    least: Annotated[int, Field(ge=3, strict=True)] = 3
+
+
+class Policy(Section):
+    """Everything that decides about an output.
+
+    Examples
+    --------
+    >>> rules = policy("japan-2017")
+    >>> rules.units.minimum, str(rules.freedom), rules.dominance.k
+    (10, '> 11', 50.0)
+    """
+
+    name: Annotated[str, Field(min_length=1)]
+    version: Annotated[str, Field(min_length=1)]
+    source: str = ""
+    individual_values: Literal["confidential"]
+    units: Units
+    freedom: Freedom
+    dominance: DominanceRule
+    group: Group
+    interval: Width
+    percentile: PercentileRule
+    mode: ModeRule
+    regression: RegressionRule
+    sampling: Sampling | None = None
+
+    @property
+    def least_units(self) -> int:
+        """The fewest units that may be published: the minimum, or what a sample allows."""
+        minimum, sample = self.units.minimum, self.sampling
+        if sample is None:
+            return minimum
+        enough = (n for n in range(sample.least, minimum) if self.population_risk(n) <= sample.risk)
+        return next(enough, minimum)
+
+    def population_risk(self, n_units: int) -> float:
+        """Bound the chance that the population of a group has fewer units than the minimum."""
+        if self.sampling is None:
+            raise ParameterError("the policy knows no sample", where="sampling", fix="add the section")
+        return population_risk(n_units, self.sampling.fraction, self.units.minimum)
+
+    @property
+    def hash(self) -> str:
+        """Tell policies apart by what they say, not by how the file is laid out."""
+        # What a section is that is not there does not matter: older policies keep their hash.
+        said = self.model_dump(exclude={"sampling"} if self.sampling is None else None)
+        text = json.dumps(said, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def count_rules(self) -> list[Rule]:
+        """Rules on the counts of a table."""
+        return [MinFrequency(self.least_units), GroupDisclosure(self.group.share)]
+
+    @property
+    def magnitude_rules(self) -> list[Rule]:
+        """Rules on the contributions to a table."""
+        rules: list[Rule] = [Dominance(n=self.dominance.n, k=self.dominance.k)]
+        return rules if self.dominance.p is None else [*rules, PPercent(self.dominance.p)]
+
+
+def policy(name: str | Path | Policy) -> Policy:
+    """Return a policy: one that comes with hitoku, by name, or a file.
+
+    Parameters
+    ----------
+    name
+        "japan-2017", "essnet-2009", or the path of a file that ends in .toml.
+    """
+    if isinstance(name, Policy):
+        return name
+    if str(name).endswith(".toml"):
+        path = Path(name)
+        if not path.is_file():
+            raise ParameterError(f"no policy file {path.name!r}", where=str(path), fix="check the path")
+        return parsed(path.read_text("utf-8"), path.name)
+    folder = resources.files("hitoku.checks.policies")
+    files = (file.name for file in folder.iterdir())
+    known = sorted(name.removesuffix(".toml") for name in files if name.endswith(".toml"))
+    if name not in known:
+        fix = did_you_mean(
+            str(name), known, otherwise=f"use {' or '.join(known)}, or the path of a .toml file"
+        )
+        raise ParameterError(f"no policy {str(name)!r}", where="policy", fix=fix)
+    return parsed((folder / f"{name}.toml").read_text("utf-8"), f"{name}.toml")
+
+
+def parsed(text: str, where: str) -> Policy:
+    """Read the text of a policy; the first thing that is wrong is named by line and key."""
+    try:
+        given = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ParameterError(
+            f"not a TOML file: {error}", where=where, fix="correct the line named"
+        ) from error
+    try:
+        return Policy.model_validate(given)
+    except ValidationError as error:
+        # A misspelt key is missing as well; the misspelling is what to correct.
+        first: Any = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
+        key = ".".join(str(part) for part in first["loc"])
+        line = _line_of(text, [str(part) for part in first["loc"]])
+        unknown = first["type"] == "extra_forbidden"
+        section = Policy.model_fields.get(str(first["loc"][0]))
+        kind: Any = section.annotation if section is not None and len(first["loc"]) > 1 else Policy
+        # A section that may be left out is a section or nothing.
+        keys = [key for each in (kind, *get_args(kind)) for key in getattr(each, "model_fields", {})]
+        fix = did_you_mean(str(first["loc"][-1]), keys) if unknown else "see docs/reference/checks/policy.md"
+        raise ParameterError(
+            f"unknown key {key!r}" if unknown else f"{key}: {first['msg'].lower()}",
+            where=f"{where}, line {line}" if line else f"{where}, key {key}",
+            fix=fix,
+        ) from error
+
+
+def _line_of(text: str, path: Sequence[str]) -> int:
+    """Find the line of a key; 0 when it is not written on one of its own."""
+    section = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        head = re.match(r"\s*\[([^\]]+)\]", line)
+        if head:
+            section = head[1].strip()
+        key = re.match(r"\s*([\w-]+)\s*=", line)
+        found = [section] if head else [*filter(None, [section]), key[1]] if key else []
+        if found == list(path):
+            return number
+    return 0

@@ -1,0 +1,248 @@
+"""The principles as functions of evidence about groups: every verdict says what it compared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hitoku.checks.policies.policy import Policy
+from hitoku.checks.principles.verdict import Principle, Status, Verdict
+from hitoku.errors import some
+from hitoku.model.arrays import Floats, Mask
+from hitoku.model.tolerance import LIMIT
+
+SHOWN = 3
+
+
+def judged(
+    principle: Principle,
+    reason: str,
+    unsafe: Mask,
+    withheld: Mask,
+    label: Callable[[int], Sequence[str]],
+    rule: str,
+    numbers: Mapping[str, float],
+    remedy: str = "",
+) -> Verdict:
+    """Put a principle's finding into words: pass when nothing unsafe leaves, fail when something does.
+
+    Parameters
+    ----------
+    principle, reason
+        What was looked at, and the code of what is wrong.
+    unsafe, withheld
+        Cells or groups that do not meet it; those that do not leave.
+    label
+        Gives the codes of each, by position.
+    rule
+        The rule in words, such as "at least 10 units".
+    numbers
+        Thresholds and extremes; how many are unsafe and how many of these leave is added.
+    remedy
+        The way out, given whenever something is unsafe.
+    """
+    leaving = unsafe & ~withheld
+    n_unsafe, n_leaving = int(unsafe.sum()), int(leaving.sum())
+    counted = {**numbers, "unsafe": n_unsafe, "published": n_leaving}
+    every = len(unsafe) > 0 and bool(withheld.all()) and n_unsafe > 0
+    if n_leaving or every:
+        names = some((", ".join(label(place)) or "all" for place in np.flatnonzero(unsafe).tolist()), SHOWN)
+        text = f"{rule}: not met by {n_unsafe} of {len(unsafe)} ({names})"
+        return Verdict(
+            principle=principle, status=Status.FAIL, reason=reason, text=text, numbers=counted, remedy=remedy
+        )
+    text = f"{rule}: {'met' if not n_unsafe else f'{n_unsafe} of {len(unsafe)} withheld'}"
+    return Verdict(
+        principle=principle,
+        status=Status.PASS,
+        reason="withheld" if n_unsafe else "met",
+        text=text,
+        numbers=counted,
+        remedy=remedy if n_unsafe else "",
+    )
+
+
+def few_units(evidence: Mapping[str, Any], policy: Policy) -> Mask:
+    """Tell which groups have too few units."""
+    return np.asarray(evidence["n_units"]) < policy.least_units
+
+
+def units(evidence: Mapping[str, Any], policy: Policy) -> Verdict:
+    """Check that at least so many units are behind everything that leaves."""
+    n_units = np.asarray(evidence["n_units"])
+    minimum = policy.least_units
+    unsafe = few_units(evidence, policy)
+    found = judged(
+        Principle.UNITS,
+        "too_few_units",
+        unsafe,
+        withheld_of(evidence),
+        evidence["labels"].__getitem__,
+        f"at least {minimum} units",
+        {"minimum": minimum, "smallest": int(n_units.min())},
+        merging(evidence["labels"], n_units, minimum) if unsafe.any() else "",
+    )
+    return sampled(found, evidence, policy)
+
+
+def sampled(found: Verdict, evidence: Mapping[str, Any], policy: Policy) -> Verdict:
+    """Have a person look at what leaves only because the data are a sample, with the estimate."""
+    n_units, sample = np.asarray(evidence["n_units"]), policy.sampling
+    relaxed = (n_units > 0) & (n_units < policy.units.minimum) & ~withheld_of(evidence)
+    if sample is None or found.status is not Status.PASS or not relaxed.any():
+        return found
+    fewest = int(n_units[relaxed].min())
+    risk = policy.population_risk(fewest)
+    asked, n_relaxed = policy.units.minimum, int(relaxed.sum())
+    return Verdict(
+        principle=Principle.UNITS,
+        status=Status.LOOK,
+        reason="relaxed_by_sampling",
+        text=f"{found.text}; {n_relaxed} of {len(n_units)} leave with fewer than {asked}: a sample of "
+        f"{sample.fraction:g} shows {fewest} or more of fewer than {asked} in the population with a "
+        f"probability of at most {risk:.2g}",
+        numbers={
+            **found.numbers,
+            "relaxed": n_relaxed,
+            "fewest": fewest,
+            "fraction": sample.fraction,
+            "population_minimum": asked,
+            "population_risk": risk,
+        },
+        remedy="the checker decides, with an exception for the reason sampling_fraction",
+    )
+
+
+def dominated(evidence: Mapping[str, Any], policy: Policy) -> Mask:
+    """Tell which groups are dominated by their largest contributors."""
+    total, largest = np.asarray(evidence["size"]), np.asarray(evidence["largest"])
+    rule = policy.dominance
+    unsafe = largest[:, : rule.n].sum(axis=1) - rule.k / 100 * total > LIMIT * total
+    if rule.p is not None:
+        rest = total - largest[:, 0] - largest[:, 1]
+        unsafe |= rule.p / 100 * largest[:, 0] - rest > LIMIT * total
+    return np.asarray(unsafe)
+
+
+def dominance(evidence: Mapping[str, Any], policy: Policy) -> Verdict:
+    """Check that the largest contributors hold no more than they may."""
+    rule = policy.dominance
+    total, largest = np.asarray(evidence["size"]), np.asarray(evidence["largest"])
+    share: Floats = largest[:, : rule.n].sum(axis=1) / np.where(total > 0, total, 1.0)
+    more = f" and the {rule.p:g} % rule" if rule.p is not None else ""
+    return judged(
+        Principle.DOMINANCE,
+        "dominated",
+        dominated(evidence, policy),
+        withheld_of(evidence),
+        evidence["labels"].__getitem__,
+        f"({rule.n}, {rule.k:g}) dominance{more}",
+        {"n": rule.n, "k": rule.k, "largest_share": float(share.max())},
+        "merge these groups with others, or leave the dominant contributor's group out",
+    )
+
+
+def told_apart(evidence: Mapping[str, Any], policy: Policy) -> Mask:
+    """Tell which groups of a variable with two values say too much as the table of counts that they are."""
+    n_units = np.asarray(evidence["n_units"])
+    if "holders" not in evidence:
+        return np.zeros(len(n_units), dtype=np.bool_)
+    counts = np.asarray(evidence["holders"]).T
+    few = (counts > 0) & (counts < policy.least_units)
+    return np.asarray(few.any(axis=0) | (counts.max(axis=0) - policy.group.share * n_units > LIMIT * n_units))
+
+
+def two_values(evidence: Mapping[str, Any], policy: Policy) -> tuple[Verdict, ...]:
+    """Hold a variable with two values to what is asked of the table of counts that its average is."""
+    if "holders" not in evidence:
+        return ()
+    counts = np.asarray(evidence["holders"]).T
+    return (
+        judged(
+            Principle.GROUP,
+            "two_values",
+            told_apart(evidence, policy),
+            withheld_of(evidence),
+            evidence["labels"].__getitem__,
+            f"a variable with two values, so a count: each that of at least {policy.least_units} units or of "
+            f"none, and of at most {policy.group.share:.0%}",
+            {
+                "minimum": policy.least_units,
+                "share": policy.group.share,
+                "smallest": int(counts[counts > 0].min()),
+            },
+            "take larger groups, or ask for a frequency table, which withholds less",
+        ),
+    )
+
+
+def freedom(evidence: Mapping[str, Any], policy: Policy) -> Verdict:
+    """Check that enough degrees of freedom are behind everything that leaves."""
+    found = np.asarray(evidence["freedom"])
+    unsafe = np.array([not policy.freedom.met(float(each)) for each in found], dtype=np.bool_)
+    return judged(
+        Principle.FREEDOM,
+        "too_few_degrees_of_freedom",
+        unsafe,
+        withheld_of(evidence),
+        evidence["labels"].__getitem__,
+        f"degrees of freedom {policy.freedom}",
+        {"limit": policy.freedom.limit, "smallest": float(found.min())},
+        "use more units or fewer parameters",
+    )
+
+
+def individual(text: str, remedy: str) -> Verdict:
+    """Refuse something that is a value of one unit."""
+    return Verdict(
+        principle=Principle.INDIVIDUAL_VALUE,
+        status=Status.FAIL,
+        reason="individual_value",
+        text=text,
+        remedy=remedy,
+    )
+
+
+def withheld_of(evidence: Mapping[str, Any]) -> Mask:
+    """Return what does not leave."""
+    return np.asarray(evidence["withheld"], dtype=np.bool_)
+
+
+def in_order(code: str) -> list[str | int]:
+    """Return a key that sorts codes as people do: 5-9 before 10-14, and that before 100+."""
+    return [int(part) if place % 2 else part for place, part in enumerate(re.split(r"(\d+)", code))]
+
+
+def merging(labels: Sequence[Sequence[str]], n_units: Any, minimum: int) -> str:
+    """Propose to merge groups that are too small with a neighbour in the last variable.
+
+    Examples
+    --------
+    >>> merging([("0-18",), ("19-20",), ("21-25",)], [18, 1, 18], 10)
+    'merge 19-20 with 21-25'
+    >>> merging([("10-14",), ("100+",), ("15-19",)], [4, 18, 18], 10)
+    'merge 10-14 with 15-19'
+    """
+    order = sorted(range(len(labels)), key=lambda place: [in_order(code) for code in labels[place]])
+    labels, counts = [labels[place] for place in order], np.asarray(n_units)[order]
+    proposed = []
+    small = np.flatnonzero((counts < minimum) & (counts > 0)).tolist() if labels[0] else []
+    for place in small:
+        *above, own = labels[place]
+        beside = [
+            other
+            for other in (place + 1, place - 1)
+            if 0 <= other < len(labels) and list(labels[other][:-1]) == above
+        ]
+        enough = [other for other in beside if counts[other] + counts[place] >= minimum]
+        if enough:
+            # The smaller neighbour that is enough: as little as possible is blurred.
+            other = min(enough, key=lambda each: (counts[each], each < place))
+            inside = f" in {', '.join(above)}" if above else ""
+            proposed.append(f"merge {own} with {labels[other][-1]}{inside}")
+        elif beside:
+            proposed.append(f"merge {own} with both neighbours")
+    return some(proposed, SHOWN) if proposed else "take more units together"

@@ -1,0 +1,1 @@
+"""What a researcher hands over, and how a checker judges it again."""

@@ -1,0 +1,134 @@
+"""A table that somebody suppressed, by hand or with another program, judged by a policy.
+
+There is no evidence beside it: its counts and largest contributions are believed, and what they do not tell
+is not testable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+
+from hitoku.checks.evidence import Evidence
+from hitoku.checks.outputs.frequency_table import FrequencyTable, count_verdicts
+from hitoku.checks.outputs.magnitude_table import MagnitudeTable
+from hitoku.checks.outputs.output import Output
+from hitoku.checks.policies.policy import Policy
+from hitoku.checks.policies.policy import policy as policy_named
+from hitoku.checks.principles import tables
+from hitoku.checks.principles.verdict import Principle, Status, Verdict
+from hitoku.checks.submission.differences import not_tested
+from hitoku.checks.submission.recheck import Recheck, Rechecked
+from hitoku.checks.submission.submission import Submission
+from hitoku.errors import ParameterError
+from hitoku.model.arrays import Mask
+from hitoku.model.finding import Finding
+from hitoku.model.need import Need
+from hitoku.model.table import Table
+from hitoku.rules.withheld_counts import merge_withheld
+
+
+def check_table(
+    table: Table,
+    withheld: Mask,
+    policy: str | Path | Policy,
+    *,
+    name: str = "table",
+    findings: Sequence[Finding] = (),
+) -> Recheck:
+    """Judge a table by the principles of a policy, cell by cell and by what readers can work out.
+
+    Parameters
+    ----------
+    table
+        The true table. Its frequency counts units; a table of counts need not have one.
+    withheld
+        Cells that do not leave.
+    policy
+        Name of a policy, or the path of one.
+    name
+        What reports call it.
+    findings
+        What is wrong with it anyway.
+
+    Examples
+    --------
+    >>> check_table(Table.from_array([[40, 30], [20, 3]]), np.zeros(9, dtype=bool), "japan-2017")
+    Recheck('table': 1 fail)
+    """
+    own = policy_named(policy)
+    evidence = _evidence(table, withheld)
+    counts = bool(np.array_equal(evidence["value"], evidence["n_units"]))
+    by = tuple(evidence["by"])
+    kind = FrequencyTable(by) if counts else MagnitudeTable(by, table.measure)
+    judged = kind.judge(evidence, own) if counts or "largest" in evidence else _by_counts(evidence, own)
+    output = Output(
+        name=name,
+        kind=kind.kind,
+        definition={"by": list(by)} if counts else {"by": list(by), "value": table.measure},
+        where={},
+        evidence=evidence,
+        published=kind.publish(evidence),
+        policy={"name": own.name, "version": own.version, "hash": own.hash},
+        data="",
+        verdicts=judged,
+    )
+    alone = not_tested("a table alone; what else was released is not known")
+    return Recheck(
+        submission=Submission(
+            path=Path(name),
+            name=name,
+            data="not given",
+            version=metadata.version("hitoku"),
+            policy=own,
+            outputs=(output,),
+            stems=(name,),
+        ),
+        policy=own,
+        outputs=(Rechecked(output=output, verdicts=(*judged, alone), findings=tuple(findings)),),
+        scope="not tested, for a table alone",
+    )
+
+
+def _evidence(table: Table, withheld: Mask) -> Evidence:
+    """Write a table as the evidence of a session; nobody says more than one unit per record."""
+    if table.frequency is None and not table.integer:
+        raise ParameterError(
+            "a table of amounts does not say how many units are in its cells",
+            where="frequency",
+            fix="name the column with the number of units",
+        )
+    n_units = np.rint(table.value if table.frequency is None else table.frequency).astype(np.int64)
+    known = replace(table, frequency=n_units, measures={**table.measures, "records": n_units})
+    # Nobody says which cells are withheld because of their counts; those that the rules hit are known.
+    nobody = np.zeros(table.n_cells, dtype=np.bool_)
+    return {
+        **tables.evidence_of(known),
+        "withheld": withheld.tolist(),
+        "counts_withheld": nobody.tolist(),
+    }
+
+
+def _by_counts(evidence: Evidence, policy: Policy) -> tuple[Verdict, ...]:
+    """Judge amounts without contributions: by their counts, and dominance not at all."""
+    need = tables.count_need(evidence, policy)
+    table, withheld = tables.table_of(evidence), np.asarray(evidence["withheld"], dtype=np.bool_)
+    nothing = Need(unsafe=np.zeros(table.n_cells, dtype=np.bool_))
+    wide = merge_withheld(table, nothing, need.unsafe, policy.interval.share)
+    unknown = Verdict(
+        principle=Principle.DOMINANCE,
+        status=Status.LOOK,
+        reason="not_testable",
+        text="not testable: the largest contributions are not given",
+        remedy="give the columns with the largest contributions of every cell",
+    )
+    asked = f"intervals of withheld values at least {policy.interval.share:.0%} of them wide"
+    return (
+        *count_verdicts(evidence, need.rules, policy),
+        unknown,
+        tables.interval_verdict(table, wide, withheld, asked),
+    )

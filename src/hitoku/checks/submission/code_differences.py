@@ -1,0 +1,189 @@
+"""What outputs give away together to anybody who reads their definitions: no data are needed.
+
+Every output by groups, filtered or not, is known by its codes and the units of its cells, which the evidence
+has. It is joined with all before it, those of the ledger included as far as their definitions are there. What
+cannot be joined is named, for nothing is claimed about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from hitoku.attacks.differencing.atoms import Disclosed
+from hitoku.attacks.differencing.defined import Defined, defined_differences
+from hitoku.checks.ledger.alarm import way_out
+from hitoku.checks.ledger.entry import Entry
+from hitoku.checks.ledger.entry import read as read_ledger
+from hitoku.checks.outputs.output import Output
+from hitoku.checks.policies.policy import Policy
+from hitoku.checks.principles import tables
+from hitoku.checks.principles.verdict import Principle, Status, Verdict
+from hitoku.checks.submission.desk import described
+from hitoku.checks.submission.differences import UNSOUND, not_tested
+from hitoku.checks.submission.submission import Submission
+from hitoku.errors import HitokuError, some
+
+# Combinations of codes that all outputs together may tell apart; beyond that two at a time are compared, up
+# to the second number: linear programs over more would take minutes.
+MOST_TOGETHER, MOST_OF_TWO = 500, 20_000
+# So many sets of outputs that disclose something are told one by one.
+SHOWN = 3
+
+
+def by_codes(
+    submission: Submission,
+    policy: Policy,
+    sound: Sequence[bool],
+    failed: Sequence[bool],
+    ledger: str | Path | None,
+) -> list[tuple[Verdict, ...]]:
+    """Join every output with those before it, and with the ledger, through their codes."""
+    earlier, unknown = _released(ledger, submission.data)
+    found: list[tuple[Verdict, ...]] = []
+    for output, trusted, failing in zip(submission.outputs, sound, failed, strict=True):
+        if failing:
+            found.append(())  # what does not leave gives nothing away
+            continue
+        own = counted(output) if trusted else UNSOUND
+        if isinstance(own, str):
+            unknown.append(output.name)
+            found.append((not_tested(own),))
+            continue
+        verdicts = _compared(own, earlier, unknown, policy)
+        found.append(verdicts)
+        if verdicts[0].status is not Status.FAIL:
+            earlier.append(own)
+    return found
+
+
+def counted(output: Output) -> Defined | str:
+    """Describe the published cells of an output and count their units; or say why that cannot be done."""
+    evidence = output.evidence
+    if "by" not in evidence:
+        return "the units behind a model's dummies are known with the data only"
+    n_units, tabular = evidence["n_units"], "codes" in evidence
+    if n_units != evidence["records" if tabular else "n_records"]:
+        return "a unit may be in several cells, and only the data tell"
+    if tabular:
+        table = tables.table_of(evidence)
+        totals = [dimension.total for dimension in table.dimensions]
+        labels = [
+            tuple(
+                None if code == total else code
+                for code, total in zip(table.labels.codes_of(cell), totals, strict=True)
+            )
+            for cell in range(table.n_cells)
+        ]
+    else:
+        labels = [tuple(label) for label in evidence["labels"]]
+    kept = [place for place, gone in enumerate(evidence["withheld"]) if not gone]
+    try:
+        definition = described(output, [[labels[place] for place in kept]])
+    except HitokuError as error:
+        return f"its codes cannot be read: {error.what}"
+    return Defined(output.name, definition, (tuple(int(n_units[place]) for place in kept),))
+
+
+def _released(ledger: str | Path | None, data: str) -> tuple[list[Defined], list[str]]:
+    """Read what was released before: outputs that are described and counted, and the names of the others."""
+    known: list[Defined] = []
+    unknown: list[str] = []
+    if ledger is None:
+        return known, unknown
+    body, _ = read_ledger(Path(ledger))
+    for plain in body["outputs"]:
+        entry = Entry.from_dict(plain)
+        sizes = [part.get("sizes") for part in entry.parts or ()]
+        name = f"{entry.name} (project {entry.project or 'without a name'})"
+        if entry.definition is None or None in sizes or entry.data_hash != data:
+            unknown.append(name)
+        else:
+            known.append(Defined(name, entry.definition, tuple(tuple(part or ()) for part in sizes)))
+    return known, unknown
+
+
+def _compared(
+    own: Defined, earlier: Sequence[Defined], unknown: Sequence[str], policy: Policy
+) -> tuple[Verdict, ...]:
+    threshold, unjoined = policy.units.minimum, list(unknown)
+    disclosed: list[tuple[list[Defined], Disclosed]] = []
+    together, how = [*earlier, own], "all together"
+    try:
+        disclosed += [(together, each) for each in _new(together, threshold, MOST_TOGETHER)]
+    except HitokuError:
+        how = "two at a time"
+        for each in earlier:
+            try:
+                disclosed += [([each, own], one) for one in _new([each, own], threshold, MOST_OF_TWO)]
+            except HitokuError:
+                unjoined.append(each.name)
+    if disclosed:
+        return _told(own, disclosed, earlier)
+    unjoined += [each.name for each in earlier if _unrelated(each, own)]
+    tested = f"tested through codes with {len(earlier)} output(s), {how}"
+    if unjoined:
+        names = some(list(dict.fromkeys(unjoined)), 20)
+        return (not_tested(f"only the data tell what it gives away with {names}; {tested}"),)
+    return (_passed(tested if earlier else "nothing before it", len(earlier)),)
+
+
+def _unrelated(one: Defined, other: Defined) -> bool:
+    """Tell whether each output has a variable that the other lacks.
+
+    What these have to do with each other no definition says: they may be bands of one variable, or the same
+    for nearly everybody.
+    """
+    mine, its = ({*each.definition.variables, *each.definition.filter} for each in (one, other))
+    return bool(mine - its and its - mine)
+
+
+def _new(group: Sequence[Defined], threshold: int, most: int) -> list[Disclosed]:
+    """Find what the last output of some gives away, and the others do not without it."""
+    last = len(group) - 1
+    found = [
+        each
+        for each in defined_differences(group, threshold=threshold, most=most)
+        if last in each.releases and len(each.releases) > 1
+    ]
+    if not found or last == 1:
+        return found
+    earlier = defined_differences(group[:-1], threshold=threshold, most=most)
+    before = {(each.group, each.most) for each in earlier}
+    return [each for each in found if (each.group, each.most) not in before]
+
+
+def _told(
+    own: Defined, disclosed: Sequence[tuple[list[Defined], Disclosed]], earlier: Sequence[Defined]
+) -> tuple[Verdict, ...]:
+    """Return one verdict for each set of outputs, with the smallest group and the way out."""
+    sets: dict[tuple[str, ...], list[tuple[list[Defined], Disclosed]]] = {}
+    for group, each in disclosed:
+        sets.setdefault(tuple(group[place].name for place in each.releases), []).append((group, each))
+    verdicts = []
+    for names, own_groups in list(sets.items())[:SHOWN]:
+        group, worst = min(own_groups, key=lambda each: (each[1].most, each[1].group))
+        more = f"; {len(own_groups) - 1} more" if len(own_groups) > 1 else ""
+        text = worst.told({place: each.name for place, each in enumerate(group)}, "unit")
+        involved = [group[place].definition for place in worst.releases if group[place] is not own]
+        verdicts.append(
+            Verdict(
+                principle=Principle.DIFFERENCING,
+                status=Status.FAIL,
+                reason="small_group",
+                text=f"{text} (by definition){more}",
+                numbers={"outputs": len(names), "groups": len(own_groups), "units": worst.most},
+                remedy=way_out(own.definition, involved, [each.definition for each in earlier]),
+            )
+        )
+    return tuple(verdicts)
+
+
+def _passed(text: str, n: int) -> Verdict:
+    return Verdict(
+        principle=Principle.DIFFERENCING,
+        status=Status.PASS,
+        reason="nothing_found",
+        text=text,
+        numbers={"outputs": n},
+    )

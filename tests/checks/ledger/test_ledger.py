@@ -1,0 +1,378 @@
+"""The ledger on disk: what it remembers, what it refuses, how it speaks."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from tests.oracles.differencing import exposed_units
+
+from hitoku.attacks.differencing.definition import MISSING, Definition
+from hitoku.attacks.differencing.grade import Grade
+from hitoku.attacks.differencing.partition import Partition
+from hitoku.checks.ledger import Concern, Ledger, Measure, implied_tables, unit_numbers
+from hitoku.checks.principles.verdict import Status
+from hitoku.errors import DataError, HitokuError, ParameterError
+from hitoku.rules.dominance import Dominance
+
+# Table 1 of Kikuchi and Minami (2017), in two areas: one person of Area A is aged 19 or 20.
+AGE = np.concatenate(
+    [np.repeat([10, 19, 22, 28], [18, 1, 18, 20]), np.repeat([10, 19, 22, 28], [30, 15, 15, 30])]
+)
+AREA = np.repeat([0, 1], [57, 90])
+N_UNITS = 147
+FIRST, SECOND = ["0-18", "19-25", "26-30"], ["0-20", "21-25", "26-30"]
+
+
+def banded(cuts):
+    return np.digitize(AGE, cuts) + 3 * AREA + 1
+
+
+def table_1(name, cuts, bands):
+    """Make the output and its definition."""
+    cells = [[area, band] for area in "AB" for band in bands]
+    definition = Definition.ungrouped({"area": ["A", "B"], "age": bands}, [cells])
+    return [Partition.published(name, banded(cuts))], definition
+
+
+def opened(folder, n_units=N_UNITS, **options):
+    return Ledger.open(folder / "x.ledger", data_hash="d1", n_units=n_units, **options)
+
+
+def test_table_1_of_the_paper_is_caught_explained_and_has_a_way_out(tmp_path):
+    opened(tmp_path).remember("output 3", *table_1("output 3", [19, 26], FIRST))
+    (alarm,) = opened(tmp_path, unit="person").check("output 7", *table_1("output 7", [21, 26], SECOND))
+    assert str(alarm) == "area=A, age=19-20: 19 - 18 = 1 person, from output 3 and output 7 (by definition)"
+    assert (alarm.concern, alarm.n_groups, alarm.n_units) == (Concern.SMALL_GROUP, 1, 1)
+    assert alarm.grade is Grade.BY_DEFINITION
+    assert "already released" in alarm.remedy
+    assert alarm.verdict.status is Status.FAIL
+
+
+def test_the_remedy_names_the_cut_points_released_before(tmp_path):
+    codes = {str(age): "0-18" if age < 19 else "19-30" for age in range(31)}
+    ledger = opened(tmp_path, 57)
+    age = AGE[:57]
+    ledger.remember(
+        "first",
+        [Partition.published("first", np.where(age < 19, 1, 2))],
+        Definition.of({"age": codes}, [[["0-18"], ["19-30"]]]),
+    )
+    moved = {str(age): "0-20" if age < 21 else "21-30" for age in range(31)}
+    (alarm,) = ledger.check(
+        "second",
+        [Partition.published("second", np.where(age < 21, 1, 2))],
+        Definition.of({"age": moved}, [[["0-20"], ["21-30"]]]),
+    )
+    assert str(alarm).startswith("age=19-20: 39 - 38 = 1 unit")
+    assert alarm.remedy == "reuse the cut points of age already released: 19"
+
+
+def test_one_line_per_set_of_outputs_with_a_count_and_the_worst(tmp_path):
+    # The same shift in both areas, ten or more wanted in area B as well.
+    ledger = opened(tmp_path, threshold=20)
+    ledger.remember("first", *table_1("first", [19, 26], FIRST))
+    (alarm,) = ledger.check("second", *table_1("second", [21, 26], SECOND))
+    assert (alarm.n_groups, alarm.n_units) == (2, 1)
+    assert str(alarm).endswith("; 1 more group")
+
+
+def test_an_output_that_was_only_checked_leaves_no_trace(tmp_path):
+    ledger = opened(tmp_path)
+    ledger.remember("first", *table_1("first", [19, 26], FIRST))
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert ledger.check("second", *table_1("second", [21, 26], SECOND))
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    again = ledger.check("second", *table_1("second", [21, 26], SECOND))
+    assert [alarm.n_units for alarm in again] == [1]
+
+
+def test_what_was_remembered_is_there_the_next_day(tmp_path):
+    """With the derived groups: a chain of three is found by a ledger that was closed in between."""
+    unit = np.arange(100)
+    chain = [unit < 60, unit < 30, (unit >= 30) & (unit < 58)]
+    for number, inside in enumerate(chain[:2]):
+        ledger = opened(tmp_path, 100, threshold=4)
+        name = f"output {number}"
+        assert ledger.check(name, [Partition.published(name, inside.astype(int))]) == []
+        ledger.remember(name, [Partition.published(name, inside.astype(int))], published={"n": [1, 2]})
+    ledger = opened(tmp_path, 100, threshold=4)
+    (alarm,) = ledger.check("new", [Partition.published("new", chain[2].astype(int))])
+    assert alarm.outputs == ("output 0", "output 1", "new")
+    assert str(alarm) == "a group: 60 - 30 - 28 = 2 units, from output 0 and output 1 and new (not graded)"
+    assert ledger.scope == "tested up to three outputs together"
+
+
+def test_later_outputs_are_read_back_as_they_were(tmp_path):
+    random = np.random.default_rng(5)
+    vectors = [random.integers(0, high, 400) for high in (3, 300, 2, 70_000, 5, 9, 4, 12)]
+    vectors = [np.unique(np.append(v, 0), return_inverse=True)[1][:-1] for v in vectors]
+    ledger = opened(tmp_path, 400, depth=1)
+    for number, codes in enumerate(vectors):
+        ledger.remember(str(number), [Partition.published(str(number), codes)])
+    again = opened(tmp_path, 400, depth=1)
+    assert [part.codes.tolist() for part in again.search.released] == [v.tolist() for v in vectors]
+
+
+def test_a_ledger_that_was_closed_finds_what_one_that_stayed_open_finds(tmp_path):
+    random = np.random.default_rng(4)
+    variables = random.integers(0, 4, (80, 4))
+    stayed = opened(tmp_path / "stayed", 80, threshold=5)
+    n_derived = 0
+    for number in range(12):
+        one, other = random.choice(4, 2, replace=False)
+        codes = np.where(variables[:, other] > random.integers(3), variables[:, one] + 1, 0)
+        codes = np.unique(np.append(codes, 0), return_inverse=True)[1][:-1]
+        parts = [Partition.published(str(number), codes)]
+        closed = opened(tmp_path / "closed", 80, threshold=5)
+        assert [alarm.certificate for alarm in closed.check(str(number), parts)] == [
+            alarm.certificate for alarm in stayed.check(str(number), parts)
+        ]
+        closed.remember(str(number), parts)
+        stayed.remember(str(number), parts)
+        n_derived = len(closed.search.derived)
+    assert n_derived
+
+
+def corrupt(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("which", ["x.ledger", "00000-00.codes", "key"])
+def test_a_corrupted_byte_is_refused(tmp_path, which):
+    opened(tmp_path).remember("first", *table_1("first", [19, 26], FIRST))
+    (path,) = tmp_path.rglob(which)
+    corrupt(path)
+    with pytest.raises(DataError, match="changed or damaged"):
+        opened(tmp_path)
+
+
+def test_a_missing_membership_is_refused(tmp_path):
+    opened(tmp_path).remember("first", *table_1("first", [19, 26], FIRST))
+    (path,) = tmp_path.rglob("*.codes")
+    path.unlink()
+    with pytest.raises(DataError, match="cannot be read"):
+        opened(tmp_path)
+
+
+def test_a_ledger_of_another_version_is_not_guessed_at(tmp_path):
+    opened(tmp_path).remember("first", *table_1("first", [19, 26], FIRST))
+    path = tmp_path / "x.ledger"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "version": 99}))
+    with pytest.raises(DataError, match="version 99"):
+        opened(tmp_path)
+
+
+def test_other_data_other_units_other_depth_are_refused(tmp_path):
+    opened(tmp_path).remember("first", *table_1("first", [19, 26], FIRST))
+    with pytest.raises(DataError, match="other data"):
+        Ledger.open(tmp_path / "x.ledger", data_hash="d2", n_units=N_UNITS)
+    with pytest.raises(DataError, match="other data"):
+        opened(tmp_path, 5)
+    with pytest.raises(ParameterError, match="together"):
+        opened(tmp_path, depth=2)
+
+
+def test_two_people_cannot_overwrite_each_other(tmp_path):
+    one, other = opened(tmp_path), opened(tmp_path)
+    one.remember("first", *table_1("first", [19, 26], FIRST))
+    with pytest.raises(DataError, match="somebody else"):
+        other.remember("second", *table_1("second", [21, 26], SECOND))
+
+
+def test_names_and_definitions_must_fit(tmp_path):
+    ledger = opened(tmp_path)
+    parts, definition = table_1("first", [19, 26], FIRST)
+    ledger.remember("first", parts, definition)
+    with pytest.raises(ParameterError, match="already"):
+        ledger.check("first", parts)
+    with pytest.raises(ParameterError, match="every partition"):
+        ledger.check("second", parts, Definition.ungrouped({"age": ["1"]}, [[["1"]]]))
+    with pytest.raises(DataError, match="covers 2 units"):
+        ledger.check("second", [Partition.published("second", [1, 0])])
+    with pytest.raises(ParameterError, match="numbers, texts"):
+        ledger.remember("second", parts, published=object())
+    assert ledger.names == ("first",)
+
+
+def test_an_output_without_membership_is_not_testable_and_never_safe(tmp_path):
+    ledger = opened(tmp_path)
+    (verdict,) = ledger.verdicts(ledger.check("output 3", None))
+    assert verdict.text == "nothing before it"
+    ledger.remember("output 3", None)
+    parts, definition = table_1("output 4", [19, 26], FIRST)
+    (alarm,) = ledger.check("output 4", parts, definition)
+    assert str(alarm) == "not testable against output 3"
+    assert alarm.verdict.status is Status.LOOK
+    ledger.remember("output 4", parts, definition)
+    (alarm,) = opened(tmp_path).check("output 5", None)
+    assert str(alarm) == "output 5 is not testable against output 3, output 4"
+
+
+def test_projects_on_one_data_set_are_tested_against_each_other(tmp_path):
+    opened(tmp_path, project="wages").remember("table", *table_1("table", [19, 26], FIRST))
+    (alarm,) = opened(tmp_path, project="health").check("table", *table_1("table", [21, 26], SECOND))
+    assert alarm.outputs == ("table (project wages)", "table")
+
+
+def test_a_harmless_output_passes_with_the_scope(tmp_path):
+    ledger = opened(tmp_path)
+    ledger.remember("first", *table_1("first", [19, 26], FIRST))
+    alarms = ledger.check("second", *table_1("second", [19, 26], FIRST))
+    (verdict,) = ledger.verdicts(alarms)
+    assert (verdict.status, verdict.text) == (
+        Status.PASS,
+        "tested up to three outputs together, against 1 released before",
+    )
+
+
+def test_inner_cells_and_margins_are_parts_of_one_output(tmp_path):
+    # The area's total is published, its smallest band withheld: the output gives it away alone.
+    inner = np.where(banded([19, 26]) == 1, 0, banded([19, 26]) - 1)
+    ledger = opened(tmp_path, threshold=20)
+    parts = [Partition.published("t", inner), Partition.published("t", AREA + 1, part=1)]
+    bands = [["A", "19-25"], ["A", "26-30"], *(["B", band] for band in FIRST)]
+    definition = Definition.ungrouped({"area": ["A", "B"], "age": FIRST}, [bands, [["A", None], ["B", None]]])
+    (alarm,) = ledger.check("t", parts, definition)
+    assert str(alarm) == "area=A, age=0-18: 57 - 19 - 20 = 18 units, from t (by definition)"
+
+
+def test_a_derived_group_that_is_large_enough_meets_the_dominance_rule(tmp_path):
+    # 15 units follow from the two; one of them has three quarters of their income.
+    income = np.ones(100)
+    income[45] = 45.0
+    whole, part = (np.arange(100) < 60).astype(int), (np.arange(100) < 45).astype(int)
+    measures = {"income": Measure.of(income)}
+    for carried, expected in ((measures, ["magnitude"]), (None, [])):
+        ledger = opened(tmp_path / str(bool(carried)), 100)
+        ledger.remember("whole", [Partition.published("whole", whole)], measures=carried)
+        alarms = ledger.check(
+            "part", [Partition.published("part", part)], measures=measures, rules=[Dominance(1, 50)]
+        )
+        assert [str(alarm.concern) for alarm in alarms] == expected
+
+
+@pytest.mark.parametrize(
+    ("rounded", "found"),
+    [
+        pytest.param(0.01, True, id="half a hundredth times 105 units is 0.5, under a tenth of 45"),
+        pytest.param(0.08, True, id="4.2 is under 4.5"),
+        pytest.param(0.09, False, id="4.7 is more than 4.5"),
+    ],
+)
+def test_rounded_means_blur_a_derived_sum(tmp_path, rounded, found):
+    income = np.ones(100)
+    income[45] = 45.0
+    whole, part = (np.arange(100) < 60).astype(int), (np.arange(100) < 45).astype(int)
+    measures = {"income": Measure.of(income, "mean", rounded)}
+    ledger = opened(tmp_path, 100)
+    ledger.remember("whole", [Partition.published("whole", whole)], measures=measures)
+    alarms = ledger.check(
+        "part", [Partition.published("part", part)], measures=measures, rules=[Dominance(1, 50)], percent=10
+    )
+    assert bool(alarms) is found
+
+
+def test_two_runs_of_one_model_that_differ_by_missing_units_are_compared(tmp_path):
+    region = np.arange(200) % 4
+    known = np.ones(200, dtype=bool)
+    known[[8, 12]] = False  # two persons of region 0 without a schooling
+    names = {"region": list("0123")}
+    cells = [[[None]], [[code] for code in "0123"]]
+    ledger = opened(tmp_path, 200)
+    ledger.remember(
+        "model 1", implied_tables("model 1", [region], known | True), Definition.ungrouped(names, cells)
+    )
+    schooling = Definition.of(
+        {"region": {c: c for c in "0123"}, "schooling": {"known": "known", MISSING: None}},
+        [[[None, "known"]], [[code, "known"] for code in "0123"]],
+    )
+    (alarm,) = ledger.check("model 2", implied_tables("model 2", [region], known), schooling)
+    assert (alarm.n_units, alarm.grade) == (2, Grade.MISSING_VALUES)
+
+
+@pytest.mark.parametrize(
+    ("dummies", "sample"), [([[0, 1]], [1, 1]), ([[0, -1]], [True, True]), ([[0]], [True, True])]
+)
+def test_bad_dummies_are_refused(dummies, sample):
+    with pytest.raises(DataError):
+        implied_tables("model", dummies, sample)
+
+
+def test_unit_numbers_do_not_depend_on_the_order_of_delivery_and_keep_the_key_secret():
+    units = [f"person {n}" for n in range(50)]
+    turned = list(reversed(units))
+    key, other = bytes(32), bytes([1]) * 32
+    assert dict(zip(units, unit_numbers(units, key), strict=True)) == dict(
+        zip(turned, unit_numbers(turned, key), strict=True)
+    )
+    assert unit_numbers(units, key).tolist() != unit_numbers(units, other).tolist()
+    with pytest.raises(DataError, match="twice"):
+        unit_numbers(["a", "a"], key)
+
+
+def test_nothing_confidential_is_in_a_repr():
+    assert repr(Measure.of([4242.0, 1.0], "mean", 0.5)) == "Measure(mean over 2 units, rounded to 0.5)"
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_accepted_outputs_together_single_nobody_out(tmp_path_factory, seed):
+    """Whatever was accepted, no two outputs expose anybody, as a linear program says, nor do three."""
+    random = np.random.default_rng(seed)
+    n, threshold = 60, 4
+    ledger = opened(tmp_path_factory.mktemp("ledger"), n, threshold=threshold)
+    accepted = []
+    variables = random.integers(0, 10, (n, 3))
+    for number in range(8):
+        cuts = np.sort(random.choice(np.arange(1, 10), random.integers(1, 4), replace=False))
+        codes = np.digitize(variables[:, random.integers(3)], cuts) + 1
+        codes = np.where(variables[:, random.integers(3)] >= random.integers(0, 4), codes, 0)
+        codes = np.where(np.bincount(codes)[codes] < threshold, 0, codes)
+        codes = np.unique(np.append(codes, 0), return_inverse=True)[1][:-1]
+        parts = [Partition.published(str(number), codes)]
+        if not ledger.check(str(number), parts):
+            ledger.remember(str(number), parts)
+            accepted.append(codes)
+    for place, one in enumerate(accepted):
+        for other in accepted[:place]:
+            assert not exposed_units([one, other], threshold).any()
+    # Its own attack, up to three together, anew and in another order.
+    search = opened(tmp_path_factory.mktemp("again"), n, threshold=threshold)
+    for number, codes in enumerate(reversed(accepted)):
+        parts = [Partition.published(str(number), codes)]
+        assert search.check(str(number), parts) == []
+        search.remember(str(number), parts)
+
+
+def test_errors_are_ours():
+    with pytest.raises(HitokuError):
+        Measure.of([[1.0]])
+
+
+def test_an_output_that_publishes_nothing_is_remembered_and_harmless(tmp_path):
+    ledger = opened(tmp_path)
+    ledger.remember("empty", [Partition.published("empty", np.zeros(N_UNITS, dtype=int))])
+    ledger.remember("none", [])
+    again = opened(tmp_path)
+    assert again.names == ("empty", "none")
+    assert again.check("first", *table_1("first", [19, 26], FIRST)) == []
+
+
+def test_losses_count_by_their_size(tmp_path):
+    # One enterprise of fifteen lost 45, the others earned 1 each.
+    profit = np.ones(100)
+    profit[45] = -45.0
+    measures = {"profit": Measure.of(profit)}
+    ledger = opened(tmp_path, 100)
+    whole, part = (np.arange(100) < 60).astype(int), (np.arange(100) < 45).astype(int)
+    ledger.remember("whole", [Partition.published("whole", whole)], measures=measures)
+    new = [Partition.published("part", part)]
+    (alarm,) = ledger.check("part", new, measures=measures, rules=[Dominance(1, 50)])
+    assert (
+        str(alarm) == "a group: 60 - 45 = 15 units, from whole and part (not graded), profit fails dominance"
+    )
+    with pytest.raises(DataError, match="3 values for 100 units"):
+        ledger.check("part", new, measures={"profit": Measure.of([1, 2, 3])}, rules=[Dominance(1, 50)])

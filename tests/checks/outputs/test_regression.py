@@ -1,0 +1,247 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hitoku as ht
+from hitoku.checks.outputs.regression import Regression
+from hitoku.checks.policies.policy import policy
+from hitoku.checks.principles.verdict import Principle, Status, worst
+from hitoku.checks.records import Records
+from hitoku.checks.submission.recheck import recheck
+from hitoku.errors import DataError, ParameterError
+
+JAPAN = policy("japan-2017")
+
+
+def least_squares(y, **columns):
+    """Fit by hand what statsmodels would fit, with the attributes of its result."""
+    exog = np.column_stack([np.ones(len(y)), *columns.values()])
+    coefficients = np.linalg.lstsq(exog, y, rcond=None)[0]
+    return SimpleNamespace(
+        model=SimpleNamespace(exog=exog, endog=np.asarray(y, float), exog_names=["Intercept", *columns]),
+        params=coefficients,
+        bse=np.ones(len(coefficients)),
+        df_resid=len(y) - np.linalg.matrix_rank(exog),
+        predict=lambda: exog @ coefficients,
+    )
+
+
+def run(fitted, n):
+    kind = Regression()
+    records = Records.open(pd.DataFrame({"row": np.arange(n)}))
+    evidence = kind.protect(kind.collect(records, fitted), JAPAN)
+    verdicts = kind.judge(evidence, JAPAN)
+    return worst(verdicts), verdicts, kind.publish(evidence)
+
+
+def noise(n):
+    return np.random.default_rng(5).normal(size=n)
+
+
+def dummies(*sizes):
+    """One factor with so many units per category, the first one the reference."""
+    group = np.repeat(np.arange(len(sizes)), sizes)
+    return {f"g{k}": (group == k).astype(float) for k in range(1, len(sizes))}
+
+
+def failing(verdicts):
+    return {verdict.reason for verdict in verdicts if verdict.status is Status.FAIL}
+
+
+def test_a_coefficient_that_is_one_persons_income_fails():
+    # Groups of 20, 20 and 1: degrees of freedom 38, and the last coefficient is what one person earns more.
+    income = 3000 + 100 * noise(41)
+    fitted = least_squares(income, **dummies(20, 20, 1))
+    assert fitted.df_resid == 38
+    assert fitted.params[0] + fitted.params[2] == pytest.approx(income[-1])
+    status, verdicts, published = run(fitted, 41)
+    assert status is Status.FAIL
+    assert failing(verdicts) == {"coefficient_of_few", "saturated_with_small_cells", "leverage"}
+    assert set(published["coefficient"]) == {None}
+
+
+def test_nor_may_the_reference_category_be_one_person():
+    status, verdicts, _ = run(least_squares(noise(41), **dummies(1, 20, 20)), 41)
+    assert status is Status.FAIL
+    assert "coefficient_of_few" in failing(verdicts)
+
+
+@pytest.mark.parametrize(("n", "wrong"), [(9, True), (10, False)])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_every_category_takes_ten_units(n, wrong, place):
+    sizes = [20, 20, 20]
+    sizes[place] = n
+    status, verdicts, _ = run(least_squares(noise(sum(sizes)), **dummies(*sizes)), sum(sizes))
+    assert ("coefficient_of_few" in failing(verdicts)) is wrong
+    assert ("saturated_with_small_cells" in failing(verdicts)) is wrong
+    assert (status is Status.FAIL) is wrong
+
+
+@pytest.mark.parametrize(("n", "wrong"), [(13, True), (14, False)])
+def test_degrees_of_freedom(n, wrong):
+    # Two parameters: 13 units leave 11, which is not greater than 11.
+    _, verdicts, _ = run(least_squares(noise(n), x=np.linspace(-1, 1, n)), n)
+    assert ("too_few_degrees_of_freedom" in failing(verdicts)) is wrong
+
+
+def test_a_continuous_regressor_of_many_is_fine():
+    status, _, published = run(least_squares(noise(60), x=np.linspace(-1, 1, 60)), 60)
+    assert status is Status.PASS
+    assert published["term"] == ["Intercept", "x"]
+    assert None not in published["coefficient"]
+
+
+def test_an_interaction_cell_of_few_fails():
+    a, b = np.repeat([0.0, 1.0], 40), np.tile([0.0, 1.0], 40)
+    b[40:75] = 0.0
+    both = a * b
+    assert 0 < both.sum() < 10
+    _, verdicts, _ = run(least_squares(noise(80), a=a, b=b, ab=both), 80)
+    assert {"coefficient_of_few", "saturated_with_small_cells"} <= failing(verdicts)
+
+
+def test_a_slope_in_a_small_group_fails():
+    group = np.repeat([1.0, 0.0], [5, 75])
+    _, verdicts, _ = run(least_squares(noise(80), x_in_group=group * noise(80)), 80)
+    assert "coefficient_of_few" in failing(verdicts)
+
+
+@pytest.mark.parametrize(
+    ("outlier", "status"),
+    [
+        pytest.param(1.0, Status.PASS, id="as others"),
+        pytest.param(10.0, Status.LOOK, id="decides much: look"),
+        pytest.param(1000.0, Status.FAIL, id="decides all: fail"),
+    ],
+)
+def test_leverage(outlier, status):
+    x = np.linspace(-1, 1, 100)
+    x[-1] = outlier
+    found, verdicts, _ = run(least_squares(noise(100), x=x), 100)
+    leverage = next(v for v in verdicts if v.principle is Principle.INDIVIDUAL_VALUE)
+    deviation = (x - x.mean()) ** 2
+    assert leverage.numbers["leverage"] == pytest.approx((0.01 + deviation / deviation.sum()).max())
+    assert leverage.status is status
+    assert found is status
+
+
+def test_perfect_prediction_fails():
+    x = np.linspace(-1, 1, 50)
+    _, verdicts, _ = run(least_squares(2 + 3 * x, x=x), 50)
+    assert failing(verdicts) == {"perfect_prediction"}
+
+
+def test_a_dummy_that_tells_the_outcome_fails():
+    group = np.repeat([1.0, 0.0], 30)
+    outcome = np.where(group == 1, 1.0, np.tile([0.0, 1.0], 30))
+    _, verdicts, _ = run(least_squares(outcome, group=group), 60)
+    assert "perfect_prediction" in failing(verdicts)
+
+
+def test_several_records_of_a_unit_are_no_freedom():
+    frame = pd.DataFrame({"id": np.repeat(np.arange(12), 10)})
+    kind = Regression()
+    fitted = least_squares(noise(120), x=np.linspace(-1, 1, 120))
+    evidence = kind.collect(Records.open(frame, "id"), fitted)
+    assert evidence["freedom"] == 10
+
+
+def test_what_is_no_model_is_refused():
+    with pytest.raises(DataError, match="no fitted model"):
+        run(SimpleNamespace(), 10)
+    with pytest.raises(ParameterError, match="did you mean 'logit'"):
+        Regression("y ~ x", "logti")
+
+
+def test_unequal_lengths_are_refused():
+    fitted = least_squares(noise(30), x=np.arange(30.0))
+    fitted.model.endog = fitted.model.endog[:-1]
+    with pytest.raises(DataError, match="unequal lengths"):
+        run(fitted, 30)
+
+
+def test_formulas_and_results_of_statsmodels():
+    formulas = pytest.importorskip("statsmodels.formula.api")
+    frame = pd.DataFrame({"y": noise(90), "g": ["a"] * 30 + ["b"] * 30 + ["c"] * 30, "x": np.arange(90.0)})
+    work = ht.Session("s", frame)
+    out = work.regression("y ~ x + C(g)")
+    assert out.status is Status.PASS
+    fitted = formulas.ols("y ~ x + C(g)", data=frame).fit()
+    assert out.frame["coefficient"].tolist() == pytest.approx(fitted.params.tolist())
+    assert work.regression(fitted, name="once more").status is Status.PASS
+
+
+def test_models_on_nearly_the_same_people_are_compared():
+    frame = pd.DataFrame({"y": noise(93), "x": np.arange(93.0), "late": ["no"] * 90 + ["yes"] * 3})
+    work = ht.Session("s", frame)
+    everybody = least_squares(frame["y"].to_numpy(), x=frame["x"].to_numpy())
+    assert work.regression(everybody).status is Status.PASS
+    fewer = least_squares(frame["y"].to_numpy()[:90], x=frame["x"].to_numpy()[:90])
+    out = work.regression(fewer, where={"late": "no"})
+    found = [verdict for verdict in out.verdicts if verdict.principle is Principle.DIFFERENCING]
+    assert out.status is not Status.PASS
+    assert found[0].numbers["units"] == 3
+
+
+def incomplete():
+    """Ninety-three people, of whom two do not say how old they are."""
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"y": noise(93), "g": ["a", "b", "c"] * 31, "age": rng.uniform(20, 60, 93)})
+    frame.loc[[8, 12], "age"] = np.nan
+    return frame
+
+
+@pytest.mark.parametrize("by_formula", [True, False])
+def test_models_of_which_one_leaves_out_missing_values_are_compared(by_formula, tmp_path):
+    formulas = pytest.importorskip("statsmodels.formula.api")
+    frame = incomplete()
+    work = ht.Session("s", frame)
+    asked = ("y ~ C(g)", "y ~ C(g) + age")
+    first, second = (
+        work.regression(each if by_formula else formulas.ols(each, data=frame).fit()) for each in asked
+    )
+    found = [verdict for verdict in second.verdicts if verdict.principle is Principle.DIFFERENCING]
+    assert (first.status, second.status) == (Status.PASS, Status.FAIL)
+    assert found[0].numbers["units"] <= 2
+    # The checker fits formulas again; of a fitted model, the session's bad news is not forgotten.
+    check = recheck(work.submit(tmp_path / "s"), data=frame)
+    assert check.matrix["regression 2"]["differencing"] == "fail"
+
+
+def test_units_of_a_sample_that_left_records_out_are_counted():
+    pytest.importorskip("statsmodels")
+    # One person has all but ten of the records.
+    frame = incomplete().assign(id=[0] * 83 + list(range(1, 11)))
+    out = ht.Session("s", frame, unit="id").regression("y ~ age")
+    assert (out.evidence["n_records"], out.evidence["n_units"], out.status) == (91, 11, Status.FAIL)
+
+
+def test_a_sample_of_unknown_people_with_several_records_is_refused():
+    frame = incomplete().assign(id=[0] * 83 + list(range(1, 11)))
+    fitted = least_squares(frame["y"].to_numpy()[:60], x=np.arange(60.0))
+    with pytest.raises(DataError, match="nobody can tell whose"):
+        ht.Session("s", frame, unit="id").regression(fitted)
+
+
+def test_an_index_that_does_not_lead_to_the_outcomes_is_not_believed():
+    formulas = pytest.importorskip("statsmodels.formula.api")
+    frame = incomplete()
+    moved = frame.iloc[::-1].reset_index(drop=True)
+    out = ht.Session("s", frame).regression(formulas.ols("y ~ C(g) + age", data=moved).fit())
+    assert out.membership is None
+
+
+def test_a_binary_outcome_that_is_predicted_without_an_error_fails():
+    # Who is above forty: no coefficient is infinite after so many steps, and everybody is told.
+    age = np.arange(20.0, 60.0)
+    above = (age > 40).astype(float)
+    fitted = least_squares(above, x=age)
+    told = 1 / (1 + np.exp(-2.0 * (age - 40.5)))
+    fitted.predict = lambda: told
+    status, verdicts, _ = run(fitted, 40)
+    assert status is Status.FAIL
+    assert verdicts[-1].reason == "perfect_prediction"

@@ -1,0 +1,187 @@
+"""Weights are repetitions of records; rounded numbers blur what follows from them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.checks.test_statistics import run
+
+from hitoku.checks.outputs.average import Average
+from hitoku.checks.outputs.concentration import Concentration
+from hitoku.checks.outputs.percentile import Percentile
+from hitoku.checks.outputs.summary import Summary
+from hitoku.checks.principles.verdict import Principle, Status
+from hitoku.checks.session import Session
+from hitoku.checks.submission.desk import measures_of
+from hitoku.checks.submission.recheck import recheck
+from hitoku.errors import DataError, HitokuError
+
+RANDOM = np.random.default_rng(8)
+N = 40
+FRAME = pd.DataFrame(
+    {
+        "x": RANDOM.lognormal(3, 0.6, N),
+        "y": RANDOM.lognormal(2, 0.5, N),
+        "w": RANDOM.integers(1, 6, N).astype(float),
+        "id": np.arange(N),
+    }
+)
+# Every record as often as it weighs.
+REPEATED = FRAME.loc[FRAME.index.repeat(FRAME["w"].astype(int))].reset_index(drop=True)
+
+
+@pytest.mark.parametrize("statistic", ["skewness", "kurtosis", "correlation", "ratio", "index"])
+def test_a_weighted_summary_is_that_of_repeated_records(statistic):
+    other = "y" if statistic in {"correlation", "ratio", "index"} else None
+    _, verdicts, weighted = run(Summary(statistic, "x", other, weight="w"), FRAME)
+    _, _, repeated = run(Summary(statistic, "x", other), REPEATED)
+    assert weighted[f"{statistic}_x"] == pytest.approx(repeated[f"{statistic}_x"])
+    # Units and freedom are those of the records there are.
+    assert verdicts[Principle.UNITS].numbers["smallest"] == N
+
+
+@pytest.mark.parametrize("statistic", ["variance", "covariance"])
+def test_a_weighted_variance_loses_one_degree_of_freedom_of_its_records(statistic):
+    other = "y" if statistic == "covariance" else None
+    (found,) = run(Summary(statistic, "x", other, weight="w"), FRAME)[2][f"{statistic}_x"]
+    (plain,) = run(Summary(statistic, "x", other), FRAME.assign(w=1.0))[2][f"{statistic}_x"]
+    whole = np.cov(REPEATED["x"], REPEATED[other or "x"], ddof=0)[0, 1]
+    assert found == pytest.approx(whole * N / (N - 1))
+    assert run(Summary(statistic, "x", other, weight="w"), FRAME.assign(w=7.5))[2][f"{statistic}_x"] == [
+        pytest.approx(plain)
+    ]
+
+
+def test_deviation_and_coefficient_of_variation_go_with_the_variance():
+    (variance,) = run(Summary("variance", "x", weight="w"), FRAME)[2]["variance_x"]
+    mean = np.average(FRAME["x"], weights=FRAME["w"])
+    assert run(Summary("std", "x", weight="w"), FRAME)[2]["std_x"] == [pytest.approx(variance**0.5)]
+    assert run(Summary("cv", "x", weight="w"), FRAME)[2]["cv_x"] == [pytest.approx(variance**0.5 / mean)]
+
+
+def test_values_that_are_alike_have_no_deviation_whatever_their_weights():
+    found = run(Summary("std", "x", weight="w"), FRAME.assign(x=0.1, w=FRAME["w"] / 3))[2]["std_x"]
+    assert found == [None]
+
+
+@pytest.mark.parametrize("statistic", ["gini", "hhi", "cr4", "cr30"])
+def test_a_weighted_concentration_is_that_of_repeated_contributors(statistic):
+    _, verdicts, weighted = run(Concentration("x", statistic, weight="w"), FRAME)
+    _, _, repeated = run(Concentration("x", statistic), REPEATED.drop(columns="id"))
+    assert weighted[f"{statistic}_x"] == pytest.approx(repeated[f"{statistic}_x"])
+    assert verdicts[Principle.UNITS].numbers["smallest"] == N
+
+
+def test_who_has_several_records_weighs_as_they_do_on_average():
+    # Contributor 0 has two records of weight 2: one amount, twice.
+    frame = pd.DataFrame({"x": [3.0, 5.0, *[4.0] * 20], "w": 2.0, "id": [0, 0, *range(1, 21)]})
+    amounts = [8.0, 8.0, *[4.0] * 40]
+    (found,) = run(Concentration("x", "hhi", weight="w"), frame, unit="id")[2]["hhi_x"]
+    assert found == pytest.approx(sum(a**2 for a in amounts) / sum(amounts) ** 2)
+
+
+def test_a_weight_makes_a_contributor_dominant():
+    frame = FRAME.assign(x=1.0, w=[60.0, *[1.0] * (N - 1)])
+    assert run(Concentration("x", "gini"), frame)[0] is Status.PASS
+    assert run(Concentration("x", "gini", weight="w"), frame)[0] is Status.FAIL
+
+
+@pytest.mark.parametrize("statistic", ["min", "max", "t", "chi2"])
+def test_extremes_and_tests_take_no_weights(statistic):
+    other = None if statistic in {"min", "max"} else "y"
+    with pytest.raises(HitokuError, match="takes no weights"):
+        Summary(statistic, "x", other, weight="w")
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        pytest.param(lambda s: s.mean("x", weight="w"), id="mean"),
+        pytest.param(lambda s: s.percentile("x", 50, weight="w"), id="percentile"),
+        pytest.param(lambda s: s.summary("std", "x", weight="w"), id="summary"),
+        pytest.param(lambda s: s.concentration("x", weight="w"), id="concentration"),
+        pytest.param(lambda s: s.magnitude_table("g", "x", weight="w"), id="table"),
+    ],
+)
+def test_a_record_of_weight_zero_is_nobody_and_makes_no_unit(ask):
+    frame = FRAME.assign(w=[*[0.0] * 35, *[1.0] * 5], g=["a", "b"] * 20)
+    with pytest.raises(DataError, match="35 weight"):
+        ask(Session("s", frame, unit="id"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "column", "digits"),
+    [
+        pytest.param(Average("x", decimals=1), "mean_x", 1, id="mean"),
+        pytest.param(Average("x", decimals=-1), "mean_x", -1, id="tens"),
+        pytest.param(Average("x", statistic="sum", decimals=0), "sum_x", 0, id="sum"),
+        pytest.param(Percentile("x", 50, decimals=1), "p50_x", 1, id="percentile"),
+        pytest.param(Summary("std", "x", decimals=2), "std_x", 2, id="summary"),
+        pytest.param(Concentration("x", "gini", decimals=2), "gini_x", 2, id="concentration"),
+    ],
+)
+def test_what_leaves_is_rounded(kind, column, digits):
+    (shown,) = run(kind, FRAME)[2][column]
+    exact = {name: value for name, value in vars(kind).items() if name != "decimals"}
+    (value,) = run(type(kind)(**exact), FRAME)[2][column]
+    assert shown == round(value, digits)
+    assert shown != value
+
+
+@pytest.mark.parametrize("decimals", [1.5, True, "2", 99])
+def test_decimals_are_a_whole_number(decimals):
+    for kind in (Average, Concentration):
+        with pytest.raises(HitokuError, match="decimals"):
+            kind("x", decimals=decimals)
+
+
+# 15 of 3,000 people are left when one mean is taken from the other; one of them has three quarters of what
+# they have. Rounding to whole numbers blurs their sum by about 0.5 times 6,000.
+CROWD = pd.DataFrame({"income": 100.0, "part": ["a"] * 2985 + ["b"] * 15})
+CROWD.loc[2985, "income"] = 4200.0
+
+
+@pytest.mark.parametrize(
+    ("decimals", "status"),
+    [
+        pytest.param(None, Status.FAIL, id="all digits"),
+        pytest.param(3, Status.FAIL, id="thousandths: 3 are under a tenth of 4,200"),
+        pytest.param(0, Status.PASS, id="whole numbers: 2,992 are more"),
+    ],
+)
+def test_rounded_means_blur_what_their_difference_tells(decimals, status, tmp_path):
+    work = Session("s", CROWD)
+    work.mean("income", decimals=decimals, name="all")
+    out = work.mean("income", decimals=decimals, where={"part": "a"}, name="most")
+    (found,) = [v for v in out.verdicts if v.principle is Principle.DIFFERENCING]
+    assert found.status is status
+    check = recheck(work.submit(tmp_path / "submission"), data=CROWD)
+    assert check.matrix["most"]["differencing"] == str(status)
+    assert [each.findings for each in check.outputs] == [(), ()]
+
+
+def test_weighted_sums_are_sums_of_another_variable():
+    frame = CROWD.assign(w=2.0)
+    work = Session("s", frame)
+    weighted = work.sum("income", weight="w")
+    ((name, measure),) = measures_of(work.records, weighted).items()
+    assert name == "income times w"
+    assert np.sum(vars(measure)["values"]) == pytest.approx(2 * frame["income"].sum())
+    assert measures_of(work.records, work.mean("income", weight="w")) == {}
+    out = work.sum("income", weight="w", where={"part": "a"})
+    assert out.status is Status.FAIL
+
+
+def test_a_model_implies_the_sums_of_its_outcome():
+    pytest.importorskip("statsmodels")
+    # Forty are left out, twenty of each sex; one of them has most of what they have.
+    frame = pd.DataFrame({"income": 90.0 + np.arange(3000) % 21, "sex": ["f", "m"] * 1500, "part": "a"})
+    frame.loc[2960:, "part"] = "b"
+    frame.loc[2999, "income"] = 9000.0
+    work = Session("s", frame)
+    work.mean("income", by="sex")
+    model = work.regression("income ~ C(sex)", where={"part": "a"})
+    (found,) = [v for v in model.verdicts if v.principle is Principle.DIFFERENCING]
+    assert found.status is Status.FAIL
+    assert "income fails dominance" in found.text

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import json
+import re
+from importlib import resources
+
+import pytest
+
+from hitoku.checks.policies.policy import parsed, policy
+from hitoku.checks.principles.verdict import Principle, Status, Verdict, worst
+from hitoku.errors import ParameterError
+
+JAPAN = {
+    "units": 10,
+    "freedom": 11,
+    "k": 50.0,
+    "n": 1,
+    "group": 0.9,
+    "count": 10.0,
+    "share": 0.3,
+}
+
+
+def text_of(tmp_path, edit=lambda text: text):
+    original = (resources.files("hitoku.checks") / "policies" / "japan-2017.toml").read_text("utf-8")
+    path = tmp_path / "own.toml"
+    path.write_text(edit(original), "utf-8")
+    return path
+
+
+def test_japan_2017_says_what_the_paper_says():
+    rules = policy("japan-2017")
+    assert {
+        "units": rules.units.minimum,
+        "freedom": rules.freedom.limit,
+        "k": rules.dominance.k,
+        "n": rules.dominance.n,
+        "group": rules.group.share,
+        "count": rules.interval.count,
+        "share": rules.interval.share,
+    } == JAPAN
+
+
+@pytest.mark.parametrize(
+    ("name", "freedom", "met"),
+    [
+        pytest.param("japan-2017", 11, False, id="greater than 11"),
+        pytest.param("japan-2017", 12, True, id="12 is greater"),
+        pytest.param("essnet-2009", 9, False, id="9 are fewer than 10"),
+        pytest.param("essnet-2009", 10, True, id="10 are enough"),
+    ],
+)
+def test_the_operator_is_a_setting(name, freedom, met):
+    assert policy(name).freedom.met(freedom) is met
+
+
+def test_a_hash_is_of_what_a_policy_says_and_not_of_its_layout(tmp_path):
+    commented = text_of(tmp_path, lambda text: "# ours\n\n" + text)
+    assert policy(commented).hash == policy("japan-2017").hash
+    stricter = text_of(tmp_path, lambda text: text.replace("minimum = 10", "minimum = 20"))
+    assert policy(stricter).hash != policy("japan-2017").hash
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what", "where"),
+    [
+        pytest.param("minimum = 10", "minimum = 0", "units.minimum", "line 9", id="out of range"),
+        pytest.param("minimum = 10", "minimun = 10", "unknown key .units.minimun.", "line 9", id="misspelt"),
+        pytest.param("k = 50.0", "k = nan", "dominance.k", "line", id="not a number"),
+        pytest.param('operator = ">"', 'operator = "<"', "freedom.operator", "line", id="unknown operator"),
+        pytest.param("minimum = 10", "minimum = 10.5", "units.minimum", "line", id="not whole"),
+        pytest.param("[units]", "[units", "not a TOML file", "own.toml", id="not TOML"),
+    ],
+)
+def test_a_wrong_policy_is_refused_by_line_and_key(tmp_path, old, new, what, where):
+    path = text_of(tmp_path, lambda text: text.replace(old, new))
+    with pytest.raises(ParameterError) as caught:
+        policy(path)
+    assert re.search(what, caught.value.what)
+    assert where in caught.value.where
+
+
+def test_an_unknown_key_names_the_nearest(tmp_path):
+    path = text_of(tmp_path, lambda text: text.replace("[mode]\nshare", "[mode]\nshare = 0.8\nshar"))
+    with pytest.raises(ParameterError, match=r"unknown key 'mode.shar'") as caught:
+        policy(path)
+    assert caught.value.fix == "did you mean 'share'?"
+
+
+def test_an_unknown_policy_is_refused():
+    with pytest.raises(ParameterError, match="japan-2017"):
+        policy("japan-2016")
+    with pytest.raises(ParameterError, match="no policy file"):
+        policy("nowhere.toml")
+
+
+def test_p_percent_is_an_option():
+    text = policy("japan-2017").model_copy()
+    assert len(text.magnitude_rules) == 1
+    own = text.model_copy(update={"dominance": text.dominance.model_copy(update={"p": 10.0})})
+    assert [type(rule).__name__ for rule in own.magnitude_rules] == ["Dominance", "PPercent"]
+
+
+def test_a_missing_section_is_named():
+    with pytest.raises(ParameterError, match="field required"):
+        parsed('name = "x"\nversion = "1"\nindividual_values = "confidential"\n', "x.toml")
+
+
+def test_verdicts_survive_json():
+    verdict = Verdict(
+        principle=Principle.UNITS, status=Status.LOOK, reason="r", text="t", numbers={"units": 3}, remedy="m"
+    )
+    assert Verdict.from_dict(json.loads(json.dumps(verdict.to_dict()))) == verdict
+    assert worst([verdict]) is Status.LOOK

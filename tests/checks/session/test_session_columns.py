@@ -1,0 +1,142 @@
+"""Columns as researchers have them: every kind of code, names that collide, filters of every kind."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import hitoku as ht
+from hitoku.checks.principles.verdict import Principle, Status
+from hitoku.checks.submission.recheck import recheck
+from hitoku.errors import DataError, ParameterError
+
+
+def half(first, second):
+    return [first] * 30 + [second] * 30
+
+
+KINDS = {
+    "text": (half("北海道", "Zürich"), ["Zürich", "北海道"]),
+    "boolean": (half(True, False), ["false", "true"]),
+    "whole": (half(2, 10), ["2", "10"]),
+    "float": (half(1.5, 2.0), ["1.5", "2"]),
+    "date": (half(dt.date(2020, 1, 1), dt.date(2021, 1, 1)), ["2020-01-01", "2021-01-01"]),
+    "band": (pd.cut(np.arange(60), [-1, 29, 60]), ["(-1, 29]", "(29, 60]"]),
+    "interval": (pd.IntervalIndex.from_tuples(half((0, 1), (1, 2))), ["(0, 1]", "(1, 2]"]),
+    "period": (pd.PeriodIndex(half("2020", "2021"), freq="Y"), ["2020", "2021"]),
+    "category": (pd.Categorical(half("a", "b"), categories=["b", "a", "nobody"]), ["a", "b"]),
+}
+
+
+@pytest.mark.parametrize(("column", "codes"), KINDS.values(), ids=KINDS)
+def test_every_kind_of_column_has_the_same_codes_in_every_output(column, codes, tmp_path):
+    data = pd.DataFrame({"g": column, "x": np.arange(60)})
+    work = ht.Session("kinds", data)
+    assert work.frequency_table(by="g").frame.index.tolist() == [*codes, "Total"]
+    assert work.magnitude_table(by="g", value="x").frame.index.tolist() == [*codes, "Total"]
+    assert work.mean("x", by="g").frame.index.tolist() == codes
+    assert recheck(work.submit(tmp_path / "s"), data=data).tally["pass"] == 3
+
+
+def test_timestamps_are_codes_as_well():
+    times = pd.to_datetime(half("2020-01-01", "2021-01-01"))
+    work = ht.Session("times", pd.DataFrame({"g": times, "x": np.arange(60)}))
+    table = work.frequency_table(by="g").frame
+    assert [code[:10] for code in table.index] == ["2020-01-01", "2021-01-01", "Total"]
+    out = work.mean("x", by="g", where={"g": [times[0]]})
+    assert out.where["g"] == out.frame.index.tolist()
+
+
+def test_a_missing_code_beside_the_word_missing_is_refused():
+    data = pd.DataFrame({"g": ["a"] * 20 + [None] * 20 + ["missing"] * 20, "x": range(60)})
+    work = ht.Session("gone", data)
+    for ask in (work.frequency_table, lambda **how: work.mean("x", **how)):
+        with pytest.raises(DataError, match="the code 'missing' as well"):
+            ask(by="g", missing="code")
+
+
+def test_a_variable_called_as_the_column_of_numbers_keeps_its_codes():
+    data = pd.DataFrame({"count": half("a", "b"), "mean_x": half("u", "v"), "x": range(60)})
+    work = ht.Session("names", data)
+    table, mean = work.frequency_table(by="count"), work.mean("x", by="mean_x")
+    assert table.published == {"count": ["a", "b", "Total"], "count_": [30, 30, 60]}
+    assert mean.published == {"mean_x": ["u", "v"], "mean_x_": [14.5, 44.5]}
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [True, [True], (True,), {True}, np.array([True]), pd.Series([True]), pl.Series([True])],
+    ids=["value", "list", "tuple", "set", "array", "pandas", "polars"],
+)
+def test_a_filter_is_written_by_its_codes_however_it_is_given(kept):
+    data = pd.DataFrame({"area": ["A"] * 60 + ["B"] * 60, "works": [True] * 57 + [False] * 3 + [True] * 60})
+    work = ht.Session("filters", data)
+    assert work.frequency_table(by="area").status is Status.PASS
+    out = work.frequency_table(by="area", where={"works": kept})
+    assert out.where == {"works": ["true"]}
+    # The three of A who do not work, by the definitions of both tables.
+    found = [verdict for verdict in out.verdicts if verdict.principle is Principle.DIFFERENCING]
+    assert found[0].status is Status.FAIL
+    assert "by definition" in found[0].text
+
+
+def test_a_filter_that_keeps_codes_of_a_variable_of_the_table_says_so():
+    data = pd.DataFrame({"g": half(1.0, 2.5), "x": range(60)})
+    out = ht.Session("filters", data).mean("x", by="g", where={"g": 1.0})
+    assert (out.where, out.frame.index.tolist()) == ({"g": ["1"]}, ["1"])
+
+
+def test_records_without_a_code_can_be_kept():
+    data = pd.DataFrame({"g": half("a", None), "x": range(60)})
+    out = ht.Session("filters", data).mean("x", by="g", where={"g": [None]}, missing="code")
+    assert (out.where, out.frame.index.tolist(), out.status) == ({"g": [None]}, ["missing"], Status.PASS)
+
+
+@pytest.mark.parametrize("where", ["g == 'a'", [True] * 60])
+def test_something_else_than_columns_and_values_is_no_filter(where):
+    work = ht.Session("filters", pd.DataFrame({"g": half("a", "b"), "x": range(60)}))
+    with pytest.raises(ParameterError, match="a filter names columns"):
+        work.mean("x", where=where)
+
+
+def test_a_name_is_given_once_also_to_an_output_that_fails():
+    work = ht.Session("names", pd.DataFrame({"x": range(60)}))
+    work.summary("max", "x", name="same")
+    with pytest.raises(ParameterError, match="there is an output 'same' already"):
+        work.mean("x", name="same")
+
+
+def test_modes_that_tie_beyond_nine_are_counted():
+    out = ht.Session("ties", pd.DataFrame({"x": list(range(12)) * 12})).mode("x")
+    assert out.frame["mode_x"].tolist() == ["0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | and 3 more"]
+
+
+def test_the_way_out_names_neighbours_in_the_order_of_people():
+    ages = ["5-9"] * 40 + ["10-14"] * 4 + ["15-19"] * 30 + ["100+"] * 40
+    data = pd.DataFrame({"age": ages, "x": range(114)})
+    assert ht.Session("n", data).frequency_table(by="age").way_out == ("merge age 10-14 with 15-19",)
+    assert ht.Session("x", data).mean("x", by="age").way_out == ("merge 10-14 with 15-19",)
+
+
+def test_units_without_a_name_are_refused_in_frames_that_know_nan():
+    data = pl.DataFrame({"id": [1.0] * 20 + [float("nan")] * 20, "x": range(40)})
+    with pytest.raises(DataError, match="20 record"):
+        ht.Session("units", data, unit="id")
+
+
+def test_columns_have_names():
+    with pytest.raises(DataError, match="named by numbers"):
+        ht.Session("names", pd.DataFrame({0: half("a", "b")}))
+
+
+def test_percent_is_a_number(tmp_path):
+    data = pd.DataFrame({"x": range(60)})
+    work = ht.Session("percent", data)
+    with pytest.raises(ParameterError, match="'50'"):
+        work.percentile("x", "50")
+    work.percentile("x", np.int64(50))
+    assert recheck(work.submit(tmp_path / "s"), data=data).ok

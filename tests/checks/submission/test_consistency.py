@@ -1,0 +1,179 @@
+"""Forged evidence is caught where numbers cannot be true together; honest evidence never is."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.checks.submissions import PEOPLE
+
+from hitoku.checks.outputs.consistency import contradictions
+from hitoku.checks.session import Session
+from hitoku.checks.submission.agreement import disagreements
+
+DATA = PEOPLE.assign(
+    age=20 + np.arange(240) * 13 % 41,
+    win=(np.arange(240) * 7 % 11 < 5) * 1.0,
+    employer=np.arange(240) % 40,
+)
+MADE = {
+    "magnitude": lambda work: work.magnitude_table(by=["region"], value="income"),
+    "held": lambda work: work.magnitude_table(by=["region"], value="income", holding="employer"),
+    "mean": lambda work: work.mean("income", by="region"),
+    "percentile": lambda work: work.percentile("income", 50, by="region"),
+    "mode": lambda work: work.mode("job", by="region"),
+    "cr4": lambda work: work.concentration("income", "cr4", by="region"),
+    "hhi": lambda work: work.concentration("income", "hhi", by="region"),
+    "std": lambda work: work.summary("std", "income", by="region"),
+    "min": lambda work: work.summary("min", "age", structural=True),
+    "correlation": lambda work: work.summary("correlation", "income", "age"),
+    "t": lambda work: work.test("t", "income", "region", where={"region": ["N", "S"]}),
+    "chi2": lambda work: work.test("chi2", "job", "region"),
+    "ols": lambda work: work.regression("income ~ age + C(region)"),
+    "logit": lambda work: work.regression("win ~ age + C(region)", family="logit"),
+    "table": lambda work: work.regression("income ~ C(region) * C(win)"),
+}
+
+
+@pytest.fixture(scope="module")
+def outputs():
+    work = Session("all", DATA, unit="id")
+    return {name: make(work) for name, make in MADE.items()}
+
+
+def found(output, evidence):
+    return "; ".join(contradictions(output.kind, evidence, output.definition))
+
+
+def test_honest_evidence_contradicts_nothing(outputs):
+    assert {name: found(each, each.evidence) for name, each in outputs.items()} == dict.fromkeys(outputs, "")
+    assert not any(disagreements(list(outputs.values())))
+
+
+# Groups in order: E with 60 units, N with 100, S with 80. In all of them incomes are 20 to 56.
+@pytest.mark.parametrize(
+    ("name", "path", "forged", "said"),
+    [
+        ("magnitude", ("n_contributors", 0), 59, "contributors are not the units"),
+        ("held", ("n_contributors", 0), 61, "more of them than records"),
+        ("mean", ("largest", 0), [56.0, 56.0, 1.0], "too small for so many"),
+        ("mean", ("n_records", 0), -1, "a count below zero"),
+        ("percentile", ("low", 0), 20, "neither side"),
+        ("mode", ("fewest_holders", 0), 21, "fewest above most"),
+        ("mode", ("most_holders", 1), 51, "two numbers of units"),
+        ("mode", ("n_tied", 1), 2, "fewer modes listed"),
+        ("mode", ("n_tied", 1), 0, "nobody has"),
+        ("cr4", ("value", 0), 0.9, "rule out"),
+        ("cr4", ("size", 0), 9000.0, "rule out"),
+        ("hhi", ("value", 0), 1.01, "no hhi has such a value"),
+        ("hhi", ("value", 0), 0.001, "rule out"),
+        ("std", ("freedom", 0), 58, "units minus 1"),
+        ("std", ("alike", 0), 5, "neither nobody nor all"),
+        ("std", ("value", 0, 0), -1.0, "no std"),
+        ("min", ("alike", 0), 0, "nobody has"),
+        ("correlation", ("value", 0, 0), 1.5, "no correlation"),
+        ("t", ("value", 0, 1), 0.0, "the p value"),
+        ("chi2", ("value", 0, 1), 0.5, "the p value"),
+        ("chi2", ("freedom", 0), 239, "the p value"),
+        ("ols", ("freedom",), 235.0, "fewer degrees of freedom"),
+        ("ols", ("n_parameters",), 5, "more parameters than terms"),
+        ("ols", ("n_parameters",), 3, "fewer degrees of freedom"),
+        ("ols", ("n_leverage",), 100_000, "not one leverage"),
+        ("ols", ("leverage",), 1.5, "outside of 0 to 1"),
+        ("ols", ("smallest_cell",), 12, "no table"),
+        ("ols", ("standard_error", 0), -1.0, "below zero"),
+        ("ols", ("support", 0), 81, "not all units"),
+        ("logit", ("binary",), False, "not binary"),
+        ("table", ("smallest_cell",), 200, "more units than the model has"),
+        ("table", ("n_cells",), 5, "more parameters than cells"),
+        ("table", ("smallest_cell",), 39, "fewer units than the smallest cell"),
+    ],
+)
+def test_a_number_that_cannot_be_true_is_caught(outputs, name, path, forged, said):
+    output = outputs[name]
+    evidence = copy.deepcopy(output.evidence)
+    inner = evidence
+    for step in path[:-1]:
+        inner = inner[step]
+    assert inner[path[-1]] != forged
+    inner[path[-1]] = forged
+    assert said in found(output, evidence)
+
+
+def test_a_percentile_has_so_many_units_on_each_side(outputs):
+    # The median of 60 has 30 on each side at least, or more where values tie.
+    evidence = copy.deepcopy(outputs["percentile"].evidence)
+    evidence["low"][0], evidence["high"][0] = 29, 60
+    assert "fewer units on one side" in found(outputs["percentile"], evidence)
+    evidence["low"][0], evidence["high"][0] = 60, 30
+    assert found(outputs["percentile"], evidence) == ""
+
+
+def test_a_group_is_the_same_under_a_filter_and_without_one():
+    work = Session("two", DATA, unit="id")
+    mean = work.mean("income", by="region")
+    north = work.mean("income", where={"region": "N"})
+    north.evidence["n_units"][0] = 99
+    assert disagreements([mean, north]) == [
+        [f"it contradicts {north.name} about the units in region=N"],
+        [f"it contradicts {mean.name} about the units in region=N"],
+    ]
+
+
+def test_records_add_up_to_the_same_by_other_variables():
+    work = Session("two", DATA, unit="id")
+    first, second = work.percentile("income", 50, by="region"), work.mode("age", by=["job"])
+    second.evidence["n_records"][0] += 7
+    assert "about the records in all" in disagreements([first, second])[0][0]
+
+
+@settings(deadline=None, max_examples=40)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_honest_outputs_of_any_data_are_never_accused(seed):
+    random = np.random.default_rng(seed)
+    n = int(random.integers(30, 120))
+    letters = np.array(["a", "b", "c"])
+    data = pd.DataFrame(
+        {
+            "id": random.integers(0, n, n) if random.random() < 0.5 else np.arange(n),
+            "region": letters[random.integers(0, 3, n)],
+            "job": letters[random.integers(0, 2, n)],
+            "sex": letters[random.integers(0, 2, n)],
+            "branch": [None if random.random() < 0.1 else code for code in letters[random.integers(0, 3, n)]],
+            "employer": random.integers(0, 9, n),
+            "income": np.round(random.lognormal(3, 1.5, n), random.integers(0, 3)),
+            "profit": random.integers(-3, 4, n).astype(float),
+            "weight": random.integers(1, 5, n).astype(float),
+        }
+    )
+    work = Session("any", data, unit="id")
+    by = [(), ("region",), ("region", "job"), ("branch",)][random.integers(4)]
+    where = [None, {"sex": ["a"]}, {"region": ["a", "b"]}][random.integers(3)]
+    options = {"by": by, "where": where, "missing": "code"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for holding in (None, "employer"):
+            for value in ("income", "profit"):
+                work.mean(value, holding=holding, **options)
+                work.sum(value, holding=holding, **options)
+                if by:
+                    work.magnitude_table(value=value, holding=holding, **options)
+            work.concentration(
+                "income", ["gini", "hhi", "cr4", "cr2"][random.integers(4)], holding=holding, **options
+            )
+        work.percentile("profit", int(random.integers(1, 100)), **options)
+        work.mode("profit", **options)
+        work.summary("max", "profit", **options)
+        work.summary("correlation", "income", "profit", where=where)
+        work.regression("income ~ profit + C(region)", where=where)
+        if by:
+            work.frequency_table(**options)
+    assert {each.name: found(each, each.evidence) for each in work.outputs} == {
+        each.name: "" for each in work.outputs
+    }
+    assert not any(disagreements(work.outputs))

@@ -1,0 +1,163 @@
+"""The same units in other files: CSV and Parquet, other extracts, later deliveries."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.checks.test_let_through import TABLE_1
+
+from hitoku.checks.ledger import Ledger
+from hitoku.checks.ledger.membership import joined, pseudonyms
+from hitoku.checks.principles.verdict import Principle, Status
+from hitoku.checks.records import Records
+from hitoku.checks.session import Session
+from hitoku.checks.submission.desk import definition_of, partitions
+from hitoku.checks.submission.recheck import recheck
+from hitoku.checks.submission.releasing import remember
+from hitoku.errors import DataError, HitokuError
+
+PEOPLE = TABLE_1.assign(id=[f"p{k:02}" for k in range(len(TABLE_1))])
+
+
+def differencing(out):
+    return [v for v in out.verdicts if v.principle is Principle.DIFFERENCING]
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "tsv", "parquet"])
+def test_a_file_gives_what_its_frame_gives(tmp_path, ending):
+    frame = pd.DataFrame(
+        {
+            "region": ["01", "02", "12"] * 20,
+            "age": np.arange(60) % 4 + 20,
+            "income": np.arange(60) * 1.5 + 10,
+            "rooms": [None, *range(59)],
+            "remark": [None, *"abc"] * 15,
+            "person": np.arange(60) // 2,
+        }
+    )
+    path = tmp_path / f"people.{ending}"
+    if ending == "parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_csv(path, index=False, sep="\t" if ending == "tsv" else ",")
+    one, other = Session("s", frame, unit="person"), Session("s", str(path), unit="person")
+    for ask in (
+        lambda s: s.frequency_table(by=["region", "age"]),
+        lambda s: s.mean("income", by="region"),
+        lambda s: s.mean("income", where={"age": [20, 21]}),
+        lambda s: s.mean("income", where={"region": "01"}),
+    ):
+        assert ask(one).evidence == ask(other).evidence
+    # The data are the same, so a checker may hold the frame against the file.
+    assert other.records.hash == one.records.hash
+    assert Records.open(frame.iloc[::-1]).hash != one.records.hash
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("absent.csv", None), ("people.xlsx", "x"), ("empty.csv", "region,age\n")]
+)
+def test_a_file_that_cannot_be_read(tmp_path, name, text):
+    path = tmp_path / name
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(DataError) as caught:
+        Session("s", path)
+    assert caught.value.fix
+
+
+def test_units_have_their_number_whatever_came_with_them():
+    key = bytes(32)
+    first, all_of_them = joined(pseudonyms("abcd", key), np.zeros(0, dtype=np.uint64))
+    assert sorted(first.tolist()) == [0, 1, 2, 3]
+    second, grown = joined(pseudonyms("xbdy", key), all_of_them)
+    assert second.tolist()[1:3] == [first[1], first[3]]
+    assert sorted(second.tolist()[::3]) == [4, 5]
+    assert np.array_equal(grown[:4], all_of_them)
+    assert joined(pseudonyms("abcdxy", key), grown)[0][:4].tolist() == first.tolist()
+
+
+def released(path, frame, name="first", by="narrow", project="before"):
+    """Release a table from one extract."""
+    work = Session(project, frame, unit="id")
+    out = work.frequency_table(by=by, name=name)
+    book = Ledger.open(
+        path,
+        data_hash=work.records.hash,
+        n_units=work.records.n_units,
+        project=project,
+        units=work.records.names.to_pylist(),
+    )
+    book.remember(name, partitions(out), definition_of(out))
+
+
+NEW = pd.DataFrame({"narrow": "26-30", "wide": "26-30", "id": [f"q{k}" for k in range(12)]})
+
+
+@pytest.mark.parametrize(
+    "extract",
+    [
+        pytest.param(PEOPLE, id="the same data"),
+        pytest.param(PEOPLE.sample(frac=1, random_state=3), id="in another order"),
+        pytest.param(PEOPLE.assign(income=1.0), id="another column"),
+        pytest.param(pd.concat([PEOPLE, NEW]), id="more units"),
+        pytest.param(PEOPLE[PEOPLE["wide"] != "26-30"], id="fewer units"),
+        pytest.param(
+            pd.concat([NEW, PEOPLE[PEOPLE["wide"] != "26-30"]]).iloc[::-1], id="fewer and more, turned round"
+        ),
+    ],
+)
+def test_an_extract_is_compared_with_what_another_released(tmp_path, extract):
+    path = tmp_path / "x.ledger"
+    released(path, PEOPLE)
+    out = Session("after", extract, unit="id", ledger=path).frequency_table(by="wide")
+    assert any("= 1 unit" in verdict.text for verdict in differencing(out))
+
+
+def test_a_ledger_grows_with_deliveries_and_reads_all_of_them(tmp_path):
+    path = tmp_path / "x.ledger"
+    later = pd.concat([PEOPLE, NEW])
+    released(path, PEOPLE)
+    released(path, later.iloc[::-1], name="second", project="other")
+    released(path, PEOPLE.iloc[::2], name="third", by="wide", project="third")
+    last = Records.open(later, "id")
+    book = Ledger.open(path, data_hash="x", n_units=69, units=last.names.to_pylist())
+    sizes = [part.sizes.tolist() for part in book.search.released]
+    # 57 people, then 69 with twelve more aged 26 to 30, then every other of the first.
+    assert sizes[0] == [12, 18, 19, 20]
+    assert sizes[2] == [0, 18, 19, 32]
+    assert sum(sizes[4][1:]) <= 29
+    assert (tmp_path / "x.ledger.members" / "units").stat().st_size == 8 * 69
+
+
+def test_other_units_other_names_and_a_damaged_list_are_refused(tmp_path):
+    path = tmp_path / "x.ledger"
+    released(path, PEOPLE)
+    with pytest.raises(DataError, match="other data"):
+        Session("after", NEW, unit="id", ledger=path)
+    with pytest.raises(HitokuError, match="by their names"):
+        Session("after", PEOPLE, ledger=path)
+    units = tmp_path / "x.ledger.members" / "units"
+    units.write_bytes(units.read_bytes()[:-1] + b"\0")
+    with pytest.raises(DataError, match="changed or damaged"):
+        Session("after", PEOPLE, unit="id", ledger=path)
+
+
+def test_no_name_is_in_the_ledger(tmp_path):
+    path = tmp_path / "x.ledger"
+    released(path, PEOPLE.assign(id=[f"NAME-{k}" for k in range(len(PEOPLE))]))
+    assert not any(b"NAME-" in each.read_bytes() for each in tmp_path.rglob("*") if each.is_file())
+
+
+def test_a_submission_from_one_extract_is_checked_against_a_ledger_of_another(tmp_path):
+    path = tmp_path / "x.ledger"
+    first = Session("before", PEOPLE, unit="id")
+    first.frequency_table(by="narrow", name="first")
+    check = recheck(first.submit(tmp_path / "one"), data=PEOPLE, unit="id", ledger=path)
+    assert remember(check, path, PEOPLE, "id") == 1
+    extract = PEOPLE.assign(more=1).iloc[::-1]
+    second = Session("after", extract, unit="id")
+    assert second.frequency_table(by="wide", name="second").status is Status.PASS
+    folder = second.submit(tmp_path / "two")
+    assert not recheck(folder, data=extract, unit="id", ledger=path).ok
+    assert recheck(folder, ledger=path).matrix["second"]["differencing"] == "look"

@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import tempfile
+
+import pytest
+from tests.checks.submissions import PEOPLE, reseal, resealed, session, written
+
+from hitoku.checks.submission.recheck import recheck
+from hitoku.checks.submission.submission import read_submission
+from hitoku.errors import DataError, OutputError
+from hitoku.evidence.verify import verify
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return session().submit(tmp_path / "submission")
+
+
+def files(folder):
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def test_what_is_read_is_what_was_written(tmp_path):
+    work = session()
+    found = read_submission(work.submit(tmp_path / "submission"))
+    assert (found.name, found.policy, found.data) == ("wages", work.policy, work.records.hash)
+    assert [each.to_dict() for each in found.outputs] == [each.to_dict() for each in work.outputs]
+    assert repr(found) == "Submission('wages', 3 outputs)"
+
+
+def test_what_leaves_is_readable_without_hitoku_and_shows_nothing_withheld(folder):
+    rows = list(csv.DictReader((folder / "public" / "01-people.csv").read_text("utf-8").splitlines()))
+    shown = {(row["region"], row["job"]): row["count"] for row in rows}
+    assert shown["N", "c"] == "x"
+    assert shown["N", "Total"] == "100"
+    assert sum(value == "x" for value in shown.values()) >= 4
+
+
+def test_protected_tables_have_a_certificate_that_anyone_can_verify(folder):
+    assert verify(folder / "checker" / "01-people.certificate.json.gz").ok
+
+
+def test_who_is_in_which_cell_is_in_no_file(tmp_path):
+    work = session()
+    assert work.outputs[0].membership is not None
+    for path in files(work.submit(tmp_path / "submission")):
+        if path.suffix == ".json":
+            assert "membership" not in path.read_text("utf-8")
+            lists = [part for part in _lists(json.loads(path.read_text("utf-8"))) if len(part) >= len(PEOPLE)]
+            assert lists == []
+
+
+def _lists(content):
+    if isinstance(content, dict):
+        for part in content.values():
+            yield from _lists(part)
+    elif isinstance(content, list):
+        yield content
+        for part in content:
+            yield from _lists(part)
+
+
+def test_the_same_session_writes_the_same_bytes(tmp_path):
+    one, two = session().submit(tmp_path / "one"), session().submit(tmp_path / "two")
+    assert [path.read_bytes() for path in files(one)] == [path.read_bytes() for path in files(two)]
+
+
+@pytest.mark.parametrize("where", [0.0, 0.31, 0.5, 0.77, 1.0])
+def test_one_corrupted_byte_in_any_file_is_refused_by_name(folder, where):
+    for path in files(folder):
+        intact = path.read_bytes()
+        place = int(where * (len(intact) - 1))
+        path.write_bytes(intact[:place] + bytes([intact[place] ^ 1]) + intact[place + 1 :])
+        with pytest.raises(DataError, match=path.name):
+            read_submission(folder)
+        path.write_bytes(intact)
+    read_submission(folder)
+
+
+def test_every_byte_of_the_manifest_counts(folder):
+    path = folder / "manifest.json"
+    intact = path.read_bytes()
+    for place in range(len(intact)):
+        path.write_bytes(intact[:place] + bytes([intact[place] ^ 1]) + intact[place + 1 :])
+        with pytest.raises(DataError, match=r"manifest\.json"):
+            read_submission(folder)
+
+
+def test_a_missing_file_is_refused_by_name(folder):
+    for path in files(folder):
+        intact = path.read_bytes()
+        path.unlink()
+        with pytest.raises(DataError, match=f"{path.name} is missing"):
+            read_submission(folder)
+        path.write_bytes(intact)
+
+
+@pytest.mark.parametrize("name", ["extra.csv", "public/04-more.csv", "checker/.hidden"])
+def test_a_file_too_many_is_refused_by_name(folder, name):
+    (folder / name).write_text("x", encoding="utf-8")
+    with pytest.raises(DataError, match=f"{name} is not in the manifest"):
+        read_submission(folder)
+
+
+def test_a_link_is_refused(folder, tmp_path):
+    path = folder / "public" / "01-people.csv"
+    path.rename(tmp_path / "elsewhere.csv")
+    path.symlink_to(tmp_path / "elsewhere.csv")
+    with pytest.raises(DataError, match="is a link"):
+        read_submission(folder)
+
+
+def test_an_output_under_another_name_is_refused(folder):
+    resealed(folder, "checker/01-people.json", lambda content: content.update(name="incomes"))
+    with pytest.raises(DataError, match="another output"):
+        read_submission(folder)
+
+
+def test_a_folder_that_holds_something_is_left_alone(tmp_path):
+    (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(OutputError, match="already holds something"):
+        session().submit(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_nothing_is_left_behind_when_writing_fails(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("hitoku.checks.submission.submission._fill", full)
+    with pytest.raises(OutputError, match="No space left"):
+        session().submit(tmp_path / "submission")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_session_and_a_name_used_twice_are_refused(tmp_path):
+    work = session()
+    work.outputs.append(work.outputs[0])
+    with pytest.raises(OutputError, match="same name: people"):
+        work.submit(tmp_path / "submission")
+    work.outputs.clear()
+    with pytest.raises(OutputError, match="no output"):
+        work.submit(tmp_path / "submission")
+
+
+def manifested(folder, change):
+    """Change the manifest and make its own hash fit."""
+    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    del manifest["sha256"]
+    change(manifest)
+    manifest["sha256"] = hashlib.sha256(written(manifest)).hexdigest()
+    (folder / "manifest.json").write_bytes(written(manifest))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda manifest: manifest["files"].update({"../../secret": "0" * 64}),
+        lambda manifest: manifest["outputs"][0].update(files="../../elsewhere/01-people"),
+        lambda manifest: manifest["outputs"][0].update(files="/etc/passwd"),
+        lambda manifest: manifest["outputs"][0].update(files=3),
+        lambda manifest: manifest["outputs"][0].pop("kind"),
+        lambda manifest: manifest["outputs"][1].update(files=manifest["outputs"][0]["files"]),
+        lambda manifest: manifest.update(outputs="people"),
+        lambda manifest: manifest.update(outputs=[]),
+        lambda manifest: manifest.update(files=[]),
+        lambda manifest: manifest.update(name={"a": 1}),
+    ],
+)
+def test_a_manifest_of_another_shape_or_about_other_places_is_refused(folder, change):
+    manifested(folder, change)
+    with pytest.raises(DataError, match="cannot be trusted"):
+        read_submission(folder)
+
+
+@pytest.mark.parametrize("name", ["checker/01-people.json", "policy.json", "public/02-incomes.json"])
+def test_json_that_is_nested_without_end_is_refused(folder, name):
+    (folder / name).write_bytes(b"[" * 100_000 + b"]" * 100_000)
+    reseal(folder)
+    with pytest.raises(DataError, match="cannot be trusted"):
+        read_submission(folder)
+
+
+@pytest.mark.parametrize("where", ["region", {"region": 3}])
+def test_a_filter_that_is_none_is_refused(folder, where):
+    resealed(folder, "checker/03-means.json", lambda output: output.update(where=where))
+    with pytest.raises(DataError, match="a filter that is none"):
+        read_submission(folder)
+
+
+def test_room_is_not_made_for_cells_that_are_not_there(folder):
+    codes = [[str(number) for number in range(30_000)]] * 2
+    resealed(folder, "checker/01-people.json", lambda output: output["evidence"].update(codes=codes))
+    assert "not one value for each cell" in str(recheck(folder).outputs[0].findings[0])
+
+
+def test_a_table_that_is_no_text_is_found(folder):
+    (folder / "public" / "01-people.csv").write_bytes(b"\xff\xfe")
+    reseal(folder)
+    assert "the CSV file and the JSON file" in str(recheck(folder).outputs[0].findings[0])
+
+
+def test_a_session_writes_nothing_before_it_submits(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    session()
+    session(ledger=tmp_path / "x.ledger")
+    assert list(tmp_path.iterdir()) == []
