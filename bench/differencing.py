@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from hitoku.attacks.differencing.partition import Partition
-from hitoku.attacks.differencing.search import Ledger
+from hitoku.attacks.differencing.search import DifferencingSearch
 from hitoku.checks.ledger import Ledger as DiskLedger
 from hitoku.checks.ledger.membership import N_LEADING
 from hitoku.kernels import joint
@@ -154,7 +154,9 @@ def wild(random: np.random.Generator, known: dict[str, np.ndarray]) -> np.ndarra
     return numbered(np.where(sizes[codes] >= 10, codes, 0))
 
 
-def find_planted(ledger: Ledger, cases: dict[str, tuple[list, np.ndarray, np.ndarray | None]]) -> None:
+def find_planted(
+    ledger: DifferencingSearch, cases: dict[str, tuple[list, np.ndarray, np.ndarray | None]]
+) -> None:
     """Check every planted output: whether whom it singles out is found, and nobody where it is a decoy."""
     for name, (before, new, expected) in cases.items():
         began = time.process_time()
@@ -200,7 +202,7 @@ def against(
         for name, (before, _, _) in cases.items()
         for place, codes in enumerate(before)
     ]
-    ledger = Ledger(len(known["sex"]), depth=depth)
+    ledger = DifferencingSearch(len(known["sex"]), depth=depth)
     began = time.process_time()
     for part in earlier[len(partners) :]:
         ledger.release([part])
@@ -226,7 +228,7 @@ def in_the_wild(
 ) -> None:
     """Release tables with free cut points, then check more of them."""
     outputs = [Partition.published(f"wild {n}", wild(random, known)) for n in range(n_outputs + n_new)]
-    ledger = Ledger(len(known["sex"]), depth=2)
+    ledger = DifferencingSearch(len(known["sex"]), depth=2)
     began = time.process_time()
     for part in outputs[:n_outputs]:
         ledger.release([part])
@@ -248,7 +250,7 @@ def shifted(known: dict[str, np.ndarray]) -> None:
     """Shift five-year bands by a year in every region, for a few people: hundreds of small groups."""
     inside = np.arange(len(known["sex"])) < 30_000
     for depth in (2, 3):
-        ledger = Ledger(len(inside), depth=depth)
+        ledger = DifferencingSearch(len(inside), depth=depth)
         old, new = (
             numbered(np.where(inside, 1 + known["region"] * 30 + (known["age"] + shift) // 5, 0))
             for shift in (0, 1)

@@ -18,7 +18,7 @@ from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
-from hitoku.solver.closest import Deviations, closest, reciprocal
+from hitoku.solver.closest import DeviationProgram, closest, reciprocal
 
 ALL = Scenario(FACTS, "all")
 # Two parts and their total.
@@ -31,13 +31,13 @@ def published(table: Table, values) -> Release:
     return Release.of(table, Protection(withheld=nowhere, secondary=nowhere, value=values))
 
 
-def protector(table: Table, need: Need, norm: str, senses) -> Deviations:
+def protector(table: Table, need: Need, norm: str, senses) -> DeviationProgram:
     """(5) of the paper, written out once more."""
     low, high = table.lower - table.value, table.upper - table.value
     low = np.where(need.unsafe & (senses > 0), need.upper, low)
     high = np.where(need.unsafe & (senses < 0), -need.lower, high)
     weight = reciprocal(table.value, norm)
-    return Deviations(relations=table.relations, weight=weight, lower=low, upper=high)
+    return DeviationProgram(relations=table.relations, weight=weight, lower=low, upper=high)
 
 
 @st.composite

@@ -9,7 +9,7 @@ from tests.oracles.differencing import exposed_units
 
 from hitoku.attacks.differencing.joined import differencing
 from hitoku.attacks.differencing.partition import Partition
-from hitoku.attacks.differencing.search import Ledger
+from hitoku.attacks.differencing.search import DifferencingSearch
 from hitoku.errors import DataError, HitokuError, ParameterError
 from hitoku.model.hierarchy import Hierarchy
 from hitoku.model.protection import Protection
@@ -40,7 +40,7 @@ def random_output(random, variables):
 
 def singled_out(outputs, depth):
     """Release outputs one after the other; return the units of all groups that come out on the way."""
-    ledger = Ledger(len(outputs[0]), threshold=THRESHOLD, depth=depth)
+    ledger = DifferencingSearch(len(outputs[0]), threshold=THRESHOLD, depth=depth)
     found = np.zeros(len(outputs[0]), dtype=bool)
     for number, codes in enumerate(outputs):
         part = [Partition.published(f"output {number}", codes)]
@@ -87,7 +87,7 @@ def test_a_chain_of_three_takes_depth_three():
 def test_a_group_of_a_published_cell_is_no_discovery():
     whole, one, other = chain(2)
     rest = whole - one - other
-    ledger = Ledger(100, threshold=THRESHOLD)
+    ledger = DifferencingSearch(100, threshold=THRESHOLD)
     for number, codes in enumerate((rest, whole, one)):
         ledger.release([Partition.published(str(number), codes)])
     assert ledger.check([Partition.published("new", other)]) == []
@@ -95,7 +95,7 @@ def test_a_group_of_a_published_cell_is_no_discovery():
 
 def test_a_refused_output_leaves_no_trace():
     outputs = chain(2)
-    ledger = Ledger(100, threshold=THRESHOLD)
+    ledger = DifferencingSearch(100, threshold=THRESHOLD)
     for number, codes in enumerate(outputs[:2]):
         ledger.release([Partition.published(str(number), codes)])
     new = [Partition.published("new", outputs[2])]
@@ -107,14 +107,14 @@ def test_a_refused_output_leaves_no_trace():
 def test_margins_and_cells_of_one_output_count_as_one():
     # Inner cells of a row of three, the smallest withheld; its total is another partition of the same output.
     inner, total = np.repeat([1, 2, 0], [20, 20, 3]), np.ones(43, dtype=int)
-    ledger = Ledger(43, threshold=THRESHOLD, depth=1)
+    ledger = DifferencingSearch(43, threshold=THRESHOLD, depth=1)
     found = ledger.check([Partition.published("t", inner), Partition.published("t", total, part=1)])
     assert [len(group) for group in found] == [3]
 
 
 def test_derived_groups_of_any_size_are_given_for_other_rules():
     whole, one, _ = chain(2)
-    ledger = Ledger(100, threshold=THRESHOLD)
+    ledger = DifferencingSearch(100, threshold=THRESHOLD)
     ledger.release([Partition.published("whole", whole)])
     groups = list(ledger.exact([Partition.published("one", one)]))
     assert [np.array_equal(group.units, np.arange(30, 60)) for group in groups] == [True]
@@ -134,7 +134,7 @@ def test_bad_codes_are_refused(codes, error):
 
 
 def test_units_and_names_must_agree():
-    ledger = Ledger(3)
+    ledger = DifferencingSearch(3)
     ledger.release([Partition.published("a", [1, 1, 0])])
     with pytest.raises(ParameterError, match="name of its own"):
         ledger.check([Partition.published("a", [1, 0, 1])])

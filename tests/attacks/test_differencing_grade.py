@@ -10,7 +10,7 @@ import pytest
 from hitoku.attacks.differencing.definition import MISSING, Definition, Nested
 from hitoku.attacks.differencing.grade import Grade, graded
 from hitoku.attacks.differencing.partition import Partition
-from hitoku.attacks.differencing.search import Ledger
+from hitoku.attacks.differencing.search import DifferencingSearch
 from hitoku.errors import DataError
 
 ONE, TWO = ("one", 0, 1), ("two", 0, 1)
@@ -114,7 +114,7 @@ def test_a_group_by_definition_is_the_one_in_the_data(seed):
     """The words name exactly the units: read back as bands, they give the group that was found."""
     random = np.random.default_rng(seed)
     age = random.integers(0, 30, 300)
-    ledger, definitions, n_found = Ledger(300, threshold=40), {}, 0
+    ledger, definitions, n_found = DifferencingSearch(300, threshold=40), {}, 0
     for name in "ab":
         cuts = np.sort(random.choice(np.arange(1, 30), 3, replace=False))
         ends = [0, *cuts.tolist(), 30]

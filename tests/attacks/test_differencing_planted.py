@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hitoku.attacks.differencing.partition import Partition
-from hitoku.attacks.differencing.search import Ledger
+from hitoku.attacks.differencing.search import DifferencingSearch
 
 N = 20_000
 RANDOM = np.random.default_rng(7)
@@ -83,7 +83,7 @@ DECOYS = [
 
 
 def ledger_with(partners, depth):
-    ledger = Ledger(N, threshold=10, depth=depth)
+    ledger = DifferencingSearch(N, threshold=10, depth=depth)
     for number, codes in enumerate([*CALM[:3], *partners, *CALM[3:]]):
         ledger.release([Partition.published(f"output {number}", codes)])
     return ledger

@@ -12,7 +12,7 @@ from hitoku.attacks.differencing import search
 from hitoku.attacks.differencing.lump import Lump
 from hitoku.attacks.differencing.meeting import Meeting
 from hitoku.attacks.differencing.partition import Partition
-from hitoku.attacks.differencing.search import Ledger, SingledOut
+from hitoku.attacks.differencing.search import DifferencingSearch, SingledOut
 from hitoku.attacks.differencing.verifying import verify
 from hitoku.errors import SolverError
 
@@ -55,7 +55,7 @@ def test_one_wrong_certificate_among_right_ones_is_found():
 
 def test_a_search_that_errs_shows_nothing(monkeypatch):
     monkeypatch.setattr(search.Meeting, "units_of_each", lambda _, groups: [np.array([0]) for _ in groups])
-    ledger = Ledger(6, threshold=3)
+    ledger = DifferencingSearch(6, threshold=3)
     ledger.release([FIRST])
     with pytest.raises(SolverError):
         ledger.check([SECOND])

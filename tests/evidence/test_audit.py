@@ -16,7 +16,7 @@ from tests.strategies import count_tables, magnitude_tables, protections
 
 from hitoku.errors import NeedError, ProtectionError, TableError
 from hitoku.evidence.audit import audit
-from hitoku.evidence.problem import Problem
+from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.verify import prove, verify
 from hitoku.io.jj import read_jj
 from hitoku.model.finding import Severity
@@ -185,7 +185,7 @@ def test_intervals_are_the_linear_programs_and_change_no_verdict(case):
 def test_the_basis_alone_gives_the_same_verdict(case):
     table, need, release = case
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Problem, "on_grid", lambda *_: None)
+        patch.setattr(AuditProblem, "on_grid", lambda *_: None)
         found = audit(table, need, release)
     assert found.outcomes == audit(table, need, release).outcomes
     if found.safe:

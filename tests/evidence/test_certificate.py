@@ -10,7 +10,7 @@ import pytest
 
 from hitoku.errors import OutputError
 from hitoku.evidence.audit import audit
-from hitoku.evidence.problem import Demand, Problem, Witness
+from hitoku.evidence.problem import AuditProblem, Demand, Witness
 from hitoku.evidence.prover import Reach, fewest
 from hitoku.evidence.verify import verify
 from hitoku.model.need import Need
@@ -72,7 +72,7 @@ def test_a_place_that_cannot_be_written_is_named(certificate, tmp_path):
 
 
 def test_witnesses_that_others_replace_are_dropped():
-    problem = Problem(
+    problem = AuditProblem(
         cells=np.arange(3),
         rows=[{0: 1, 1: 1, 2: 1}],
         relation=np.arange(1),

@@ -8,7 +8,7 @@ from hitoku.attacks.circulation import Circulation
 from hitoku.attacks.interval import Interval
 from hitoku.evidence.audit import audit
 from hitoku.evidence.grid import Grid
-from hitoku.evidence.problem import FAR, Problem
+from hitoku.evidence.problem import FAR, AuditProblem
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
@@ -35,7 +35,7 @@ def circulation(problem):
 @given(seed=st.integers(0, 2**32 - 1), decimals=st.sampled_from([0, 2]))
 def test_flows_settle_just_the_cells_whose_intervals_are_wide_enough(seed, decimals):
     table, need, release = case(seed, decimals=decimals)
-    problem = Problem.of(Grid.of(table.value), need, release)
+    problem = AuditProblem.of(Grid.of(table.value), need, release)
     circles = circulation(problem)
     if circles is None:
         return
@@ -70,4 +70,4 @@ def test_numbers_too_large_to_be_exact_are_left_to_linear_programs():
     table = Table.from_array(np.array([[2.0**51, 1], [1, 1]]))
     need = Need(unsafe=table.value == 1, lower=1.0, upper=1.0)
     release = Release.of(table, Protection.withhold(table, table.inner, need))
-    assert circulation(Problem.of(Grid.of(table.value), need, release)) is None
+    assert circulation(AuditProblem.of(Grid.of(table.value), need, release)) is None

@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 from hitoku.evidence.recovery import BINS
-from hitoku.experiments.castro_2012 import Instance, Plan, made_up, report, run
+from hitoku.experiments.castro_2012 import ExperimentPlan, TableInstance, made_up, report, run
 from hitoku.experiments.castro_2012.bars import beside_published, by_protector
 from hitoku.experiments.castro_2012.conclusions import conclusions
 from hitoku.experiments.castro_2012.published import NORMS, SCENARIOS, dimensions, number, shares
-from hitoku.experiments.castro_2012.run import OTHER_READINGS, Outcome
+from hitoku.experiments.castro_2012.run import OTHER_READINGS, ExperimentResult
 from hitoku.experiments.page import markdown
 from hitoku.io.jj import read_jj
 
-SMALL = Plan(replications=2, senses=("up", "secret"), other_readings=(), norms=("l1",))
+SMALL = ExperimentPlan(replications=2, senses=("up", "secret"), other_readings=(), norms=("l1",))
 
 
-def without_seconds(outcome: Outcome):
+def without_seconds(outcome: ExperimentResult):
     kept = {k: {n: v for n, v in f.items() if n != "seconds"} for k, f in outcome.protections.items()}
     return kept, [replace(attack, seconds=0.0) for attack in outcome.attacks], outcome.failures
 
@@ -77,7 +77,7 @@ def test_made_up_instances_are_tables_with_room_for_their_need():
         assert need.unsafe.sum() >= 2
         assert np.all(table.value[need.unsafe] > 0)
         assert np.abs(table.relations @ table.value).max() == 0
-        again = Instance.of("other", table, need)
+        again = TableInstance.of("other", table, need)
         assert again.key == instance.key
 
 
@@ -108,8 +108,8 @@ def test_another_seed_or_table_is_computed_anew(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def outcome(tmp_path_factory) -> Outcome:
-    plan = Plan(replications=2, senses=("up", "secret"))
+def outcome(tmp_path_factory) -> ExperimentResult:
+    plan = ExperimentPlan(replications=2, senses=("up", "secret"))
     return run(made_up(), plan, tmp_path_factory.mktemp("answers"))
 
 
@@ -143,10 +143,10 @@ def test_bars_are_whole(outcome):
 
 
 @pytest.fixture(scope="module")
-def csplib(shared, tmp_path_factory) -> Outcome:
+def csplib(shared, tmp_path_factory) -> ExperimentResult:
     folder = shared / "data" / "csplib"
-    instances = [Instance.of(name, *read_jj(folder / f"{name}.jj.gz")) for name in ("targus", "table8")]
-    plan = Plan(replications=10, senses=("up",))
+    instances = [TableInstance.of(name, *read_jj(folder / f"{name}.jj.gz")) for name in ("targus", "table8")]
+    plan = ExperimentPlan(replications=10, senses=("up",))
     return run(instances, plan, tmp_path_factory.mktemp("csplib"))
 
 
@@ -179,8 +179,8 @@ def test_in_l1_whoever_knows_the_bounds_hits_all_as_published(csplib, scenario, 
 @pytest.mark.shared
 def test_published_lines_of_b2_fit_a_larger_error_about_levels_than_the_paper_states(shared, tmp_path):
     """By the sum of absolute differences between two lines of table1, 146 cells, all of level 5 %."""
-    table1 = Instance.of("table1", *read_jj(shared / "data" / "csplib" / "table1.jj.gz"))
-    plan = Plan(senses=("up",), norms=("l1",), other_readings=OTHER_READINGS)
+    table1 = TableInstance.of("table1", *read_jj(shared / "data" / "csplib" / "table1.jj.gz"))
+    plan = ExperimentPlan(senses=("up",), norms=("l1",), other_readings=OTHER_READINGS)
     found = run([table1], plan, tmp_path)
     printed = shares()["B2", "l1"]["table1"]
     apart = {

@@ -18,17 +18,17 @@ from hitoku.experiments.minami_abe_2019.study import (
     PAPER,
     Attacked,
     Case,
-    Plan,
+    StudyPlan,
     attacked,
     methods,
     run,
     variants,
 )
 from hitoku.experiments.minami_abe_2019.ties import method_of
-from hitoku.experiments.page import Grid, markdown
+from hitoku.experiments.page import PageTable, markdown
 from hitoku.model.release import Release
 
-SMALL = Plan(sides=(3, 4), tables=3, limit=300, variants=4)
+SMALL = StudyPlan(sides=(3, 4), tables=3, limit=300, variants=4)
 
 
 @pytest.mark.parametrize("side", SIDES)
@@ -120,7 +120,7 @@ def test_the_share_counts_cells_and_its_error_counts_tables():
 
 
 def test_only_one_choice_is_changed_at_a_time():
-    plan = Plan()
+    plan = StudyPlan()
     for case in variants(plan).values():
         changed = [
             name
@@ -166,7 +166,7 @@ def test_answers_do_not_depend_on_the_number_of_processes(found, tmp_path):
 
 def test_the_page_has_every_table_and_figure(found):
     written = page(SMALL, found)
-    titles = " ".join(block.title for block in written.blocks if isinstance(block, Grid))
+    titles = " ".join(block.title for block in written.blocks if isinstance(block, PageTable))
     assert all(f"Table {number}" in titles for number in (2, 3, 4, 5))
     assert "0.46" in markdown(written)
 
@@ -210,7 +210,7 @@ def test_a_table_can_be_attacked_by_hand():
 )
 def test_a_plan_that_cannot_be_run_is_refused(wrong):
     with pytest.raises(ParameterError):
-        Plan(**wrong)
+        StudyPlan(**wrong)
 
 
 @pytest.mark.parametrize("wrong", [{"negatives": "drop"}, {"ties": "lots"}])

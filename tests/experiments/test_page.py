@@ -6,7 +6,7 @@ import re
 import pytest
 
 from hitoku.errors import OutputError
-from hitoku.experiments.page import Grid, Page, Picture, Words, html, markdown, side_by_side, write
+from hitoku.experiments.page import Page, PageTable, Picture, Words, html, markdown, side_by_side, write
 
 
 class Dot:
@@ -23,7 +23,7 @@ PAGE = Page(
         Words(("Some words.", "- one", "- two", "More <b>words</b>."), "First"),
         side_by_side("Table 1", ["n", "%"], {"a": [3, 97.7]}, {"a": [4, 100.0], "b": [5, math.nan]}, far=2),
         Picture("dot", Dot(), "A dot"),
-        Grid("", ("name", "x"), (("c", None), ("d", -1.25))),
+        PageTable("", ("name", "x"), (("c", None), ("d", -1.25))),
     ),
 )
 

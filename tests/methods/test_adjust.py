@@ -20,7 +20,7 @@ from hitoku.model.need import Need
 from hitoku.model.release import Release
 from hitoku.model.table import Table
 from hitoku.rules.p_percent import PPercent
-from hitoku.solver.closest import Deviations, closest, reciprocal
+from hitoku.solver.closest import DeviationProgram, closest, reciprocal
 
 SMALL = (
     *("targus", "targus_additive", "table8", "table1", "table1_additive", "table3", "table3_additive", "cbs"),
@@ -102,7 +102,7 @@ def test_optimal_senses_are_the_best_of_all(norm, data, table):
         elif norm == "l2":
             weight = reciprocal(table.value, "l2")
             tried = closest(
-                Deviations(relations=table.relations, weight=weight, lower=lower, upper=upper), "l2"
+                DeviationProgram(relations=table.relations, weight=weight, lower=lower, upper=upper), "l2"
             )
             best = min(best, tried.cost if tried.optimal else np.inf)
     method = Adjust(norm=norm, senses="optimal", keep=kept)

@@ -14,7 +14,7 @@ from hitoku.evidence.audit import audit
 from hitoku.io.jj import read_jj
 from hitoku.methods.adjust import Adjust, choice
 from hitoku.methods.adjust.disjunction import Disjunction
-from hitoku.methods.adjust.levels import Levels
+from hitoku.methods.adjust.levels import AllowedDeviations
 from hitoku.methods.adjust.repair import fewest_changes
 from hitoku.methods.keep import kept
 from hitoku.model.need import Need
@@ -53,7 +53,7 @@ def test_no_repair_turns_fewer(data, table):
         for sense in every_sense(need.unsafe)
         if np.all(need.lower[sense < 0] > 0) and possible(table, need, held, sense)
     ]
-    levels = Levels.of(table, need, held)
+    levels = AllowedDeviations.of(table, need, held)
     if not reachable:
         with pytest.raises(ProtectionError, match="no senses lead"):
             fewest_changes(table.relations, levels, up)
@@ -78,9 +78,9 @@ def test_drawn_senses_of_a_table_with_values_from_one_to_two_billion(shared, nor
 def test_a_mixture_of_curved_and_straight_columns_that_stops_every_algorithm(shared):
     # HiPO gives up, the active set method of HiGHS ends a millionth short.
     table, need = read_jj(shared / "data" / "csplib" / "hier13x7x7d.jj.gz")
-    levels = Levels.of(table, need, kept(table, None))
+    levels = AllowedDeviations.of(table, need, kept(table, None))
     weight = reciprocal(table.value, "l2")
-    task = choice.Task(table.relations, levels, weight, "l2")
+    task = choice.AdjustmentProblem(table.relations, levels, weight, "l2")
     known = min(task.closest(sense).cost for sense in choice.both_ways(levels))
     form = Disjunction.of(table.relations, levels, weight, "l2", known)
     fixed = np.full(len(form.cells), np.nan)
@@ -101,8 +101,11 @@ def refuse(*_args, **_kwargs):
 
 
 def best_of_all():
-    task = choice.Task(
-        TABLE.relations, Levels.of(TABLE, NEED, kept(TABLE, None)), reciprocal(TABLE.value, "l2"), "l2"
+    task = choice.AdjustmentProblem(
+        TABLE.relations,
+        AllowedDeviations.of(TABLE, NEED, kept(TABLE, None)),
+        reciprocal(TABLE.value, "l2"),
+        "l2",
     )
     return min((found.cost, tuple(s)) for s in every_sense(UNSAFE) if (found := task.closest(s)).optimal)
 

@@ -16,7 +16,7 @@ from hitoku.methods.gauss import Gauss, secondary
 from hitoku.methods.gauss.fast_span import FastSpan
 from hitoku.methods.gauss.incidence import columns_of, incidence_of, relations_of
 from hitoku.methods.gauss.primal import walk
-from hitoku.methods.gauss.problem import Problem
+from hitoku.methods.gauss.problem import EliminationProblem
 from hitoku.methods.gauss.singletons import (
     ALIASES,
     FREQUENCY,
@@ -147,7 +147,7 @@ def test_space_holds_against_all_singletons_together(problem):
 def test_extra_sums_are_the_same_for_relations_and_for_sums_of_inner_cells(problem, way):
     matrix, order, unsafe, owner = problem
     columns, nothing = columns_of(matrix), np.zeros(matrix.shape[1], dtype=bool)
-    one = Problem(
+    one = EliminationProblem(
         n_cells=len(columns),
         order=order,
         unsafe=unsafe,

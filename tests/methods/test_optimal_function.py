@@ -12,7 +12,7 @@ from tests.strategies import count_tables
 
 from hitoku.attacks.interval import Interval
 from hitoku.errors import NeedError, ParameterError
-from hitoku.methods.costs import Grid, costs
+from hitoku.methods.costs import CostScale, costs
 from hitoku.methods.keep import kept
 from hitoku.methods.optimal import Optimal, search
 from hitoku.methods.optimal.budget import Budget
@@ -282,7 +282,7 @@ def test_of_two_patterns_the_first_publishes_the_first_cell_where_they_differ():
     ],
 )
 def test_costs_on_a_grid_are_whole(cost, weight, whole):
-    grid = Grid.of(np.array(cost))
+    grid = CostScale.of(np.array(cost))
     assert grid.whole is whole
     np.testing.assert_allclose(grid.weight, weight)
     np.testing.assert_allclose(grid.weight * grid.unit, cost)

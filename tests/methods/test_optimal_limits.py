@@ -8,7 +8,7 @@ import pytest
 from hitoku.attacks.interval import Interval
 from hitoku.methods.optimal import Optimal, cheapest, joint, judge
 from hitoku.methods.optimal.budget import Budget, Stopped
-from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance, Levels
+from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance, ProtectionLevels
 from hitoku.model.need import Need
 from hitoku.model.release import Release
 from hitoku.model.table import Table
@@ -169,7 +169,7 @@ def test_how_far_a_cell_is_moved(levels, rooms, expected):
         forced=np.ones(1, dtype=bool),
         weight=np.ones(1),
         tie=np.zeros(1, dtype=np.int64),
-        levels=Levels(
+        levels=ProtectionLevels(
             np.zeros(len(levels), dtype=np.int64), np.array(sides, dtype=np.int8), np.array(amounts)
         ),
     )

@@ -10,7 +10,7 @@ from tests.oracles.adjustment import closest_l1, kkt_violation
 from tests.strategies import count_tables
 
 from hitoku.errors import ParameterError
-from hitoku.solver.closest import Deviations, Status, closest, reciprocal
+from hitoku.solver.closest import DeviationProgram, Status, closest, reciprocal
 
 ONE_SUM = [[1.0, 1.0, -1.0]]
 
@@ -18,7 +18,7 @@ ONE_SUM = [[1.0, 1.0, -1.0]]
 def moved(value, lower, norm, weight=None, **more):
     weight = reciprocal(value, norm) if weight is None else weight
     lower = np.where(np.isnan(lower), -np.asarray(value, dtype=float), lower)
-    return closest(Deviations(relations=ONE_SUM, weight=weight, lower=lower, **more), norm)
+    return closest(DeviationProgram(relations=ONE_SUM, weight=weight, lower=lower, **more), norm)
 
 
 def test_parts_of_four_and_six_in_l1():
@@ -58,7 +58,7 @@ def test_bounds_that_leave_no_room(norm):
 @pytest.mark.parametrize("penalty", [0.5, 100.0])
 def test_soft_bounds_are_kept_where_that_is_cheaper(norm, penalty):
     # Cost of the level: at most 0.35 per unit in L1; a shortfall costs a fourth of the penalty per unit.
-    problem = Deviations(
+    problem = DeviationProgram(
         relations=ONE_SUM,
         weight=reciprocal([4, 6, 10], norm),
         lower=[-4, -6, -10],
@@ -75,7 +75,7 @@ def test_soft_bounds_are_kept_where_that_is_cheaper(norm, penalty):
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 def test_soft_bounds_that_cannot_be_kept_are_missed_by_the_least(norm):
-    problem = Deviations(
+    problem = DeviationProgram(
         relations=ONE_SUM,
         weight=reciprocal([4, 6, 10], norm),
         lower=[-4, 0, 0],
@@ -103,12 +103,12 @@ def test_zeros_weigh_one():
 )
 def test_problems_that_make_no_sense_are_refused(parts):
     with pytest.raises(ParameterError):
-        Deviations(relations=ONE_SUM, **parts)
+        DeviationProgram(relations=ONE_SUM, **parts)
 
 
 def test_another_norm_is_refused():
     with pytest.raises(ParameterError, match="l3"):
-        closest(Deviations(relations=ONE_SUM, weight=1.0), "l3")
+        closest(DeviationProgram(relations=ONE_SUM, weight=1.0), "l3")
 
 
 def problems(data, table, norm):
@@ -121,7 +121,7 @@ def problems(data, table, norm):
     lower = np.where(pushed > 0, level, np.where(kept, 0.0, -table.value))
     upper = np.where(pushed < 0, -level, np.where(kept, 0.0, np.inf))
     weight = reciprocal(table.value, norm) * draw(st.sampled_from([0.5, 1.0, 3.0]))
-    return Deviations(relations=table.relations, weight=weight, lower=lower, upper=upper)
+    return DeviationProgram(relations=table.relations, weight=weight, lower=lower, upper=upper)
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])
@@ -151,7 +151,7 @@ def test_optimality_conditions_hold_and_scipy_agrees(norm, data, table):
 def test_the_same_problem_has_the_same_answer(norm):
     rng = np.random.default_rng(4)
     relations = np.hstack([np.eye(6), np.eye(6), -np.eye(6)])
-    problem = Deviations(
+    problem = DeviationProgram(
         relations=relations, weight=rng.uniform(1, 2, 18), lower=np.r_[np.ones(6), -np.ones(12)]
     )
     first, second = closest(problem, norm), closest(problem, norm)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import linprog
 
-from hitoku.solver.attacker import Attacker
+from hitoku.solver.attacker import AttackerProblem
 from hitoku.solver.master import Master
 from hitoku.solver.solution import Status
 
@@ -58,7 +58,7 @@ def test_any_multipliers_prove_a_bound_and_no_more():
 
 def test_the_cheapest_point_that_moves_a_cell():
     # One relation: what the first part gains, the second or the third loses.
-    attacker = Attacker(sparse.csr_array([[1.0, 1.0, 1.0]]))
+    attacker = AttackerProblem(sparse.csr_array([[1.0, 1.0, 1.0]]))
     low, high = np.array([2.0, -5.0, -5.0]), np.array([2.0, 0.0, 0.0])
     point = attacker.cheapest(np.array([0.0, -1.0, -3.0]), low, high)
     assert point is not None

@@ -16,7 +16,7 @@ from hitoku.errors import DataError
 from hitoku.io.existing import existing
 
 if TYPE_CHECKING:
-    from hitoku.experiments.castro_2012 import Instance
+    from hitoku.experiments.castro_2012 import TableInstance
 
 reproduce = typer.Typer(no_args_is_help=True)
 
@@ -72,14 +72,14 @@ def castro_2012(
     hitoku reproduce castro-2012 --instances csplib --out castro
     """
     from hitoku.evidence.recovery import BINS
-    from hitoku.experiments.castro_2012 import Plan, made_up, report, run
+    from hitoku.experiments.castro_2012 import ExperimentPlan, made_up, report, run
     from hitoku.experiments.castro_2012.bars import beside_published, by_protector
     from hitoku.experiments.castro_2012.conclusions import conclusions
     from hitoku.experiments.page import Picture, write
     from hitoku.plots.error_shares import error_shares
 
     tables = made_up(seed) if instances is None else _instances(existing(instances))
-    plan = Plan(replications=replications, seed=seed)
+    plan = ExperimentPlan(replications=replications, seed=seed)
     with counting() as progress:
         outcome = run(tables, plan, out / "answers", jobs=processors(jobs), progress=progress)
     drawn = {"errors": (beside_published(outcome), "Mean over instances, by scenario.")}
@@ -154,7 +154,7 @@ def minami_abe_2019(
 
     hitoku reproduce minami-abe-2019 --tables 10 --side 4 --side 5 --variants 0
     """
-    from hitoku.experiments.minami_abe_2019 import Plan, Reading, page, run, summary
+    from hitoku.experiments.minami_abe_2019 import Reading, StudyPlan, page, run, summary
     from hitoku.experiments.minami_abe_2019.figures import by_method, figure_6, figure_7, figure_8
     from hitoku.experiments.page import Drawable, write
     from hitoku.plots.candidates_by_dimension import candidates_by_dimension
@@ -163,7 +163,7 @@ def minami_abe_2019(
 
     reading = Reading(negatives=negatives, zeros=zeros, wider=wider, ties=ties)  # type: ignore[arg-type]  # refused there
     sides = tuple(sorted(set(side))) if side else (4, 5, 6, 7)
-    plan = Plan(reading=reading, sides=sides, tables=tables, seed=seed, limit=limit, variants=variants)
+    plan = StudyPlan(reading=reading, sides=sides, tables=tables, seed=seed, limit=limit, variants=variants)
     with counting() as progress:
         found = run(plan, out / "answers", jobs=processors(jobs), progress=progress)
     drawn: dict[str, Drawable] = {
@@ -183,8 +183,8 @@ def minami_abe_2019(
     typer.echo(f"written: {text}, {html}")
 
 
-def _instances(folder: Path) -> tuple[Instance, ...]:
-    from hitoku.experiments.castro_2012 import Instance
+def _instances(folder: Path) -> tuple[TableInstance, ...]:
+    from hitoku.experiments.castro_2012 import TableInstance
     from hitoku.io.jj import read_jj
 
     paths = {
@@ -196,4 +196,4 @@ def _instances(folder: Path) -> tuple[Instance, ...]:
         raise DataError(
             "no JJ file in the folder", where=str(folder), fix="give a folder with files *.jj or *.jj.gz"
         )
-    return tuple(Instance.of(name, *read_jj(path)) for name, path in paths.items())
+    return tuple(TableInstance.of(name, *read_jj(path)) for name, path in paths.items())

@@ -17,14 +17,14 @@ def print_json(facts: Mapping[str, Any]) -> None:
     typer.echo(json.dumps(facts, sort_keys=True, default=str))
 
 
-class Step(Protocol):
+class ShowStep(Protocol):
     """Says what is being done."""
 
     def __call__(self, what: str, *, begins: bool = True) -> None: ...
 
 
 @contextmanager
-def progress(n_steps: int) -> Iterator[Step]:
+def progress(n_steps: int) -> Iterator[ShowStep]:
     """Show a bar that moves on with every named step; nothing where standard error is no terminal.
 
     A step that does not begin anything new (``begins=False``) changes the words and not the bar.

@@ -18,10 +18,10 @@ import numpy as np
 
 from hitoku.attacks.insider import Insider
 from hitoku.errors import ParameterError
-from hitoku.evidence.audit import Audit, Outcome
+from hitoku.evidence.audit import Audit, CellOutcome
 from hitoku.evidence.certificate import AdjustedCertificate
 from hitoku.evidence.grid import Grid
-from hitoku.evidence.problem import Problem
+from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.prover import prove
 from hitoku.model.arrays import Floats
 from hitoku.model.finding import Finding, Severity
@@ -33,8 +33,8 @@ from hitoku.model.table import Table
 from hitoku.model.tolerance import ADDITIVITY
 
 REASONS = {
-    Outcome.PUBLISHED: ("unsafe, and published with its true value", "adjust it, or withhold it"),
-    Outcome.NARROW: (
+    CellOutcome.PUBLISHED: ("unsafe, and published with its true value", "adjust it, or withhold it"),
+    CellOutcome.NARROW: (
         "its published value is closer to the true one than required",
         "move it further, or the other way: see moved in audit.cells",
     ),
@@ -67,7 +67,7 @@ class AdjustedAudit(Audit):
     @property
     def safe(self) -> bool:
         """Every unsafe cell is published with a value far enough from its own, and sums still hold."""
-        return self.n_broken == 0 and all(outcome is Outcome.SAFE for outcome in self.outcomes.values())
+        return self.n_broken == 0 and all(outcome is CellOutcome.SAFE for outcome in self.outcomes.values())
 
     @cached_property
     def certificate(self) -> AdjustedCertificate | None:
@@ -164,10 +164,10 @@ class AdjustedAudit(Audit):
             "required_width": float(self.need.width[cell]),
             "moved": float(moved),
             "relative": float(self.relative[cell]),
-            "met": outcome is Outcome.SAFE,
+            "met": outcome is CellOutcome.SAFE,
             "outcome": str(outcome),
             "slack": float(max(ways, default=-moved if moved < 0 else moved)),
-            "why": "" if outcome is Outcome.SAFE else REASONS[outcome][0],
+            "why": "" if outcome is CellOutcome.SAFE else REASONS[outcome][0],
         }
 
     @property
@@ -212,7 +212,7 @@ class AdjustedAudit(Audit):
         changed = f"{int(np.count_nonzero(self.deviation)):_} changed"
         if self.safe:
             return f"Audit(safe: {size}, {changed}{'' if self.exact else ', no certificate'})"
-        open_ = sum(outcome is not Outcome.SAFE for outcome in self.outcomes.values())
+        open_ = sum(outcome is not CellOutcome.SAFE for outcome in self.outcomes.values())
         sums = f", {self.n_broken:_} sums broken" if self.n_broken else ""
         return f"Audit(NOT safe: {open_:_} open{sums}, {size}, {changed})"
 
@@ -243,7 +243,7 @@ def audit_adjusted(
         )
     shown = Grid.of(release.published)
     levels = {cell: _levels(need, cell) for cell in np.flatnonzero(need.unsafe).tolist()}
-    problem = Problem.of(grid, need, release)
+    problem = AuditProblem.of(grid, need, release)
     same = table.additive and grid.adds_up(release.relations) and shown.adds_up(release.relations)
     return AdjustedAudit(
         table=table,
@@ -270,13 +270,13 @@ def _levels(need: Need, cell: int) -> tuple[Fraction, Fraction]:
     return lower + missing, upper + missing
 
 
-def _outcome(levels: tuple[Fraction, Fraction], value: Fraction, shown: Fraction) -> Outcome:
+def _outcome(levels: tuple[Fraction, Fraction], value: Fraction, shown: Fraction) -> CellOutcome:
     down, up = levels
     if shown == value:
-        return Outcome.PUBLISHED
+        return CellOutcome.PUBLISHED
     moved = shown - value
     far = (moved <= -down and down > 0) or (moved >= up > 0) or (down == 0 and up == 0)
-    return Outcome.SAFE if far else Outcome.NARROW
+    return CellOutcome.SAFE if far else CellOutcome.NARROW
 
 
 def _broken(table: Table, release: Release) -> int:

@@ -25,7 +25,7 @@ from hitoku.errors import NeedError, ProtectionError, TableError
 from hitoku.evidence.certificate import Certificate
 from hitoku.evidence.disclosure import Disclosure, arithmetic, recomputable, shorter
 from hitoku.evidence.grid import Grid
-from hitoku.evidence.problem import Problem
+from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.prover import Proof, prove
 from hitoku.model.bounds import Bounds
 from hitoku.model.finding import Finding, Severity
@@ -35,7 +35,7 @@ from hitoku.model.release import Release
 from hitoku.model.table import Table
 
 
-class Outcome(StrEnum):
+class CellOutcome(StrEnum):
     """What became of one unsafe cell."""
 
     SAFE = "safe"
@@ -50,16 +50,16 @@ SHORT_REASONS = 50
 # A notebook shows so many remarks.
 SHOWN_FINDINGS = 10
 REASONS = {
-    Outcome.PUBLISHED: ("unsafe, and published", "withhold it"),
-    Outcome.RECOMPUTABLE: (
+    CellOutcome.PUBLISHED: ("unsafe, and published", "withhold it"),
+    CellOutcome.RECOMPUTABLE: (
         "recomputable from published cells by adding and subtracting",
         "withhold another cell in each relation that gives it away: see why in audit.cells",
     ),
-    Outcome.NARROW: (
+    CellOutcome.NARROW: (
         "what an outsider can infer is closer than required",
         "withhold more, or larger, cells in its relations: see why in audit.cells",
     ),
-    Outcome.UNDECIDED: (
+    CellOutcome.UNDECIDED: (
         "neither safety nor its opposite could be proved exactly",
         "round the values to fewer digits, or audit a smaller part",
     ),
@@ -90,9 +90,9 @@ class Audit:
     need: Need
     release: Release
     grid: Grid
-    problem: Problem
+    problem: AuditProblem
     proof: Proof
-    outcomes: Mapping[int, Outcome]
+    outcomes: Mapping[int, CellOutcome]
     recomputable: int
     null_dimension: int
     additive: bool
@@ -103,7 +103,7 @@ class Audit:
     def safe(self) -> bool:
         """Every unsafe cell is withheld and blurred as far as it must be; for insiders too, where asked."""
         return not (self.insiders and self.insiders.cells) and all(
-            outcome is Outcome.SAFE for outcome in self.outcomes.values()
+            outcome is CellOutcome.SAFE for outcome in self.outcomes.values()
         )
 
     @cached_property
@@ -121,7 +121,7 @@ class Audit:
         known bounds. ``free_dimensions`` is the number of independent ways in which withheld cells can
         move; few of them are a risk in themselves.
         """
-        tally = {outcome: list(self.outcomes.values()).count(outcome) for outcome in Outcome}
+        tally = {outcome: list(self.outcomes.values()).count(outcome) for outcome in CellOutcome}
         withheld, unsafe = self.release.withheld, self.need.unsafe
         inside = self.insiders and {
             "insiders_tried": self.insiders.tried,
@@ -133,11 +133,11 @@ class Audit:
                 "unsafe": int(unsafe.sum()),
                 "withheld": int(withheld.sum()),
                 "secondary": int((withheld & ~unsafe).sum()),
-                "open": len(self.outcomes) - tally[Outcome.SAFE],
-                "published": tally[Outcome.PUBLISHED],
-                "recomputable": tally[Outcome.RECOMPUTABLE],
-                "narrow": tally[Outcome.NARROW],
-                "undecided": tally[Outcome.UNDECIDED],
+                "open": len(self.outcomes) - tally[CellOutcome.SAFE],
+                "published": tally[CellOutcome.PUBLISHED],
+                "recomputable": tally[CellOutcome.RECOMPUTABLE],
+                "narrow": tally[CellOutcome.NARROW],
+                "undecided": tally[CellOutcome.UNDECIDED],
                 "withheld_recomputable": self.recomputable,
                 "free_dimensions": self.null_dimension,
                 "programs": self.proof.n_programs,
@@ -146,7 +146,7 @@ class Audit:
             }
         )
 
-    def failing(self, reasons: Mapping[Outcome, tuple[str, str]]) -> list[Finding]:
+    def failing(self, reasons: Mapping[CellOutcome, tuple[str, str]]) -> list[Finding]:
         """Remark on every cell that is not safe: what is wrong, and what to do."""
         return [
             Finding(
@@ -156,7 +156,7 @@ class Audit:
                 advice=reasons[outcome][1],
             )
             for cell, outcome in self.outcomes.items()
-            if outcome is not Outcome.SAFE
+            if outcome is not CellOutcome.SAFE
         ]
 
     @property
@@ -165,7 +165,7 @@ class Audit:
         found = self.failing(REASONS)
         if self.insiders is not None:
             found += self.insiders.findings(self.table.describe)
-        hidden = self.recomputable - list(self.outcomes.values()).count(Outcome.RECOMPUTABLE)
+        hidden = self.recomputable - list(self.outcomes.values()).count(CellOutcome.RECOMPUTABLE)
         if hidden > 0:
             found.append(
                 Finding(
@@ -227,7 +227,7 @@ class Audit:
             "required_width": width,
             "low": low,
             "high": high,
-            "met": outcome is Outcome.SAFE,
+            "met": outcome is CellOutcome.SAFE,
             "outcome": str(outcome),
             "slack": min(value - lower - low, high - value - upper, high - low - width),
             "why": why,
@@ -254,7 +254,7 @@ class Audit:
         """Say which sum gives a cell away; empty for a safe one."""
         reasons = self.disclosures.get(place, ())
         if not self.additive:
-            return REASONS[Outcome.NARROW][0] if reasons else ""
+            return REASONS[CellOutcome.NARROW][0] if reasons else ""
         return "; ".join(arithmetic(self.problem, self.release, self.grid, reason) for reason in reasons)
 
     def __repr__(self) -> str:
@@ -347,7 +347,7 @@ def audit(
             where="release.integer",
             fix="make the release from this table",
         )
-    problem = Problem.of(grid, need, release)
+    problem = AuditProblem.of(grid, need, release)
     given_away, rank = fixed(problem.matrix)
     proof = prove(problem, np.flatnonzero(given_away).tolist(), moves)
     place = {int(cell): number for number, cell in enumerate(problem.cells.tolist())}
@@ -368,16 +368,16 @@ def audit(
     )
 
 
-def _outcome(place: int | None, proof: Proof) -> Outcome:
+def _outcome(place: int | None, proof: Proof) -> CellOutcome:
     if place is None:
-        return Outcome.PUBLISHED
+        return CellOutcome.PUBLISHED
     if place in proof.undecided:
-        return Outcome.UNDECIDED
+        return CellOutcome.UNDECIDED
     reasons = proof.failed.get(place)
     if reasons is None:
-        return Outcome.SAFE
+        return CellOutcome.SAFE
     given_away = place in proof.exposed or any(reason.linear for reason in reasons)
-    return Outcome.RECOMPUTABLE if given_away else Outcome.NARROW
+    return CellOutcome.RECOMPUTABLE if given_away else CellOutcome.NARROW
 
 
 def _refuse_strangers(table: Table, need: Need, release: Release, grid: Grid) -> bool:

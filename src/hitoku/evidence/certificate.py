@@ -18,7 +18,7 @@ import numpy as np
 
 from hitoku.errors import OutputError
 from hitoku.evidence.grid import Grid, exact_rows, text
-from hitoku.evidence.problem import Problem
+from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.prover import Proof
 from hitoku.evidence.verify import ADJUSTED, FORMAT, fingerprint
 from hitoku.model.arrays import Floats
@@ -38,7 +38,7 @@ class Certificate:
 
     release: Release
     grid: Grid
-    problem: Problem
+    problem: AuditProblem
     proof: Proof
 
     @cached_property
@@ -132,7 +132,7 @@ class AdjustedCertificate(Certificate):
         return f"Certificate({len(self.levels):_} unsafe cells adjusted, {self.release.n_cells:_} cells)"
 
 
-def claim(release: Release, grid: Grid, problem: Problem) -> dict[str, Any]:
+def claim(release: Release, grid: Grid, problem: AuditProblem) -> dict[str, Any]:
     """Write what a certificate is about: the true table, what an outsider knows, what is required."""
     labels = release.labels
     columns = [
@@ -170,7 +170,7 @@ def is_about(content: Mapping[str, Any], claimed: Mapping[str, Any]) -> bool:
     return fingerprint(own) == fingerprint(dict(claimed))
 
 
-def _required(problem: Problem) -> list[dict[str, Any]]:
+def _required(problem: AuditProblem) -> list[dict[str, Any]]:
     """Write what every unsafe cell that is withheld requires."""
     cells = problem.cells.tolist()
     return [

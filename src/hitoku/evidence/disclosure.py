@@ -19,7 +19,7 @@ from scipy import sparse
 
 from hitoku.evidence.exact import Row, solve
 from hitoku.evidence.grid import Grid, exact_rows, text
-from hitoku.evidence.problem import Problem
+from hitoku.evidence.problem import AuditProblem
 from hitoku.model.arrays import Floats
 from hitoku.model.release import Release
 from hitoku.solver.linear import BASIC, LinearProgram, Solution, opened
@@ -66,7 +66,7 @@ class Disclosure:
 
 
 def bounded(
-    problem: Problem, place: int, multipliers: Mapping[int, Fraction], *, up: bool
+    problem: AuditProblem, place: int, multipliers: Mapping[int, Fraction], *, up: bool
 ) -> Disclosure | None:
     """Work out exactly what some multipliers prove; None when that is nothing."""
     sums: dict[int, Fraction] = {}
@@ -92,7 +92,7 @@ def bounded(
 
 
 def disclosed(
-    problem: Problem, place: int, solution: Solution, reached: Fraction, *, up: bool
+    problem: AuditProblem, place: int, solution: Solution, reached: Fraction, *, up: bool
 ) -> Disclosure | None:
     """Explain why a cell goes no further than a witness shows; one relation before many.
 
@@ -114,7 +114,7 @@ def disclosed(
     return best
 
 
-def _candidates(problem: Problem, place: int, solution: Solution, *, up: bool) -> Iterator[Disclosure]:
+def _candidates(problem: AuditProblem, place: int, solution: Solution, *, up: bool) -> Iterator[Disclosure]:
     own = problem.upper[place] if up else problem.lower[place]
     if own is not None:
         yield Disclosure(place, up, own)
@@ -124,7 +124,7 @@ def _candidates(problem: Problem, place: int, solution: Solution, *, up: bool) -
             yield reason
 
 
-def _guesses(problem: Problem, place: int, solution: Solution) -> Iterator[Mapping[int, Fraction]]:
+def _guesses(problem: AuditProblem, place: int, solution: Solution) -> Iterator[Mapping[int, Fraction]]:
     for number in problem.users[place]:
         yield {number: Fraction(1)}
     yield from _rounded(solution.duals)
@@ -133,7 +133,7 @@ def _guesses(problem: Problem, place: int, solution: Solution) -> Iterator[Mappi
         yield exact
 
 
-def shorter(problem: Problem, reason: Disclosure) -> Disclosure:
+def shorter(problem: AuditProblem, reason: Disclosure) -> Disclosure:
     """Look for fewer relations that prove the same."""
     if len(reason.multipliers) < 2 or len(problem.cells) > SHORT_CELLS:
         return reason
@@ -145,7 +145,7 @@ def shorter(problem: Problem, reason: Disclosure) -> Disclosure:
     return reason
 
 
-def recomputable(problem: Problem, places: Iterable[int]) -> dict[int, Disclosure]:
+def recomputable(problem: AuditProblem, places: Iterable[int]) -> dict[int, Disclosure]:
     """Show for cells that adding and subtracting gives away how it is done.
 
     First what one relation gives away, then what a relation gives away once those are known, and so on; what
@@ -170,7 +170,7 @@ def recomputable(problem: Problem, places: Iterable[int]) -> dict[int, Disclosur
     return found
 
 
-def _chains(problem: Problem, wanted: set[int]) -> dict[int, dict[int, Fraction]]:
+def _chains(problem: AuditProblem, wanted: set[int]) -> dict[int, dict[int, Fraction]]:
     """Multipliers for the wanted cells that follow one after the other from relations with one unknown."""
     unknown = [set(row) for row in problem.rows]
     ready = deque(number for number, left in enumerate(unknown) if len(left) == 1)
@@ -196,7 +196,7 @@ def _chains(problem: Problem, wanted: set[int]) -> dict[int, dict[int, Fraction]
     return {place: times for place, times in known.items() if place in wanted}
 
 
-def _combined(problem: Problem, place: int) -> Disclosure:
+def _combined(problem: AuditProblem, place: int) -> Disclosure:
     """Solve exactly for a combination of rows that leaves one cell alone."""
     rows: list[Row] = [
         {number: problem.rows[number][cell] for number in users} for cell, users in enumerate(problem.users)
@@ -216,7 +216,7 @@ def _rounded(duals: Floats | None) -> Iterator[dict[int, Fraction]]:
         yield {number: times for number, times in guess.items() if times}
 
 
-def _from_basis(problem: Problem, place: int, solution: Solution) -> dict[int, Fraction] | None:
+def _from_basis(problem: AuditProblem, place: int, solution: Solution) -> dict[int, Fraction] | None:
     """Solve for the multipliers exactly: basic columns have no reduced cost, basic rows no multiplier."""
     if solution.basis is None:
         return None
@@ -232,7 +232,7 @@ def _from_basis(problem: Problem, place: int, solution: Solution) -> dict[int, F
     return None if found is None else {number: Fraction(times) for number, times in found.items() if times}
 
 
-def _shortest(problem: Problem, reason: Disclosure) -> Floats | None:
+def _shortest(problem: AuditProblem, reason: Disclosure) -> Floats | None:
     """Multipliers of least total size that prove the bound.
 
     Columns: multipliers up and down, then for every cell how much of it is put at its upper and at its
@@ -272,7 +272,7 @@ def _shortest(problem: Problem, reason: Disclosure) -> Floats | None:
     return np.asarray(solution.x[:n_rows] - solution.x[n_rows : 2 * n_rows])
 
 
-def arithmetic(problem: Problem, release: Release, grid: Grid, reason: Disclosure) -> str:
+def arithmetic(problem: AuditProblem, release: Release, grid: Grid, reason: Disclosure) -> str:
     """Write a disclosure as a sum that a person can redo. It shows confidential numbers: for the checker."""
     cell = int(problem.cells[reason.place])
     bound = grid.value(cell) + reason.difference

@@ -65,7 +65,7 @@ class Witness:
 
 
 @dataclass(frozen=True)
-class Problem:
+class AuditProblem:
     """Differences ``d`` with ``relations @ d == 0`` and ``lower <= d <= upper``.
 
     Parameters
@@ -96,7 +96,7 @@ class Problem:
     demands: Mapping[int, Demand]
 
     @classmethod
-    def of(cls, grid: Grid, need: Need, release: Release) -> Problem:
+    def of(cls, grid: Grid, need: Need, release: Release) -> AuditProblem:
         """Set up what is unknown about a release; unsafe cells that are published are left out."""
         withheld = release.withheld
         cells = np.flatnonzero(withheld)

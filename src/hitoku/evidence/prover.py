@@ -16,7 +16,7 @@ import numpy as np
 
 from hitoku.attacks.circulation import Circulation
 from hitoku.evidence.disclosure import Disclosure, disclosed
-from hitoku.evidence.problem import FAR, Problem, Witness
+from hitoku.evidence.problem import FAR, AuditProblem, Witness
 from hitoku.evidence.repair import Split, exact_witness
 from hitoku.model.arrays import Floats
 from hitoku.solver import integer
@@ -69,7 +69,9 @@ class Proof:
     n_programs: int
 
 
-def prove(problem: Problem, exposed: Iterable[int] = (), moves: Iterable[Mapping[int, int]] = ()) -> Proof:
+def prove(
+    problem: AuditProblem, exposed: Iterable[int] = (), moves: Iterable[Mapping[int, int]] = ()
+) -> Proof:
     """Find a low and a high witness for every unsafe cell, or say which cells have none.
 
     Parameters
@@ -96,7 +98,7 @@ def prove(problem: Problem, exposed: Iterable[int] = (), moves: Iterable[Mapping
 class _Search:
     """Witnesses found so far, and how far each unsafe cell has come."""
 
-    problem: Problem
+    problem: AuditProblem
     exposed: frozenset[int]
     warm: Warm = field(init=False)
     witnesses: list[Witness] = field(default_factory=list)
@@ -298,7 +300,7 @@ class _Search:
 
 
 def fewest(
-    witnesses: list[Witness], reach: dict[int, Reach], problem: Problem
+    witnesses: list[Witness], reach: dict[int, Reach], problem: AuditProblem
 ) -> tuple[tuple[Witness, ...], dict[int, Reach]]:
     """Drop witnesses that others make superfluous, and number the rest anew.
 

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from hitoku.evidence.exact import Row, solve
 from hitoku.evidence.grid import common_denominator
-from hitoku.evidence.problem import Problem, Witness
+from hitoku.evidence.problem import AuditProblem, Witness
 from hitoku.model.arrays import Floats
 from hitoku.solver.linear import BASIC, UPPER, Basis, LinearProgram
 
@@ -40,13 +40,13 @@ class Split:
         Exact bounds of all columns, None where there is none.
     """
 
-    problem: Problem
+    problem: AuditProblem
     unsafe: tuple[int, ...]
     low: tuple[Fraction | None, ...]
     high: tuple[Fraction | None, ...]
 
     @classmethod
-    def of(cls, problem: Problem) -> Split:
+    def of(cls, problem: AuditProblem) -> Split:
         """Split every unsafe cell at what it needs, rounded outwards to the grid."""
         unsafe = tuple(problem.demands)
         low, high = list(problem.lower), list(problem.upper)
@@ -139,7 +139,7 @@ def from_basis(split: Split, basis: Basis) -> Witness | None:
     return _pulled(problem, moves)
 
 
-def _pulled(problem: Problem, moves: dict[int, Fraction]) -> Witness | None:
+def _pulled(problem: AuditProblem, moves: dict[int, Fraction]) -> Witness | None:
     """Scale differences back until they keep every bound, if that takes next to nothing."""
     share = Fraction(1)
     for cell, move in moves.items():

@@ -114,7 +114,7 @@ def fingerprint(content: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-class Table:
+class CertifiedTable:
     """Check 2: the true table, what an outsider knows of it, and its relations."""
 
     def __init__(self, content: dict[str, Any]) -> None:
@@ -155,7 +155,9 @@ class Table:
         return inside and (x.denominator == 1 or not self.whole)
 
 
-def witness(parts: dict[str, Any], table: Table, withheld: set[int], what: str) -> dict[int, Fraction]:
+def witness(
+    parts: dict[str, Any], table: CertifiedTable, withheld: set[int], what: str
+) -> dict[int, Fraction]:
     """Check 3: another table that fits the release; what it has in place of the true values."""
     below, moves = parts["denominator"], sparse(parts["cells"], parts["differences"], table.size, what)
     demand(type(below) is int and below > 0, f"{what}: its denominator is not a positive whole number", 2)
@@ -173,7 +175,7 @@ def witness(parts: dict[str, Any], table: Table, withheld: set[int], what: str) 
 
 
 def protected(
-    need: dict[str, Any], table: Table, withheld: set[int], witnesses: list[dict[int, Fraction]]
+    need: dict[str, Any], table: CertifiedTable, withheld: set[int], witnesses: list[dict[int, Fraction]]
 ) -> int:
     """Check 4: one unsafe cell; which one it is."""
     (cell,) = positions([need["cell"]], table.size, "an unsafe cell")
@@ -190,7 +192,7 @@ def protected(
     return cell
 
 
-def moved(need: dict[str, Any], table: Table, shown: dict[int, Fraction]) -> int:
+def moved(need: dict[str, Any], table: CertifiedTable, shown: dict[int, Fraction]) -> int:
     """Check 4 of an adjusted release: one unsafe cell; which one it is."""
     (cell,) = positions([need["cell"]], table.size, "an unsafe cell")
     what, away = f"unsafe cell {table.names[cell]}", shown[cell] - table.value[cell]
@@ -206,7 +208,7 @@ def moved(need: dict[str, Any], table: Table, shown: dict[int, Fraction]) -> int
 def prove(content: dict[str, Any]) -> str:
     """Go through checks 1 to 4."""
     demand(content["sha256"] == fingerprint(content), "the fingerprint does not fit: something was changed")
-    table = Table(content)
+    table = CertifiedTable(content)
     if content["format"] == ADJUSTED:
         demand(content["withheld"] == [], "a cell of an adjusted release is withheld")
         shown = table.adjusted(content["published"])

@@ -72,7 +72,7 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class PageTable:
     """A table.
 
     Parameters
@@ -121,7 +121,7 @@ class Page:
     """Everything there is to tell about a run, in order."""
 
     title: str
-    blocks: tuple[Words | Grid | Picture, ...]
+    blocks: tuple[Words | PageTable | Picture, ...]
 
 
 def side_by_side(
@@ -134,7 +134,7 @@ def side_by_side(
     note: str = "",
     digits: int = 1,
     far: float = math.inf,
-) -> Grid:
+) -> PageTable:
     """Put published and own numbers under each other, with the difference; names in the order of ``ours``.
 
     A name that was not published has one line.
@@ -167,7 +167,7 @@ def side_by_side(
         rows += [(name, "published", *printed), ("", "ours", *own), ("", "difference", *differences)]
         kinds += ["published", "ours", "difference"]
     head = (what, "", *columns)
-    return Grid(title, head, tuple(rows), note, digits, words=2, kinds=tuple(kinds), far=far)
+    return PageTable(title, head, tuple(rows), note, digits, words=2, kinds=tuple(kinds), far=far)
 
 
 def _difference(printed: float, own: float, digits: int) -> str:
@@ -229,7 +229,7 @@ def html(page: Page) -> str:
     )
 
 
-def _block(block: Words | Grid | Picture) -> str:
+def _block(block: Words | PageTable | Picture) -> str:
     if isinstance(block, Words):
         heading = f"<h2>{escape(block.heading)}</h2>\n" if block.heading else ""
         parts = []
@@ -249,7 +249,7 @@ def _block(block: Words | Grid | Picture) -> str:
     return _table(block)
 
 
-def _table(grid: Grid) -> str:
+def _table(grid: PageTable) -> str:
     def word(place: int) -> str:
         return ' class="word"' if place < grid.words else ""
 

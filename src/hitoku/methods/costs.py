@@ -85,7 +85,7 @@ def _given(table: Table, cost: ArrayLike) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Grid:
+class CostScale:
     """Costs for the search: whole numbers where they lie on a grid, else as they are.
 
     Parameters
@@ -103,12 +103,12 @@ class Grid:
     whole: bool
 
     @classmethod
-    def of(cls, cost: Floats) -> Grid:
+    def of(cls, cost: Floats) -> CostScale:
         """Find the coarsest grid of decimals.
 
         Examples
         --------
-        >>> grid = Grid.of(np.array([0.5, 1.5, 3.0]))
+        >>> grid = CostScale.of(np.array([0.5, 1.5, 3.0]))
         >>> grid.weight, grid.unit
         (array([1., 3., 6.]), 0.5)
         """

@@ -21,14 +21,14 @@ Floats = NDArray[np.float64]
 TOLERANCE = 1e-9
 
 
-class Attacker:
+class AttackerProblem:
     """Differences ``d`` with ``relations @ d == 0`` and ``low <= d <= high``, both zero-containing.
 
     Examples
     --------
     A total and its two parts: the first part can go up by what the second can go down.
 
-    >>> attacker = Attacker(sparse.csr_array([[1.0, 1.0, -1.0]]))
+    >>> attacker = AttackerProblem(sparse.csr_array([[1.0, 1.0, -1.0]]))
     >>> low, high = np.array([-3.0, -2.0, 0.0]), np.array([9.0, 9.0, 0.0])
     >>> attacker.push(0, 1.0, low, high)[0]
     2.0

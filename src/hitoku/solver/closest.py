@@ -28,7 +28,7 @@ PENALTY = 100.0
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Deviations:
+class DeviationProgram:
     """Which deviations ``z`` are allowed, and what they cost.
 
     Minimise ``sum(weight * |z|)`` or ``sum(weight * z**2)`` subject to ``relations @ z == rhs`` and
@@ -72,7 +72,7 @@ class Deviations:
             if array.shape != (length,) or np.isnan(array).any():
                 raise ParameterError(
                     f"{name} is not one number for each of {length}",
-                    where="Deviations",
+                    where="DeviationProgram",
                     fix="one per cell, rhs one per relation; infinity for no bound",
                 )
             array.setflags(write=False)
@@ -82,7 +82,7 @@ class Deviations:
             if np.any(array < 0) or not np.isfinite(array).all():
                 raise ParameterError(
                     f"a {name} is negative or not finite",
-                    where="Deviations",
+                    where="DeviationProgram",
                     fix="fix a cell by equal bounds, not by an endless weight",
                 )
 
@@ -163,7 +163,7 @@ def reciprocal(size: ArrayLike, norm: Norm) -> Floats:
 
 
 def closest(
-    problem: Deviations, norm: Norm = "l1", *, threads: int = 1, time_limit_s: float | None = None
+    problem: DeviationProgram, norm: Norm = "l1", *, threads: int = 1, time_limit_s: float | None = None
 ) -> Closest:
     """Find the cheapest deviation.
 
@@ -181,7 +181,7 @@ def closest(
     Parts of 4 and 6 under a total of 10; the first must rise by 1. It is dearer, in relative terms, to move
     the other part than the total, so the total moves in L1; in L2 both give way.
 
-    >>> problem = Deviations(
+    >>> problem = DeviationProgram(
     ...     relations=[[1, 1, -1]],
     ...     weight=reciprocal([4, 6, 10], "l1"),
     ...     lower=[1, -6, -10],
@@ -226,7 +226,7 @@ def closest(
     )
 
 
-def _may_stay(problem: Deviations) -> bool:
+def _may_stay(problem: DeviationProgram) -> bool:
     """Tell whether nothing need move."""
     low = np.maximum(problem.lower, problem.soft_lower)
     high = np.minimum(problem.upper, problem.soft_upper)
@@ -247,7 +247,7 @@ class _Columns:
     signs: Floats
 
     @classmethod
-    def of(cls, problem: Deviations, norm: Norm) -> _Columns:
+    def of(cls, problem: DeviationProgram, norm: Norm) -> _Columns:
         lower, upper = problem.lower, problem.upper
         fixed = lower == upper
         still = np.where(fixed, lower, 0.0)
@@ -287,7 +287,7 @@ class _Columns:
         return self.still + moved
 
 
-def _multiplier(problem: Deviations, norm: Norm, deviation: Floats, duals: Floats) -> Floats:
+def _multiplier(problem: DeviationProgram, norm: Norm, deviation: Floats, duals: Floats) -> Floats:
     """Return what the bounds of each cell carry: the slope of its cost less the pull of the relations."""
     pull = problem.relations.T @ duals
     if norm == "l2":

@@ -69,7 +69,7 @@ class Ranking:
 
 
 @dataclass(frozen=True)
-class Rows:
+class RecordRows:
     """Some records, in an order that follows from the records alone.
 
     Parameters
@@ -107,7 +107,7 @@ def ranked(
     identity: Identity,
     ranking: Ranking,
     numbers: Numbers,
-    watch: Callable[[Rows], None] | None = None,
+    watch: Callable[[RecordRows], None] | None = None,
 ) -> Ranked:
     """Count and rank the contributors of every cell.
 
@@ -148,7 +148,9 @@ def _aligned(n_rows: int, width: int) -> Floats:
     return rows
 
 
-def _follow(rows: Rows, cube: Cube, ranking: Ranking, leaves: Floats, cells: Floats, threads: int) -> bool:
+def _follow(
+    rows: RecordRows, cube: Cube, ranking: Ranking, leaves: Floats, cells: Floats, threads: int
+) -> bool:
     """Take the contributors of a batch to their cells, every thread to cells of its own.
 
     A cell is visited in the same order by however many threads, so their number changes nothing.
@@ -193,7 +195,7 @@ def _above(cube: Cube, shared: Dimension, share: int, n_shares: int) -> tuple[In
     return np.concatenate(steps), starts
 
 
-def _named_rows(source: Source, cube: Cube, identity: Identity, numbers: Numbers) -> Iterator[Rows]:
+def _named_rows(source: Source, cube: Cube, identity: Identity, numbers: Numbers) -> Iterator[RecordRows]:
     """Read the records whose contributor has a name, sorted by contributor and leaf."""
     n_rows = numbers.n_records - identity.n_own
     if n_rows == 0:
@@ -212,7 +214,7 @@ def _named_rows(source: Source, cube: Cube, identity: Identity, numbers: Numbers
         yield rows
 
 
-def _own_rows(source: Source, cube: Cube, identity: Identity, numbers: Numbers) -> Iterator[Rows]:
+def _own_rows(source: Source, cube: Cube, identity: Identity, numbers: Numbers) -> Iterator[RecordRows]:
     """Read the records that are contributors of their own, sorted by leaf, value and weight."""
     if identity.n_own == 0:
         return
@@ -265,12 +267,12 @@ def _changed(source: Source) -> DataError:
     )
 
 
-def _sorted(key: record_order.Keys, x: Floats, w: Floats, bits: int) -> Rows:
+def _sorted(key: record_order.Keys, x: Floats, w: Floats, bits: int) -> RecordRows:
     if len(w) == 0:
         key, load = record_order.sort_pairs(key, x.view(np.int64), bits)
-        return Rows(key, load.view(np.float64), w)
+        return RecordRows(key, load.view(np.float64), w)
     key, order = record_order.sort_pairs(key, np.arange(len(key), dtype=np.int64), bits)
-    return Rows(key, x[order], w[order])
+    return RecordRows(key, x[order], w[order])
 
 
 def _merged_upward(cube: Cube, leaves: Floats, cells: Floats, ranking: Ranking) -> bool:

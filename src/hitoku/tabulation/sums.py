@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hitoku.kernels import record_order
 from hitoku.model.arrays import Floats, Integers
 from hitoku.model.relations import add_up
-from hitoku.tabulation.contributors import Rows, leaf_bits
+from hitoku.tabulation.contributors import RecordRows, leaf_bits
 from hitoku.tabulation.cube import Cube
 from hitoku.tabulation.numbers import Numbers
 
@@ -40,14 +40,14 @@ class LeafSums:
         amounts = {name: np.zeros((cube.n_leaves, 2)) for name in names}
         return cls(cube, numbers, np.zeros(cube.n_leaves, dtype=np.int64), amounts)
 
-    def watch(self, rows: Rows) -> None:
+    def watch(self, rows: RecordRows) -> None:
         """Add some rows; their order follows from the data, so the sums do too."""
         mask = (1 << leaf_bits(self.cube)) - 1
         record_order.leaf_counts(rows.key, mask, self.records)
         for name, sums in self.amounts.items():
             record_order.leaf_sums(rows.key, mask, self._amount(name, rows), sums)
 
-    def _amount(self, name: str, rows: Rows) -> Floats:
+    def _amount(self, name: str, rows: RecordRows) -> Floats:
         if name == "sum":
             return rows.x
         scale = self.numbers.weight_scale

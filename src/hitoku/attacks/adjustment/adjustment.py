@@ -18,7 +18,7 @@ from hitoku.model.arrays import Floats, Mask, frozen
 from hitoku.model.need import Need
 from hitoku.model.release import Release
 from hitoku.model.tolerance import ADDITIVITY
-from hitoku.solver.closest import NORMS, PENALTY, Deviations, Norm, closest, reciprocal
+from hitoku.solver.closest import NORMS, PENALTY, DeviationProgram, Norm, closest, reciprocal
 from hitoku.solver.solution import Status
 
 # The paper calls it a small value for cells near zero. Small beside one unit, it changes no other cell.
@@ -176,7 +176,7 @@ class Adjustment:
             excess=found.excess[None],
         )
 
-    def problem(self, release: Release, known: Known, replication: int) -> Deviations:
+    def problem(self, release: Release, known: Known, replication: int) -> DeviationProgram:
         """Draw what is unknown and write the attacker's problem down, all bounds hard; (11) and (13)."""
         if release.withheld.any():
             raise ParameterError(
@@ -193,7 +193,7 @@ class Adjustment:
         weight = known.fact("weights", n) if "weights" in scenario else _weight(guessed, self.norm)
         if "room" in scenario:
             low, high = _room(known, n)
-            return Deviations(relations=release.relations, weight=weight, lower=low, upper=high)
+            return DeviationProgram(relations=release.relations, weight=weight, lower=low, upper=high)
         floor, ceiling = (release.lower, release.upper) if "bounds" in scenario else _guessed_bounds(release)
         # Section 4: a cell whose bounds are equal is fixed, and no variable.
         fixed = floor == ceiling
@@ -209,7 +209,7 @@ class Adjustment:
         low = np.where(unsafe & raised, upper, guessed - ceiling)
         high = np.where(unsafe & ~raised, -lower, guessed - floor)
         low, high = (np.where(fixed, published - floor, end) for end in (low, high))
-        return Deviations(relations=release.relations, weight=weight, lower=low, upper=high)
+        return DeviationProgram(relations=release.relations, weight=weight, lower=low, upper=high)
 
     def _level(self, known: Known, side: str, draw: Floats, size: Floats, *, told: bool) -> Floats:
         """Draw a level: the share that it is of the true value, plus or minus an error, of another."""
@@ -261,14 +261,14 @@ def _drawn(known: Known, free: Mask, rng: np.random.Generator) -> Mask:
     return unsafe
 
 
-def _softened(problem: Deviations, penalty: float) -> Deviations:
+def _softened(problem: DeviationProgram, penalty: float) -> DeviationProgram:
     """Let bounds be broken at a price, fixed cells apart.
 
     Where guesses contradict each other, a least deviation above a largest one, every point between the two
     breaks one of them by as much as the other is kept; so the two trade places and the price is the same.
     """
     fixed = problem.lower == problem.upper
-    return Deviations(
+    return DeviationProgram(
         relations=problem.relations,
         weight=problem.weight,
         lower=np.where(fixed, problem.lower, -np.inf),

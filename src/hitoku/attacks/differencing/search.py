@@ -59,7 +59,7 @@ class SingledOut:
 Looked = tuple[list[SingledOut], list[Partition]]
 
 
-class Ledger:
+class DifferencingSearch:
     """What was released about the same units, in memory.
 
     Parameters
@@ -77,7 +77,7 @@ class Ledger:
     --------
     Two age bandings: 0-18 and 19-30, then 0-20 and 21-30. One person is aged 19 or 20.
 
-    >>> ledger = Ledger(57, threshold=10)
+    >>> ledger = DifferencingSearch(57, threshold=10)
     >>> ages = np.repeat([10, 19, 25], [18, 1, 38])
     >>> first = Partition.published("first", np.where(ages <= 18, 1, 2))
     >>> second = Partition.published("second", np.where(ages <= 20, 1, 2))

@@ -16,8 +16,7 @@ import numpy as np
 
 from hitoku.attacks.differencing.definition import Definition, Nested
 from hitoku.attacks.differencing.partition import Codes, Partition, unit_keys
-from hitoku.attacks.differencing.search import Ledger as Search
-from hitoku.attacks.differencing.search import SingledOut
+from hitoku.attacks.differencing.search import DifferencingSearch, SingledOut
 from hitoku.attacks.differencing.verifying import verify
 from hitoku.checks.ledger.alarm import Alarm, Concern, Speaker
 from hitoku.checks.ledger.entry import Entry, read, write
@@ -54,7 +53,7 @@ class Ledger:
     """
 
     def __init__(
-        self, path: Path, body: dict[str, Any], search: Search, project: str, folder: Folder
+        self, path: Path, body: dict[str, Any], search: DifferencingSearch, project: str, folder: Folder
     ) -> None:
         self.path, self.project, self.folder = path, project, folder
         self.search, self.unit = search, "unit"
@@ -132,7 +131,7 @@ class Ledger:
             numbers, names = _numbered(place, folder, body, units, fresh=fresh)
             folder.n_units = len(names)
         keys = unit_keys(folder.n_units, secret)
-        search = Search(folder.n_units, threshold=threshold, depth=depth, keys=keys)
+        search = DifferencingSearch(folder.n_units, threshold=threshold, depth=depth, keys=keys)
         ledger = cls(place, body, search, project, folder)
         ledger._digest, ledger.unit, ledger._data_hash = digest, unit, data_hash
         ledger._numbers, ledger._names = numbers, names

@@ -34,7 +34,7 @@ from hitoku.errors import DataError, OutputError, some
 from hitoku.evidence.audit import audit
 from hitoku.evidence.certificate import Certificate, claim
 from hitoku.evidence.grid import Grid
-from hitoku.evidence.problem import Problem
+from hitoku.evidence.problem import AuditProblem
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
@@ -256,7 +256,7 @@ def claim_of(output: Output, policy: Policy) -> dict[str, Any]:
     """Return what the certificate of a table must be about."""
     table, need, release = _protected(output, policy)
     grid = Grid.of(table.value)
-    return claim(release, grid, Problem.of(grid, need, release))
+    return claim(release, grid, AuditProblem.of(grid, need, release))
 
 
 def _protected(output: Output, policy: Policy) -> tuple[Table, Need, Release]:

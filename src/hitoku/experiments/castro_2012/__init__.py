@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hitoku.experiments.castro_2012.instances import Instance, made_up
+from hitoku.experiments.castro_2012.instances import TableInstance, made_up
 from hitoku.experiments.castro_2012.report import report
-from hitoku.experiments.castro_2012.run import Outcome, Plan, run
+from hitoku.experiments.castro_2012.run import ExperimentPlan, ExperimentResult, run
 
-__all__ = ["Instance", "Outcome", "Plan", "made_up", "report", "run"]
+__all__ = ["ExperimentPlan", "ExperimentResult", "TableInstance", "made_up", "report", "run"]

@@ -8,12 +8,12 @@ import numpy as np
 
 from hitoku.experiments.castro_2012.published import SCENARIOS
 from hitoku.experiments.castro_2012.report import NORMS, SENSES, published_lines
-from hitoku.experiments.castro_2012.run import ATTACKERS, Outcome
+from hitoku.experiments.castro_2012.run import ATTACKERS, ExperimentResult
 
 Bars = dict[str, dict[str, tuple[float, ...]]]
 
 
-def beside_published(outcome: Outcome) -> Bars:
+def beside_published(outcome: ExperimentResult) -> Bars:
     """By scenario: published and ours, L1 and L2, over instances that both have; ours alone without any."""
     found: Bars = {}
     for scenario in SCENARIOS:
@@ -28,7 +28,7 @@ def beside_published(outcome: Outcome) -> Bars:
     return {scenario: bars for scenario, bars in found.items() if bars}
 
 
-def by_protector(outcome: Outcome, norm: str) -> Bars:
+def by_protector(outcome: ExperimentResult, norm: str) -> Bars:
     """By attacker: how the protector chose the senses, over the instances that all of them could protect."""
     common = outcome.common(norm)
     found: Bars = {}

@@ -18,7 +18,7 @@ from hitoku.model.table import Table
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Instance:
+class TableInstance:
     """A table and its need as plain arrays, so that they can be handed to another process."""
 
     name: str
@@ -32,7 +32,7 @@ class Instance:
     levels: tuple[Floats, Floats, Floats]
 
     @classmethod
-    def of(cls, name: str, table: Table, need: Need) -> Instance:
+    def of(cls, name: str, table: Table, need: Need) -> TableInstance:
         fixed = np.zeros(table.n_cells, dtype=np.bool_) if table.fixed is None else table.fixed
         levels = (need.lower, need.upper, need.width)
         parts = (table.value, table.relations, table.lower, table.upper, fixed, table.additive)
@@ -62,10 +62,10 @@ class Instance:
         return fingerprint(self.value, *rows, self.lower, self.upper, self.fixed, self.unsafe, *self.levels)
 
     def __repr__(self) -> str:
-        return f"Instance({self.name}: {len(self.value):_} cells, {int(self.unsafe.sum()):_} unsafe)"
+        return f"TableInstance({self.name}: {len(self.value):_} cells, {int(self.unsafe.sum()):_} unsafe)"
 
 
-def made_up(seed: int = 1) -> tuple[Instance, ...]:
+def made_up(seed: int = 1) -> tuple[TableInstance, ...]:
     """Invent four small tables: two two-way, one three-way, one with a hierarchy; turnover-like values.
 
     One inner cell in eight is unsafe and asks for five to twenty percent, as in the instances of the paper.
@@ -73,7 +73,7 @@ def made_up(seed: int = 1) -> tuple[Instance, ...]:
     Examples
     --------
     >>> [instance.name for instance in made_up()], made_up()[3]
-    (['two_way', 'two_way_sparse', 'three_way', 'hierarchy'], Instance(hierarchy: 91 cells, 6 unsafe))
+    (['two_way', 'two_way_sparse', 'three_way', 'hierarchy'], TableInstance(hierarchy: 91 cells, 6 unsafe))
     """
     rng = np.random.default_rng(seed)
     towns = {"North": ["N1", "N2", "N3"], "South": ["S1", "S2", "S3", "S4"], "East": ["E1", "E2"]}
@@ -93,7 +93,7 @@ def _flat(*sides: int) -> tuple[Dimension, ...]:
 
 def _made_up(
     rng: np.random.Generator, name: str, dimensions: tuple[Dimension, ...], empty: float
-) -> Instance:
+) -> TableInstance:
     shape = tuple(len(d.leaves) for d in dimensions)
     inner = np.round(rng.lognormal(6.0, 1.3, shape)) + 20
     inner[rng.random(shape) < empty] = 0.0
@@ -111,4 +111,4 @@ def _made_up(
         upper=np.where(zero, 0.0, 2 * value.max()),
         fixed=zero if zero.any() else None,
     )
-    return Instance.of(name, table, Need(unsafe=unsafe, lower=level, upper=level))
+    return TableInstance.of(name, table, Need(unsafe=unsafe, lower=level, upper=level))

@@ -9,8 +9,8 @@ import numpy as np
 from hitoku.evidence.recovery import BINS, EXACT
 from hitoku.experiments.castro_2012.conclusions import conclusions, exact, within_5
 from hitoku.experiments.castro_2012.published import SCENARIOS, dimensions, number, printed_name, shares
-from hitoku.experiments.castro_2012.run import ATTACKERS, Attack, Outcome
-from hitoku.experiments.page import Cell, Grid, Page, Picture, Words, side_by_side
+from hitoku.experiments.castro_2012.run import ATTACKERS, Attack, ExperimentResult
+from hitoku.experiments.page import Cell, Page, PageTable, Picture, Words, side_by_side
 from hitoku.solver.closest import PENALTY
 
 TITLE = "Undoing controlled tabular adjustment: Castro (2012), computed again"
@@ -23,10 +23,10 @@ SENSES = {
 }
 NORMS = {"l1": "L1", "l2": "L2"}
 
-Blocks = list[Words | Grid | Picture]
+Blocks = list[Words | PageTable | Picture]
 
 
-def report(outcome: Outcome, pictures: Sequence[Picture] = ()) -> Page:
+def report(outcome: ExperimentResult, pictures: Sequence[Picture] = ()) -> Page:
     """Tell what came out, beside what was published."""
     blocks: Blocks = [_opening(outcome), _verdicts(outcome), *pictures, _table_1(outcome)]
     blocks += [
@@ -39,14 +39,14 @@ def report(outcome: Outcome, pictures: Sequence[Picture] = ()) -> Page:
     return Page(TITLE, tuple(blocks))
 
 
-def published_lines(outcome: Outcome, scenario: str, norm: str) -> dict[str, tuple[float, ...]]:
+def published_lines(outcome: ExperimentResult, scenario: str, norm: str) -> dict[str, tuple[float, ...]]:
     """Return the published percentages of the instances at hand, under the names they have here."""
     printed = shares()[scenario, norm]
     names = outcome.shares(scenario, norm)
     return {name: printed[printed_name(name)] for name in names if printed_name(name) in printed}
 
 
-def _opening(outcome: Outcome) -> Words:
+def _opening(outcome: ExperimentResult) -> Words:
     plan = outcome.plan
     solved = sum(len(attack.counts) for attack in outcome.attacks)
     named = sum(printed_name(i.name) in dimensions() for i in outcome.instances)
@@ -63,7 +63,7 @@ def _opening(outcome: Outcome) -> Words:
     )
 
 
-def _verdicts(outcome: Outcome) -> Words:
+def _verdicts(outcome: ExperimentResult) -> Words:
     norms = outcome.plan.norms
     text = ["In the numbers computed here:", *(f"- {c}" for c in conclusions(outcome.shares, norms))]
     if published_lines(outcome, "B1", norms[0]):
@@ -72,7 +72,7 @@ def _verdicts(outcome: Outcome) -> Words:
     return Words(tuple(text), "The conclusions, tested")
 
 
-def _table_1(outcome: Outcome) -> Grid:
+def _table_1(outcome: ExperimentResult) -> PageTable:
     norms = outcome.plan.norms
     columns = ["n", "s", "m", "nz"]
     for norm in norms:
@@ -106,13 +106,13 @@ def _table_1(outcome: Outcome) -> Grid:
     )
 
 
-def _papers(outcome: Outcome, norm: str) -> list[Attack]:
+def _papers(outcome: ExperimentResult, norm: str) -> list[Attack]:
     """Attacks that the paper made as well."""
     wanted = (norm, "up", outcome.plan.reading)
     return [a for a in outcome.attacks if a.scenario in SCENARIOS and (a.norm, a.senses, a.reading) == wanted]
 
 
-def _tables_2_to_9(outcome: Outcome, scenario: str, norm: str) -> Grid:
+def _tables_2_to_9(outcome: ExperimentResult, scenario: str, norm: str) -> PageTable:
     own = outcome.shares(scenario, norm)
     soft = sum(a.soft for a in _papers(outcome, norm) if a.scenario == scenario)
     problems = len(own) * outcome.plan.replications
@@ -127,7 +127,7 @@ def _tables_2_to_9(outcome: Outcome, scenario: str, norm: str) -> Grid:
     )
 
 
-def _beyond(outcome: Outcome) -> Blocks:
+def _beyond(outcome: ExperimentResult) -> Blocks:
     """Compare protectors, over the instances that all of them could protect."""
     rows: list[tuple[Cell, ...]] = []
     for norm in outcome.plan.norms:
@@ -156,10 +156,10 @@ def _beyond(outcome: Outcome) -> Blocks:
     )
     head = ("norm", "protector", "attacker", "tables", "exact %", "within 5 %", "median error %")
     note = "Mean over the instances that every protector of the block could protect, each counted alike."
-    return [words, Words(tuple(_about_senses(outcome))), Grid("", head, tuple(rows), note, words=3)]
+    return [words, Words(tuple(_about_senses(outcome))), PageTable("", head, tuple(rows), note, words=3)]
 
 
-def _about_senses(outcome: Outcome) -> list[str]:
+def _about_senses(outcome: ExperimentResult) -> list[str]:
     plan = outcome.plan
     facts = [(key, f) for key, f in outcome.protections.items() if key[2] == "optimal"]
     left = [
@@ -178,7 +178,7 @@ def _about_senses(outcome: Outcome) -> list[str]:
     return text
 
 
-def _other_readings(outcome: Outcome) -> Blocks:
+def _other_readings(outcome: ExperimentResult) -> Blocks:
     """Tell how far the published tables are from ours when levels are guessed in other ways."""
     plan = outcome.plan
     tried = (plan.reading, *plan.other_readings)
@@ -205,7 +205,7 @@ def _other_readings(outcome: Outcome) -> Blocks:
         "How were levels guessed?",
     )
     head = ("scenario", "norm", "instance", *map(str, tried))
-    return [words, Grid("", head, tuple(rows), words=3)]
+    return [words, PageTable("", head, tuple(rows), words=3)]
 
 
 def _apart(one: Sequence[float], other: Sequence[float]) -> float:
@@ -213,7 +213,7 @@ def _apart(one: Sequence[float], other: Sequence[float]) -> float:
     return float(np.abs(np.subtract(one, other)).sum() / 2)
 
 
-def _reading(outcome: Outcome) -> Words:
+def _reading(outcome: ExperimentResult) -> Words:
     return Words.of(
         f"""
         - β, half the width of the interval in which the attacker draws values around the published ones, is

@@ -18,7 +18,7 @@ from hitoku.attacks.adjustment.adjustment import Adjustment
 from hitoku.attacks.adjustment.scenario import SCENARIOS, Scenario
 from hitoku.errors import HitokuError
 from hitoku.evidence.recovery import errors, known
-from hitoku.experiments.castro_2012.instances import Instance
+from hitoku.experiments.castro_2012.instances import TableInstance
 from hitoku.experiments.resumable import Facts, Progress, Store, Task, run_all
 from hitoku.methods.adjust import Adjust
 from hitoku.model.release import Release
@@ -32,7 +32,7 @@ ATTACKERS = {**SCENARIOS, NO_SENSES.name: NO_SENSES}
 EDITION = 3
 
 
-class Reading(NamedTuple):
+class LevelGuess(NamedTuple):
     """How an attacker guesses levels: ``error`` and ``level_of`` of the attack."""
 
     error: float
@@ -42,12 +42,12 @@ class Reading(NamedTuple):
         return f"Δ = {self.error:g}, of the {self.level_of} value"
 
 
-AS_PRINTED = Reading(0.2, "published")
-OTHER_READINGS = (Reading(0.3, "published"), Reading(0.2, "guessed"), Reading(0.3, "guessed"))
+AS_PRINTED = LevelGuess(0.2, "published")
+OTHER_READINGS = (LevelGuess(0.3, "published"), LevelGuess(0.2, "guessed"), LevelGuess(0.3, "guessed"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class ExperimentPlan:
     """What is computed.
 
     Parameters
@@ -71,10 +71,10 @@ class Plan:
 
     replications: int = 10
     seed: int = 1
-    reading: Reading = AS_PRINTED
+    reading: LevelGuess = AS_PRINTED
     norms: tuple[Norm, ...] = ("l1", "l2")
     senses: tuple[str, ...] = SENSES
-    other_readings: tuple[Reading, ...] = OTHER_READINGS
+    other_readings: tuple[LevelGuess, ...] = OTHER_READINGS
     most_choices: int = 60
     gap: float = 0.01
     time_limit_s: float = 60.0
@@ -100,7 +100,7 @@ class Attack:
     norm: str
     senses: str
     scenario: str
-    reading: Reading
+    reading: LevelGuess
     counts: tuple[tuple[int, ...], ...]
     median: tuple[float, ...]
     soft: int
@@ -114,7 +114,7 @@ class Attack:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ExperimentResult:
     """Everything that was computed.
 
     Parameters
@@ -127,14 +127,14 @@ class Outcome:
         What could not be computed, and why, in words.
     """
 
-    plan: Plan
-    instances: tuple[Instance, ...]
+    plan: ExperimentPlan
+    instances: tuple[TableInstance, ...]
     protections: Mapping[tuple[str, str, str], Facts]
     attacks: tuple[Attack, ...]
     failures: tuple[str, ...]
 
     def shares(
-        self, scenario: str, norm: str, senses: str = "up", reading: Reading | None = None
+        self, scenario: str, norm: str, senses: str = "up", reading: LevelGuess | None = None
     ) -> dict[str, tuple[float, ...]]:
         """Percentages by instance: a table of the paper."""
         wanted = (scenario, norm, senses, reading or self.plan.reading)
@@ -148,7 +148,9 @@ class Outcome:
         return set.intersection(*filter(None, sets)) if any(sets) else set()
 
 
-def protect(instance: Instance, norm: Norm, senses: str, seed: int, gap: float, time_limit_s: float) -> Facts:
+def protect(
+    instance: TableInstance, norm: Norm, senses: str, seed: int, gap: float, time_limit_s: float
+) -> Facts:
     """Adjust one table; facts for the store."""
     table, need = instance.table, instance.need
     started = time.process_time()
@@ -174,7 +176,7 @@ def protect(instance: Instance, norm: Norm, senses: str, seed: int, gap: float, 
     }
 
 
-def _release(instance: Instance, published: Any) -> Release:
+def _release(instance: TableInstance, published: Any) -> Release:
     table = instance.table
     return Release(
         published=np.asarray(published, dtype=np.float64),
@@ -186,13 +188,13 @@ def _release(instance: Instance, published: Any) -> Release:
 
 
 def attack(
-    instance: Instance,
+    instance: TableInstance,
     norm: Norm,
     published: list[float],
     scenario: str,
     replication: int,
     seed: int,
-    reading: Reading,
+    reading: LevelGuess,
 ) -> Facts:
     """Make one replication of one attack; facts for the store."""
     table, need = instance.table, instance.need
@@ -215,13 +217,13 @@ def attack(
 
 
 def run(
-    instances: Sequence[Instance],
-    plan: Plan,
+    instances: Sequence[TableInstance],
+    plan: ExperimentPlan,
     folder: Path,
     *,
     jobs: int = 1,
     progress: Progress | None = None,
-) -> Outcome:
+) -> ExperimentResult:
     """Compute everything that is not in the folder yet.
 
     Parameters
@@ -271,10 +273,10 @@ def run(
         for scenario, reading in _attacks(plan, senses)
     ]
     attacks = _attack_all(second, plan, protections, keys, failures, store, jobs, progress)
-    return Outcome(plan, tuple(instances), protections, tuple(attacks), tuple(failures))
+    return ExperimentResult(plan, tuple(instances), protections, tuple(attacks), tuple(failures))
 
 
-def _attacks(plan: Plan, senses: str) -> list[tuple[str, Reading]]:
+def _attacks(plan: ExperimentPlan, senses: str) -> list[tuple[str, LevelGuess]]:
     """Scenarios against one protector, with the way levels are guessed."""
     found = [(scenario, plan.reading) for scenario in ATTACKERS]
     if senses == "up":
@@ -283,8 +285,8 @@ def _attacks(plan: Plan, senses: str) -> list[tuple[str, Reading]]:
 
 
 def _attack_all(
-    which: Sequence[tuple[Instance, Norm, str, str, Reading]],
-    plan: Plan,
+    which: Sequence[tuple[TableInstance, Norm, str, str, LevelGuess]],
+    plan: ExperimentPlan,
     protections: Mapping[tuple[str, str, str], Facts],
     keys: Mapping[str, str],
     failures: list[str],

@@ -2,6 +2,6 @@
 
 from hitoku.experiments.minami_abe_2019.reading import Reading
 from hitoku.experiments.minami_abe_2019.report import page, summary
-from hitoku.experiments.minami_abe_2019.study import Plan, run
+from hitoku.experiments.minami_abe_2019.study import StudyPlan, run
 
-__all__ = ["Plan", "Reading", "page", "run", "summary"]
+__all__ = ["Reading", "StudyPlan", "page", "run", "summary"]

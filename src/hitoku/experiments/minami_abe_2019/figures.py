@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from hitoku.experiments.minami_abe_2019.published import WIDTH, WIDTHS
-from hitoku.experiments.minami_abe_2019.study import PAPER, Attacked, Case, Plan, methods
+from hitoku.experiments.minami_abe_2019.study import PAPER, Attacked, Case, StudyPlan, methods
 
 Found = Mapping[Case, Sequence[Attacked]]
 NAN = float("nan")
@@ -49,7 +49,7 @@ def histogram(rows: Iterable[Attacked], side: int) -> list[float]:
     return [widths[width] for width in range(WIDTH)]
 
 
-def figure_6(plan: Plan, found: Found) -> tuple[list[str], dict[str, list[int]]]:
+def figure_6(plan: StudyPlan, found: Found) -> tuple[list[str], dict[str, list[int]]]:
     """Count by size, for groups of bars: compromised cells beside all unsafe ones."""
     paper = found[Case(PAPER, plan.reading)]
     rows = [[row for row in of_side(paper, side) if row.finished] for side in plan.sides]
@@ -60,7 +60,7 @@ def figure_6(plan: Plan, found: Found) -> tuple[list[str], dict[str, list[int]]]
     return [cells_of(side) for side in plan.sides], series
 
 
-def figure_7(plan: Plan, found: Found) -> dict[str, dict[int, list[int]]]:
+def figure_7(plan: StudyPlan, found: Found) -> dict[str, dict[int, list[int]]]:
     """List the candidates of every table by size and dimension, without those that were not counted."""
     panels: dict[str, dict[int, list[int]]] = {}
     for row in found[Case(PAPER, plan.reading)]:
@@ -69,7 +69,7 @@ def figure_7(plan: Plan, found: Found) -> dict[str, dict[int, list[int]]]:
     return panels
 
 
-def figure_8(plan: Plan, found: Found) -> dict[str, dict[str, Sequence[float]]]:
+def figure_8(plan: StudyPlan, found: Found) -> dict[str, dict[str, Sequence[float]]]:
     """Give histograms by size: the published one, where there is one, and ours."""
     paper = found[Case(PAPER, plan.reading)]
     panels: dict[str, dict[str, Sequence[float]]] = {}
@@ -79,7 +79,7 @@ def figure_8(plan: Plan, found: Found) -> dict[str, dict[str, Sequence[float]]]:
     return panels
 
 
-def by_method(plan: Plan, found: Found) -> tuple[list[str], dict[str, list[float]]]:
+def by_method(plan: StudyPlan, found: Found) -> tuple[list[str], dict[str, list[float]]]:
     """Give the share compromised by size and method; NaN where nothing was, or could be, attacked."""
     bars = {
         name: [round(share(of_side(found[case], side))[0], 2) for side in plan.small]

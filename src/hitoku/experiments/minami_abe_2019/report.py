@@ -21,8 +21,8 @@ from hitoku.experiments.minami_abe_2019.published import (
     WIDTH,
     WIDTHS,
 )
-from hitoku.experiments.minami_abe_2019.study import PAPER, Attacked, Case, Plan, methods, variants
-from hitoku.experiments.page import Cell, Drawable, Grid, Page, Picture, Words, side_by_side
+from hitoku.experiments.minami_abe_2019.study import PAPER, Attacked, Case, StudyPlan, methods, variants
+from hitoku.experiments.page import Cell, Drawable, Page, PageTable, Picture, Words, side_by_side
 
 CAPTIONS = {
     "figure-6": "Figure 6: unsafe cells, and those that the attack compromised",
@@ -37,7 +37,7 @@ METHODS = (
 )
 
 
-def page(plan: Plan, found: Found, figures: Mapping[str, Drawable] | None = None) -> Page:
+def page(plan: StudyPlan, found: Found, figures: Mapping[str, Drawable] | None = None) -> Page:
     """Tell everything about a run.
 
     Parameters
@@ -50,7 +50,7 @@ def page(plan: Plan, found: Found, figures: Mapping[str, Drawable] | None = None
     """
     drawn = figures or {}
     paper = found[Case(PAPER, plan.reading)]
-    blocks: list[Words | Grid | Picture] = [_opening(plan, paper), _table_2(plan, paper)]
+    blocks: list[Words | PageTable | Picture] = [_opening(plan, paper), _table_2(plan, paper)]
     blocks += _picture("figure-6", drawn)
     blocks += [_table_3(plan, paper), *_picture("figure-7", drawn)]
     blocks += [_table_4(plan, paper), *_picture("figure-8", drawn), _table_5(plan, paper)]
@@ -66,7 +66,7 @@ def _picture(name: str, drawn: Mapping[str, Drawable]) -> list[Picture]:
     return [Picture(name, drawn[name], CAPTIONS[name])] if name in drawn else []
 
 
-def summary(plan: Plan, found: Found) -> dict[str, dict[str, int]]:
+def summary(plan: StudyPlan, found: Found) -> dict[str, dict[str, int]]:
     """Count unsafe and compromised cells of the paper's suppressor, by size."""
     paper = found[Case(PAPER, plan.reading)]
     counted = {side: [row for row in of_side(paper, side) if row.finished] for side in plan.sides}
@@ -79,7 +79,7 @@ def summary(plan: Plan, found: Found) -> dict[str, dict[str, int]]:
     }
 
 
-def _opening(plan: Plan, paper: Sequence[Attacked]) -> Words:
+def _opening(plan: StudyPlan, paper: Sequence[Attacked]) -> Words:
     unfinished = sum(not row.finished for row in paper)
     text = [
         (
@@ -101,7 +101,7 @@ def _opening(plan: Plan, paper: Sequence[Attacked]) -> Words:
     return Words(tuple(text))
 
 
-def _table_2(plan: Plan, paper: Sequence[Attacked]) -> Grid:
+def _table_2(plan: StudyPlan, paper: Sequence[Attacked]) -> PageTable:
     ours: dict[str, list[float]] = {}
     for side in plan.sides:
         rows = [row for row in of_side(paper, side) if row.finished]
@@ -119,7 +119,7 @@ def _table_2(plan: Plan, paper: Sequence[Attacked]) -> Grid:
     )
 
 
-def _table_3(plan: Plan, paper: Sequence[Attacked]) -> Grid:
+def _table_3(plan: StudyPlan, paper: Sequence[Attacked]) -> PageTable:
     dimensions = sorted({*DIMENSIONS, *(row.dimension for row in paper)})
 
     def line(rows: Sequence[Attacked]) -> list[float]:
@@ -141,7 +141,7 @@ def _table_3(plan: Plan, paper: Sequence[Attacked]) -> Grid:
     )
 
 
-def _table_4(plan: Plan, paper: Sequence[Attacked]) -> Grid:
+def _table_4(plan: StudyPlan, paper: Sequence[Attacked]) -> PageTable:
     return side_by_side(
         "Table 4: compromised cells by the width of their effective interval",
         [str(width) for width in range(WIDTH)],
@@ -153,14 +153,14 @@ def _table_4(plan: Plan, paper: Sequence[Attacked]) -> Grid:
     )
 
 
-def _table_5(plan: Plan, paper: Sequence[Attacked]) -> Grid:
+def _table_5(plan: StudyPlan, paper: Sequence[Attacked]) -> PageTable:
     rows: list[tuple[Cell, ...]] = []
     for side in plan.sides:
         seconds = [row.seconds for row in of_side(paper, side)]
         mean, printed = fmean(seconds), SECONDS.get(side)
         ratio = None if printed is None or not mean else round(printed / mean)
         rows.append((cells_of(side), printed, mean, max(seconds), ratio))
-    return Grid(
+    return PageTable(
         "Table 5: seconds per table",
         ("tables of", "published", "mean here", "longest here", "times faster"),
         tuple(rows),
@@ -170,7 +170,7 @@ def _table_5(plan: Plan, paper: Sequence[Attacked]) -> Grid:
     )
 
 
-def _choices(found: Found, readings: Mapping[str, Case], sides: Sequence[int]) -> Grid:
+def _choices(found: Found, readings: Mapping[str, Case], sides: Sequence[int]) -> PageTable:
     rows: list[tuple[Cell, ...]] = []
     for text, case in readings.items():
         line: list[Cell] = [text]
@@ -181,7 +181,7 @@ def _choices(found: Found, readings: Mapping[str, Case], sides: Sequence[int]) -
             left = sum(not row.finished for row in mine)
             line += [f"{ratio:.2f} ± {error:.2f}", exact, left]
         rows.append(tuple(line))
-    return Grid(
+    return PageTable(
         "What the paper leaves open, and what it changes",
         ("choice", *(name for side in sides for name in (cells_of(side), "exact", "left out"))),
         tuple(rows),
@@ -191,7 +191,7 @@ def _choices(found: Found, readings: Mapping[str, Case], sides: Sequence[int]) -
     )
 
 
-def _methods(found: Found, cases: Mapping[str, Case], sides: Sequence[int]) -> Grid:
+def _methods(found: Found, cases: Mapping[str, Case], sides: Sequence[int]) -> PageTable:
     rows: list[tuple[Cell, ...]] = []
     for name, case in cases.items():
         for side in filter(case.tried, sides):
@@ -204,7 +204,7 @@ def _methods(found: Found, cases: Mapping[str, Case], sides: Sequence[int]) -> G
             first = name if side == sides[0] else ""
             text = None if np.isnan(ratio) else f"{ratio:.2f} ± {error:.2f}"
             rows.append((first, cells_of(side), withheld, before, text, exact, left))
-    return Grid(
+    return PageTable(
         "Other methods",
         ("method", "tables of", "cells withheld", "narrow before", "compromised", "exact", "left out"),
         tuple(rows),

@@ -37,7 +37,7 @@ COUNTED = 5_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class StudyPlan:
     """What to run.
 
     Parameters
@@ -131,7 +131,7 @@ class Attacked:
         return sum(width < WIDTH for width in self.widths)
 
 
-def variants(plan: Plan) -> dict[str, Case]:
+def variants(plan: StudyPlan) -> dict[str, Case]:
     """List the other readings, each with one choice changed, by what is different."""
     base = plan.reading
     changed = {text: replace(base, negatives=word) for word, text in NEGATIVES.items()}
@@ -141,7 +141,7 @@ def variants(plan: Plan) -> dict[str, Case]:
     return {text: Case(PAPER, reading) for text, reading in changed.items() if reading != base}
 
 
-def methods(plan: Plan) -> dict[str, Case]:
+def methods(plan: StudyPlan) -> dict[str, Case]:
     """List the paper's suppressor and the methods that it does not have."""
     base = plan.reading
     return {
@@ -154,7 +154,7 @@ def methods(plan: Plan) -> dict[str, Case]:
 
 
 def run(
-    plan: Plan, folder: Path, *, jobs: int = 1, progress: Progress | None = None
+    plan: StudyPlan, folder: Path, *, jobs: int = 1, progress: Progress | None = None
 ) -> Mapping[Case, tuple[Attacked, ...]]:
     """Attack everything in a plan; answers are kept in a folder, and not computed twice."""
     paper = Case(PAPER, plan.reading)
@@ -172,7 +172,7 @@ def run(
     return {case: tuple(rows) for case, rows in found.items()}
 
 
-def _tasks(plan: Plan, wanted: Sequence[tuple[Case, int]]) -> Iterator[Task]:
+def _tasks(plan: StudyPlan, wanted: Sequence[tuple[Case, int]]) -> Iterator[Task]:
     for case, side in wanted:
         for number in range(plan.tables):
             given = (case.method, case.attacker, asdict(case.reading), side, number, plan.seed, plan.limit)

@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 
 from hitoku.evidence.adjusted import AdjustedAudit
-from hitoku.evidence.audit import Audit, Outcome
+from hitoku.evidence.audit import Audit, CellOutcome
 from hitoku.evidence.reached import reached
 from hitoku.io.report.bars import Bar, adjusted_bar, interval_bar
 from hitoku.model.arrays import Floats, Mask
@@ -23,11 +23,11 @@ from hitoku.model.tolerance import BOUND
 
 # A sign and a word for each verdict: colour is never the only difference.
 VERDICTS = {
-    Outcome.SAFE: ("✓", "safe"),
-    Outcome.PUBLISHED: ("✗", "published"),
-    Outcome.RECOMPUTABLE: ("✗", "recomputable"),
-    Outcome.NARROW: ("✗", "too close"),
-    Outcome.UNDECIDED: ("?", "undecided"),
+    CellOutcome.SAFE: ("✓", "safe"),
+    CellOutcome.PUBLISHED: ("✗", "published"),
+    CellOutcome.RECOMPUTABLE: ("✗", "recomputable"),
+    CellOutcome.NARROW: ("✗", "too close"),
+    CellOutcome.UNDECIDED: ("?", "undecided"),
 }
 INSIDERS = ("✗", "open to insiders")
 TO_INSIDERS = "a contributor who knows their own amounts can infer it more closely than required"
@@ -82,7 +82,9 @@ class Cells:
     def failing(self) -> Mask:
         """Unsafe cells that are not protected as they must be."""
         found = np.zeros(self.table.n_cells, dtype=bool)
-        found[[cell for cell, outcome in self.audit.outcomes.items() if outcome is not Outcome.SAFE]] = True
+        found[[cell for cell, outcome in self.audit.outcomes.items() if outcome is not CellOutcome.SAFE]] = (
+            True
+        )
         if self.audit.insiders is not None:
             found[list(self.audit.insiders.cells)] = True
         return found
@@ -92,7 +94,7 @@ class Cells:
         outcome = self.audit.outcomes.get(cell)
         if outcome is None:
             return "", ""
-        return INSIDERS if outcome is Outcome.SAFE and self.failing[cell] else VERDICTS[outcome]
+        return INSIDERS if outcome is CellOutcome.SAFE and self.failing[cell] else VERDICTS[outcome]
 
     @cached_property
     def inferable(self) -> Bounds | None:

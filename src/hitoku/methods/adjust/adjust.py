@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import NeedError, ParameterError, ProtectionError, SolverError, did_you_mean
-from hitoku.methods.adjust.choice import Chosen, Task, both_ways, cheapest
+from hitoku.methods.adjust.choice import AdjustmentProblem, Chosen, both_ways, cheapest
 from hitoku.methods.adjust.conflict import conflict
-from hitoku.methods.adjust.levels import Levels
-from hitoku.methods.adjust.rounding import Grid, added_up, controlled, finest
+from hitoku.methods.adjust.levels import AllowedDeviations
+from hitoku.methods.adjust.rounding import RoundingGrid, added_up, controlled, finest
 from hitoku.methods.adjust.senses import senses
 from hitoku.methods.keep import Keep, kept
 from hitoku.methods.method import Progress, Promise
@@ -21,7 +21,7 @@ from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.table import Table
 from hitoku.model.tolerance import ADDITIVITY
-from hitoku.solver.closest import NORMS, PENALTY, Closest, Deviations, Norm, closest, reciprocal
+from hitoku.solver.closest import NORMS, PENALTY, Closest, DeviationProgram, Norm, closest, reciprocal
 from hitoku.solver.solution import Status
 
 REPAIRS = ("senses", "elastic")
@@ -166,8 +166,10 @@ class Adjust:
         if self.zeros == "keep":
             stay = stay | ((table.value == 0) & ~need.unsafe)
         grid = self._grid(table)
-        levels = _on_grid(Levels.of(table, need, stay), grid)
-        task = Task(table.relations, levels, self._weight(table), self.norm, self.time_limit_s, self.gap)
+        levels = _on_grid(AllowedDeviations.of(table, need, stay), grid)
+        task = AdjustmentProblem(
+            table.relations, levels, self._weight(table), self.norm, self.time_limit_s, self.gap
+        )
         wanted, chosen, problem = self._solved(task, table, progress)
         found = chosen.found
         deviation, bounds = _moved(found), _bounds(problem, found)
@@ -197,16 +199,16 @@ class Adjust:
             short=np.flatnonzero(found.excess) if found.excess is not None else np.zeros(0, dtype=np.int64),
         )
 
-    def _grid(self, table: Table) -> Grid | None:
+    def _grid(self, table: Table) -> RoundingGrid | None:
         if not self.integer:
             return finest(table.value)
-        if not Grid(1).holds(table.value):
+        if not RoundingGrid(1).holds(table.value):
             raise ProtectionError(
                 "whole numbers are asked for, but the table has others",
                 where="integer",
                 fix="leave integer=False, or round the table first",
             )
-        return Grid(1)
+        return RoundingGrid(1)
 
     def _weight(self, table: Table) -> Floats:
         if isinstance(self.weights, str):
@@ -232,12 +234,12 @@ class Adjust:
         return weight
 
     def _printed(
-        self, problem: Deviations, deviation: Floats, bounds: tuple[Floats, Floats], grid: Grid
+        self, problem: DeviationProgram, deviation: Floats, bounds: tuple[Floats, Floats], grid: RoundingGrid
     ) -> Floats | None:
         """Put the result on the grid; None leaves it as it is, adding up to the rounding of doubles."""
 
         def again(lower: Floats, upper: Floats) -> Floats | None:
-            tighter = Deviations(
+            tighter = DeviationProgram(
                 relations=problem.relations, weight=problem.weight, lower=lower, upper=upper, rhs=problem.rhs
             )
             return closest(tighter, self.norm).deviation
@@ -254,8 +256,8 @@ class Adjust:
         return found
 
     def _solved(
-        self, task: Task, table: Table, progress: Progress | None
-    ) -> tuple[Floats, Chosen, Deviations]:
+        self, task: AdjustmentProblem, table: Table, progress: Progress | None
+    ) -> tuple[Floats, Chosen, DeviationProgram]:
         """Return the senses wanted, the senses taken with their optimum, and the problem it solves."""
         if isinstance(self.senses, str) and self.senses == "optimal":
             chosen = cheapest(task, both_ways(task.levels), progress)
@@ -285,7 +287,7 @@ class Adjust:
         return wanted, Chosen(sense, found, found.bound - found.paid), problem
 
 
-def _on_grid(levels: Levels, grid: Grid | None) -> Levels:
+def _on_grid(levels: AllowedDeviations, grid: RoundingGrid | None) -> AllowedDeviations:
     """Raise levels, and narrow bounds, to the next points of the grid."""
     if grid is None:
         return levels
@@ -304,7 +306,7 @@ def _moved(found: Closest) -> Floats:
     return found.deviation
 
 
-def _bounds(problem: Deviations, found: Closest) -> tuple[Floats, Floats]:
+def _bounds(problem: DeviationProgram, found: Closest) -> tuple[Floats, Floats]:
     """Bounds that the published table keeps: soft ones where they were not broken."""
     if found.excess is None or not found.excess.any():
         return np.maximum(problem.lower, problem.soft_lower), np.minimum(problem.upper, problem.soft_upper)
@@ -313,7 +315,7 @@ def _bounds(problem: Deviations, found: Closest) -> tuple[Floats, Floats]:
     return lower, np.where(broken, problem.upper, np.minimum(problem.upper, problem.soft_upper))
 
 
-def _contradiction(task: Task, table: Table, sense: Floats) -> NeedError:
+def _contradiction(task: AdjustmentProblem, table: Table, sense: Floats) -> NeedError:
     found = conflict(task, sense)
     if found is None:
         return NeedError(

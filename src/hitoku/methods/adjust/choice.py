@@ -12,12 +12,12 @@ import numpy as np
 
 from hitoku.errors import SolverError
 from hitoku.methods.adjust.disjunction import Disjunction
-from hitoku.methods.adjust.levels import DOWN, UP, Levels
+from hitoku.methods.adjust.levels import DOWN, UP, AllowedDeviations
 from hitoku.methods.adjust.repair import fewest_changes
 from hitoku.methods.method import Progress
 from hitoku.model.arrays import Floats
 from hitoku.solver import integer, quadratic
-from hitoku.solver.closest import Closest, Deviations, Norm, closest
+from hitoku.solver.closest import Closest, DeviationProgram, Norm, closest
 
 # Two costs closer than this share of the larger are not told apart: the solver's own accuracy.
 SAME = 1e-7
@@ -33,20 +33,20 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class AdjustmentProblem:
     """One table to adjust: what is allowed, what it costs, when to stop."""
 
     relations: Any
-    levels: Levels
+    levels: AllowedDeviations
     weight: Floats
     norm: Norm
     time_limit_s: float | None = None
     gap: float = 0.0
 
-    def within(self, sense: Floats) -> Deviations:
+    def within(self, sense: Floats) -> DeviationProgram:
         """Hard bounds for given senses."""
         lower, upper = self.levels.within(sense)
-        return Deviations(relations=self.relations, weight=self.weight, lower=lower, upper=upper)
+        return DeviationProgram(relations=self.relations, weight=self.weight, lower=lower, upper=upper)
 
     def closest(self, sense: Floats) -> Closest:
         return closest(self.within(sense), self.norm)
@@ -56,7 +56,7 @@ class Task:
         return fewest_changes(self.relations, self.levels, sense, time_limit_s=self.time_limit_s)
 
 
-def cheapest(task: Task, starts: list[Floats], progress: Progress | None = None) -> Chosen:
+def cheapest(task: AdjustmentProblem, starts: list[Floats], progress: Progress | None = None) -> Chosen:
     """Find the senses of least distance.
 
     Parameters
@@ -88,7 +88,7 @@ def cheapest(task: Task, starts: list[Floats], progress: Progress | None = None)
     return Chosen(best.sense, best.found, min(bound, best.found.cost))
 
 
-def _best_of(task: Task, starts: list[Floats]) -> Chosen:
+def _best_of(task: AdjustmentProblem, starts: list[Floats]) -> Chosen:
     known = [(sense, found) for sense in starts if (found := _solved(task, sense)) and found.optimal]
     if not known:
         sense = task.repaired(starts[0])
@@ -103,7 +103,7 @@ def _best_of(task: Task, starts: list[Floats]) -> Chosen:
     return Chosen(sense, found, -np.inf)
 
 
-def _solved(task: Task, sense: Floats) -> Closest | None:
+def _solved(task: AdjustmentProblem, sense: Floats) -> Closest | None:
     """Return the closest table for these senses; None when no algorithm has a trustworthy answer."""
     try:
         return task.closest(sense)
@@ -117,7 +117,7 @@ def _better(best: Chosen, sense: Floats, found: Closest | None) -> Chosen:
     return Chosen(sense, found, best.bound)
 
 
-def _branch(task: Task, form: Disjunction, best: Chosen, progress: Progress | None) -> Chosen:
+def _branch(task: AdjustmentProblem, form: Disjunction, best: Chosen, progress: Progress | None) -> Chosen:
     """Branch and bound over senses, the lowest bound first; every bound is proven by its multipliers."""
     began, count = time.monotonic(), itertools.count()
     free = np.full(len(form.cells), np.nan)
@@ -158,7 +158,7 @@ def _branch(task: Task, form: Disjunction, best: Chosen, progress: Progress | No
     return Chosen(best.sense, best.found, min(unsolved, best.found.cost))
 
 
-def both_ways(levels: Levels) -> list[Floats]:
+def both_ways(levels: AllowedDeviations) -> list[Floats]:
     """All up and all down, each turned around where a cell cannot."""
     can_up, can_down = levels.can(UP), levels.can(DOWN)
     up = np.where(levels.unsafe, np.where(can_up, UP, DOWN), 0)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.errors import some
-from hitoku.methods.adjust.choice import Task
+from hitoku.methods.adjust.choice import AdjustmentProblem
 from hitoku.model.arrays import Floats, Integers
 from hitoku.model.labels import Labels
 from hitoku.solver.quadratic import QuadraticProgram, solve
@@ -46,7 +46,7 @@ class Conflict:
         return f"{text}, tied by {len(self.relations)} relation(s)"
 
 
-def conflict(task: Task, sense: Floats) -> Conflict | None:
+def conflict(task: AdjustmentProblem, sense: Floats) -> Conflict | None:
     """Find what contradicts; None when some table keeps all senses.
 
     Levels may be missed at a price, nothing else. Multipliers of the cheapest way say who is to blame: the

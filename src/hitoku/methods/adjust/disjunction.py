@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hitoku.methods.adjust.levels import DOWN, UP, Levels
+from hitoku.methods.adjust.levels import DOWN, UP, AllowedDeviations
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.solver.closest import Norm
 from hitoku.solver.integer import IntegerProgram
@@ -51,7 +51,9 @@ class Disjunction:
     choice: Mask
 
     @classmethod
-    def of(cls, relations: Any, levels: Levels, weight: Floats, norm: Norm, best: float) -> Disjunction:
+    def of(
+        cls, relations: Any, levels: AllowedDeviations, weight: Floats, norm: Norm, best: float
+    ) -> Disjunction:
         """Write it down; ``best`` is the cost of a table known."""
         unit = 1 / weight if norm == "l1" else 1 / np.sqrt(weight)
         cells, safe = np.flatnonzero(levels.unsafe), np.flatnonzero(~levels.unsafe)
@@ -141,7 +143,7 @@ class Disjunction:
         return sense
 
 
-def _reach(levels: Levels, weight: Floats, norm: Norm, best: float) -> Floats:
+def _reach(levels: AllowedDeviations, weight: Floats, norm: Norm, best: float) -> Floats:
     """Return how far a cell can move in a table that is no dearer than the best known."""
     power = 1 if norm == "l1" else 2
     either = np.where(levels.can(DOWN) & levels.can(UP), np.minimum(levels.up, levels.down), np.inf)

@@ -15,7 +15,7 @@ UP, DOWN = 1, -1
 
 
 @dataclass(frozen=True, slots=True)
-class Levels:
+class AllowedDeviations:
     """Deviations that are allowed, before the senses are known.
 
     Parameters
@@ -35,7 +35,7 @@ class Levels:
     upper: Floats
 
     @classmethod
-    def of(cls, table: Table, need: Need, kept: Mask) -> Levels:
+    def of(cls, table: Table, need: Need, kept: Mask) -> AllowedDeviations:
         """Read them from a need: ``lower`` and ``upper``, both raised alike until they span ``width``."""
         if len(need) != table.n_cells:
             raise NeedError(

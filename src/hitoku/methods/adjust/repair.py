@@ -8,13 +8,13 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.errors import ProtectionError
-from hitoku.methods.adjust.levels import DOWN, UP, Levels
+from hitoku.methods.adjust.levels import DOWN, UP, AllowedDeviations
 from hitoku.model.arrays import Floats
 from hitoku.solver.integer import IntegerProgram, Status, solve
 
 
 def fewest_changes(
-    relations: Any, levels: Levels, sense: Floats, *, time_limit_s: float | None = None
+    relations: Any, levels: AllowedDeviations, sense: Floats, *, time_limit_s: float | None = None
 ) -> Floats:
     """Turn as few senses around as possible so that some table keeps them all.
 
@@ -39,7 +39,7 @@ def fewest_changes(
     --------
     Three parts of a kept total cannot all rise by two.
 
-    >>> levels = Levels(
+    >>> levels = AllowedDeviations(
     ...     unsafe=np.array([True, True, True, False]),
     ...     down=np.array([2.0, 2, 2, 0]),
     ...     up=np.array([2.0, 2, 2, 0]),

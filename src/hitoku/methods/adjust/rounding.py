@@ -36,7 +36,7 @@ ATTEMPTS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class RoundingGrid:
     """Whole multiples of a step: ``scale`` steps to the unit."""
 
     scale: int
@@ -56,16 +56,16 @@ class Grid:
         return bool(np.all(near) and np.abs(steps).max(initial=0.0) < LARGEST)
 
 
-def finest(value: Floats) -> Grid | None:
+def finest(value: Floats) -> RoundingGrid | None:
     """Find the finest grid of at most six decimals that doubles of this size can carry; None without one.
 
     Examples
     --------
     >>> finest(np.array([12.0, 0.5])), finest(np.array([2e11, 7.0])), finest(np.array([1 / 3]))
-    (Grid(scale=1000000), Grid(scale=1000), None)
+    (RoundingGrid(scale=1000000), RoundingGrid(scale=1000), None)
     """
     for decimals in range(MOST_DECIMALS, -1, -1):
-        grid = Grid(10**decimals)
+        grid = RoundingGrid(10**decimals)
         if 2 * np.abs(value).max(initial=0.0) * grid.scale < LARGEST:
             return grid if grid.holds(value) else None
     return None
@@ -75,7 +75,7 @@ def added_up(
     relations: Any,
     deviation: Floats,
     bounds: tuple[Floats, Floats],
-    grid: Grid,
+    grid: RoundingGrid,
     again: Callable[[Floats, Floats], Floats | None],
 ) -> Floats | None:
     """Round cells that may be chosen and fill the rest; None when that leads nowhere.
@@ -119,7 +119,7 @@ def controlled(
     relations: Any,
     deviation: Floats,
     bounds: tuple[Floats, Floats],
-    grid: Grid,
+    grid: RoundingGrid,
     *,
     time_limit_s: float | None = None,
 ) -> Floats | None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import ParameterError, did_you_mean
-from hitoku.methods.adjust.levels import DOWN, UP, Levels
+from hitoku.methods.adjust.levels import DOWN, UP, AllowedDeviations
 from hitoku.model.arrays import Floats
 from hitoku.model.table import Table
 
@@ -21,7 +21,7 @@ SENSES = ("up", "down", "hash", "optimal")
 DIGITS = 9
 
 
-def senses(table: Table, levels: Levels, chosen: Any, key: str) -> Floats:
+def senses(table: Table, levels: AllowedDeviations, chosen: Any, key: str) -> Floats:
     """Return 1 for an unsafe cell that rises, -1 for one that falls, 0 for the others.
 
     "down" and "hash" turn around where a cell's own bounds leave no way: a count of 1 cannot fall by 3. That

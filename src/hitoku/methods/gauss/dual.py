@@ -21,7 +21,7 @@ CHOICES = (1, 31)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
+class Elimination:
     """What elimination found.
 
     ``secondary`` marks candidates that stay hidden, ``exposed`` unsafe cells that nothing can hide, and
@@ -35,7 +35,7 @@ class Outcome:
 
 def eliminate(
     relations: Any, order: Integers, unsafe: Mask, hidden: Mask, moves: int = 0, c: int = CHOICES[0]
-) -> Outcome:
+) -> Elimination:
     """Find the secondary cells; candidates that are neither in ``order`` nor hidden are published.
 
     Parameters
@@ -81,7 +81,7 @@ def eliminate(
     watched_cells = np.flatnonzero(unsafe)
     stuck = np.isin(number[watched_cells], watched[opened[watched] != 0])
     exposed[watched_cells[stuck]] = True
-    return Outcome(secondary, exposed, int(free))
+    return Elimination(secondary, exposed, int(free))
 
 
 def residues(relations: Any, c: int) -> tuple[tuple[Any, Any, Any], Integers]:

@@ -18,7 +18,7 @@ from hitoku.errors import ParameterError, did_you_mean
 from hitoku.methods.gauss.candidates import by_coalition, by_frequency, by_value
 from hitoku.methods.gauss.groups import unpinned
 from hitoku.methods.gauss.incidence import columns_of, relations_of
-from hitoku.methods.gauss.problem import Problem
+from hitoku.methods.gauss.problem import EliminationProblem
 from hitoku.methods.gauss.proof import proof
 from hitoku.methods.gauss.singletons import named
 from hitoku.methods.gauss.table import TableProblem, next_to_withhold, owners_of, too_narrow
@@ -81,7 +81,7 @@ def secondary(
     candidate[places] = True
     columns = columns_of(matrix)
     return (
-        Problem(
+        EliminationProblem(
             n_cells=n,
             order=places,
             unsafe=protected,

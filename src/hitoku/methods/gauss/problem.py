@@ -14,7 +14,7 @@ from scipy import sparse
 
 import hitoku.kernels
 from hitoku.errors import SolverError
-from hitoku.methods.gauss.dual import CHOICES, Outcome, eliminate
+from hitoku.methods.gauss.dual import CHOICES, Elimination, eliminate
 from hitoku.methods.gauss.fast_span import FastSpan
 from hitoku.methods.gauss.firms import Firms
 from hitoku.methods.gauss.primal import Judge, walk
@@ -36,7 +36,7 @@ COMPILED = frozenset({"any_sums", "open_sums", "zero_sums", "space"})
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Problem:
+class EliminationProblem:
     """Candidates in order, and everything that is known about the other cells.
 
     Parameters
@@ -71,7 +71,7 @@ class Problem:
     singletons: str = "none"
     moves: int = 0
 
-    def solve(self) -> Outcome:
+    def solve(self) -> Elimination:
         """Find the secondary cells."""
         if self.singletons in {"none", "group_sums", "pairs", "firm_pairs"} or self._owners() is None:
             return self._plain()
@@ -115,7 +115,7 @@ class Problem:
         unsafe = np.flatnonzero(self.unsafe).tolist()
         return pair_sums(columns, unsafe, owner, by_firm=self.singletons == "firm_pairs")
 
-    def _plain(self) -> Outcome:
+    def _plain(self) -> Elimination:
         """Unsafe columns and nothing else: the relations will do, unless the table is small."""
         extra = self._extra()
         if self.n_cells <= (TINY if "hitoku.kernels.gauss" in sys.modules else SMALL):
@@ -127,7 +127,7 @@ class Problem:
                 return outcome
         return self._eliminate(extra)
 
-    def _eliminate(self, extra: Sequence[Column]) -> Outcome:
+    def _eliminate(self, extra: Sequence[Column]) -> Elimination:
         relations, cell_of = self.relations()
         n = relations.shape[1]
         if extra:
@@ -146,7 +146,7 @@ class Problem:
                 fix="report this table: the chance of it is below one in 2**50",
             )
         keep = slice(0, self.n_cells)
-        return Outcome(found.secondary[keep], found.exposed[keep], found.moves)
+        return Elimination(found.secondary[keep], found.exposed[keep], found.moves)
 
     def _walk(
         self,
@@ -156,7 +156,7 @@ class Problem:
         special: bool = False,
         fast: bool = False,
         limit: float = float("inf"),
-    ) -> Outcome | None:
+    ) -> Elimination | None:
         n_rows = 1 + max((row for column in columns for row in column), default=-1)
         watched: list[Column] | None = None
         test: Judge | None = None
@@ -182,7 +182,7 @@ class Problem:
         secondary[list(walked.secondary)] = True
         places = np.flatnonzero(self.unsafe)
         exposed[places[[place for place in walked.exposed if place < len(places)]]] = True
-        return Outcome(secondary, exposed, walked.moves)
+        return Elimination(secondary, exposed, walked.moves)
 
     def _test(
         self, columns: Sequence[Column], unsafe: Sequence[Column], owner: Sequence[int]

@@ -11,9 +11,9 @@ from scipy import sparse
 
 from hitoku.attacks.interval import Interval
 from hitoku.errors import NeedError, some
-from hitoku.methods.gauss.dual import Outcome
+from hitoku.methods.gauss.dual import Elimination
 from hitoku.methods.gauss.incidence import incidence_of
-from hitoku.methods.gauss.problem import Problem
+from hitoku.methods.gauss.problem import EliminationProblem
 from hitoku.methods.gauss.singletons import MAGNITUDE
 from hitoku.methods.gauss.span import PRIME, Column
 from hitoku.model.arrays import Integers, Mask
@@ -76,7 +76,7 @@ class TableProblem:
             [wider, sparse.hstack([self.differences.T, -sparse.eye_array(n)])], format="csr"
         ), inner
 
-    def solve(self, extra: Mask) -> Outcome:
+    def solve(self, extra: Mask) -> Elimination:
         """Find secondary cells, with some more cells protected as if they were unsafe."""
         n = self.table.n_cells
         unsafe = (self.need.unsafe | extra) & ~self.forced
@@ -86,7 +86,7 @@ class TableProblem:
         owner = None
         if self.owner is not None:
             owner = self.owner[self.sums()[1]]
-        outcome = Problem(
+        outcome = EliminationProblem(
             n_cells=n + more,
             order=order,
             unsafe=np.append(unsafe, np.ones(more, dtype=bool)),
@@ -102,7 +102,7 @@ class TableProblem:
         exposed = outcome.exposed & np.append(self.need.unsafe, np.ones(more, dtype=bool))
         if exposed.any() and not self.excused:
             self._refuse(np.flatnonzero(exposed))
-        return Outcome(outcome.secondary[:n], outcome.exposed[:n], outcome.moves)
+        return Elimination(outcome.secondary[:n], outcome.exposed[:n], outcome.moves)
 
     def _refuse(self, exposed: Integers) -> None:
         n = self.table.n_cells

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from hitoku.errors import SolverError
-from hitoku.methods.costs import Grid
+from hitoku.methods.costs import CostScale
 from hitoku.methods.optimal.budget import Budget, Stopped
 from hitoku.methods.optimal.goal import REAL, Found, Goal
 from hitoku.methods.optimal.instance import Instance
@@ -24,7 +24,7 @@ WHOLE_SLACK = 1e-3
 LARGEST_SUM = 2.0**46
 
 
-def cheapest(instance: Instance, grid: Grid, budget: Budget) -> Found:
+def cheapest(instance: Instance, grid: CostScale, budget: Budget) -> Found:
     """Minimise the cost, then the tie-break among patterns of that cost.
 
     A limit or an interruption at any point leaves the best pattern known by then: finished, when its cost is

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from hitoku.methods.optimal.cuts import Rows
+from hitoku.methods.optimal.cuts import CutRows
 from hitoku.methods.optimal.instance import Instance, movable
 from hitoku.methods.optimal.narrowing import carried
 from hitoku.model.arrays import Mask
@@ -26,13 +26,13 @@ def components(instance: Instance) -> list[Mask]:
     --------
     Two relations without a common cell; the second has no level.
 
-    >>> from hitoku.methods.optimal.instance import Levels
+    >>> from hitoku.methods.optimal.instance import ProtectionLevels
     >>> one = np.ones(5)
     >>> instance = Instance(
     ...     cells=np.arange(5), relations=sparse.csr_array([[1, 1, -1, 0, 0], [0, 0, 0, 1, -1]]),
     ...     up=one, down=one,
     ...     forced=np.array([True, False, False, False, False]), weight=one, tie=np.zeros(5, dtype=np.int64),
-    ...     levels=Levels(np.array([0]), np.array([1], dtype=np.int8), np.ones(1)),
+    ...     levels=ProtectionLevels(np.array([0]), np.array([1], dtype=np.int8), np.ones(1)),
     ... )
     >>> [mask.astype(int).tolist() for mask in components(instance)]
     [[1, 1, 1, 0, 0]]
@@ -56,7 +56,7 @@ def part_of(instance: Instance, cells: Mask) -> Instance:
     return instance.with_levels(cells[instance.levels.cell]).kept(cells)
 
 
-def rows_within(rows: Rows, instance: Instance, part: Instance, elsewhere: Mask) -> Rows:
+def rows_within(rows: CutRows, instance: Instance, part: Instance, elsewhere: Mask) -> CutRows:
     """Rewrite rows for one part; those that also count cells of other parts say nothing about it."""
     inside = [rows.row(k) for k in range(len(rows))]
-    return carried(Rows.of([row for row in inside if not elsewhere[row[0]].any()]), instance, part)
+    return carried(CutRows.of([row for row in inside if not elsewhere[row[0]].any()]), instance, part)

@@ -1,4 +1,4 @@
-"""Rows that every safe pattern satisfies, derived from multipliers of the relations.
+"""Cuts that every safe pattern satisfies, derived from multipliers of the relations.
 
 For any multipliers ``y`` the distance that a pattern allows cell p is at most ``sum(c * x)``, where
 ``g = +-e_p + relations.T @ y`` and ``c = up * max(g, 0) + down * max(-g, 0)``. A pattern that reaches a level
@@ -26,15 +26,15 @@ LEAST_FRACTION = 0.02
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
-    """Rows ``coefficients @ x >= 1`` over the free cells, by their position in the instance."""
+class CutRows:
+    """Cuts ``coefficients @ x >= 1`` over the free cells, by their position in the instance."""
 
     indptr: Integers
     cells: Integers
     coefficients: Floats
 
     @classmethod
-    def of(cls, rows: list[tuple[Integers, Floats]]) -> Rows:
+    def of(cls, rows: list[tuple[Integers, Floats]]) -> CutRows:
         lengths = [len(cells) for cells, _ in rows]
         return cls(
             np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hitoku.methods.optimal.cuts import Rows
+from hitoku.methods.optimal.cuts import CutRows
 from hitoku.model.arrays import Floats, Mask
 
 # Real costs that differ by a smaller share than this are equal.
@@ -85,5 +85,5 @@ class Found:
     bound: float
     finished: bool
     possible: Mask
-    rows: Rows
+    rows: CutRows
     canonical: bool = False

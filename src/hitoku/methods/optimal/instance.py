@@ -18,7 +18,7 @@ UP, DOWN, WIDTH = 1, -1, 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Levels:
+class ProtectionLevels:
     """What must be reached, one entry per cell and side.
 
     Parameters
@@ -38,8 +38,8 @@ class Levels:
     def __len__(self) -> int:
         return len(self.cell)
 
-    def take(self, chosen: Mask | Integers) -> Levels:
-        return Levels(self.cell[chosen], self.side[chosen], self.amount[chosen])
+    def take(self, chosen: Mask | Integers) -> ProtectionLevels:
+        return ProtectionLevels(self.cell[chosen], self.side[chosen], self.amount[chosen])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +71,7 @@ class Instance:
     forced: Mask
     weight: Floats
     tie: Integers
-    levels: Levels
+    levels: ProtectionLevels
 
     @property
     def free(self) -> Integers:

@@ -20,7 +20,7 @@ from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance
 from hitoku.methods.optimal.pushing import Network, Programs
 from hitoku.methods.optimal.repair import completed
 from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.solver.attacker import Attacker
+from hitoku.solver.attacker import AttackerProblem
 
 # How often prices are set anew at most, and how often cells left behind are moved once more.
 ROUNDS, AGAIN = 8, 3
@@ -148,7 +148,7 @@ class _Moves:
         matrix = sparse.csr_array(sparse.hstack([one, -one, own, own], "csr"))
         # One model for each way: only prices change, so the last point is a good start.
         self._random = np.random.default_rng(SEED)
-        self._attackers = Attacker(matrix), Attacker(matrix)
+        self._attackers = AttackerProblem(matrix), AttackerProblem(matrix)
 
     def first(self, rounds: int) -> Moved | None:
         """Move at prices that spread each cell's cost over the room it has."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hitoku.methods.optimal.cuts import Rows
+from hitoku.methods.optimal.cuts import CutRows
 from hitoku.methods.optimal.instance import Instance, movable
 from hitoku.model.arrays import Integers, Mask
 
@@ -25,7 +25,7 @@ def narrowed(instance: Instance, alive: Mask, certain: Integers) -> Instance | N
     return replace(instance, forced=forced).kept(still | forced)
 
 
-def carried(rows: Rows, old: Instance, new: Instance) -> Rows:
+def carried(rows: CutRows, old: Instance, new: Instance) -> CutRows:
     """Rewrite rows for an instance with fewer cells, some of them now withheld for certain."""
     place = np.full(len(old), -1)
     place[np.isin(old.cells, new.cells)] = np.arange(len(new))
@@ -38,4 +38,4 @@ def carried(rows: Rows, old: Instance, new: Instance) -> Rows:
         left = 1.0 - c[certain].sum()
         if left > FULL:
             made.append((cells[~certain], np.minimum(c[~certain] / left, 1.0)))
-    return Rows.of(made)
+    return CutRows.of(made)

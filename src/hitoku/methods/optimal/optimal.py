@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import ParameterError
-from hitoku.methods.costs import Grid, costs
+from hitoku.methods.costs import CostScale, costs
 from hitoku.methods.keep import Keep, kept, refuse_unsafe
 from hitoku.methods.method import Progress
 from hitoku.methods.optimal.budget import Budget
@@ -133,7 +133,7 @@ class Optimal:
         progress: Progress | None = None,
     ) -> Protection:
         instance = presolve(table, need, cost, keep=stay, withhold=withhold)
-        grid = Grid.of(instance.weight)
+        grid = CostScale.of(instance.weight)
         withheld = need.unsafe | withhold
         if not len(instance.levels):
             return protection(table, need, withheld, cost)

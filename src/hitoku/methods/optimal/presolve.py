@@ -7,7 +7,7 @@ from scipy import sparse
 
 from hitoku.errors import NeedError, some
 from hitoku.methods.optimal.budget import Budget
-from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance, Levels, movable
+from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance, ProtectionLevels, movable
 from hitoku.methods.optimal.pushing import engine_for, met, parts
 from hitoku.methods.optimal.tie_break import numbers
 from hitoku.model.arrays import Floats, Integers, Mask
@@ -19,7 +19,7 @@ from hitoku.model.table import Table
 POINT = 1e-6
 
 
-def levels_of(table: Table, need: Need) -> Levels:
+def levels_of(table: Table, need: Need) -> ProtectionLevels:
     """List what must be reached, by positions in the table."""
     unsafe = np.flatnonzero(need.unsafe)
     up, down = need.upper[unsafe], need.lower[unsafe]
@@ -35,7 +35,7 @@ def levels_of(table: Table, need: Need) -> Levels:
     side = np.repeat(
         np.array([UP, DOWN, WIDTH], dtype=np.int8), [(up > 0).sum(), (down > 0).sum(), wide.sum()]
     )
-    return Levels(cell, side, np.concatenate([up[up > 0], down[down > 0], width[wide]]))
+    return ProtectionLevels(cell, side, np.concatenate([up[up > 0], down[down > 0], width[wide]]))
 
 
 def presolve(table: Table, need: Need, weight: Floats, *, keep: Mask, withhold: Mask) -> Instance:
@@ -86,7 +86,7 @@ def presolve(table: Table, need: Need, weight: Floats, *, keep: Mask, withhold: 
     )
 
 
-def _room(levels: Levels, up: Floats, down: Floats) -> Floats:
+def _room(levels: ProtectionLevels, up: Floats, down: Floats) -> Floats:
     above, below = up[levels.cell], down[levels.cell]
     return np.select([levels.side == UP, levels.side == DOWN], [above, below], above + below)
 

@@ -16,7 +16,7 @@ from scipy import sparse
 from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance
 from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.solver.attacker import Attacker
+from hitoku.solver.attacker import AttackerProblem
 
 # Reaching this share less than a level is rounding, not a shortfall.
 SHORT = 1e-8
@@ -208,7 +208,7 @@ class Programs:
         self._open = support
         part = sparse.csr_array(self._columns[:, self._used])
         self._rows = np.flatnonzero(np.diff(part.indptr) > 0)
-        self._attacker = Attacker(sparse.csr_array(part[self._rows]))
+        self._attacker = AttackerProblem(sparse.csr_array(part[self._rows]))
 
     def push(
         self, x: Floats, level: Integers, sense: Integers, *, exact: bool = False, flows: bool = False

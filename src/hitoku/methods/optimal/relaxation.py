@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.methods.optimal.budget import Budget
-from hitoku.methods.optimal.cuts import Rows, capacity_rows, filled, strengthened
+from hitoku.methods.optimal.cuts import CutRows, capacity_rows, filled, strengthened
 from hitoku.methods.optimal.goal import Goal
 from hitoku.methods.optimal.halves import factor, half_rows
 from hitoku.methods.optimal.instance import Instance
@@ -34,7 +34,7 @@ Row = tuple[Integers, Floats]
 class Relaxation:
     """Rows, columns and the point that the linear program takes; columns are the free cells."""
 
-    def __init__(self, instance: Instance, goal: Goal, budget: Budget, rows: Rows | None = None) -> None:
+    def __init__(self, instance: Instance, goal: Goal, budget: Budget, rows: CutRows | None = None) -> None:
         self.instance, self.budget = instance, budget
         self.engine = engine_for(instance, budget)
         # Networks are served well by rows of single levels; elsewhere halves close most of the gap.
@@ -67,7 +67,7 @@ class Relaxation:
         """Append rows over cells of the instance."""
         if not rows:
             return
-        made = Rows.of(rows)
+        made = CutRows.of(rows)
         shape = (len(made), len(self.free))
         matrix = sparse.csr_array((made.coefficients, self._place[made.cells], made.indptr), shape=shape)
         self.master.add(matrix, np.ones(len(made)))
@@ -84,12 +84,12 @@ class Relaxation:
             self.master.keep(~old)
             self._idle, self._times = self._idle[~old], self._times[~old]
 
-    def rows(self) -> Rows:
+    def rows(self) -> CutRows:
         """Return the rows that were of use lately."""
         matrix = self.master.rows
-        rows = Rows(matrix.indptr.astype(np.int64), self.free[matrix.indices], matrix.data)
+        rows = CutRows(matrix.indptr.astype(np.int64), self.free[matrix.indices], matrix.data)
         lively = np.flatnonzero(self._idle <= LIVELY)
-        return Rows.of([rows.row(int(k)) for k in lively[lively >= self._standing]])
+        return CutRows.of([rows.row(int(k)) for k in lively[lively >= self._standing]])
 
     def pattern(self, x: Floats) -> Floats:
         """Spread a point over all cells of the instance."""

@@ -11,7 +11,7 @@ from hitoku.methods.optimal.budget import Stopped
 from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance
 from hitoku.methods.optimal.pushing import SHORT, SUPPORT, Network, Programs, engine_for, met, parts
 from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.solver.attacker import Attacker
+from hitoku.solver.attacker import AttackerProblem
 
 # Differences smaller than this share of a level are the solver's rounding.
 MOVED = 1e-7
@@ -85,7 +85,7 @@ class _Prices:
         self._price = price[candidates]
         part = sparse.csr_array(instance.relations[:, candidates])
         part = sparse.csr_array(part[np.diff(part.indptr) > 0])
-        self._attacker = Attacker(sparse.csr_array(sparse.hstack([part, -part], "csr")))
+        self._attacker = AttackerProblem(sparse.csr_array(sparse.hstack([part, -part], "csr")))
         self._place = np.full(len(instance), -1)
         self._place[candidates] = np.arange(len(candidates))
 

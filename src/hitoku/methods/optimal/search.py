@@ -12,7 +12,7 @@ import numpy as np
 from hitoku.methods.optimal.branching import Branching
 from hitoku.methods.optimal.budget import Budget, Stopped
 from hitoku.methods.optimal.components import components, part_of, rows_within
-from hitoku.methods.optimal.cuts import Rows
+from hitoku.methods.optimal.cuts import CutRows
 from hitoku.methods.optimal.goal import Found, Goal
 from hitoku.methods.optimal.instance import Instance
 from hitoku.methods.optimal.narrowing import carried, narrowed
@@ -55,7 +55,7 @@ def search(
     budget: Budget,
     start: Mask,
     *,
-    rows: Rows | None = None,
+    rows: CutRows | None = None,
     most_nodes: int = NO_LIMIT,
     report: Report | None = None,
     core: bool = False,
@@ -82,7 +82,7 @@ def search(
     options: dict[str, Any] = {"most_nodes": most_nodes, "core": core}
     if goal.other is not None or (len(groups) == 1 and groups[0].all()):
         return Search(instance, goal, budget, start, rows=rows, report=report, **options).run()
-    known = Rows.of([]) if rows is None else rows
+    known = CutRows.of([]) if rows is None else rows
     covered = np.logical_or.reduce(groups) if groups else np.zeros(len(instance), dtype=bool)
     pattern, possible, finished = instance.forced | (start & covered), instance.forced.copy(), True
     made: list[tuple[Integers, Floats]] = []
@@ -111,7 +111,7 @@ def search(
         made += [(cells[row[0]], row[1]) for row in map(found.rows.row, range(len(found.rows)))]
     value = goal.value(pattern)
     bound = value if finished else min(apart + sum(bounds), value)
-    return Found(pattern, value, bound, finished, possible, Rows.of(made))
+    return Found(pattern, value, bound, finished, possible, CutRows.of(made))
 
 
 class Search:
@@ -124,7 +124,7 @@ class Search:
         budget: Budget,
         start: Mask,
         *,
-        rows: Rows | None = None,
+        rows: CutRows | None = None,
         most_nodes: int = NO_LIMIT,
         report: Report | None = None,
         core: bool = False,
@@ -314,7 +314,7 @@ class Search:
         possible = np.zeros(len(self.instance), dtype=bool)
         possible[cells] = found.possible
         places = np.flatnonzero(cells)
-        rows = Rows(found.rows.indptr, places[found.rows.cells], found.rows.coefficients)
+        rows = CutRows(found.rows.indptr, places[found.rows.cells], found.rows.coefficients)
         bound = self.value if found.finished else min(max(found.bound, self.bound), self.value)
         return Found(self.best, self.value, bound, found.finished, possible, rows)
 

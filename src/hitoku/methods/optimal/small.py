@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hitoku.methods.costs import Grid, costs
+from hitoku.methods.costs import CostScale, costs
 from hitoku.methods.optimal.instance import DOWN, UP, WIDTH
 from hitoku.methods.optimal.presolve import levels_of
 from hitoku.methods.optimal.tie_break import NUMBERS, numbers
@@ -47,7 +47,7 @@ def pattern_of_small(table: Table, need: Need, cost: Floats, keep: Mask, withhol
     up, down = (table.upper - table.value)[inner], (table.value - table.lower)[inner]
     allowed = (~keep[inner] & ((up > 0) | (down > 0))) | forced
     free = allowed & ~forced
-    grid = Grid.of(cost[inner[free]])
+    grid = CostScale.of(cost[inner[free]])
     multiple = NUMBERS * len(inner)
     if not grid.whole or grid.weight.sum() * multiple > HEAVIEST:
         return None
@@ -123,7 +123,7 @@ def two_way(table: Table, cost: str | ArrayLike, keep: Mask) -> TwoWay | None:
     elif isinstance(cost, str) and cost not in {"unit", "own"}:
         return None
     else:
-        grid = Grid.of(costs(table, cost)[inner])
+        grid = CostScale.of(costs(table, cost)[inner])
         weight, per_value = grid.weight * NUMBERS * len(inner), 0
         total = float(weight.sum()) if grid.whole else np.inf
     if total > HEAVIEST:

@@ -1,17 +1,17 @@
-"""Rows that need no search: a cell moves only if the others in each of its relations make up for it."""
+"""Cuts that need no search: a cell moves only if the others in each of its relations make up for it."""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy import sparse
 
-from hitoku.methods.optimal.cuts import Rows, capacity_rows
+from hitoku.methods.optimal.cuts import CutRows, capacity_rows
 from hitoku.methods.optimal.instance import Instance
 from hitoku.methods.optimal.pushing import GRID, Pushed, parts
 from hitoku.model.arrays import Floats, Integers
 
 
-def star_rows(instance: Instance) -> Rows:
+def star_rows(instance: Instance) -> CutRows:
     """Return the capacity row of every level and every relation of its cell."""
     columns = sparse.csc_array(instance.relations)
     level, sense = parts(instance, np.arange(len(instance.levels)))
@@ -29,4 +29,4 @@ def star_rows(instance: Instance) -> Rows:
         pushed = Pushed(level[has], sense[has], np.zeros(len(has)), multipliers, None, GRID, None)
         for row in capacity_rows(instance, pushed, everything):
             made.setdefault((row[0].tobytes(), row[1].tobytes()), row)
-    return Rows.of(list(made.values()))
+    return CutRows.of(list(made.values()))
