@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from tests.checks.test_statistics import run
+from tests.checks.outputs.test_statistics import run
 
 from hitoku.checks.outputs.average import Average
 from hitoku.checks.outputs.concentration import Concentration

@@ -8,7 +8,7 @@ from math import comb
 import numpy as np
 import pandas as pd
 import pytest
-from tests.checks.test_tables import people
+from tests.checks.outputs.test_tables import people
 
 from hitoku.checks.policies.policy import Sampling, policy
 from hitoku.checks.policies.sampling import population_risk

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from tests.checks.test_let_through import TABLE_1
+from tests.checks.submission.test_let_through import TABLE_1
 
 from hitoku.checks.ledger import Ledger
 from hitoku.checks.ledger.membership import joined, pseudonyms
