@@ -32,7 +32,7 @@ def one_cell(*contributions: float, top: int = 3) -> Table:
 
 
 def covers(bounds: Bounds, table: Table, need: Need, tolerance: float = BOUND) -> bool:
-    """Tell whether every unsafe cell is blurred as far as the need asks, up to rounding.
+    """Tell whether every unsafe cell is blurred as far as the need asks, up to rounding: :meth:`Need.met`.
 
     Examples
     --------
@@ -41,8 +41,4 @@ def covers(bounds: Bounds, table: Table, need: Need, tolerance: float = BOUND) -
     >>> [covers(Bounds(lower=[low], upper=[110]), table, need) for low in (90, 80)]
     [False, True]
     """
-    slack = tolerance * np.maximum(1.0, np.abs(table.value))
-    low = bounds.lower <= table.value - need.lower + slack
-    high = bounds.upper >= table.value + need.upper - slack
-    wide = bounds.width >= need.width - slack
-    return bool(np.all((low & high & wide & ~bounds.unknown)[need.unsafe]))
+    return bool(need.met(table.value, bounds, tolerance=tolerance).all())

@@ -16,7 +16,8 @@ def reached(table: Table, need: Need, bounds: Bounds) -> Floats:
 
     The smallest of three quotients counts: room below the value, room above it, length. One is just enough,
     zero is a cell that is known on a side that had to stay open. A cell of which nothing was asked has
-    infinity, unless it is known exactly: then zero.
+    infinity, unless it is known exactly: then zero. A measure, not a verdict: whether the need is met, up to
+    rounding, is for :meth:`Need.met` to say.
 
     Examples
     --------

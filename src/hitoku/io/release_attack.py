@@ -32,7 +32,6 @@ from hitoku.model.finding import Finding, Severity
 from hitoku.model.need import Need
 from hitoku.model.release import Release
 from hitoku.model.table import Table
-from hitoku.model.tolerance import BOUND
 from hitoku.pipeline import contributions_in
 from hitoku.rules.rule import Rule
 from hitoku.rules.word import from_word, parsed
@@ -186,14 +185,7 @@ def attack_folder(folder: Folder, word: str) -> list[Finding]:
 
 def short(bounds: Bounds, table: Table, need: Need) -> Mask:
     """Tell which unsafe cells an attack infers more closely than they need; none that it left open."""
-    slack = BOUND * np.maximum(1.0, np.abs(table.value))
-    met = (
-        (bounds.lower <= table.value - need.lower + slack)
-        & (bounds.upper >= table.value + need.upper - slack)
-        & (bounds.width >= need.width - slack)
-        & (bounds.width > 0)
-    )
-    return np.asarray(need.unsafe & ~met & ~bounds.unknown)
+    return np.asarray(~need.met(table.value, bounds) & ~bounds.unknown)
 
 
 def _recovered(folder: Folder, attack: Any) -> list[Finding]:

@@ -11,7 +11,9 @@ import numpy as np
 
 from hitoku.errors import NeedError
 from hitoku.model.arrays import Floats, Mask, frozen
+from hitoku.model.bounds import Bounds
 from hitoku.model.markup import small_table
+from hitoku.model.tolerance import BOUND, slack
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -85,6 +87,52 @@ class Need:
             width=np.maximum.reduce([need.width for need in needs]),
             rules=rules,
         )
+
+    def met(self, value: Floats, bounds: Bounds, *, tolerance: float = BOUND) -> Mask:
+        """Tell for every cell whether some bounds leave as much of it open as it needs, up to rounding.
+
+        The one place where that is decided in floating point; proofs decide it in exact numbers, by the same
+        definition (:class:`hitoku.evidence.problem.Demand`). A safe cell needs nothing. An unsafe cell that
+        can be told exactly is never protected, even where all its levels are zero; nor is one that an attack
+        left ``unknown``: nothing is known to protect it.
+
+        Parameters
+        ----------
+        value
+            True value of every cell.
+        bounds
+            What an attack proves about every cell.
+        tolerance
+            What counts as rounding, as a share of the value (of one, where that is larger).
+
+        Examples
+        --------
+        >>> need = Need(unsafe=[True, True, True, False], lower=[2, 0, 0, 0])
+        >>> value = np.array([20.0, 5.0, 5.0, 9.0])
+        >>> need.met(value, Bounds(lower=[18, 5, 4, 9], upper=[20, 5, 5, 9])).tolist()
+        [True, False, True, True]
+        """
+        with np.errstate(invalid="ignore"):
+            far = self.met_by(value - bounds.lower, bounds.upper - value, slack(value, tolerance))
+        return np.asarray(~self.unsafe | (far & ~bounds.unknown))
+
+    def met_by(self, below: Floats, above: Floats, rounding: Floats, cells: Any = slice(None)) -> Mask:
+        """Tell of some cells whether moves below and above their value are as far as they need.
+
+        What :meth:`met` asks, for a search that knows how far cells can move.
+
+        Parameters
+        ----------
+        below, above
+            How far each of the cells can move.
+        rounding
+            What counts as rounding in each of them: see :func:`hitoku.model.tolerance.slack`.
+        cells
+            Which cells: positions, a mask, or one position; left out, all.
+        """
+        width = below + above
+        far = (below >= self.lower[cells] - rounding) & (above >= self.upper[cells] - rounding)
+        return np.asarray(far & (width >= self.width[cells] - rounding) & (width > rounding))
 
     def why(self, cell: int) -> tuple[str, ...]:
         """Name the rules that hit a cell."""

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from hitoku.model.arrays import Floats
+
 # A relation counts as satisfied when its terms cancel to within this share of their absolute
 # sum: a thousand times the rounding of doubles, far below one unit in the last printed digit.
 ADDITIVITY = 1e-9
@@ -13,3 +17,14 @@ BOUND = 1e-7
 # A primary rule compares contributions computed from a handful of doubles: an excess below this
 # share of the total is rounding, and the cell stands exactly on the rule's limit, which is safe.
 LIMIT = 1e-14
+
+
+def slack(value: Floats, tolerance: float = BOUND) -> Floats:
+    """Return what counts as rounding beside each value: a share of it, of one where it is smaller.
+
+    Examples
+    --------
+    >>> slack(np.array([0.0, -2e9])).tolist()
+    [1e-07, 200.0]
+    """
+    return np.asarray(tolerance * np.maximum(1.0, np.abs(value)))

@@ -63,7 +63,7 @@ def before_and_after(
         axes.spines["left"].set_visible(False)
         axes.set_yticks([])
         known = int(np.count_nonzero(bounds.lower[need.unsafe] == bounds.upper[need.unsafe]))
-        short = int(np.count_nonzero(held < 1)) - known
+        short = int(np.count_nonzero(~need.met(table.value, bounds))) - known
         words = f"{known:,} known exactly\n{short:,} too narrow\n{len(held) - known - short:,} wide enough"
         axes.text(1.01, 0.5, words, transform=axes.transAxes, va="center", fontsize=9, color=INK)
     ticks = [0, 0.5, 1, 2, 5, FAR]

@@ -52,18 +52,19 @@ def intervals(table: Table, need: Need, bounds: Bounds, *, most: int = 40, title
             "no unsafe cells to draw", where="intervals", fix="give a need with unsafe cells, and most >= 1"
         )
     cells = np.flatnonzero(need.unsafe)
+    met = need.met(table.value, bounds)[cells]
     order = np.argsort(held, kind="stable")[:most]
     figure = Figure(figsize=(8.4, 1.5 + 0.27 * len(order)), facecolor=PAPER, layout="constrained")
     axes = figure.add_subplot()
     names = []
-    for place, (cell, times) in enumerate(zip(cells[order], held[order], strict=True)):
-        _draw(axes, place, int(cell), table, need, bounds, enough=times >= 1)
-        names.append(("" if times >= 1 else "✕  ") + table.describe(int(cell)))
+    for place, (cell, enough) in enumerate(zip(cells[order], met[order], strict=True)):
+        _draw(axes, place, int(cell), table, need, bounds, enough=bool(enough))
+        names.append(("" if enough else "✕  ") + table.describe(int(cell)))
     axes.axvline(0, color=INK, linewidth=0.8)
     axes.set_xlim(-FAR - 0.4, FAR + 0.4)
     axes.set_ylim(len(order) - 0.4, -0.6)
     axes.set_yticks(range(len(order)), names)
-    short = int(np.count_nonzero(held < 1))
+    short = int(np.count_nonzero(~met))
     rest = f", the narrowest {len(order)} of {len(held):,}" if len(order) < len(held) else ""
     plain(axes, title or f"{len(held) - short:,} of {len(held):,} unsafe cells wide enough{rest}")
     axes.tick_params(axis="y", length=0, labelsize=8)

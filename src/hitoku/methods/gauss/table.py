@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,6 @@ from hitoku.model.arrays import Integers, Mask
 from hitoku.model.need import Need
 from hitoku.model.release import Release
 from hitoku.model.table import Table
-from hitoku.model.tolerance import BOUND
 
 
 @dataclass(eq=False)
@@ -159,13 +158,8 @@ def owners_of(
 def too_narrow(table: Table, need: Need, release: Release, width: float) -> Integers:
     """Unsafe cells that can be inferred more closely than their need, or than a width, allows."""
     bounds = Interval().bounds(release)
-    slack = BOUND * np.maximum(1.0, np.abs(table.value))
-    enough = (
-        (bounds.lower <= table.value - need.lower + slack)
-        & (bounds.upper >= table.value + need.upper - slack)
-        & (bounds.width >= np.maximum(need.width, width) - slack)
-    )
-    return np.flatnonzero(need.unsafe & ~enough)
+    wider = replace(need, width=np.where(need.unsafe, np.maximum(need.width, width), 0.0))
+    return np.flatnonzero(~wider.met(table.value, bounds))
 
 
 def next_to(table: Table, cells: Sequence[int]) -> Mask:

@@ -19,7 +19,7 @@ from hitoku.methods.greedy.propagation import Propagation
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.need import Need
 from hitoku.model.table import Table
-from hitoku.model.tolerance import BOUND
+from hitoku.model.tolerance import slack
 from hitoku.solver.linear import LinearProgram, Solution, Status, Warm
 
 # Rounds of propagation before a solver is asked: longer chains of relations are rare.
@@ -136,7 +136,7 @@ class Room:
         self._unsafe = need.unsafe
         self._value = table.value
         self._down, self._up = table.value - table.lower, table.upper - table.value
-        self._slack = BOUND * np.maximum(1.0, np.abs(table.value))
+        self._slack = slack(table.value)
         self.low, self.high = np.zeros(table.n_cells), np.zeros(table.n_cells)
         # Which deviation shows it, and the cells that deviation moves.
         self._lowest = np.full(table.n_cells, NONE)
@@ -151,14 +151,8 @@ class Room:
         self.low[free], self.high[free] = self._down[free], self._up[free]
 
     def enough(self, cells: Any, low: Any, high: Any) -> Any:
-        """Tell for which cells, or whether for one, distances down and up meet the need.
-
-        None is met by a single value, whatever its levels.
-        """
-        need, slack = self._need, self._slack[cells]
-        width = low + high
-        far = (low >= need.lower[cells] - slack) & (high >= need.upper[cells] - slack)
-        return far & (width >= need.width[cells] - slack) & (width > slack)
+        """Tell for which cells, or whether for one, distances down and up meet the need."""
+        return self._need.met_by(low, high, self._slack[cells], cells)
 
     def met(self, cell: int) -> bool:
         """Tell whether the need of an unsafe cell is met by the pattern as it is."""

@@ -15,7 +15,7 @@ from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
-from hitoku.model.tolerance import BOUND
+from hitoku.model.tolerance import slack
 
 
 def refuse_unprotected(table: Table, need: Need, found: Protection) -> None:
@@ -60,6 +60,6 @@ def _targets(table: Table, need: Need, found: Protection) -> tuple[Floats, Float
         cell, up = levels.cell[pushed.level], pushed.sense == UP
         np.maximum.at(high, cell[up], table.value[cell[up]] + pushed.reach[up])
         np.minimum.at(low, cell[~up], table.value[cell[~up]] - pushed.reach[~up])
-    slack = BOUND * np.maximum(1.0, np.abs(table.value))
+    # The attack confirms both ends; here it remains whether ends like these are what the cell needs.
     with np.errstate(invalid="ignore"):
-        return low, high, high - low >= need.width - slack
+        return low, high, need.met_by(table.value - low, high - table.value, slack(table.value))
