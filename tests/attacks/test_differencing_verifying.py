@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hitoku.attacks.differencing import lump as lumps
-from hitoku.attacks.differencing import search
-from hitoku.attacks.differencing.lump import Lump
-from hitoku.attacks.differencing.meeting import Meeting
+from hitoku.attacks.differencing import common_refinement, search
+from hitoku.attacks.differencing.common_refinement import CommonRefinement
+from hitoku.attacks.differencing.joint_partition import JointPartition
 from hitoku.attacks.differencing.partition import Partition
 from hitoku.attacks.differencing.search import DifferencingSearch, SingledOut
 from hitoku.attacks.differencing.verifying import verify
@@ -54,7 +53,9 @@ def test_one_wrong_certificate_among_right_ones_is_found():
 
 
 def test_a_search_that_errs_shows_nothing(monkeypatch):
-    monkeypatch.setattr(search.Meeting, "units_of_each", lambda _, groups: [np.array([0]) for _ in groups])
+    monkeypatch.setattr(
+        search.JointPartition, "units_of_each", lambda _, groups: [np.array([0]) for _ in groups]
+    )
     ledger = DifferencingSearch(6, threshold=3)
     ledger.release([FIRST])
     with pytest.raises(SolverError):
@@ -83,7 +84,7 @@ def test_the_same_as_adding_up_over_every_unit(seed, counted):
     expected[units] = 1
     with pytest.MonkeyPatch.context() as patched:
         if not counted:
-            patched.setattr("hitoku.attacks.differencing.lump.COUNTED", 0)
+            patched.setattr("hitoku.attacks.differencing.common_refinement.COUNTED", 0)
         if np.array_equal(total, expected):
             verify([claim(certificate, units)], places)
         else:
@@ -98,10 +99,10 @@ def test_partitions_in_a_lump_meet_others_as_they_do_alone(seed, most):
     parts = [Partition.published(str(p), random.integers(0, 4, 40)) for p in range(4)]
     *own, other = parts
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(lumps, "MOST", most)
-        lump = Lump(own)
-    assert lump.holds(own[0])
-    for part in (part for part in own if lump.holds(part)):
-        alone, together = Meeting.of(part, other), Meeting.of(part, other, None, lump)
+        patched.setattr(common_refinement, "MOST", most)
+        refinement = CommonRefinement(own)
+    assert refinement.holds(own[0])
+    for part in (part for part in own if refinement.holds(part)):
+        alone, together = JointPartition.of(part, other), JointPartition.of(part, other, None, refinement)
         for name in ("tail", "head", "size", "start", "incident"):
             assert getattr(alone, name).tolist() == getattr(together, name).tolist()

@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from hitoku.attacks.differencing.meeting import Meeting
+from hitoku.attacks.differencing.joint_partition import JointPartition
 from hitoku.attacks.differencing.partition import Partition
 from hitoku.kernels.joint import bridges, met, narrow, tally
 
@@ -39,35 +39,35 @@ def met_each_other(seed, n_units=40, n_groups=4):
         Partition.published(name, codes)
         for name, codes in zip("ab", two(seed, n_units, n_groups), strict=True)
     )
-    return Meeting.of(first, second)
+    return JointPartition.of(first, second)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_narrow_joint_cells_are_those_a_linear_program_bounds(seed):
-    meeting = met_each_other(seed, n_units=25)
-    n_edges, threshold = len(meeting.size), 4
-    sums = np.zeros((len(meeting.start) - 1, n_edges))
-    sums[meeting.tail, np.arange(n_edges)] = 1
-    sums[meeting.head, np.arange(n_edges)] = 1
+    joint = met_each_other(seed, n_units=25)
+    n_edges, threshold = len(joint.size), 4
+    sums = np.zeros((len(joint.start) - 1, n_edges))
+    sums[joint.tail, np.arange(n_edges)] = 1
+    sums[joint.head, np.arange(n_edges)] = 1
     sums = sums[1:]  # nobody publishes the ground
     upper = [
-        -linprog(-np.eye(n_edges)[edge], A_eq=sums, b_eq=sums @ meeting.size).fun for edge in range(n_edges)
+        -linprog(-np.eye(n_edges)[edge], A_eq=sums, b_eq=sums @ joint.size).fun for edge in range(n_edges)
     ]
-    graph = meeting.tail, meeting.head, meeting.size, meeting.start, meeting.incident
+    graph = joint.tail, joint.head, joint.size, joint.start, joint.incident
     assert narrow(*graph, threshold).tolist() == [most < threshold - 1e-6 for most in upper]
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_bridges_are_the_edges_without_which_the_graph_falls_apart(seed):
-    meeting = met_each_other(seed, n_units=12, n_groups=6)
-    n_nodes = len(meeting.start) - 1
+    joint = met_each_other(seed, n_units=12, n_groups=6)
+    n_nodes = len(joint.start) - 1
 
     def components(kept):
-        graph = coo_array((np.ones(kept.sum()), (meeting.tail[kept], meeting.head[kept])), (n_nodes, n_nodes))
+        graph = coo_array((np.ones(kept.sum()), (joint.tail[kept], joint.head[kept])), (n_nodes, n_nodes))
         return connected_components(graph, directed=False)[0]
 
-    every = np.ones(len(meeting.tail), dtype=bool)
+    every = np.ones(len(joint.tail), dtype=bool)
     expected = [
         components(every & (np.arange(len(every)) != e)) > components(every) for e in range(len(every))
     ]
-    assert bridges(meeting.tail, meeting.head, meeting.start, meeting.incident).tolist() == expected
+    assert bridges(joint.tail, joint.head, joint.start, joint.incident).tolist() == expected

@@ -13,9 +13,9 @@ from hitoku.errors import ProtectionError, SolverError
 from hitoku.evidence.audit import audit
 from hitoku.io.jj import read_jj
 from hitoku.methods.adjust import Adjust, choice
+from hitoku.methods.adjust.allowed_deviations import AllowedDeviations
 from hitoku.methods.adjust.disjunction import Disjunction
-from hitoku.methods.adjust.levels import AllowedDeviations
-from hitoku.methods.adjust.repair import fewest_changes
+from hitoku.methods.adjust.sense_repair import fewest_changes
 from hitoku.methods.keep import kept
 from hitoku.model.need import Need
 from hitoku.model.release import Release

@@ -16,9 +16,9 @@ from hitoku.evidence.verify import verify
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.gauss.candidates import by_coalition
 from hitoku.methods.gauss.dual import eliminate
+from hitoku.methods.gauss.elimination_problem import _compiled
 from hitoku.methods.gauss.incidence import incidence_of
 from hitoku.methods.gauss.primal import walk
-from hitoku.methods.gauss.problem import _compiled
 from hitoku.model.need import Need
 from hitoku.model.release import Release
 from hitoku.model.table import Table

@@ -13,10 +13,10 @@ from tests.oracles.gauss import columns_of as rational
 
 from hitoku.errors import ParameterError
 from hitoku.methods.gauss import Gauss, secondary
+from hitoku.methods.gauss.elimination_problem import EliminationProblem
 from hitoku.methods.gauss.fast_span import FastSpan
 from hitoku.methods.gauss.incidence import columns_of, incidence_of, relations_of
 from hitoku.methods.gauss.primal import walk
-from hitoku.methods.gauss.problem import EliminationProblem
 from hitoku.methods.gauss.singletons import (
     ALIASES,
     FREQUENCY,

@@ -11,7 +11,7 @@ from hitoku.attacks.matching import Likelihood, Matching
 from hitoku.errors import NeedError, ParameterError, ScopeError
 from hitoku.io.release_folder import write_release_folder
 from hitoku.methods.randomised import Randomised, randomised
-from hitoku.methods.randomised.ground import Ground
+from hitoku.methods.randomised.public_knowledge import PublicKnowledge
 from hitoku.model.need import Need
 from hitoku.model.release import Release
 from hitoku.model.table import Table
@@ -57,7 +57,7 @@ def test_other_tables_are_refused(table, words):
 
 def test_the_stage_depends_on_the_totals_only():
     one, other = (
-        Ground.of(make(counts), [MinFrequency(5), GroupDisclosure(share=0.4)], 9)
+        PublicKnowledge.of(make(counts), [MinFrequency(5), GroupDisclosure(share=0.4)], 9)
         for counts in (COUNTS, MOVED)
     )
     assert np.array_equal(one.width, other.width)
@@ -76,10 +76,10 @@ def test_the_stage_depends_on_the_totals_only():
     ids=repr,
 )
 def test_cells_are_judged_as_the_rules_judge_whole_tables(rules):
-    ground = Ground.of(make(), rules, 9)
+    public = PublicKnowledge.of(make(), rules, 9)
     for counts in (COUNTS, MOVED):
         need = assess(make(counts), rules, width=9)
-        assert np.array_equal(ground.unsafe(counts.reshape(1, -1))[0], need.unsafe[ground.inner])
+        assert np.array_equal(public.unsafe(counts.reshape(1, -1))[0], need.unsafe[public.inner])
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import linprog
 
-from hitoku.solver.attacker import AttackerProblem
+from hitoku.solver.attacker_problem import AttackerProblem
 from hitoku.solver.master import Master
 from hitoku.solver.solution import Status
 

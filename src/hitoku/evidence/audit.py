@@ -23,7 +23,7 @@ from hitoku.attacks.interval import Interval
 from hitoku.attacks.watch import Watched
 from hitoku.errors import NeedError, ProtectionError, TableError
 from hitoku.evidence.certificate import Certificate
-from hitoku.evidence.disclosure import Disclosure, arithmetic, recomputable, shorter
+from hitoku.evidence.disclosure import Disclosure, explain_recomputable, shorten, write_arithmetic
 from hitoku.evidence.grid import Grid
 from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.prover import Proof, prove
@@ -245,9 +245,11 @@ class Audit:
         """
         problem = self.problem
         found = dict(self.proof.failed)
-        found |= {place: (reason,) for place, reason in recomputable(problem, self.proof.exposed).items()}
+        found |= {
+            place: (reason,) for place, reason in explain_recomputable(problem, self.proof.exposed).items()
+        }
         first = dict(list(found.items())[:SHORT_REASONS])
-        found |= {place: tuple(shorter(problem, r) for r in reasons) for place, reasons in first.items()}
+        found |= {place: tuple(shorten(problem, r) for r in reasons) for place, reasons in first.items()}
         return MappingProxyType(dict(sorted(found.items())))
 
     def _why(self, place: int) -> str:
@@ -255,7 +257,9 @@ class Audit:
         reasons = self.disclosures.get(place, ())
         if not self.additive:
             return REASONS[CellOutcome.NARROW][0] if reasons else ""
-        return "; ".join(arithmetic(self.problem, self.release, self.grid, reason) for reason in reasons)
+        return "; ".join(
+            write_arithmetic(self.problem, self.release, self.grid, reason) for reason in reasons
+        )
 
     def __repr__(self) -> str:
         s = self.summary

@@ -1,9 +1,9 @@
-"""Proof that a cell is not safe: published numbers added up until they bound it.
+"""Proof that a cell is not safe: a Farkas certificate, multipliers of the relations that bound the cell.
 
 Multipliers over the relations turn them into one equation that holds for every table: the cell equals a sum
 of published cells and of withheld ones. Putting every withheld one at the bound an outsider knows bounds
-the cell. Multipliers come from a linear program and are rounded to small fractions; the bound is then
-recomputed from them exactly, so whatever they are, what is shown holds.
+the cell (weak duality). Multipliers are the dual solution of a linear program, rounded to small fractions;
+the bound is then recomputed from them exactly, so whatever they are, what is shown holds.
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ class Disclosure:
         return bool(self.multipliers) and not self.taken
 
 
-def bounded(
+def bound_from(
     problem: AuditProblem, place: int, multipliers: Mapping[int, Fraction], *, up: bool
 ) -> Disclosure | None:
-    """Work out exactly what some multipliers prove; None when that is nothing."""
+    """Return the bound that multipliers prove, in exact numbers; None when they prove none."""
     sums: dict[int, Fraction] = {}
     for number, times in multipliers.items():
         for cell, coefficient in problem.rows[number].items():
@@ -91,7 +91,7 @@ def bounded(
     return Disclosure(place, up, difference, scaled, dict(sorted(taken.items())))
 
 
-def disclosed(
+def explain_bound(
     problem: AuditProblem, place: int, solution: Solution, reached: Fraction, *, up: bool
 ) -> Disclosure | None:
     """Explain why a cell goes no further than a witness shows; one relation before many.
@@ -119,7 +119,7 @@ def _candidates(problem: AuditProblem, place: int, solution: Solution, *, up: bo
     if own is not None:
         yield Disclosure(place, up, own)
     for guess in _guesses(problem, place, solution):
-        reason = bounded(problem, place, guess, up=up)
+        reason = bound_from(problem, place, guess, up=up)
         if reason is not None:
             yield reason
 
@@ -133,19 +133,19 @@ def _guesses(problem: AuditProblem, place: int, solution: Solution) -> Iterator[
         yield exact
 
 
-def shorter(problem: AuditProblem, reason: Disclosure) -> Disclosure:
+def shorten(problem: AuditProblem, reason: Disclosure) -> Disclosure:
     """Look for fewer relations that prove the same."""
     if len(reason.multipliers) < 2 or len(problem.cells) > SHORT_CELLS:
         return reason
     for guess in _rounded(_shortest(problem, reason)):
-        other = bounded(problem, reason.place, guess, up=reason.up)
+        other = bound_from(problem, reason.place, guess, up=reason.up)
         same = other is not None and other.difference == reason.difference
         if same and other is not None and len(other.multipliers) < len(reason.multipliers):
             return other
     return reason
 
 
-def recomputable(problem: AuditProblem, places: Iterable[int]) -> dict[int, Disclosure]:
+def explain_recomputable(problem: AuditProblem, places: Iterable[int]) -> dict[int, Disclosure]:
     """Show for cells that adding and subtracting gives away how it is done.
 
     First what one relation gives away, then what a relation gives away once those are known, and so on; what
@@ -154,7 +154,9 @@ def recomputable(problem: AuditProblem, places: Iterable[int]) -> dict[int, Disc
     wanted = set(places)
     known = _chains(problem, wanted)
     found = {
-        place: reason for place, times in known.items() if (reason := bounded(problem, place, times, up=True))
+        place: reason
+        for place, times in known.items()
+        if (reason := bound_from(problem, place, times, up=True))
     }
     left = sorted(wanted - found.keys())
     if not left:
@@ -164,7 +166,7 @@ def recomputable(problem: AuditProblem, places: Iterable[int]) -> dict[int, Disc
     free = LinearProgram(np.zeros(matrix.shape[1]), matrix, np.zeros(matrix.shape[0]), -no_bound, no_bound)
     with opened(free) as warm:
         for place in left:
-            reasons = (bounded(problem, place, g, up=True) for g in _rounded(warm.maximise(place).duals))
+            reasons = (bound_from(problem, place, g, up=True) for g in _rounded(warm.maximise(place).duals))
             plain = next((reason for reason in reasons if reason is not None and reason.linear), None)
             found[place] = plain or _combined(problem, place)
     return found
@@ -203,7 +205,7 @@ def _combined(problem: AuditProblem, place: int) -> Disclosure:
     ]
     found = solve(rows, [int(cell == place) for cell in range(len(rows))])
     multipliers = {number: Fraction(times) for number, times in (found or {}).items() if times}
-    return bounded(problem, place, multipliers, up=True) or Disclosure(place, True, Fraction(0))
+    return bound_from(problem, place, multipliers, up=True) or Disclosure(place, True, Fraction(0))
 
 
 def _rounded(duals: Floats | None) -> Iterator[dict[int, Fraction]]:
@@ -272,7 +274,7 @@ def _shortest(problem: AuditProblem, reason: Disclosure) -> Floats | None:
     return np.asarray(solution.x[:n_rows] - solution.x[n_rows : 2 * n_rows])
 
 
-def arithmetic(problem: AuditProblem, release: Release, grid: Grid, reason: Disclosure) -> str:
+def write_arithmetic(problem: AuditProblem, release: Release, grid: Grid, reason: Disclosure) -> str:
     """Write a disclosure as a sum that a person can redo. It shows confidential numbers: for the checker."""
     cell = int(problem.cells[reason.place])
     bound = grid.value(cell) + reason.difference
@@ -281,37 +283,41 @@ def arithmetic(problem: AuditProblem, release: Release, grid: Grid, reason: Disc
         return f"{word} {text(bound)}: no table of whole numbers goes further"
     if not reason.multipliers:
         return f"{word} {text(bound)}: known before reading"
-    shares: dict[int, Fraction] = {}
-    names = []
-    for number, times in reason.multipliers.items():
-        relation = int(problem.relation[number])
-        ((cells, coefficients),) = exact_rows(release.relations[[relation]])
-        # A row of the problem is the relation's withheld part, scaled to whole coefficients by itself.
-        here = next(
-            c
-            for i, c in zip(cells, coefficients, strict=True)
-            if i == int(problem.cells[next(iter(problem.rows[number]))])
-        )
-        ratio = times * next(iter(problem.rows[number].values())) / here
-        for i, c in zip(cells, coefficients, strict=True):
-            shares[i] = shares.get(i, Fraction(0)) - ratio * c
-        total = next((i for i, c in zip(cells, coefficients, strict=True) if c < 0), cells[0])
-        names.append(f"[{release.describe(total)}]")
-    ends = {int(problem.cells[place]): upper for place, upper in reason.taken.items()}
+    shares, names = _shares(problem, release, reason)
     terms: list[str] = []
     bounds: list[str] = []
+    ends = {int(problem.cells[place]): upper for place, upper in reason.taken.items()}
     for i, share in sorted(shares.items(), key=lambda item: (item[1] < 0, item[0])):
         if i == cell or share == 0:
             continue
         shown = grid.value(i)
         if i in ends:
             place = int(np.searchsorted(problem.cells, i))
-            end = problem.upper[place] if ends[i] else problem.lower[place]
-            shown += end if end is not None else 0
+            shown += (problem.upper[place] if ends[i] else problem.lower[place]) or 0
             bounds.append(f"[{release.describe(i)}] at its {'upper' if ends[i] else 'lower'} bound")
         terms.append(_term(share, shown, first=not terms))
     known = f", with {' and '.join(bounds)}" if bounds else ""
     return f"{word} {text(bound)} by {' and '.join(names)}{known}: {' '.join(terms) or '0'} = {text(bound)}"
+
+
+def _shares(
+    problem: AuditProblem, release: Release, reason: Disclosure
+) -> tuple[dict[int, Fraction], list[str]]:
+    """Add up the relations, each times its multiplier: the share of every cell, and the relations by name."""
+    shares: dict[int, Fraction] = {}
+    names = []
+    for number, times in reason.multipliers.items():
+        relation = int(problem.relation[number])
+        ((cells, coefficients),) = exact_rows(release.relations[[relation]])
+        # A row of the problem is the relation's withheld part, scaled to whole coefficients by itself.
+        withheld, scaled = next(iter(problem.rows[number].items()))
+        of_relation = dict(zip(cells, coefficients, strict=True))
+        ratio = times * scaled / of_relation[int(problem.cells[withheld])]
+        for i, c in of_relation.items():
+            shares[i] = shares.get(i, Fraction(0)) - ratio * c
+        total = next((i for i, c in of_relation.items() if c < 0), cells[0])
+        names.append(f"[{release.describe(total)}]")
+    return shares, names
 
 
 def _term(share: Fraction, number: Fraction, *, first: bool) -> str:

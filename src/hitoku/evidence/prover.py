@@ -15,10 +15,10 @@ from functools import cached_property
 import numpy as np
 
 from hitoku.attacks.circulation import Circulation
-from hitoku.evidence.disclosure import Disclosure, disclosed
+from hitoku.evidence.disclosure import Disclosure, explain_bound
+from hitoku.evidence.exact_witness import Split, exact_witness
 from hitoku.evidence.problem import FAR, AuditProblem, Witness
-from hitoku.evidence.repair import Split, exact_witness
-from hitoku.model.arrays import Floats
+from hitoku.model.arrays import Floats, Mask
 from hitoku.solver import integer
 from hitoku.solver.linear import Solution, Warm, opened
 
@@ -188,7 +188,7 @@ class _Search:
         if place not in self.lacking[up]:
             return
         reached = self.reach[place].high if up else self.reach[place].low
-        reason = disclosed(self.problem, place, solution, reached, up=up)
+        reason = explain_bound(self.problem, place, solution, reached, up=up)
         if reason is not None and reason.linear:
             # Nothing moves it in either direction.
             self.reasons[place, up] = reason
@@ -283,7 +283,7 @@ class _Search:
                 failed[place] = known
             else:
                 undecided.append(place)
-        witnesses, reach = fewest(self.witnesses, self.reach, self.problem)
+        witnesses, reach = drop_superfluous(self.witnesses, self.reach, self.problem)
         return Proof(witnesses, reach, failed, self.exposed, tuple(undecided), self.n_programs)
 
     def _excluded(self, place: int) -> bool:
@@ -299,7 +299,7 @@ class _Search:
         )
 
 
-def fewest(
+def drop_superfluous(
     witnesses: list[Witness], reach: dict[int, Reach], problem: AuditProblem
 ) -> tuple[tuple[Witness, ...], dict[int, Reach]]:
     """Drop witnesses that others make superfluous, and number the rest anew.
@@ -307,14 +307,7 @@ def fewest(
     Where only the ends matter, any witness beyond an end will do; cells that need a width keep their pair.
     """
     places = [p for p, d in problem.demands.items() if d.lower + d.upper > 0 and d.width <= d.lower + d.upper]
-    ends = np.zeros((len(witnesses), 2, len(places)), dtype=bool)
-    for number, witness in enumerate(witnesses):
-        for column, place in enumerate(places):
-            if place not in witness.differences:
-                continue
-            demand, move = problem.demands[place], witness.at(place)
-            ends[number, 0, column] = demand.lower > 0 and demand.low_enough(move)
-            ends[number, 1, column] = demand.upper > 0 and demand.high_enough(move)
+    ends = _ends_reached(witnesses, places, problem)
     free = set(places)
     pinned = {w for p, r in reach.items() if p not in free for w in (r.low_witness, r.high_witness)}
     cover = ends.sum(axis=0)
@@ -323,23 +316,37 @@ def fewest(
         if number not in pinned and np.all(cover[ends[number]] > 1):
             cover -= ends[number]
             kept.remove(number)
-    rank = {number: place for place, number in enumerate(kept)}
     again = dict(reach)
     for column, place in enumerate(places):
         low, high = (next((n for n in kept if ends[n, side, column]), None) for side in (0, 1))
         # Nothing required on a side: the true table is end enough. Nothing found: what was reached stands.
         if low is not None or problem.demands[place].lower == 0:
-            end = Fraction(0) if low is None else witnesses[low].at(place)
-            again[place] = replace(again[place], low=end, low_witness=low)
+            again[place] = replace(again[place], low=_moved(witnesses, low, place), low_witness=low)
         if high is not None or problem.demands[place].upper == 0:
-            end = Fraction(0) if high is None else witnesses[high].at(place)
-            again[place] = replace(again[place], high=end, high_witness=high)
-    numbered = {
-        place: replace(r, low_witness=_new(rank, r.low_witness), high_witness=_new(rank, r.high_witness))
-        for place, r in again.items()
-    }
-    return tuple(witnesses[number] for number in kept), numbered
+            again[place] = replace(again[place], high=_moved(witnesses, high, place), high_witness=high)
+    rank = {number: place for place, number in enumerate(kept)}
+    return tuple(witnesses[number] for number in kept), {p: _renumber(r, rank) for p, r in again.items()}
 
 
-def _new(rank: dict[int, int], number: int | None) -> int | None:
-    return None if number is None else rank.get(number)
+def _ends_reached(witnesses: list[Witness], places: list[int], problem: AuditProblem) -> Mask:
+    """Tell which witnesses take which cells far enough down and up: witnesses by sides by cells."""
+    ends = np.zeros((len(witnesses), 2, len(places)), dtype=bool)
+    for number, witness in enumerate(witnesses):
+        for column, place in enumerate(places):
+            if place not in witness.differences:
+                continue
+            demand, move = problem.demands[place], witness.at(place)
+            ends[number, 0, column] = demand.lower > 0 and demand.low_enough(move)
+            ends[number, 1, column] = demand.upper > 0 and demand.high_enough(move)
+    return ends
+
+
+def _moved(witnesses: list[Witness], number: int | None, place: int) -> Fraction:
+    return Fraction(0) if number is None else witnesses[number].at(place)
+
+
+def _renumber(reach: Reach, rank: dict[int, int]) -> Reach:
+    low, high = (
+        None if number is None else rank.get(number) for number in (reach.low_witness, reach.high_witness)
+    )
+    return replace(reach, low_witness=low, high_witness=high)

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 from scipy import sparse
 
-from hitoku.attacks.differencing.refinement import in_words
+from hitoku.attacks.differencing.axes import in_words
 from hitoku.attacks.interval import Interval
 from hitoku.errors import ParameterError
 from hitoku.model.arrays import Floats, Integers, Mask

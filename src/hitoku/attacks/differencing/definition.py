@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from hitoku.attacks.differencing.refinement import as_range, range_name
+from hitoku.attacks.differencing.axes import as_range, range_name
 from hitoku.errors import DataError, some
 
 # The base code of a unit whose value is not known.

@@ -13,9 +13,9 @@ from itertools import combinations
 
 import numpy as np
 
+from hitoku.attacks.differencing.axes import as_range, in_words, ranges
 from hitoku.attacks.differencing.definition import MISSING, Definition, Nested, cut_alike
 from hitoku.attacks.differencing.partition import Certificate
-from hitoku.attacks.differencing.refinement import as_range, in_words, ranges
 from hitoku.model.arrays import Integers
 
 # Combinations beyond this many are not looked at one by one.

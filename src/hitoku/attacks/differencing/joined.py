@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.attacks.differencing.atoms import Atoms, Disclosed, number_of_atoms
-from hitoku.attacks.differencing.refinement import Axis, Meanings, axes_of
+from hitoku.attacks.differencing.axes import Axis, Meanings, axes_of
 from hitoku.model.arrays import Integers
 from hitoku.model.release import Release
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hitoku.attacks.differencing.lump import Lump
-from hitoku.attacks.differencing.meeting import DENSE, Difference, Meeting, by_code
+from hitoku.attacks.differencing.common_refinement import CommonRefinement
+from hitoku.attacks.differencing.joint_partition import DENSE, Difference, JointPartition, by_code
 from hitoku.attacks.differencing.partition import Cell, Certificate, Codes, Hashes, Partition, unit_keys
 from hitoku.attacks.differencing.verifying import verify
 from hitoku.errors import DataError, ParameterError
@@ -171,13 +171,13 @@ class DifferencingSearch:
         fresh: list[Partition] = []
         parents: dict[int, tuple[Partition, Partition]] = {}
         queue = list(output)
-        lump: Lump | None = None
+        refinement: CommonRefinement | None = None
         while queue:
             one = queue.pop(0)
-            if one.units is None and one not in output and (lump is None or not lump.holds(one)):
+            if one.units is None and one not in output and (refinement is None or not refinement.holds(one)):
                 # What follows is compared with everything; all of it that is waiting goes through units once.
-                lump = Lump([one, *(part for part in queue if part.units is None)])
-            counted = lump if lump is not None and lump.holds(one) else None
+                refinement = CommonRefinement([one, *(part for part in queue if part.units is None)])
+            counted = refinement if refinement is not None and refinement.holds(one) else None
             large = one.units is None and len(one) * max(map(len, self.released), default=0) > DENSE
             order = by_code(one) if large else None
             others = [part for part in output if part is not one and one in output]
@@ -189,12 +189,12 @@ class DifferencingSearch:
                 nothing_new = one not in output and other.outputs <= one.outputs
                 if nothing_new and any(other is parent for parent in parents[id(one)]):
                     continue
-                meeting = Meeting.of(one, other, order, counted)
-                for group in self._small(meeting, published):
+                joint = JointPartition.of(one, other, order, counted)
+                for group in self._small(joint, published):
                     if name in group.outputs:
                         small.setdefault(group.hash, group)
                 if not nothing_new and (len(together) < self.depth or len(together) == 1):
-                    found = list(self._exact(meeting, known))
+                    found = list(self._exact(joint, known))
                     parents |= {id(part): (one, other) for part in found}
                     fresh += found
                     queue += found
@@ -222,19 +222,19 @@ class DifferencingSearch:
             )
         return next(iter(names), "")
 
-    def _small(self, meeting: Meeting, published: set[int]) -> Iterator[SingledOut]:
-        fresh = [found for found in meeting.small(self.threshold) if found.hash not in published]
+    def _small(self, joint: JointPartition, published: set[int]) -> Iterator[SingledOut]:
+        fresh = [found for found in joint.small(self.threshold) if found.hash not in published]
         if fresh:
-            for found, units in zip(fresh, meeting.units_of_each(fresh), strict=True):
+            for found, units in zip(fresh, joint.units_of_each(fresh), strict=True):
                 yield SingledOut(certificate=found.certificate, units=units, hash=found.hash)
 
-    def _exact(self, meeting: Meeting, known: set[int]) -> Iterator[Partition]:
+    def _exact(self, joint: JointPartition, known: set[int]) -> Iterator[Partition]:
         """Gather groups that follow exactly and are new, disjoint ones in one partition."""
         batches: list[list[Difference]] = []
         taken: list[set[int]] = []
-        for found in meeting.exact(known):
+        for found in joint.exact(known):
             if found.hash in known:
-                continue  # met twice in this meeting
+                continue  # met twice in this pair
             known.add(found.hash)
             edges = set(found.edges.tolist())
             for batch, used in zip(batches, taken, strict=True):
@@ -246,10 +246,10 @@ class DifferencingSearch:
                 batches.append([found])
                 taken.append(edges)
         for batch in batches:
-            yield self._partition(meeting, batch)
+            yield self._partition(joint, batch)
 
-    def _partition(self, meeting: Meeting, groups: list[Difference]) -> Partition:
-        codes, units = meeting.units_of(groups)
+    def _partition(self, joint: JointPartition, groups: list[Difference]) -> Partition:
+        codes, units = joint.units_of(groups)
         certificates = tuple(group.certificate for group in groups)
         return Partition.derived(codes, units, self.n_units, certificates, self.keys)
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from hitoku.attacks.differencing.lump import combinations
+from hitoku.attacks.differencing.common_refinement import combinations
 from hitoku.attacks.differencing.partition import Certificate, Partition
 from hitoku.errors import SolverError
 from hitoku.model.arrays import Integers

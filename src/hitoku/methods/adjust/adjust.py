@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import NeedError, ParameterError, ProtectionError, SolverError, did_you_mean
+from hitoku.methods.adjust.allowed_deviations import AllowedDeviations
 from hitoku.methods.adjust.choice import AdjustmentProblem, Chosen, both_ways, cheapest
 from hitoku.methods.adjust.conflict import conflict
-from hitoku.methods.adjust.levels import AllowedDeviations
 from hitoku.methods.adjust.rounding import RoundingGrid, added_up, controlled, finest
 from hitoku.methods.adjust.senses import senses
 from hitoku.methods.keep import Keep, kept

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import SolverError
+from hitoku.methods.adjust.allowed_deviations import DOWN, UP, AllowedDeviations
 from hitoku.methods.adjust.disjunction import Disjunction
-from hitoku.methods.adjust.levels import DOWN, UP, AllowedDeviations
-from hitoku.methods.adjust.repair import fewest_changes
+from hitoku.methods.adjust.sense_repair import fewest_changes
 from hitoku.methods.method import Progress
 from hitoku.model.arrays import Floats
 from hitoku.solver import integer, quadratic

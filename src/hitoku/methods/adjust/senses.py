@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import ParameterError, did_you_mean
-from hitoku.methods.adjust.levels import DOWN, UP, AllowedDeviations
+from hitoku.methods.adjust.allowed_deviations import DOWN, UP, AllowedDeviations
 from hitoku.model.arrays import Floats
 from hitoku.model.table import Table
 

@@ -16,12 +16,12 @@ from scipy import sparse
 
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.methods.gauss.candidates import by_coalition, by_frequency, by_value
+from hitoku.methods.gauss.elimination_problem import EliminationProblem
 from hitoku.methods.gauss.groups import unpinned
 from hitoku.methods.gauss.incidence import columns_of, relations_of
-from hitoku.methods.gauss.problem import EliminationProblem
 from hitoku.methods.gauss.proof import proof
 from hitoku.methods.gauss.singletons import named
-from hitoku.methods.gauss.table import TableProblem, next_to_withhold, owners_of, too_narrow
+from hitoku.methods.gauss.table_problem import TableProblem, next_to_withhold, owners_of, too_narrow
 from hitoku.methods.keep import Keep, kept, refuse_unsafe
 from hitoku.methods.method import Progress, Promise
 from hitoku.model.arrays import Integers, Mask

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from hitoku.errors import NeedError, ParameterError, ProtectionError, did_you_mean, some
 from hitoku.methods.costs import costs
-from hitoku.methods.greedy.room import Room
+from hitoku.methods.greedy.incremental_audit import IncrementalAudit
 from hitoku.methods.greedy.tidy import unnecessary
 from hitoku.methods.keep import Keep, kept, refuse_unsafe
 from hitoku.methods.method import Progress
@@ -143,7 +143,7 @@ class Greedy:
         steps = list(walk.steps(progress))
         if self.record == "full" or (self.record == "auto" and table.n_cells <= FULLY_RECORDED):
             steps = with_intervals(table, need, first, steps)
-        withheld = np.array(walk.room.pattern.withheld)
+        withheld = np.array(walk.audit.pattern.withheld)
         if self.tidy:
             spare = withheld & ~need.unsafe & ~by_hand
             cells = unnecessary(table, need, withheld, removable=spare, cost=cost, progress=progress)
@@ -179,7 +179,7 @@ class Walk:
     def __init__(
         self, table: Table, need: Need, first: Mask, eligible: Mask, cost: Floats, prefer: Prefer
     ) -> None:
-        self.room = Room(table, need, first)
+        self.audit = IncrementalAudit(table, need, first)
         self._table = table
         self._unsafe = np.flatnonzero(need.unsafe)
         self._prefer = prefer
@@ -188,7 +188,7 @@ class Walk:
         self._rank = np.empty(table.n_cells, dtype=np.int64)
         self._rank[order] = np.arange(table.n_cells)
         choice = eligible & ~first
-        tally = self.room.pattern.tally
+        tally = self.audit.pattern.tally
         # Candidates, and how many each relation has left; first without zeros, then with them.
         self._tiers = [(mask, tally(mask)) for mask in (choice & (table.value != 0), choice)]
 
@@ -197,9 +197,9 @@ class Walk:
         for cell in self._unsafe:
             while len(given_away := self._alone(int(cell))):
                 yield self._withhold(self._smallest(given_away), int(cell), given_away, Reason.ALONE)
-        self.room.show(self._unsafe)
+        self.audit.show(self._unsafe)
         for done, cell in enumerate(self._unsafe):
-            while not self.room.met(int(cell)):
+            while not self.audit.met(int(cell)):
                 relations, reason, tier = self._where(int(cell))
                 yield self._withhold(self._smallest(relations, tier), int(cell), relations, reason)
             if progress is not None:
@@ -207,8 +207,8 @@ class Walk:
 
     def _alone(self, cell: int) -> Integers:
         """Relations that give a cell away, narrowed to those with a cell that is not zero if any has one."""
-        rows = self.room.pattern.relations_of(cell)
-        rows = np.asarray(rows[self.room.pattern.count[rows] == 1])
+        rows = self.audit.pattern.relations_of(cell)
+        rows = np.asarray(rows[self.audit.pattern.count[rows] == 1])
         if not len(rows):
             return rows
         (_, left), (_, left_with_zeros) = self._tiers
@@ -219,7 +219,7 @@ class Walk:
 
     def _where(self, cell: int) -> tuple[Integers, Reason, int]:
         """Relations in which to look for a cell to withhold for the sake of an open one."""
-        pattern = self.room.pattern
+        pattern = self.audit.pattern
         own = pattern.relations_of(cell)
         for tier, (_, left) in enumerate(self._tiers):
             single = (pattern.count == 1) & (left > 0) & (pattern.group == pattern.group_of(cell))
@@ -234,7 +234,7 @@ class Walk:
 
     def _rings(self, own: Integers) -> Iterator[Integers]:
         """Relations of a cell, then those that share a loose cell with them, and so on outwards."""
-        pattern = self.room.pattern
+        pattern = self.audit.pattern
         seen = np.zeros(len(pattern.count), dtype=bool)
         ring = own
         while len(ring):
@@ -246,7 +246,7 @@ class Walk:
 
     def _smallest(self, relations: Integers, tier: int = 1) -> int:
         """Return the preferred candidate in these relations."""
-        pattern = self.room.pattern
+        pattern = self.audit.pattern
         cells = np.unique(pattern.cells_of(relations))
         cells = cells[self._tiers[tier][0][cells]]
         if self._prefer == "closing":
@@ -260,38 +260,38 @@ class Walk:
         return int(cells[np.argmin(self._rank[cells])])
 
     def _withhold(self, cell: int, protects: int, relations: Integers, reason: Reason) -> Step:
-        own = self.room.pattern.relations_of(cell)
+        own = self.audit.pattern.relations_of(cell)
         for mask, left in self._tiers:
             if mask[cell]:
                 mask[cell] = False
                 left[own] -= 1
-        self.room.withhold(cell)
+        self.audit.withhold(cell)
         relation = int(np.intersect1d(own, relations)[0])
         return Step(cell, reason, relation=relation, protects=protects)
 
 
 def with_intervals(table: Table, need: Need, first: Mask, steps: list[Step]) -> list[Step]:
     """Walk through the steps once more and add what each did to the interval of the protected cell."""
-    room = Room(table, need, first)
+    audit = IncrementalAudit(table, need, first)
     told: list[Step] = []
     for place, step in enumerate(steps):
         repeated = place > 0 and steps[place - 1].protects == step.protects
-        before = told[-1].after if repeated else room.interval(step.protects)
-        room.withhold(step.cell)
-        told.append(replace(step, before=before, after=room.interval(step.protects)))
+        before = told[-1].after if repeated else audit.interval(step.protects)
+        audit.withhold(step.cell)
+        told.append(replace(step, before=before, after=audit.interval(step.protects)))
     return told
 
 
 def refuse_hopeless(table: Table, need: Need, withholdable: Mask) -> None:
     """Raise when limits show that some cells stay open even if everything is withheld that may be."""
-    room = Room(table, need, withholdable)
-    limits = room.limits()
+    audit = IncrementalAudit(table, need, withholdable)
+    limits = audit.limits()
     unsafe = np.flatnonzero(need.unsafe)
-    places = unsafe[~room.enough(unsafe, limits.down[unsafe], limits.up[unsafe])]
+    places = unsafe[~audit.enough(unsafe, limits.down[unsafe], limits.up[unsafe])]
     if not len(places):
         return
     down, up = (table.value - table.lower)[unsafe], (table.upper - table.value)[unsafe]
-    known = unsafe[~room.enough(unsafe, down, up)]
+    known = unsafe[~audit.enough(unsafe, down, up)]
     if len(known):
         raise NeedError(
             f"{len(known)} cell(s) cannot reach their protection: bounds that an outsider knows are closer",

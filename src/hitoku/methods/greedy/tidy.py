@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hitoku.methods.greedy.room import Room
+from hitoku.methods.greedy.incremental_audit import IncrementalAudit
 from hitoku.methods.method import Progress
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.need import Need
@@ -47,16 +47,16 @@ def unnecessary(
     >>> unnecessary(table, need, table.inner, removable=extra, cost=table.value).tolist()
     [1, 4, 5, 6, 9]
     """
-    room = Room(table, need, withheld, shrinking=True)
+    audit = IncrementalAudit(table, need, withheld, shrinking=True)
     unsafe = np.flatnonzero(need.unsafe)
-    room.show(unsafe)
+    audit.show(unsafe)
     for cell in unsafe:
-        room.met(int(cell))
+        audit.met(int(cell))
     tried = np.flatnonzero(removable & withheld)
     tried = tried[np.lexsort((tried, -cost[tried]))]
     spared = []
     for place, cell in enumerate(tried):
-        if room.publishable(int(cell)):
+        if audit.publish_if_met(int(cell)):
             spared.append(int(cell))
         if progress is not None:
             progress(place + 1, len(tried))

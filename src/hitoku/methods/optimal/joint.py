@@ -20,7 +20,7 @@ from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance
 from hitoku.methods.optimal.pushing import Network, Programs
 from hitoku.methods.optimal.repair import completed
 from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.solver.attacker import AttackerProblem
+from hitoku.solver.attacker_problem import AttackerProblem
 
 # How often prices are set anew at most, and how often cells left behind are moved once more.
 ROUNDS, AGAIN = 8, 3

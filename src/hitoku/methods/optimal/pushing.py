@@ -16,7 +16,7 @@ from scipy import sparse
 from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance
 from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.solver.attacker import AttackerProblem
+from hitoku.solver.attacker_problem import AttackerProblem
 
 # Reaching this share less than a level is rounding, not a shortfall.
 SHORT = 1e-8

@@ -11,7 +11,7 @@ from hitoku.methods.optimal.budget import Stopped
 from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance
 from hitoku.methods.optimal.pushing import SHORT, SUPPORT, Network, Programs, engine_for, met, parts
 from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.solver.attacker import AttackerProblem
+from hitoku.solver.attacker_problem import AttackerProblem
 
 # Differences smaller than this share of a level are the solver's rounding.
 MOVED = 1e-7

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 
 from hitoku.errors import NeedError, ParameterError, ScopeError
 from hitoku.methods.method import Progress
-from hitoku.methods.randomised.ground import Ground
-from hitoku.methods.randomised.law import Law
+from hitoku.methods.randomised.distribution import PatternDistribution
+from hitoku.methods.randomised.public_knowledge import PublicKnowledge
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
@@ -120,11 +120,11 @@ class Randomised:
         progress
             Called with the draws done and the draws that there are.
         """
-        law = self._law(table)
-        values = np.rint(table.value[law.ground.inner]).astype(np.int64)
-        refuse_other_needs(table, need, law.ground, values)
+        distribution = self._distribution(table)
+        values = np.rint(table.value[distribution.public.inner]).astype(np.int64)
+        refuse_other_needs(table, need, distribution.public, values)
         withheld = need.unsafe.copy()
-        withheld[law.ground.inner] = self._drawn(law, values, progress)
+        withheld[distribution.public.inner] = self._drawn(distribution, values, progress)
         return Protection(
             withheld=withheld,
             value=table.value,
@@ -134,18 +134,18 @@ class Randomised:
             caution="" if self.seed is None else CAUTION,
         )
 
-    def _drawn(self, law: Law, values: Integers, progress: Progress | None) -> Mask:
+    def _drawn(self, distribution: PatternDistribution, values: Integers, progress: Progress | None) -> Mask:
         # Of two kinds on purpose: a seeded generator is predictable, the system's is not.
         dice = random.SystemRandom() if self.seed is None else random.Random(self.seed)  # noqa: S311
-        everything = law.ground.allowed
+        everything = distribution.public.allowed
         if dice.random() < self.total:
             return everything
-        menu = law.menu(values)
+        sizes = distribution.sizes(values)
         for turn in range(self.draws):
             if progress is not None:
                 progress(turn, self.draws)
-            pattern = law.draw(values, menu, dice)
-            if self._passes(law, pattern, values):
+            pattern = distribution.draw(values, sizes, dice)
+            if self._passes(distribution, pattern, values):
                 return pattern
         return everything
 
@@ -170,74 +170,82 @@ class Randomised:
         tables = np.asarray(candidates, dtype=np.int64)
         if len(tables) == 0:
             return np.zeros(0)
-        law = self._law(release.completed(tables[0]))
-        inner = law.ground.inner
+        distribution = self._distribution(release.completed(tables[0]))
+        inner = distribution.public.inner
         pattern, values = release.withheld[inner], np.ascontiguousarray(tables[:, inner])
         if np.any(release.withheld.sum() != pattern.sum()):
             return np.zeros(len(tables))
-        everything = np.array_equal(pattern, law.ground.allowed)
+        everything = np.array_equal(pattern, distribution.public.allowed)
         if not exact and not everything:
-            return law.likelihoods(pattern, values)
+            return distribution.likelihoods(pattern, values)
         known: dict[tuple[bytes, bytes], bool] = {}
-        passing = np.array([self._passing(law, row, known) for row in values])
+        passing = np.array([self._passing(distribution, row, known) for row in values])
         if everything:
             return np.asarray(self.total + (1 - self.total) * (1 - passing) ** self.draws)
-        if not self._passes(law, pattern, values[0], known):
+        if not self._passes(distribution, pattern, values[0], known):
             return np.zeros(len(tables))
-        drawn = law.likelihoods(pattern, values)
+        drawn = distribution.likelihoods(pattern, values)
         # A first draw that passes, or a second one after a failure, and so on.
         tries = sum((1 - passing) ** turn for turn in range(self.draws))
         return np.asarray((1 - self.total) * drawn * tries)
 
-    def _passing(self, law: Law, values: Integers, known: dict[tuple[bytes, bytes], bool]) -> float:
+    def _passing(
+        self, distribution: PatternDistribution, values: Integers, known: dict[tuple[bytes, bytes], bool]
+    ) -> float:
         """Probability that a draw from a table passes the audit."""
         chances = [
-            chance for pattern, chance in law.patterns(values) if self._passes(law, pattern, values, known)
+            chance
+            for pattern, chance in distribution.patterns(values)
+            if self._passes(distribution, pattern, values, known)
         ]
         return min(float(sum(chances)), 1.0)
 
     def _passes(
-        self, law: Law, pattern: Mask, values: Integers, known: dict[tuple[bytes, bytes], bool] | None = None
+        self,
+        distribution: PatternDistribution,
+        pattern: Mask,
+        values: Integers,
+        known: dict[tuple[bytes, bytes], bool] | None = None,
     ) -> bool:
-        if np.array_equal(pattern, law.ground.allowed):
+        if np.array_equal(pattern, distribution.public.allowed):
             # The way out when all draws fail; it needs no audit of its own.
             return False
         if known is None:
-            return law.passes(pattern, values, self.ratio / self.draws, self.limit)
+            return distribution.passes(pattern, values, self.ratio / self.draws, self.limit)
         release = (pattern.tobytes(), np.where(pattern, -1, values).tobytes())
         if release not in known:
-            known[release] = law.passes(pattern, values, self.ratio / self.draws, self.limit)
+            known[release] = distribution.passes(pattern, values, self.ratio / self.draws, self.limit)
         return known[release]
 
-    def _law(self, table: Table) -> Law:
+    def _distribution(self, table: Table) -> PatternDistribution:
         if self.rules is None or self.width is None:
             raise ParameterError(
                 "the method must know how unsafe cells are found, and how wide their intervals must be",
                 where=f"randomised, {'rules' if self.rules is None else 'width'}",
                 fix="write Randomised(rules=[MinFrequency(5)], width=9), as for assess, or --width 9",
             )
-        ground = Ground.of(table, self.rules, self.width)
+        public = PublicKnowledge.of(table, self.rules, self.width)
         levels = self.levels
         if levels is None:
-            levels = next(extra for cells, extra in LEVELS if len(ground.inner) <= cells)
-        return Law(ground, self.strength, levels)
+            levels = next(extra for cells, extra in LEVELS if len(public.inner) <= cells)
+        return PatternDistribution(public, self.strength, levels)
 
 
-def refuse_other_needs(table: Table, need: Need, ground: Ground, values: Integers) -> None:
+def refuse_other_needs(table: Table, need: Need, public: PublicKnowledge, values: Integers) -> None:
     """Raise when a need is not the one that the rules and the width give."""
     if len(need) != table.n_cells:
         raise NeedError(
             f"a need of {len(need)} cells for a table of {table.n_cells}", fix="assess this very table"
         )
     unsafe = np.zeros(table.n_cells, dtype=bool)
-    unsafe[ground.inner] = ground.unsafe(values[None])[0]
+    unsafe[public.inner] = public.unsafe(values[None])[0]
     if not np.array_equal(need.unsafe, unsafe):
         raise ScopeError(
             "the need marks other cells as unsafe than the rules do, cell by cell",
             where="randomised, rules",
             fix="assess with the same rules; each must judge an inner cell by its count and the totals alone",
         )
-    if np.any(need.lower > 0) or np.any(need.upper > 0) or np.any(need.width[ground.inner] > ground.width):
+    if np.any(need.lower > 0) or np.any(need.upper > 0) or np.any(need.width[public.inner] > public.width):
         raise ScopeError(
             "the need asks for more than the width that the method was given",
             where="randomised, width",

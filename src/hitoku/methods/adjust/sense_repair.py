@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.errors import ProtectionError
-from hitoku.methods.adjust.levels import DOWN, UP, AllowedDeviations
+from hitoku.methods.adjust.allowed_deviations import DOWN, UP, AllowedDeviations
 from hitoku.model.arrays import Floats
 from hitoku.solver.integer import IntegerProgram, Status, solve
 

@@ -36,7 +36,7 @@ MANY = 50
 NONE = -1
 
 
-class Program:
+class DeviationRange:
     """A linear program over some cells and relations, kept open; published cells are held at zero."""
 
     def __init__(
@@ -53,13 +53,13 @@ class Program:
         self._warm = Warm(LinearProgram(nothing, relations, np.zeros(len(rows)), -self._down, self._up))
 
     @classmethod
-    def of_group(cls, pattern: Pattern, group: int, room: tuple[Floats, Floats]) -> Program:
+    def of_group(cls, pattern: Pattern, group: int, room: tuple[Floats, Floats]) -> DeviationRange:
         """Set up the program of one group of cells that hang together."""
         rows = np.flatnonzero((pattern.group == group) & (pattern.count > 0))
         return cls(pattern, pattern.members(group), rows, room)
 
     @classmethod
-    def of_table(cls, pattern: Pattern, room: tuple[Floats, Floats]) -> Program:
+    def of_table(cls, pattern: Pattern, room: tuple[Floats, Floats]) -> DeviationRange:
         """Set up the program of all cells, those published held, so that it lasts while the pattern grows."""
         return cls(pattern, np.flatnonzero(pattern.movable), np.arange(len(pattern.count)), room)
 
@@ -112,13 +112,13 @@ class Program:
             # Zero always fits, so anything but an optimum is a failure of the solver.
             raise SolverError(
                 f"the solver ended with {solution.status} on a program that has an optimum",
-                where="methods.room",
+                where="methods.greedy",
                 fix="look for values of very different size in one table, or split it",
             )
         return solution.x
 
 
-class Room:
+class IncrementalAudit:
     """A pattern, and what is known about how far its unsafe cells can move.
 
     Attributes
@@ -142,8 +142,8 @@ class Room:
         self._lowest = np.full(table.n_cells, NONE)
         self._highest = np.full(table.n_cells, NONE)
         self._moved: list[Integers] = []
-        self._programs: dict[int, Program] = {}
-        self._whole: Program | None = None
+        self._programs: dict[int, DeviationRange] = {}
+        self._whole: DeviationRange | None = None
         self._limits: Propagation | None = None
         self._rounds = 0
         # A cell in no relation is held by its bounds alone.
@@ -257,7 +257,7 @@ class Room:
             # Anything the solver moved counts, dust too: holding such a cell would bend the deviation.
             self._moved.append(cells[deviation != 0].astype(np.int32))
 
-    def _program(self, cell: int) -> Program:
+    def _program(self, cell: int) -> DeviationRange:
         if self._whole is not None:
             return self._whole
         program = self._programs.get(self.pattern.group_of(cell))
@@ -266,11 +266,11 @@ class Room:
             size = len(self.pattern.members(group))
             if not self._shrinking and size > LARGE and size > LARGE_SHARE * self.pattern.movable.sum():
                 self._programs.clear()
-                self._whole = Program.of_table(self.pattern, (self._down, self._up))
+                self._whole = DeviationRange.of_table(self.pattern, (self._down, self._up))
                 return self._whole
             while len(self._programs) >= MAX_PROGRAMS:
                 self._programs.pop(next(iter(self._programs)))
-            program = Program.of_group(self.pattern, group, (self._down, self._up))
+            program = DeviationRange.of_group(self.pattern, group, (self._down, self._up))
             self._programs[group] = program
         return program
 
@@ -283,7 +283,7 @@ class Room:
         if self._whole is not None and self.pattern.loose[cell]:
             self._whole.release(cell)
 
-    def publishable(self, cell: int) -> bool:
+    def publish_if_met(self, cell: int) -> bool:
         """Publish a cell if every need stays met without it; say whether it was done."""
         if any(self._unsafe[other] for other in self.pattern.given_away(cell)):
             return False

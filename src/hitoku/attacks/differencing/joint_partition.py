@@ -1,8 +1,9 @@
-"""Two partitions held against each other: groups that only the two together single out.
+"""The joint partition of two outputs as a bipartite graph: groups that only the two together single out.
 
-The counts of both are the margins of a two-way table whose inside is not published. An inner cell that must
-be small lies in a union of cells of one partition less cells of the other that are contained in it, and the
-minimum cut names them: for two partitions nothing is missed.
+The counts of both are the margins of a two-way table whose inner cells are not published. The largest value
+that an inner cell can take is a maximum flow in the bipartite graph of rows and columns. Where it is below
+the threshold, the minimum cut names cells of one partition and cells of the other, contained in them, whose
+difference is the group: for two partitions the search is complete.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from hitoku.attacks.differencing.lump import Joint, Lump
+from hitoku.attacks.differencing.common_refinement import CommonRefinement, Joint
 from hitoku.attacks.differencing.partition import Cell, Codes, Hashes, Partition, added, combined
 from hitoku.model.arrays import Integers, Mask
 
@@ -47,10 +48,11 @@ class Difference:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Meeting:
-    """The joint cells of two partitions that hold somebody, as edges from rows to columns.
+class JointPartition:
+    """The nonempty joint cells of two partitions, as edges of a bipartite graph from rows to columns.
 
-    Nodes are numbered: 0 the ground, then the groups of the first partition, then those of the second.
+    Node 0, the ground, stands for units in no group; the groups of the first partition follow, then those of
+    the second.
     """
 
     first: Partition
@@ -63,8 +65,12 @@ class Meeting:
 
     @classmethod
     def of(
-        cls, first: Partition, second: Partition, order: Integers | None = None, lump: Lump | None = None
-    ) -> Meeting:
+        cls,
+        first: Partition,
+        second: Partition,
+        order: Integers | None = None,
+        refinement: CommonRefinement | None = None,
+    ) -> JointPartition:
         """Count the joint cells.
 
         Parameters
@@ -74,11 +80,11 @@ class Meeting:
         order
             Units sorted by their code in the first partition, where somebody has it already; needed for large
             partitions only.
-        lump
-            Counts the first partition together with others.
+        refinement
+            A common refinement that holds the first partition, where there is one.
         """
-        if lump is not None and lump.suits(first, second):
-            rows, columns, size = inside_groups(lump.joint(first, second))
+        if refinement is not None and refinement.suits(first, second):
+            rows, columns, size = inside_groups(refinement.joint(first, second))
         else:
             rows, columns, size = joint_cells(first, second, order)
         tail, head = rows, np.where(columns == 0, 0, columns + len(first))

@@ -1,4 +1,4 @@
-"""The law of a single draw, and the audit that a draw has to pass.
+"""The distribution of a single draw, and the audit that a draw has to pass.
 
 ``q0(Z | x)`` is proportional to ``exp(-strength * |Z|)`` over the acceptable patterns of ``x`` that have at
 most ``levels`` cells more than its smallest one. Everything is worked out by going through all patterns and,
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.methods.randomised.ground import Ground
+from hitoku.methods.randomised.public_knowledge import PublicKnowledge
 from hitoku.model.arrays import Floats, Integers, Mask
 
 # Likelihoods are sums of rounded numbers; the audit stays on the strict side of its ratio by this share.
@@ -22,8 +22,8 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Menu:
-    """What one table can draw from: the size of its smallest patterns, how many there are of each size."""
+class PatternSizes:
+    """Acceptable patterns of one table by size: the smallest, and how many there are from that size on."""
 
     smallest: int
     counts: Integers
@@ -37,12 +37,12 @@ class Menu:
 
 
 @dataclass(frozen=True, eq=False)
-class Law:
-    """How patterns are drawn on a given ground.
+class PatternDistribution:
+    """The probability of every pattern, given the table: a function of public knowledge and counts.
 
     Parameters
     ----------
-    ground
+    public
         What everybody knows.
     strength
         By which power of e every further cell makes a pattern less likely.
@@ -50,31 +50,31 @@ class Law:
         How many cells more than the smallest pattern a pattern may have.
     """
 
-    ground: Ground
+    public: PublicKnowledge
     strength: float
     levels: int
 
     @property
     def worth(self) -> Floats:
         """Weight of a pattern by its size."""
-        return np.exp(-self.strength * np.arange(len(self.ground.inner) + 1.0))
+        return np.exp(-self.strength * np.arange(len(self.public.inner) + 1.0))
 
-    def menu(self, values: Integers) -> Menu:
+    def sizes(self, values: Integers) -> PatternSizes:
         """Count the patterns that a table can draw."""
         tally = np.zeros(len(values) + 1, dtype=np.int64)
-        smallest = int(self.ground.unsafe(values[None]).sum())
+        smallest = int(self.public.unsafe(values[None]).sum())
         self._survey(values, smallest, tally)
         while not tally.any():
             smallest += 1
             self._survey(values, smallest, tally)
-        top = min(smallest + self.levels, int(self.ground.allowed.sum()))
+        top = min(smallest + self.levels, int(self.public.allowed.sum()))
         self._survey(values, top, tally)
-        return Menu(smallest, tally[smallest : top + 1].copy(), self.worth[: top + 1 - smallest])
+        return PatternSizes(smallest, tally[smallest : top + 1].copy(), self.worth[: top + 1 - smallest])
 
-    def draw(self, values: Integers, menu: Menu, dice: random.Random) -> Mask:
+    def draw(self, values: Integers, sizes: PatternSizes, dice: random.Random) -> Mask:
         """Draw a pattern: first its size, then one of those of that size."""
-        level = dice.choices(range(len(menu.counts)), weights=menu.chances.tolist())[0]
-        return self.pattern(values, menu.smallest + level, dice.randrange(int(menu.counts[level])))
+        level = dice.choices(range(len(sizes.counts)), weights=sizes.chances.tolist())[0]
+        return self.pattern(values, sizes.smallest + level, dice.randrange(int(sizes.counts[level])))
 
     def pattern(self, values: Integers, cells: int, number: int) -> Mask:
         """Return one of the acceptable patterns of a size, by its number from zero."""
@@ -82,29 +82,29 @@ class Law:
 
     def patterns(self, values: Integers) -> Iterator[tuple[Mask, float]]:
         """List all patterns that a table can draw, each with its probability."""
-        menu = self.menu(values)
-        for level, chance in enumerate(menu.chances):
-            for number in range(int(menu.counts[level])):
-                yield self.pattern(values, menu.smallest + level, number), chance / menu.counts[level]
+        sizes = self.sizes(values)
+        for level, chance in enumerate(sizes.chances):
+            for number in range(int(sizes.counts[level])):
+                yield self.pattern(values, sizes.smallest + level, number), chance / sizes.counts[level]
 
     def acceptable(self, pattern: Mask, values: Integers) -> bool:
         """Tell whether a pattern leaves every cell that it withholds a wide enough interval."""
         from hitoku.kernels.acceptable import ALL, survey  # noqa: PLC0415 - numba takes a second to load
 
-        tally, ground = np.zeros(len(values) + 1, dtype=np.int64), self.ground
+        tally, public = np.zeros(len(values) + 1, dtype=np.int64), self.public
         n = int(pattern.sum())
         survey(
-            ground.rows, ground.columns, values, ground.width, pattern, pattern, n, tally, self.worth, np.inf,
+            public.rows, public.columns, values, public.width, pattern, pattern, n, tally, self.worth, np.inf,
             ALL, ALL,
         )  # fmt: skip
-        return bool(tally[n] == 1 and not np.any(pattern & ~ground.allowed))
+        return bool(tally[n] == 1 and not np.any(pattern & ~public.allowed))
 
     def likelihoods(self, pattern: Mask, candidates: Integers) -> Floats:
         """Probability that each of several tables draws a pattern; all of them fit the same release."""
         from hitoku.kernels.acceptable import weights  # noqa: PLC0415 - numba takes a second to load
 
         found = np.zeros(len(candidates))
-        possible = np.flatnonzero(~np.any(self.ground.unsafe(candidates) & ~pattern, axis=1))
+        possible = np.flatnonzero(~np.any(self.public.unsafe(candidates) & ~pattern, axis=1))
         if len(possible) and self.acceptable(pattern, candidates[possible[0]]):
             total = np.zeros(len(possible))
             weights(*self._problem(pattern, candidates[possible]), False, total)
@@ -123,10 +123,10 @@ class Law:
 
         if not pattern.any():
             return True
-        candidates = listed(self.ground.columns, values, pattern, limit + 1)
+        candidates = listed(self.public.columns, values, pattern, limit + 1)
         if len(candidates) > limit:
             return False
-        unsafe = self.ground.unsafe(candidates)
+        unsafe = self.public.unsafe(candidates)
         # Tables with many unsafe cells have few patterns, each of them likely; then the others stop early.
         candidates = candidates[np.argsort(-unsafe.sum(axis=1), kind="stable")]
         problem = self._problem(pattern, candidates)
@@ -137,9 +137,9 @@ class Law:
 
     def _problem(self, pattern: Mask, candidates: Integers) -> tuple[Any, ...]:
         """Put together what the kernels take to weigh candidates that may have drawn a pattern."""
-        ground = self.ground
+        public = self.public
         return (
-            ground.rows, ground.columns, candidates, ground.width, ground.unsafe(candidates), ground.allowed,
+            public.rows, public.columns, candidates, public.width, public.unsafe(candidates), public.allowed,
             self.levels, int(pattern.sum()), self.worth,
         )  # fmt: skip
 
@@ -148,9 +148,9 @@ class Law:
     ) -> Mask:
         from hitoku.kernels.acceptable import survey  # noqa: PLC0415 - numba takes a second to load
 
-        ground = self.ground
+        public = self.public
         pattern: Mask = survey(
-            ground.rows, ground.columns, values, ground.width, ground.unsafe(values[None])[0], ground.allowed,
+            public.rows, public.columns, values, public.width, public.unsafe(values[None])[0], public.allowed,
             most, tally, self.worth, np.inf, wanted, number,
         )  # fmt: skip
         return pattern

@@ -12,8 +12,8 @@ from scipy import sparse
 from hitoku.attacks.interval import Interval
 from hitoku.errors import NeedError, some
 from hitoku.methods.gauss.dual import Elimination
+from hitoku.methods.gauss.elimination_problem import EliminationProblem
 from hitoku.methods.gauss.incidence import incidence_of
-from hitoku.methods.gauss.problem import EliminationProblem
 from hitoku.methods.gauss.singletons import MAGNITUDE
 from hitoku.methods.gauss.span import PRIME, Column
 from hitoku.model.arrays import Integers, Mask

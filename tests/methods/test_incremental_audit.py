@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies import count_tables, magnitude_tables
 
-import hitoku.methods.greedy.room as room_module
+import hitoku.methods.greedy.incremental_audit as module
 from hitoku.attacks.exposure import exposed
 from hitoku.attacks.interval import Interval
 from hitoku.methods.greedy import Greedy
+from hitoku.methods.greedy.incremental_audit import IncrementalAudit
 from hitoku.methods.greedy.pattern import Pattern
-from hitoku.methods.greedy.room import Room
 from hitoku.methods.greedy.tidy import unnecessary
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
@@ -75,8 +75,8 @@ def test_counts_and_groups_are_those_of_the_pattern(data, table):
 @given(data=st.data(), table=TABLES)
 def test_limits_never_cut_into_an_interval(data, table):
     withheld = np.array(data.draw(st.lists(st.booleans(), min_size=table.n_cells, max_size=table.n_cells)))
-    room = Room(table, Need(unsafe=withheld), withheld)
-    limits, bounds = room.limits(), bounds_of(table, withheld)
+    audit = IncrementalAudit(table, Need(unsafe=withheld), withheld)
+    limits, bounds = audit.limits(), bounds_of(table, withheld)
     slack = 1e-7 * np.maximum(1.0, np.abs(table.value))
     assert np.all(table.value - limits.down <= bounds.lower + slack)
     assert np.all(table.value + limits.up >= bounds.upper - slack)
@@ -87,8 +87,8 @@ def test_limits_never_cut_into_an_interval(data, table):
 def test_verdicts_are_those_of_the_intervals_while_the_pattern_grows(data, table):
     with pytest.MonkeyPatch.context() as patch:
         if data.draw(st.booleans(), label="one program for the whole table"):
-            patch.setattr(room_module, "LARGE", -1)
-            patch.setattr(room_module, "LARGE_SHARE", -1.0)
+            patch.setattr(module, "LARGE", -1)
+            patch.setattr(module, "LARGE_SHARE", -1.0)
         check_verdicts(data, table)
 
 
@@ -96,46 +96,46 @@ def check_verdicts(data, table):
     unsafe = table.value <= np.median(table.value)
     level = np.where(unsafe, 0.3 * table.value, 0.0)
     need = Need(unsafe=unsafe, lower=level, upper=2 * level, width=data.draw(st.sampled_from([0.0, 4.0])))
-    room = Room(table, need, unsafe)
+    audit = IncrementalAudit(table, need, unsafe)
     if data.draw(st.booleans()):
-        room.show(np.flatnonzero(unsafe))
+        audit.show(np.flatnonzero(unsafe))
     for cell in [None, *dict.fromkeys(data.draw(moves(table)))]:
         if cell is not None:
-            room.withhold(cell)
-        bounds = bounds_of(table, room.pattern.withheld)
+            audit.withhold(cell)
+        bounds = bounds_of(table, audit.pattern.withheld)
         slack = 1e-7 * np.maximum(1.0, np.abs(table.value))
         met = (bounds.lower <= table.value - need.lower + slack) & (bounds.width > slack)
         met &= (bounds.upper >= table.value + need.upper - slack) & (bounds.width >= need.width - slack)
         asked = data.draw(st.lists(st.sampled_from(np.flatnonzero(unsafe).tolist()), max_size=4))
-        assert [room.met(c) for c in asked] == met[asked].tolist()
+        assert [audit.met(c) for c in asked] == met[asked].tolist()
         for c in asked[:1]:
-            assert room.interval(c) == pytest.approx((bounds.lower[c], bounds.upper[c]), abs=1e-6)
+            assert audit.interval(c) == pytest.approx((bounds.lower[c], bounds.upper[c]), abs=1e-6)
 
 
 def test_an_end_that_is_nowhere_is_infinite_and_serves_as_proof():
     # Row 1 with its total withheld: nothing but zero holds the cells.
     table = Table.from_array([[3, 4], [5, 6]])
     withheld = np.isin(np.arange(9), [0, 1, 2, 6, 7, 8])
-    room = Room(table, Need(unsafe=np.arange(9) == 0, lower=2, upper=1000, width=1000), withheld)
-    assert room.interval(0) == (0.0, np.inf)
-    assert room.met(0)
-    assert room.high[0] >= 1000
+    audit = IncrementalAudit(table, Need(unsafe=np.arange(9) == 0, lower=2, upper=1000, width=1000), withheld)
+    assert audit.interval(0) == (0.0, np.inf)
+    assert audit.met(0)
+    assert audit.high[0] >= 1000
 
 
 @pytest.mark.parametrize("large", [400, -1], ids=["by group", "whole table"])
 def test_a_cell_is_published_only_if_every_need_stays_met(large, monkeypatch):
-    monkeypatch.setattr(room_module, "LARGE", large)
-    monkeypatch.setattr(room_module, "LARGE_SHARE", -1.0)
+    monkeypatch.setattr(module, "LARGE", large)
+    monkeypatch.setattr(module, "LARGE_SHARE", -1.0)
     table = Table.from_array([[1, 9, 9], [9, 9, 9], [9, 9, 9]])
     need = Need(unsafe=table.value == 1, upper=1)
     cycle = np.isin(np.arange(16), [0, 1, 4, 5])
-    room = Room(table, need, cycle | np.isin(np.arange(16), [10]), shrinking=True)
-    assert room.met(0)
-    assert room.publishable(10)
+    audit = IncrementalAudit(table, need, cycle | np.isin(np.arange(16), [10]), shrinking=True)
+    assert audit.met(0)
+    assert audit.publish_if_met(10)
     for cell in (1, 4, 5):
-        assert not room.publishable(cell)
-        assert room.met(0)
-    assert np.array_equal(room.pattern.withheld, cycle)
+        assert not audit.publish_if_met(cell)
+        assert audit.met(0)
+    assert np.array_equal(audit.pattern.withheld, cycle)
 
 
 def test_what_only_a_linear_program_sees_counts_when_a_cell_is_published():
@@ -148,11 +148,11 @@ def test_what_only_a_linear_program_sees_counts_when_a_cell_is_published():
         upper=100,
     )
     need = Need(unsafe=[True, False, False, False], width=1)
-    room = Room(table, need, np.ones(4, dtype=bool), shrinking=True)
-    assert room.met(0)
-    assert room.publishable(2)
-    assert not room.publishable(3)
-    assert room.interval(0) == (0.0, 7.0)
+    audit = IncrementalAudit(table, need, np.ones(4, dtype=bool), shrinking=True)
+    assert audit.met(0)
+    assert audit.publish_if_met(2)
+    assert not audit.publish_if_met(3)
+    assert audit.interval(0) == (0.0, 7.0)
 
 
 @settings(deadline=None, max_examples=60)
@@ -181,7 +181,7 @@ def test_a_program_is_made_anew_when_much_of_it_is_published(monkeypatch):
     removable = table.inner & ~need.unsafe
     answers = []
     for share in (0.0, 0.1, 1.0):
-        monkeypatch.setattr(room_module, "OUTDATED", share)
+        monkeypatch.setattr(module, "OUTDATED", share)
         found = unnecessary(table, need, table.inner, removable=removable, cost=table.value)
         answers.append(found.tolist())
     assert answers[0] == answers[1] == answers[2]
@@ -202,7 +202,7 @@ def test_flows_change_no_verdict(seed, monkeypatch):
     )
     found = []
     for many in (0, table.n_cells):
-        monkeypatch.setattr(room_module, "MANY", many)
+        monkeypatch.setattr(module, "MANY", many)
         found.append(Greedy().protect(table, need).withheld.tolist())
     assert found[0] == found[1]
 
@@ -212,9 +212,9 @@ def test_flows_save_programs(monkeypatch):
     need = Need(unsafe=table.inner, width=6.0)
     solved = []
     for many in (0, table.n_cells):
-        monkeypatch.setattr(room_module, "MANY", many)
-        room = Room(table, need, table.inner)
-        room.show(np.flatnonzero(table.inner))
-        solved.append(len(room._programs) + (room._whole is not None))
-        assert all(room.met(int(cell)) for cell in np.flatnonzero(table.inner))
+        monkeypatch.setattr(module, "MANY", many)
+        audit = IncrementalAudit(table, need, table.inner)
+        audit.show(np.flatnonzero(table.inner))
+        solved.append(len(audit._programs) + (audit._whole is not None))
+        assert all(audit.met(int(cell)) for cell in np.flatnonzero(table.inner))
     assert solved == [0, 1]

@@ -1,8 +1,8 @@
-"""Several partitions told apart by one code: units are gone through once for all of them.
+"""The common refinement of several partitions, so that the units are read once for all of them.
 
 What follows from a new output may be dozens of partitions, and each is compared with everything released. The
-units that none of them tells apart count as one; how these meet a released partition is counted once, and how
-each partition meets it is added up from that.
+blocks of their common refinement (the combinations of codes that occur) are cross-tabulated once with each
+released partition; the cross-tabulation of each partition is a sum over blocks.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hitoku.model.arrays import Integers
 
 # Combinations up to this many are told apart by counting, more by sorting.
 COUNTED = 2**22
-# More combinations than this in one lump, and going through them takes as long as going through the units.
+# With more blocks than this, going through them takes as long as going through the units.
 MOST = 512
 # Pairs of a combination and a cell up to this many are counted in a matrix of all of them.
 DENSE = 2**20
@@ -26,7 +26,7 @@ Joint = tuple[Integers, Integers, Integers]
 
 
 def combinations(parts: Sequence[Partition]) -> tuple[Integers, list[Integers], Integers]:
-    """Tell combinations of codes apart: that of every unit, the codes of each, and how many units have it.
+    """Refine: the block of every unit, the codes of each block by partition, and the size of each block.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def combinations(parts: Sequence[Partition]) -> tuple[Integers, list[Integers], 
 
 
 def _finer(combination: Integers, codes: list[Integers], part: Partition) -> tuple[Integers, list[Integers]]:
-    """Tell combinations apart by one more partition."""
+    """Refine by one more partition."""
     width = len(part) + 1
     mixed = combination * width + part.codes
     if int(mixed.max(initial=0)) < COUNTED:
@@ -53,13 +53,13 @@ def _finer(combination: Integers, codes: list[Integers], part: Partition) -> tup
     return numbered, [each[present // width] for each in codes] + [present % width]
 
 
-class Lump:
-    """Partitions of all units that are compared with others together.
+class CommonRefinement:
+    """The common refinement of partitions of all units, cross-tabulated with others once for all of them.
 
     Parameters
     ----------
     parts
-        The partitions; the first is in the lump, and those after it as long as combinations stay few.
+        The partitions; the first is in the refinement, and those after it as long as combinations stay few.
     """
 
     def __init__(self, parts: Sequence[Partition]) -> None:
@@ -77,11 +77,11 @@ class Lump:
         self._met: dict[int, Joint] = {}
 
     def holds(self, part: Partition) -> bool:
-        """Tell whether a partition is in the lump."""
+        """Tell whether a partition is in the refinement."""
         return id(part) in self._codes
 
     def joint(self, part: Partition, other: Partition) -> Joint:
-        """Count how a partition of the lump meets another one, of all units."""
+        """Cross-tabulate a partition of the refinement with another one, of all units."""
         combination, column, size = self._counted(other)
         row, width = self._codes[id(part)][combination], len(other) + 1
         total = np.bincount(row * width + column, weights=size, minlength=(len(part) + 1) * width)
@@ -99,5 +99,5 @@ class Lump:
         return self._met[id(other)]
 
     def suits(self, part: Partition, other: Partition) -> bool:
-        """Tell whether two partitions are better met through the lump."""
+        """Tell whether two partitions are cross-tabulated faster through the refinement."""
         return other.units is None and max(self._n, len(part) + 1) * (len(other) + 1) <= DENSE

@@ -26,8 +26,8 @@ MIXTURES = (1, 2, 3, 7, 11)
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
-    """The stage for a draw.
+class PublicKnowledge:
+    """What everybody knows before the draw, and what the probabilities of patterns may depend on.
 
     Parameters
     ----------
@@ -48,17 +48,17 @@ class Ground:
     verdict: Mask
 
     @classmethod
-    def of(cls, table: Table, rules: Sequence[Rule], width: ArrayLike) -> Ground:
+    def of(cls, table: Table, rules: Sequence[Rule], width: ArrayLike) -> PublicKnowledge:
         """Work it out, or refuse; only the totals of the table are looked at.
 
         Examples
         --------
         >>> from hitoku.rules import MinFrequency
         >>> table = Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 3]])
-        >>> ground = Ground.of(table, [MinFrequency(5)], 9)
-        >>> ground.width
+        >>> public = PublicKnowledge.of(table, [MinFrequency(5)], 9)
+        >>> public.width
         array([9, 9, 9, 9, 9, 9, 9, 9, 9])
-        >>> ground.unsafe(np.array([[0, 1, 4, 5, 6, 7, 8, 9, 10]])).astype(int)
+        >>> public.unsafe(np.array([[0, 1, 4, 5, 6, 7, 8, 9, 10]])).astype(int)
         array([[0, 1, 1, 0, 0, 0, 0, 0, 0]])
         """
         refuse_other_kinds(table)
