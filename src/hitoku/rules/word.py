@@ -6,37 +6,16 @@ After the name come its parameters. Several names are joined by ``+``, a code is
 
 from __future__ import annotations
 
-import ast
 import inspect
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal
 
 from hitoku.errors import HitokuError, ParameterError, RuleError, did_you_mean, some
 from hitoku.rules.rule import Rule
+from hitoku.rules.word_types import WordType
 
 CONSTANTS = {"true": True, "false": False, "none": None}
 Kind = Literal["rule", "method", "attack"]
-# What may stand for a parameter of each type, and what to call it.
-PLAIN: dict[str, tuple[tuple[type, ...], str]] = {
-    "bool": ((bool,), "true or false"),
-    "int": ((int,), "a whole number"),
-    "float": ((int, float), "a number"),
-    "str": ((str,), "a word"),
-    "None": ((type(None),), "none"),
-}
-# Types of things that no word can stand for: masks, functions, objects.
-PYTHON_ONLY = (
-    "ArrayLike",
-    "Any",
-    "Protection",
-    "Callable",
-    "Mask",
-    "Floats",
-    "Method",
-    "Sequence",
-    "Attacker",
-)
 
 
 def rule_from_word(word: str, registry: Mapping[str, type[Rule]]) -> Rule:
@@ -130,10 +109,12 @@ def made(
             raise error(f"{kind} {name} has no parameter {parameter!r}", where=where, fix=fix)
         if kind == "rule":
             continue  # rules look at every parameter themselves
-        if "Mapping" in str(known[parameter].annotation):
-            given = {**given, parameter: _by_variable(value)}
-        else:
-            _refuse_type(thing, known[parameter], value, (choices or {}).get(parameter, ()), kind, where)
+        allowed = WordType.of(thing, parameter, (choices or {}).get(parameter, ()))
+        meant = _by_variable(value) if allowed.by_variable else value
+        if not allowed.admits(meant):
+            what = f"{parameter} of {kind} {name} cannot be {value!r}"
+            raise error(what, where=where, fix=allowed.advice(value))
+        given = {**given, parameter: meant}
     more = {p: make() for p, make in (supplied or {}).items() if p in known and p not in given}
     every = {**given, **more}
     missing = [p.name for p in known.values() if p.default is p.empty and p.name not in every]
@@ -148,42 +129,6 @@ def made(
     except HitokuError as own:
         place = ", ".join(filter(None, (where, own.where)))
         raise type(own)(own.what, where=place, fix=own.fix) from own
-
-
-def _refuse_type(
-    thing: type[Any],
-    parameter: inspect.Parameter,
-    value: Any,
-    choices: Sequence[str],
-    kind: Kind,
-    where: str,
-) -> None:
-    """Raise when a value cannot be meant, saying what is allowed."""
-    types = [part.strip() for part in str(parameter.annotation).split(" | ")]
-    words, plain, strange = list(choices), [t for t in types if t in PLAIN], False
-    for part in types:
-        if part in PLAIN or part.partition("[")[0] in PYTHON_ONLY:
-            continue
-        alias = vars(sys.modules[thing.__module__]).get(part)
-        if get_origin(alias) is Literal:
-            words += get_args(alias)
-        elif part.startswith("Literal["):
-            words += ast.literal_eval(part.removeprefix("Literal"))
-        else:
-            strange = True  # something of its own, with a check of its own
-    if words:
-        plain = [t for t in plain if t != "str"]
-    fits = any(isinstance(value, PLAIN[t][0]) for t in plain)
-    # True is a whole number to Python, not to us.
-    fits = fits and not (isinstance(value, bool) and "bool" not in plain)
-    if strange or fits or value in words:
-        return
-    allowed = [*words, *(PLAIN[t][1] for t in plain)]
-    near = did_you_mean(str(value), words, otherwise="-").strip("-")
-    fix = f"{near} allowed: {', '.join(allowed)}".strip() if allowed else "it can only be given in Python"
-    raise _error(kind)(
-        f"{parameter.name} of {kind} {thing.__name__.lower()} cannot be {value!r}", where=where, fix=fix
-    )
 
 
 def _by_variable(value: Any) -> Any:
