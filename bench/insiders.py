@@ -1,8 +1,8 @@
 """Insiders: thousands of contributors held against one release, by shared deviations and one by one.
 
 The made-up register by activity and size, and by region and activity; the sole and the largest contributors
-of every cell. Times are CPU seconds of one thread: "watch" tries all of them with deviations that are shared,
-"single" asks the same for a sample of them, each with a watch of its own, and is scaled up to all; "protect"
+of every cell. Times are CPU seconds of one thread: "search" tries all of them with witnesses that are shared,
+"single" asks the same for a sample of them, each with a search of its own, and is scaled up to all; "protect"
 is the method without insiders, "more" what insiders add to it. Results go to .bench/insiders.json.
 
     python -m bench.insiders --only activity_size
@@ -18,7 +18,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import hitoku as ht
-from hitoku.methods.insiders import against_insiders, contributions_in
+from hitoku.insiders.coalition_search import CoalitionSearch
+from hitoku.insiders.contributions import contributions_in
+from hitoku.methods.insiders import against_insiders
 
 OUT = Path(__file__).resolve().parents[1] / ".bench"
 TABLES = {
@@ -45,19 +47,20 @@ def measured(by, n):
     clock = [time.process_time()]
     protection = method.protect(table, need)
     clock.append(time.process_time())
-    watch = attack.watch(ht.Release.of(table, protection), table.value, need)
-    found = len(list(watch.too_close()))
+    release = ht.Release.of(table, protection)
+    search = CoalitionSearch(table, need, release, attack)
+    found = len(list(search.too_close()))
     clock.append(time.process_time())
     people = list(dict.fromkeys(one.contributor for one in attack.contributions))
     sample = people[:: max(1, len(people) // SAMPLE)][:SAMPLE]
     for who in sample:
         own = [one for one in attack.contributions if one.contributor == who]
-        ht.Insider(own).watch(ht.Release.of(table, protection), table.value, need).verdict()
+        CoalitionSearch(table, need, release, ht.Insider(own)).verdict()
     clock.append(time.process_time())
     more = against_insiders(table, need, protection, method=method, attack=attack)
     clock.append(time.process_time())
     protect, together, single, extended = (b - a for a, b in pairwise(clock))
-    tried = len(watch.coalitions())
+    tried = len(search.coalitions())
     return {
         "cells": table.n_cells,
         "withheld": int(protection.withheld.sum()),
@@ -65,7 +68,7 @@ def measured(by, n):
         "tried": tried,
         "too_close": found,
         "protect_s": protect,
-        "watch_s": together,
+        "search_s": together,
         "single_s": single / len(sample) * tried,
         "more_s": extended,
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,

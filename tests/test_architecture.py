@@ -21,6 +21,7 @@ LAYERS = [
     {"model", "solver"},
     {"tabulation", "rules", "testing", "samples"},
     {"attacks"},
+    {"insiders"},
     {"methods", "evidence"},
     {"checks"},
     {"pipeline"},

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
+from tests.insiders.test_coalition_search import METHODS, UnsafeOnly, firms, told
 from tests.oracles.insiders import too_close
-from tests.pipeline.test_insiders import METHODS, UnsafeOnly, firms, told
 
 from hitoku.errors import HitokuError, ProtectionError, RuleError, TableError
 from hitoku.evidence.audit import audit

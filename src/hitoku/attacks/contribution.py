@@ -13,6 +13,8 @@ from hitoku.model.frames import numbers, opened, texts, whole_numbers
 
 # An amount in a cell, whether nobody else is in it, and how many are, where that is public.
 Share = tuple[float, bool, int | None]
+# Contributors by number, in the order in which they are first named.
+Coalition = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, repr=False)

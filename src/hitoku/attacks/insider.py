@@ -9,16 +9,14 @@ from math import comb
 
 import numpy as np
 
-from hitoku.attacks.contribution import Contribution, contributions_of, pooled, shares_of
+from hitoku.attacks.contribution import Coalition, Contribution, contributions_of, pooled, shares_of
 from hitoku.attacks.deadline import Deadline
 from hitoku.attacks.equations import Equations, components, settle
 from hitoku.attacks.interval import Interval
 from hitoku.attacks.simplex import REACHED
-from hitoku.attacks.watch import Coalition, Watch
 from hitoku.errors import ParameterError, TableError
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.bounds import Bounds
-from hitoku.model.need import Need
 from hitoku.model.release import Release
 from hitoku.model.tolerance import BOUND
 
@@ -116,46 +114,6 @@ class Insider:
     def worst(self, release: Release) -> Worst:
         """Tell which coalition proves each bound."""
         return self._attack(release)[1]
-
-    def watch(self, release: Release, truth: Floats, need: Need, before: Watch | None = None) -> Watch:
-        """Look out for coalitions that come too close to an unsafe cell.
-
-        Much faster than :meth:`bounds` where there are many of them, for somebody who has the true table and
-        knows how far each cell must be blurred. Intervals are those of real numbers, whatever ``integer``.
-
-        Parameters
-        ----------
-        release
-            What is published.
-        truth
-            The true values of all cells.
-        need
-            How far each unsafe cell must be free to move around its true value. What a coalition knows
-            without the release is not held against the release.
-        before
-            A watch over a release of the same table that withheld less: what it found out stays true.
-
-        Examples
-        --------
-        >>> from hitoku.model.protection import Protection
-        >>> from hitoku.model.table import Table
-        >>> table = Table.from_array([[7, 11], [10, 60]])
-        >>> release = Release.of(table, Protection.withhold(table, table.inner))
-        >>> attack = Insider([Contribution("A", cell=0, amount=7, sole=True)])
-        >>> watch = attack.watch(release, table.value, Need(unsafe=table.value == 60))
-        >>> [found.cells.tolist() for found in watch.too_close()]
-        [[4]]
-        """
-        return Watch(
-            self.contributions,
-            release,
-            truth,
-            need,
-            coalition=self.coalition,
-            limit=self.limit,
-            time_limit_s=self.time_limit_s,
-            deviations=None if before is None else before.deviations,
-        )
 
     def _attack(self, release: Release) -> tuple[Bounds, Worst]:
         knowledge = _Knowledge(self, release)

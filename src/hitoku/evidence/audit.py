@@ -20,13 +20,13 @@ import numpy as np
 from hitoku.attacks.exposure import fixed
 from hitoku.attacks.insider import Insider
 from hitoku.attacks.interval import Interval
-from hitoku.attacks.watch import Watched
 from hitoku.errors import NeedError, ProtectionError, TableError
 from hitoku.evidence.certificate import Certificate
 from hitoku.evidence.disclosure import Disclosure, explain_recomputable, shorten, write_arithmetic
 from hitoku.evidence.grid import Grid
 from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.prover import Proof, prove
+from hitoku.insiders.coalition_search import CoalitionSearch, InsiderVerdict
 from hitoku.model.bounds import Bounds
 from hitoku.model.finding import Finding, Severity
 from hitoku.model.markup import small_table
@@ -97,7 +97,7 @@ class Audit:
     null_dimension: int
     additive: bool
     intervals: Bounds | None = None
-    insiders: Watched | None = None
+    insiders: InsiderVerdict | None = None
 
     @property
     def safe(self) -> bool:
@@ -368,7 +368,7 @@ def audit(
         null_dimension=len(problem.cells) - rank,
         additive=table.additive and grid.adds_up(release.relations),
         intervals=Interval(integer=release.integer).bounds(release) if intervals else None,
-        insiders=None if insiders is None else insiders.watch(release, table.value, need).verdict(),
+        insiders=None if insiders is None else CoalitionSearch(table, need, release, insiders).verdict(),
     )
 
 

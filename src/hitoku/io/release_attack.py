@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.attacks import ATTACKS
+from hitoku.attacks import ATTACKS, Insider
 from hitoku.errors import DataError, ParameterError
 from hitoku.evidence.recovery import recovery
+from hitoku.insiders.coalition_search import CoalitionSearch
 from hitoku.io.recipe.recipe import Recipe
 from hitoku.io.recipe.run import cells_for, equipped, rules_for
 from hitoku.io.release_reader import read_numbers, read_release_folder
@@ -155,8 +156,8 @@ def attack_folder(folder: Folder, word: str) -> list[Finding]:
         )
     if hasattr(attack, "report"):
         return list(attack.report(release))
-    if hasattr(attack, "watch"):
-        close = attack.watch(release, folder.table.value, folder.need).too_close()
+    if isinstance(attack, Insider):
+        close = CoalitionSearch(folder.table, folder.need, release, attack).too_close()
         cells = sorted({int(cell) for found in close for cell in found.cells})
         return [_finding(folder, name, cell) for cell in cells]
     if hasattr(attack, "estimate"):

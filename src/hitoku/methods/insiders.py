@@ -15,14 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from hitoku.attacks.contribution import Contribution
+from hitoku.attacks.contribution import Coalition
 from hitoku.attacks.insider import Insider
-from hitoku.attacks.watch import Coalition, TooClose, Watch
 from hitoku.errors import NeedError, some
+from hitoku.insiders.coalition_search import CoalitionSearch, TooClose
 from hitoku.methods.costs import costs
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.gauss.gauss import as_mask
@@ -30,86 +29,11 @@ from hitoku.methods.greedy import Greedy
 from hitoku.methods.keep import kept
 from hitoku.methods.method import Method, Progress
 from hitoku.methods.optimal import Optimal
-from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model.arrays import Floats, Mask
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
-
-
-def insiders_of(table: Table, given: Any) -> Insider | None:
-    """Read what a caller says about insiders: nothing, those the table shows, an attack, contributions.
-
-    Parameters
-    ----------
-    table
-        The table, which knows the largest contributions of its cells.
-    given
-        False or None: nobody. True: the contributors that the table shows, see :func:`contributions_in`. Or
-        an :class:`Insider`, or what it takes as contributions.
-    """
-    if given is None or given is False:
-        return None
-    if given is True:
-        return Insider(contributions_in(table))
-    return given if isinstance(given, Insider) else Insider(given)
-
-
-def contributions_in(table: Table) -> tuple[Contribution, ...]:
-    """Return the contributions that a table shows by itself: sole contributors, and the largest of each cell.
-
-    A table knows amounts, not names. Whoever is alone in a total is alone in its parts: that is one
-    contributor. Otherwise each cell's largest contributor counts as somebody else; a firm behind several
-    cells that are not each other's parts takes records to find.
-
-    Examples
-    --------
-    >>> from hitoku.testing import one_cell
-    >>> contributions_in(one_cell(80, 15, 5)), contributions_in(one_cell(7))
-    ((Contribution(cell 0),), (Contribution(cell 0, sole),))
-    """
-    contributors = table.contributors
-    if contributors is None:
-        raise NeedError(
-            "the table does not say who contributes to its cells",
-            where="insiders",
-            fix="start from records with tabulate(..., value=..., unit=...), or say insiders=False",
-        )
-    sole = contributors.count == 1
-    owner = _owners(table, sole)
-    found = [
-        Contribution(("sole", int(owner[cell])), int(cell), float(table.value[cell]), sole=True)
-        for cell in np.flatnonzero(sole)
-    ]
-    # Contributions below zero bound nothing, and those of another variable say nothing about this one.
-    comparable = not contributors.negative and np.array_equal(contributors.total, table.value)
-    if comparable and contributors.largest.shape[1]:
-        largest = np.minimum(contributors.largest[:, 0], table.value)
-        found += [
-            Contribution(("largest", int(cell)), int(cell), float(largest[cell]))
-            for cell in np.flatnonzero(~sole & (largest > 0))
-        ]
-    return tuple(found)
-
-
-def _owners(table: Table, sole: Mask) -> Integers:
-    """Return a number for each sole contributor: a total and its parts that are not empty have the same."""
-    owner = np.arange(table.n_cells)
-    relations = table.relations
-    totals = relations.data < 0
-    row = np.repeat(np.arange(relations.shape[0]), np.diff(relations.indptr))
-    alone = np.zeros(relations.shape[0], dtype=np.bool_)
-    alone[row[totals & sole[relations.indices]]] = True
-    keep = alone[row] & sole[relations.indices]
-    changed = True
-    while changed:
-        first = np.full(relations.shape[0], table.n_cells)
-        np.minimum.at(first, row[keep], owner[relations.indices[keep]])
-        lower = owner.copy()
-        np.minimum.at(lower, relations.indices[keep], first[row[keep]])
-        changed = not np.array_equal(lower, owner)
-        owner = lower
-    return owner
 
 
 def against_insiders(
@@ -146,8 +70,8 @@ def against_insiders(
     """
     withheld = np.array(protection.withheld)
     steps = protection.steps
-    watch = _watch(table, need, withheld, attack)
-    found = [one for one in _short(watch, watch.coalitions(), progress) if len(one.cells)]
+    search = _search(table, need, withheld, attack)
+    found = [one for one in _examined(search, search.coalitions(), progress) if len(one.cells)]
     while found:
         before = withheld.copy()
         for one in found:
@@ -156,8 +80,8 @@ def against_insiders(
             steps += more.steps
         if np.array_equal(withheld, before):
             raise unreachable(table, found[0].cells)
-        watch = _watch(table, need, withheld, attack, watch)
-        found = [one for one in _short(watch, [one.members for one in found]) if len(one.cells)]
+        search = _search(table, need, withheld, attack, search)
+        found = [one for one in _examined(search, [one.members for one in found]) if len(one.cells)]
     if np.array_equal(withheld, protection.withheld):
         return protection
     return replace(
@@ -172,18 +96,20 @@ def against_insiders(
     )
 
 
-def _short(
-    watch: Watch, coalitions: Sequence[Coalition], progress: Progress | None = None
+def _examined(
+    search: CoalitionSearch, coalitions: Sequence[Coalition], progress: Progress | None = None
 ) -> Iterator[TooClose]:
     for done, members in enumerate(coalitions, start=1):
-        yield watch.short(members)
+        yield search.examine(members)
         if progress is not None:
             progress(done, len(coalitions))
 
 
-def _watch(table: Table, need: Need, withheld: Mask, attack: Insider, before: Watch | None = None) -> Watch:
+def _search(
+    table: Table, need: Need, withheld: Mask, attack: Insider, before: CoalitionSearch | None = None
+) -> CoalitionSearch:
     release = Release.of(table, Protection.withhold(table, withheld, need))
-    return attack.watch(release, table.value, need, before)
+    return CoalitionSearch(table, need, release, attack, before)
 
 
 @dataclass(frozen=True, eq=False)

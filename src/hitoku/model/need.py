@@ -130,9 +130,7 @@ class Need:
         cells
             Which cells: positions, a mask, or one position; left out, all.
         """
-        width = below + above
-        far = (below >= self.lower[cells] - rounding) & (above >= self.upper[cells] - rounding)
-        return np.asarray(far & (width >= self.width[cells] - rounding) & (width > rounding))
+        return reaches(below, above, self.lower[cells], self.upper[cells], self.width[cells], rounding)
 
     def why(self, cell: int) -> tuple[str, ...]:
         """Name the rules that hit a cell."""
@@ -151,3 +149,18 @@ class Need:
     def _repr_html_(self) -> str:
         body = small_table(["rule", "cells"], [(name, int(hits.sum())) for name, hits in self.rules.items()])
         return f"<div><b>Need</b>: {int(self.unsafe.sum()):,} of {len(self):,} cells are unsafe{body}</div>"
+
+
+def reaches(
+    below: Floats, above: Floats, lower: Floats, upper: Floats, width: Floats, rounding: Floats
+) -> Mask:
+    """Tell whether moves below and above a value are as far as levels and a width ask; a point never is.
+
+    Examples
+    --------
+    >>> bool(reaches(2.0, 0.0, 1.0, 0.0, 2.0, 1e-7)), bool(reaches(0.0, 0.0, 0.0, 0.0, 0.0, 1e-7))
+    (True, False)
+    """
+    moved = below + above
+    far = (below >= lower - rounding) & (above >= upper - rounding)
+    return np.asarray(far & (moved >= width - rounding) & (moved > rounding))

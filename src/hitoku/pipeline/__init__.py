@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hitoku.methods.insiders import contributions_in
+from hitoku.insiders.contributions import contributions_in
 from hitoku.pipeline.compare import Compared, Comparison, compare, recomputable
 from hitoku.pipeline.magnitude import MagnitudeOutcome, suppress_magnitude
 from hitoku.pipeline.protect import STAGES, Outcome, protect

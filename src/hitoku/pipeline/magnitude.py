@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import ParameterError, RuleError, TableError
-from hitoku.methods.insiders import insiders_of
+from hitoku.insiders.contributions import insiders_of
 from hitoku.methods.method import Method, Progress
 from hitoku.model.protection import Protection
 from hitoku.model.relations import broken

@@ -9,7 +9,8 @@ from typing import Any
 from hitoku.attacks.insider import Insider
 from hitoku.attacks.interval import Interval
 from hitoku.evidence.audit import Audit, audit
-from hitoku.methods.insiders import against_insiders, insiders_of
+from hitoku.insiders.contributions import insiders_of
+from hitoku.methods.insiders import against_insiders
 from hitoku.methods.method import Method, Progress, Promise, informed
 from hitoku.model.bounds import Bounds
 from hitoku.model.need import Need

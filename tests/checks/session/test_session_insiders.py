@@ -14,7 +14,7 @@ from hitoku.checks.policies.policy import policy
 from hitoku.checks.principles import insiders, tables
 from hitoku.checks.principles.verdict import Principle, Status
 from hitoku.checks.records import Records
-from hitoku.methods.insiders import contributions_in
+from hitoku.insiders.contributions import contributions_in
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 

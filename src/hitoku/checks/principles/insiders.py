@@ -12,7 +12,9 @@ from hitoku.attacks.contribution import Contribution
 from hitoku.attacks.insider import Insider
 from hitoku.checks.principles.verdict import Principle, Status, Verdict
 from hitoku.errors import NeedError, some
-from hitoku.methods.insiders import against_insiders, contributions_in
+from hitoku.insiders.coalition_search import CoalitionSearch
+from hitoku.insiders.contributions import contributions_in
+from hitoku.methods.insiders import against_insiders
 from hitoku.methods.method import Method
 from hitoku.model.arrays import Mask
 from hitoku.model.need import Need
@@ -58,7 +60,7 @@ def insider_verdicts(table: Table, need: Need, withheld: Mask) -> tuple[Verdict,
         text = f"{words} to withheld cells who know their own amounts: more than {MOST:,}, not tried"
         return (_verdict(Status.LOOK, "insiders_not_tried", text, {"limit": MOST}),)
     release = Release.of(table, Protection.withhold(table, withheld, need))
-    found = attack.watch(release, table.value, need).verdict()
+    found = CoalitionSearch(table, need, release, attack).verdict()
     told = f"{words} to withheld cells who know their own amounts, {found.tried:,} of them:"
     numbers = {"insiders": found.tried, "open": len(found.cells)}
     if not found.cells:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,9 +12,10 @@ from tests.oracles.insiders import too_close
 from tests.strategies import Record, contributions, dimension_tuples, table_from_records
 
 from hitoku.attacks.insider import Contribution, Insider
-from hitoku.attacks.watch import FEW
 from hitoku.errors import NeedError, ParameterError, SolverError
 from hitoku.evidence.audit import audit
+from hitoku.insiders.coalition_search import FEW, CoalitionSearch
+from hitoku.insiders.contributions import contributions_in
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.insiders import against_insiders
@@ -22,7 +25,7 @@ from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
-from hitoku.pipeline import contributions_in, protect
+from hitoku.pipeline import protect
 from hitoku.rules import FewContributors, Given, PPercent
 from hitoku.rules.assess import assess
 
@@ -87,16 +90,16 @@ def smallest(found):
 
 @settings(max_examples=30)
 @given(drawn=firms(), size=st.integers(1, 2), seed=st.integers(0, 2**16))
-def test_the_watch_finds_what_one_program_after_another_finds(drawn, size, seed):
+def test_the_search_finds_what_one_program_after_another_finds(drawn, size, seed):
     table, people = drawn
     need = assess(table, [PPercent(20), FewContributors(2)], width=0.3 * table.value)
     random = np.random.default_rng(seed).random(table.n_cells) < 0.5
     release = Release.of(table, Protection.withhold(table, need.unsafe | random))
-    watch = Insider(told(people), coalition=size).watch(release, table.value, need)
+    search = CoalitionSearch(table, need, release, Insider(told(people), coalition=size))
     names = list(dict.fromkeys(who for cell in people for who in cell))
     found = {
         (tuple(sorted((names[m] for m in one.members), key=str)), int(cell))
-        for one in watch.too_close()
+        for one in search.too_close()
         for cell in one.cells
     }
     every = too_close(table, need, release, people, size)
@@ -238,7 +241,7 @@ def test_knowledge_that_is_not_the_tables_is_refused_without_showing_it():
     release = Release.of(SQUARE, Protection.withhold(SQUARE, CORNERS))
     for wrong in (Contribution("zoe", 0, 4711.0), Contribution("zoe", 0, 6.0, sole=True)):
         with pytest.raises(ParameterError) as error:
-            Insider([wrong]).watch(release, SQUARE.value, need_for(5, 9))
+            CoalitionSearch(SQUARE, need_for(5, 9), release, Insider([wrong]))
         assert "4711" not in str(error.value)
         assert "zoe" not in str(error.value)
 
@@ -247,21 +250,21 @@ def test_limits_are_not_reached_silently():
     release = Release.of(SQUARE, Protection.withhold(SQUARE, CORNERS))
     pair = [Contribution("A", 0, 7.0, sole=True), Contribution("B", 5, 9.0)]
     with pytest.raises(ParameterError, match="3 coalitions"):
-        Insider(pair, coalition=2, limit=2).watch(release, SQUARE.value, need_for(5, 9)).verdict()
+        CoalitionSearch(SQUARE, need_for(5, 9), release, Insider(pair, coalition=2, limit=2)).verdict()
     with pytest.raises(SolverError, match="time was over"):
-        Insider(pair, time_limit_s=0.0).watch(release, SQUARE.value, need_for(5, 9))
+        CoalitionSearch(SQUARE, need_for(5, 9), release, Insider(pair, time_limit_s=0.0))
 
 
 def test_many_contributors_get_deviations_that_suit_half_of_them():
-    """The shortcut of the watch changes no verdict: with it and without it."""
+    """The shortcut of the search changes no verdict: with it and without it."""
     table = Table.from_array(np.arange(1, 26).reshape(5, 5) * 3.0)
     need = Need(unsafe=(table.value == 39) | (table.value == 9), lower=0.0, upper=3.0)
     release = Release.of(table, Protection.withhold(table, table.inner))
     inner = np.flatnonzero(table.inner)
     crowd = [Contribution(int(c), int(c), float(table.value[c]), sole=True) for c in inner]
     assert len(crowd) >= FEW
-    together = Insider(crowd).watch(release, table.value, need).verdict()
-    singly = [Insider([one]).watch(release, table.value, need).verdict() for one in crowd]
+    together = CoalitionSearch(table, need, release, Insider(crowd)).verdict()
+    singly = [CoalitionSearch(table, need, release, Insider([one])).verdict() for one in crowd]
     assert together.tried == len(singly)
     assert set(together.cells) == {cell for one in singly for cell in one.cells}
 
@@ -273,4 +276,21 @@ def test_what_a_solver_calls_zero_is_no_room(own, other):
     need = Need(unsafe=np.arange(9) == other)
     release = Release.of(table, Protection.withhold(table, table.inner))
     attack = Insider([Contribution("A", own, float(table.value[own]), sole=True)])
-    assert attack.watch(release, table.value, need).verdict().cells == (other,)
+    assert CoalitionSearch(table, need, release, attack).verdict().cells == (other,)
+
+
+@pytest.mark.parametrize("structural", [False, True])
+def test_what_an_insider_knows_goes_through_structural_zeros(structural):
+    """All of a row is in its first cell, and everybody knows that its second is empty.
+
+    Somebody has 6 of the 10 in the row's total, so the first cell is no less than 6, whatever is withheld.
+    That is no fault of the release, unless the zero is one that might have been withheld.
+    """
+    plain = Table.from_array([[10.0, 0.0], [8.0, 9.0]])
+    zero = plain.value == 0
+    table = replace(plain, fixed=zero) if structural else plain
+    release = Release.of(table, Protection.withhold(table, np.isin(np.arange(9), [0, 2, 3, 5])))
+    need = Need(unsafe=np.arange(9) == 0, lower=np.where(np.arange(9) == 0, 5.0, 0.0))
+    assert audit(table, need, release).safe
+    found = CoalitionSearch(table, need, release, Insider([Contribution("X", cell=2, amount=6.0)])).verdict()
+    assert found.cells == (() if structural else (0,))

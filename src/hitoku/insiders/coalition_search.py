@@ -1,14 +1,18 @@
-"""Which insiders come closer to an unsafe cell than it allows, asked of thousands of them.
+"""Coalitions of insiders: which of thousands can infer an unsafe cell more closely than its need allows.
 
-Whether a cell can move as far as it must takes one table that fits, for the low end or for the high one. So
-tables that fit are collected, as deviations from the true one, and a coalition is first held against all of
-them: a deviation shrinks towards zero until it agrees with what the coalition knows, and what is left of it
-may still be far enough. Only for cells about which no deviation in the collection says enough is a linear
-program solved, and what it finds joins the collection.
+For somebody who holds the true table: the auditor, and a method that must resist insiders. (What a coalition
+infers from a release alone is the attack :class:`hitoku.attacks.insider.Insider`; no attack sees the truth.)
 
-The collection begins with deviations that suit half of all contributors at once: those whose number has a
-certain binary digit, digit by digit. Any two contributors differ in some digit, so for each of them there
-are deviations that leave the cells of the one alone and move those of the other.
+An unsafe cell is protected from a coalition when a feasible table, one that agrees with the release and with
+what the coalition knows, takes the cell as low as it must be able to go, and another as high. Such tables are
+witnesses, kept as deviations from the true table. Relations and bounds are convex, so a deviation may be
+scaled down until it agrees with what another coalition knows, and may still reach far enough: every coalition
+is first held against the witnesses found for others. Only for cells that none of them settles is a linear
+program solved, and its solution joins the pool.
+
+The pool starts with deviations that agree with half of all contributors at once: those whose number has a
+certain binary digit, digit by digit. Any two contributors differ in some digit, so for each of them there are
+deviations that leave the cells of the one alone and move those of the other.
 """
 
 from __future__ import annotations
@@ -21,18 +25,20 @@ from math import comb
 import numpy as np
 from scipy import sparse
 
-from hitoku.attacks.contribution import Contribution, Share, pooled, shares_of
+from hitoku.attacks.contribution import Coalition, Share, pooled, shares_of
 from hitoku.attacks.deadline import Deadline
 from hitoku.attacks.equations import ROUNDS, components, parts
+from hitoku.attacks.insider import Insider
 from hitoku.errors import ParameterError, SolverError
+from hitoku.insiders.deviations import DeviationPool, Reach
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.finding import Finding, Severity
 from hitoku.model.need import Need
 from hitoku.model.release import Release
-from hitoku.model.tolerance import BOUND
+from hitoku.model.table import Table
+from hitoku.model.tolerance import slack
 from hitoku.solver.linear import LinearProgram, Status, Warm
 
-Coalition = tuple[int, ...]
 NOBODY: Coalition = ()
 
 # A deviation this small, as a share of the cell, is dust that the solver left.
@@ -68,8 +74,8 @@ class TooClose:
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
-    """The verdict on insiders: how many coalitions were tried, and the cells to which some came too close."""
+class InsiderVerdict:
+    """How many coalitions were tried, and the cells that some of them can infer too closely."""
 
     tried: int
     cells: tuple[int, ...]
@@ -96,65 +102,59 @@ class Watched:
         ]
 
 
-class Deviations:
-    """Deviations from the true table that fit a release; they fit when more is withheld, too."""
+class CoalitionSearch:
+    """One release of a table, its unsafe cells, and everybody who contributed to a withheld cell.
 
-    def __init__(self, n_cells: int) -> None:
-        self._rows = np.zeros((16, n_cells))
-        self._n = 0
-        # The farthest that any of them takes each cell.
-        self.low, self.high = np.zeros(n_cells), np.zeros(n_cells)
-
-    @property
-    def rows(self) -> Floats:
-        return self._rows[: self._n]
-
-    def add(self, deviation: Floats) -> None:
-        if self._n == len(self._rows):
-            self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
-        self._rows[self._n] = deviation
-        self._n += 1
-        np.minimum(self.low, deviation, out=self.low)
-        np.maximum(self.high, deviation, out=self.high)
-
-
-class Watch:
-    """One release, its unsafe cells, and everybody who contributed to a withheld cell.
+    Intervals are those of real numbers, whatever ``attack.integer``.
 
     Parameters
     ----------
-    contributions, coalition, limit, time_limit_s
-        As in :class:`hitoku.attacks.insider.Insider`.
+    table
+        The true values; cells that are zero and may not be withheld are known to everybody.
+    need
+        How far each unsafe cell must be free to move around its true value. What a coalition knows without
+        any release is not held against the release.
     release
         What is published.
-    truth
-        A table that fits the release and the contributions; from the true values it is known that they do.
-    need
-        How far each unsafe cell must be free to move around its value in ``truth``.
-    deviations
-        Deviations known from a release of the same table that withholds less; left out, there are none.
+    attack
+        Who knows what, how many may pool it, and the limits of the search.
+    before
+        A search on a release of the same table that withheld less: its witnesses are feasible still.
+
+    Examples
+    --------
+    >>> from hitoku.attacks.contribution import Contribution
+    >>> from hitoku.model.protection import Protection
+    >>> table = Table.from_array([[7, 11], [10, 60]])
+    >>> release = Release.of(table, Protection.withhold(table, table.inner))
+    >>> attack = Insider([Contribution("A", cell=0, amount=7, sole=True)])
+    >>> search = CoalitionSearch(table, Need(unsafe=table.value == 60), release, attack)
+    >>> [found.cells.tolist() for found in search.too_close()]
+    [[4]]
     """
 
     def __init__(
         self,
-        contributions: Sequence[Contribution],
-        release: Release,
-        truth: Floats,
+        table: Table,
         need: Need,
-        *,
-        coalition: int = 1,
-        limit: int = 10_000,
-        time_limit_s: float | None = None,
-        deviations: Deviations | None = None,
+        release: Release,
+        attack: Insider,
+        before: CoalitionSearch | None = None,
     ) -> None:
+        truth = table.value
         self._release, self._truth, self._need = release, truth, need
-        self._size, self._limit = coalition, limit
-        self._deadline = Deadline(time_limit_s)
-        self._shares = shares_of(contributions, release.n_cells)
-        self.deviations = deviations or Deviations(release.n_cells)
+        self._size, self._limit = attack.coalition, attack.limit
+        self._deadline = Deadline(attack.time_limit_s)
+        self._shares = shares_of(attack.contributions, release.n_cells)
+        self.deviations: DeviationPool = (
+            DeviationPool(release.n_cells) if before is None else before.deviations
+        )
         self._withheld = np.flatnonzero(release.withheld)
-        self._slack = BOUND * np.maximum(1.0, np.abs(truth))
-        self._dust = DUST * np.maximum(1.0, np.abs(truth))
+        # Structural zeros: published as zero whatever is withheld.
+        fixed = np.zeros(table.n_cells, dtype=np.bool_) if table.fixed is None else table.fixed
+        self._zeros = np.flatnonzero(fixed & (truth == 0))
+        self._slack = slack(truth)
+        self._dust = slack(truth, DUST)
         matrix = sparse.csr_array(release.relations[:, self._withheld])
         self._matrix = sparse.csr_array(matrix[np.diff(matrix.indptr) > 0])
         self._room = np.maximum(truth - release.lower, 0.0), np.maximum(release.upper - truth, 0.0)
@@ -168,20 +168,19 @@ class Watch:
         self._refuse_strangers()
         self.open = unsafe
         # What everybody can infer is not what insiders learn.
-        self.outside = self.short(NOBODY).cells
+        self.outside = self.examine(NOBODY).cells
         self.open = np.setdiff1d(unsafe, self.outside)
-        if deviations is None:
+        if before is None:
             for crowd in self._crowds():
                 self._suit(crowd)
 
     def _refuse_strangers(self) -> None:
         """Raise when some contribution contradicts the true table."""
-        slack = self._slack
         for number, shares in enumerate(self._shares):
             for cell, amount, known in pooled([shares]):
                 off = amount - self._truth[cell]
                 bounded = self._release.lower[cell] >= 0
-                if (known and abs(off) > slack[cell]) or (bounded and off > slack[cell]):
+                if (known and abs(off) > self._slack[cell]) or (bounded and off > self._slack[cell]):
                     raise ParameterError(
                         "a contribution does not fit the table",
                         where=f"contributor number {number + 1}, cell {self._release.describe(cell)}",
@@ -189,13 +188,13 @@ class Watch:
                     )
 
     def too_close(self) -> Iterator[TooClose]:
-        """Return every coalition that comes too close to some cell."""
-        return (found for found in map(self.short, self.coalitions()) if len(found.cells))
+        """Yield every coalition that can infer some unsafe cell too closely."""
+        return (found for found in map(self.examine, self.coalitions()) if len(found.cells))
 
-    def verdict(self) -> Watched:
+    def verdict(self) -> InsiderVerdict:
         """Try every coalition."""
         cells = {int(cell) for found in self.too_close() for cell in found.cells}
-        return Watched(len(self.coalitions()), tuple(sorted(cells)))
+        return InsiderVerdict(len(self.coalitions()), tuple(sorted(cells)))
 
     def coalitions(self) -> tuple[Coalition, ...]:
         """Return coalitions that know something of a group of cells that hang together."""
@@ -243,15 +242,15 @@ class Watch:
         room = np.where(known, 0.0, self._truth - lower), np.where(known, 0.0, self._room[1])
         self._push(self._reach(self.open[~known[self.open]], room), room, alone=False)
 
-    def _reach(self, cells: Integers, room: tuple[Floats, Floats]) -> _Reach:
+    def _reach(self, cells: Integers, room: tuple[Floats, Floats]) -> Reach:
         """Return how far cells must move for somebody who gives them so much room without a release."""
         need, (below, above) = self._need, (side[cells] for side in room)
         # What a coalition knows without the release no release can blur.
         lower, upper = np.minimum(need.lower[cells], below), np.minimum(need.upper[cells], above)
         width = np.minimum(need.width[cells], below + above)
-        return _Reach(cells, self._slack[cells], self._least[cells], lower, upper, width)
+        return Reach(cells, self._slack[cells], self._least[cells], lower, upper, width)
 
-    def short(self, members: Coalition) -> TooClose:
+    def examine(self, members: Coalition) -> TooClose:
         """Return the open cells about which a coalition can infer too much."""
         if self._deadline.over:
             raise SolverError(
@@ -274,6 +273,7 @@ class Watch:
         from hitoku.kernels.elimination import propagate  # noqa: PLC0415 - numba loads when it is needed
 
         lower, upper, truth = self._release.lower.copy(), self._release.upper.copy(), self._truth
+        lower[self._zeros] = upper[self._zeros] = 0.0
         for cell, amount, known in pooled(shares):
             if known:
                 lower[cell] = upper[cell] = truth[cell]
@@ -298,7 +298,7 @@ class Watch:
                 scale[far] = np.minimum(scale[far], room / -moved[far])
         return scale
 
-    def _push(self, reach: _Reach, room: tuple[Floats, Floats], *, alone: bool = True) -> None:
+    def _push(self, reach: Reach, room: tuple[Floats, Floats], *, alone: bool = True) -> None:
         """Move cells as far as they go, all that are missing at once, then one by one."""
         down, up = (side[self._withheld] for side in room)
         while reach.missing.sum() > 1:
@@ -312,7 +312,7 @@ class Watch:
                 if reach.missing[one]:
                     self._move(reach, np.array([one]), down, up, upwards=upwards)
 
-    def _move(self, reach: _Reach, which: Integers, down: Floats, up: Floats, *, upwards: bool) -> None:
+    def _move(self, reach: Reach, which: Integers, down: Floats, up: Floats, *, upwards: bool) -> None:
         """Solve one program: these cells together, none of them farther than it has to go."""
         places = np.searchsorted(self._withheld, reach.cells[which])
         down, up = down.copy(), up.copy()
@@ -333,44 +333,3 @@ class Watch:
         deviation[self._withheld] = np.clip(solution.x, -down, up)
         if reach.note(deviation):
             self.deviations.add(deviation)
-
-
-class _Reach:
-    """How far each cell is known to move for one coalition, and how far it must."""
-
-    def __init__(
-        self, cells: Integers, slack: Floats, least: Floats, lower: Floats, upper: Floats, width: Floats
-    ) -> None:
-        self.cells = cells
-        self._slack, self._least = slack, least
-        self._lower, self._upper, self._width = lower, upper, width
-        self.enough = np.maximum(np.maximum(lower, upper), width) + 4 * least
-        self.down, self.up = np.zeros(len(cells)), np.zeros(len(cells))
-
-    @property
-    def missing(self) -> Mask:
-        """Cells that are not known to move far enough; a single value never is."""
-        width = self.down + self.up
-        far = (self.down >= self._lower - self._slack) & (self.up >= self._upper - self._slack)
-        return ~(far & (width >= self._width - self._slack) & (width > self._least))
-
-    def take(self, deviations: Deviations, scale: Floats) -> None:
-        """Take deviations into account, each shrunk."""
-        rows, whole = deviations.rows, scale == 1.0
-        if whole.all():
-            self.up, self.down = deviations.high[self.cells], -deviations.low[self.cells]
-            return
-        left = np.arange(len(self.cells))
-        for some, factor in ((whole, 1.0), ((scale > 0) & ~whole, scale[(scale > 0) & ~whole, None])):
-            shrunk = rows[np.ix_(np.flatnonzero(some), self.cells[left])] * factor
-            self.up[left] = np.maximum(self.up[left], shrunk.max(axis=0, initial=0.0))
-            self.down[left] = np.maximum(self.down[left], -shrunk.min(axis=0, initial=0.0))
-            # Most cells are settled by deviations that need not shrink.
-            left = np.flatnonzero(self.missing)
-
-    def note(self, deviation: Floats) -> bool:
-        """Take one more into account; tell whether it went farther than any before."""
-        moved = deviation[self.cells]
-        better = (moved > self.up + self._slack / 2) | (-moved > self.down + self._slack / 2)
-        self.up, self.down = np.maximum(self.up, moved), np.maximum(self.down, -moved)
-        return bool(better.any())
