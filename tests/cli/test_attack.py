@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from hitoku.attacks import ATTACKS
+from hitoku.attacks import ATTACKS, Inference
 from hitoku.attacks.adjustment import Adjustment
 from hitoku.cli import BAD_INPUT, FOUND, main
 from hitoku.cli.commands import app
@@ -136,11 +136,16 @@ def test_every_attack_is_known_by_name(persons, capsys):
 
 def test_an_attack_with_findings_of_its_own_needs_nothing_else(persons, monkeypatch):
     class Rumour:
+        name, assumes, adjusted = "rumour", "somebody who talks", False
+
         def __init__(self, k: int = 1):
             self.k = k
 
-        def report(self, release):
-            return [Finding(severity=Severity.FAIL, place=release.describe(0), reason=f"{self.k} heard it")]
+        def infer(self, release):
+            heard = f"{self.k} heard it"
+            return Inference(
+                findings=(Finding(severity=Severity.FAIL, place=release.describe(0), reason=heard),)
+            )
 
     monkeypatch.setitem(ATTACKS, "rumour", Rumour)
     done = run(persons, "--attack", "rumour:k=3")
@@ -148,13 +153,26 @@ def test_an_attack_with_findings_of_its_own_needs_nothing_else(persons, monkeypa
     assert "fail: region=M1, job=P1: 3 heard it" in done.stdout
 
 
-def test_an_attack_that_cannot_run_from_a_folder_says_so(persons, monkeypatch, capsys):
-    class Elsewhere:
-        def __init__(self):
-            pass
+def test_an_attack_whose_knowledge_is_in_no_folder_says_so(persons, monkeypatch, capsys):
+    class Eavesdropper:
+        name, assumes, adjusted = "eavesdropper", "what was said in a room", False
 
-    monkeypatch.setitem(ATTACKS, "elsewhere", Elsewhere)
-    assert "cannot run from a release folder" in refused(capsys, persons, "--attack", "elsewhere")
+        def __init__(self, said):
+            self.said = said
+
+        def infer(self, release):
+            raise AssertionError(release)
+
+    monkeypatch.setitem(ATTACKS, "eavesdropper", Eavesdropper)
+    assert "attack eavesdropper needs said" in refused(capsys, persons, "--attack", "eavesdropper")
+
+
+def test_every_attack_is_listed_with_what_its_reader_is_assumed_to_know():
+    done = run("--list")
+    assert done.exit_code == 0
+    lines = done.stdout.splitlines()
+    assert [line.partition(":")[0] for line in lines] == list(ATTACKS)
+    assert all(attack.assumes in line for attack, line in zip(ATTACKS.values(), lines, strict=True))
 
 
 @pytest.fixture

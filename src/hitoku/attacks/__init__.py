@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 from hitoku.attacks.adjustment import Adjustment, Known, Scenario
+from hitoku.attacks.attack import Attack, Inference
 from hitoku.attacks.exposure import exposed, null_dimension
 from hitoku.attacks.group import Group, Pinned
 from hitoku.attacks.insider import Contribution, Insider
 from hitoku.attacks.interval import Interval
 from hitoku.attacks.matching import Bayes, Likelihood, Matched, Matching, Support
 
-ATTACKS: dict[str, type[Any]] = {
+ATTACKS: Mapping[str, type[Attack]] = {
     "interval": Interval,
     "insider": Insider,
     "group": Group,
@@ -22,9 +23,11 @@ ATTACKS: dict[str, type[Any]] = {
 __all__ = [
     "ATTACKS",
     "Adjustment",
+    "Attack",
     "Bayes",
     "Contribution",
     "Group",
+    "Inference",
     "Insider",
     "Interval",
     "Known",

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
+from hitoku.attacks.attack import Inference
 from hitoku.attacks.interval import Interval
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model.arrays import Floats, Integers, Mask
@@ -76,6 +77,12 @@ class Group:
     city=Total, injury=Total: injury=3
     """
 
+    name: ClassVar[str] = "group"
+    assumes: ClassVar[str] = (
+        "what interval assumes, who belongs to a group, and the values of k of its people: their own"
+    )
+    adjusted: ClassVar[bool] = False
+
     k: int = 1
     sensitive: tuple[str, ...] | str | None = None
     forbidden: Mapping[str, Sequence[Any]] | None = None
@@ -91,6 +98,10 @@ class Group:
         for name in ("sensitive", "identifying"):
             if isinstance(getattr(self, name), str):
                 object.__setattr__(self, name, (getattr(self, name),))
+
+    def infer(self, release: Release) -> Inference:
+        """Return the groups that are pinned, in words; intervals of counts do not show them."""
+        return Inference(findings=self.report(release))
 
     def find(self, release: Release) -> tuple[Pinned, ...]:
         """Return the groups that are pinned, in the order of their totals."""

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from math import comb
+from typing import ClassVar
 
 import numpy as np
 
+from hitoku.attacks.attack import Inference
 from hitoku.attacks.contribution import Coalition, Contribution, contributions_of, pooled, shares_of
 from hitoku.attacks.deadline import Deadline
 from hitoku.attacks.equations import Equations, components, settle
@@ -87,6 +89,13 @@ class Insider:
     (0,)
     """
 
+    name: ClassVar[str] = "insider"
+    assumes: ClassVar[str] = (
+        "what interval assumes, the own amounts, and in which cells nobody else is; members of a coalition "
+        "tell each other"
+    )
+    adjusted: ClassVar[bool] = False
+
     contributions: tuple[Contribution, ...] = ()
     coalition: int = 1
     integer: bool = False
@@ -103,6 +112,10 @@ class Insider:
 
     def __repr__(self) -> str:
         return f"Insider({len(self.contributions)} contributions, coalition={self.coalition})"
+
+    def infer(self, release: Release) -> Inference:
+        """Return the tightest bounds that any coalition proves: :meth:`bounds`."""
+        return Inference(bounds=self.bounds(release))
 
     def bounds(self, release: Release) -> Bounds:
         """Tightest bounds that any coalition proves about a cell it does not know by itself.

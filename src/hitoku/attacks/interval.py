@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hitoku.attacks.attack import Inference
 from hitoku.attacks.deadline import Deadline
 from hitoku.attacks.equations import Equations, Settled, components, contradiction, settle
 from hitoku.attacks.exposure import exposed, fixed, null_dimension
@@ -59,6 +60,10 @@ class Interval:
     (0.0, 17.0)
     """
 
+    name: ClassVar[str] = "interval"
+    assumes: ClassVar[str] = "how the cells add up, and the bounds of every cell that the release names"
+    adjusted: ClassVar[bool] = False
+
     integer: bool = False
     mode: Literal["exact", "linear"] = "exact"
     time_limit_s: float | None = None
@@ -72,6 +77,10 @@ class Interval:
             raise ParameterError(
                 "time_limit_s is negative", where="Interval", fix="give seconds, or None for no limit"
             )
+
+    def infer(self, release: Release) -> Inference:
+        """Return the feasibility interval of every cell."""
+        return Inference(bounds=self.bounds(release))
 
     def bounds(self, release: Release) -> Bounds:
         """Least and largest value of every cell; a published cell is its own interval."""

@@ -13,18 +13,37 @@ from hitoku.cli.terminal import AsJson, print_json, progress
 MOST_FINDINGS = 10
 
 
+def _list_attacks(wanted: bool) -> None:
+    """Print every attack with what its reader is assumed to know, and leave."""
+    if not wanted:
+        return
+    from hitoku.attacks import ATTACKS
+
+    for name, kind in ATTACKS.items():
+        about = "adjusted values" if kind.adjusted else "withheld cells"
+        typer.echo(f"{name}: about {about}; the reader is assumed to know {kind.assumes}")
+    raise typer.Exit
+
+
 def attack(
     release: Annotated[Path, typer.Argument(help="A release folder, with public/ and checker/.")],
     attack: Annotated[
         list[str], typer.Option("--attack", help="Name and parameters of an attack; repeat for more.")
     ] = ["interval"],  # noqa: B006 - typer copies it
     as_json: AsJson = False,
+    list_attacks: Annotated[
+        bool,
+        typer.Option(
+            "--list", callback=_list_attacks, is_eager=True, help="List the attacks and what each assumes."
+        ),
+    ] = False,
 ) -> None:
     """Attack what a release shows now, and hold the outcome against what its unsafe cells need.
 
     interval: everything that follows from the published cells by arithmetic. insider: the same for
     contributors who know their own amounts. group: whether a few people can tell the values of all others.
-    matching: which tables the same method would have published like this. Exit code 1: something was found.
+    matching: which tables the same method would have published like this. adjustment: which values lie behind
+    adjusted ones. Exit code 1: something was found.
 
     [bold]Examples[/bold]
 
@@ -33,7 +52,10 @@ def attack(
     hitoku attack release --attack interval --attack insider:coalition=2
 
     hitoku attack release --attack group:k=1,sensitive=injury --json
+
+    hitoku attack --list
     """
+    del list_attacks  # its callback has left
     # A command loads what it needs.
     from hitoku.io.existing import existing
     from hitoku.io.release_attack import Folder, attack_folder

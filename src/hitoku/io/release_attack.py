@@ -1,10 +1,7 @@
 """Attack a release folder: what it shows against what its evidence says must not be inferred.
 
-Any registered attack runs from a folder. What it cannot know from the release alone is filled in from the
-evidence, by the name of its parameter (``SUPPLIED``). How it answers is up to the attack: with findings
-(``report(release)``), as somebody who watches out for insiders (``watch(...)``), with estimates behind
-adjusted values (``estimate(...)``), or with intervals (``bounds(release)``), which are held against what each
-unsafe cell needs.
+Any registered attack runs from a folder. What its reader knows beside the release is filled in from the
+evidence, by the name of its parameter (``SUPPLIED``).
 """
 
 from __future__ import annotations
@@ -18,24 +15,25 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.attacks import ATTACKS, Insider
+from hitoku.attacks import ATTACKS, Attack
+from hitoku.attacks.adjustment.adjustment import DELTA
+from hitoku.attacks.adjustment.scenario import Known
 from hitoku.errors import DataError, ParameterError
-from hitoku.evidence.recovery import recovery
-from hitoku.insiders.coalition_search import CoalitionSearch
+from hitoku.evidence.attacked import judge_attack
+from hitoku.evidence.recovery import known
 from hitoku.io.recipe.recipe import Recipe
 from hitoku.io.recipe.run import cells_for, equipped, rules_for
 from hitoku.io.release_reader import read_numbers, read_release_folder
 from hitoku.methods.method import Method
-from hitoku.model.arrays import Mask
-from hitoku.model.bounds import Bounds
 from hitoku.model.contributors import Contributors
-from hitoku.model.finding import Finding, Severity
+from hitoku.model.finding import Finding
 from hitoku.model.need import Need
 from hitoku.model.release import Release
 from hitoku.model.table import Table
 from hitoku.pipeline import contributions_in
 from hitoku.rules.rule import Rule
 from hitoku.rules.word import from_word, parsed
+from hitoku.solver.closest import Norm
 
 # The evidence is written with as many digits as doubles have.
 SAME = 1e-12
@@ -81,6 +79,12 @@ class Folder:
         )
         return contributions_in(replace(self.table, units=units))
 
+    @property
+    def norm(self) -> Norm:
+        """Return the distance by which the values were adjusted."""
+        norm: Norm = getattr(self.made.method, "norm", "l1")
+        return norm
+
     @cached_property
     def made(self) -> Made:
         """Return how the release was made, for a reader who knows it."""
@@ -124,13 +128,28 @@ class Made:
     width: float | None
 
 
-# What an attack may ask for beside the release, by the name of its parameter.
-SUPPLIED: Mapping[str, Callable[[Folder], Any]] = {
-    "contributions": Folder.contributions,
-    "method": lambda folder: folder.made.method,
-    "rules": lambda folder: folder.made.rules,
-    "width": lambda folder: folder.made.width,
-    "norm": lambda folder: getattr(folder.made.method, "norm", "l1"),
+Given = Mapping[str, Any]
+
+
+def _known(folder: Folder, given: Given) -> Known:
+    """Return what can be known about an adjustment; a scenario uses as much of it as it grants."""
+    return known(
+        folder.table,
+        folder.need,
+        folder.release,
+        norm=given.get("norm") or folder.norm,
+        delta=given.get("delta", DELTA),
+    )
+
+
+# What an attack may ask for beside the release, by the name of its parameter; what the word gives is at hand.
+SUPPLIED: Mapping[str, Callable[[Folder, Given], Any]] = {
+    "contributions": lambda folder, _: folder.contributions(),
+    "method": lambda folder, _: folder.made.method,
+    "rules": lambda folder, _: folder.made.rules,
+    "width": lambda folder, _: folder.made.width,
+    "norm": lambda folder, _: folder.norm,
+    "known": _known,
 }
 
 
@@ -144,72 +163,13 @@ def attack_folder(folder: Folder, word: str) -> list[Finding]:
     word
         Name of the attack and its parameters, such as ``group:k=2,sensitive=injury``.
     """
-    name, _ = parsed(word, "attack")
-    supplied = {parameter: partial(supply, folder) for parameter, supply in SUPPLIED.items()}
-    attack = from_word(word, ATTACKS, "attack", supplied=supplied)
-    release = folder.release
-    if folder.adjusted != hasattr(attack, "estimate"):
+    name, given = parsed(word, "attack")
+    if name in ATTACKS and folder.adjusted != ATTACKS[name].adjusted:
         raise ParameterError(
             f"attack {name} says nothing about values that were {'' if folder.adjusted else 'not '}adjusted",
             where=str(folder.path),
             fix=f"use {'--attack adjustment' if folder.adjusted else 'another attack, such as interval'}",
         )
-    if hasattr(attack, "report"):
-        return list(attack.report(release))
-    if isinstance(attack, Insider):
-        close = CoalitionSearch(folder.table, folder.need, release, attack).too_close()
-        cells = sorted({int(cell) for found in close for cell in found.cells})
-        return [_finding(folder, name, cell) for cell in cells]
-    if hasattr(attack, "estimate"):
-        return _recovered(folder, attack)
-    if not hasattr(attack, "bounds"):
-        raise ParameterError(
-            f"attack {name} cannot run from a release folder",
-            where=f"word {word!r}",
-            fix="run it in Python; its page in the reference shows how",
-        )
-    bounds = attack.bounds(release)
-    near = np.flatnonzero(short(bounds, folder.table, folder.need))
-    found = [_finding(folder, name, int(cell)) for cell in near]
-    if np.any(bounds.unknown & folder.need.unsafe):
-        n_unknown = int(np.count_nonzero(bounds.unknown & folder.need.unsafe))
-        found.append(
-            Finding(
-                severity=Severity.LOOK,
-                place="unsafe cells",
-                reason=f"attack {name} did not get through with {n_unknown} of them",
-                advice="give it more time or a higher limit",
-            )
-        )
-    return found
-
-
-def short(bounds: Bounds, table: Table, need: Need) -> Mask:
-    """Tell which unsafe cells an attack infers more closely than they need; none that it left open."""
-    return np.asarray(~need.met(table.value, bounds) & ~bounds.unknown)
-
-
-def _recovered(folder: Folder, attack: Any) -> list[Finding]:
-    """Tell which true values an attacker arrives at, in most replications, behind adjusted ones."""
-    found = recovery(folder.table, folder.need, folder.release, attack)
-    hits = np.count_nonzero(found.error <= 100 * found.tolerance, axis=0)
-    draws = len(found.error)
-    return [
-        Finding(
-            severity=Severity.FAIL,
-            place=folder.release.describe(int(cell)),
-            reason=f"the true value is recovered in {n} of {draws} replications",
-            advice="adjust further, or choose senses that nobody can guess",
-        )
-        for cell, n in zip(np.flatnonzero(folder.need.unsafe), hits.tolist(), strict=True)
-        if 2 * n > draws
-    ]
-
-
-def _finding(folder: Folder, name: str, cell: int) -> Finding:
-    return Finding(
-        severity=Severity.FAIL,
-        place=folder.release.describe(cell),
-        reason=f"attack {name} comes closer to the cell than it needs",
-        advice="withhold more cells in its relations",
-    )
+    supplied = {parameter: partial(supply, folder, given) for parameter, supply in SUPPLIED.items()}
+    attack: Attack = from_word(word, ATTACKS, "attack", supplied=supplied)
+    return judge_attack(attack, folder.table, folder.need, folder.release)

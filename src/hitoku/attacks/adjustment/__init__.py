@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hitoku.attacks.adjustment.adjustment import Adjustment, Estimates
+from hitoku.attacks.adjustment.adjustment import Adjustment
 from hitoku.attacks.adjustment.scenario import SCENARIOS, Known, Scenario
+from hitoku.model.estimates import Estimates
 
 __all__ = ["SCENARIOS", "Adjustment", "Estimates", "Known", "Scenario"]

@@ -8,13 +8,15 @@ What the problem needs and the scenario does not tell is drawn, with values scat
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from hitoku.attacks.adjustment.scenario import SCENARIOS, Known, Scenario
+from hitoku.attacks.attack import Inference
 from hitoku.errors import ParameterError, SolverError, did_you_mean
 from hitoku.model.arrays import Floats, Mask, frozen
+from hitoku.model.estimates import Estimates
 from hitoku.model.need import Need
 from hitoku.model.release import Release
 from hitoku.model.tolerance import ADDITIVITY
@@ -26,41 +28,6 @@ DELTA = 1e-6
 LEVEL_OF = ("published", "guessed")
 # Doubles that were added up agree to about this share of the largest of them.
 DUST = 1e-12
-
-
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Estimates:
-    """What an attacker arrives at, once for every replication.
-
-    Parameters
-    ----------
-    value
-        Replications by cells: the estimated true values.
-    soft
-        Replications in which no table met everything that had been guessed, so that guessed bounds were
-        broken at a price.
-    excess
-        Replications by cells: by how much a guessed bound of the deviation was broken; zero where kept.
-    """
-
-    value: Floats
-    soft: Mask
-    excess: Floats
-
-    def __post_init__(self) -> None:
-        shape = np.shape(self.value)
-        object.__setattr__(self, "value", frozen(self.value, np.float64, shape=shape, what="estimates"))
-        object.__setattr__(self, "excess", frozen(self.excess, np.float64, shape=shape, what="excess"))
-        object.__setattr__(self, "soft", frozen(self.soft, np.bool_, shape=shape[:1], what="soft"))
-
-    def __len__(self) -> int:
-        return len(self.value)
-
-    def __repr__(self) -> str:
-        draws, cells = self.value.shape
-        return (
-            f"Estimates({draws} replications of {cells:_} cells, {int(self.soft.sum())} with broken guesses)"
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +54,8 @@ class Adjustment:
     penalty
         Price of breaking a guessed bound, where no table keeps all of them: for each unit of the excess,
         this many times what the distance charges for moving a cell by as much (in L2: by its own size).
+    known
+        What can be known beyond the release, for :meth:`infer`; :meth:`estimate` may be given another.
 
     Examples
     --------
@@ -104,6 +73,13 @@ class Adjustment:
     array([4., 4., 4.])
     """
 
+    name: ClassVar[str] = "adjustment"
+    assumes: ClassVar[str] = (
+        "that the values were adjusted, by which norm, and what the scenario grants: unsafe cells, bounds, "
+        "and perhaps senses, levels and room"
+    )
+    adjusted: ClassVar[bool] = True
+
     scenario: str | Scenario = "B3"
     norm: Norm = "l1"
     replications: int = 10
@@ -112,6 +88,7 @@ class Adjustment:
     level_of: Literal["published", "guessed"] = "published"
     delta: float = DELTA
     penalty: float = PENALTY
+    known: Known | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.scenario, str) and self.scenario not in SCENARIOS:
@@ -138,6 +115,16 @@ class Adjustment:
     def knows(self) -> Scenario:
         """The scenario itself, where its name was given."""
         return SCENARIOS[self.scenario] if isinstance(self.scenario, str) else self.scenario
+
+    def infer(self, release: Release) -> Inference:
+        """Estimate every cell with what is ``known``; nothing is proved."""
+        if self.known is None:
+            raise ParameterError(
+                "this attacker knows nothing of how the table was adjusted",
+                where="Adjustment",
+                fix="give known: Known.of(release, need), or evidence.recovery.known(table, need, release)",
+            )
+        return Inference(estimates=self.estimate(release, self.known))
 
     def estimate(self, release: Release, known: Known | Need) -> Estimates:
         """Draw, solve, subtract, as often as there are replications.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hitoku.attacks.attack import Inference
 from hitoku.attacks.exposure import null_dimension
 from hitoku.attacks.matching.attackers import Attacker, Support
 from hitoku.attacks.matching.enumeration import enumerated, unfinished
@@ -77,6 +78,13 @@ class Matching:
     Matched(1 of 10 candidates match, null dimension 1, Bounds(25 cells, 25 exact), by enumerate)
     """
 
+    name: ClassVar[str] = "matching"
+    assumes: ClassVar[str] = (
+        "what interval assumes, that values are whole numbers, and the method with its parameters, the rules "
+        "and the width"
+    )
+    adjusted: ClassVar[bool] = False
+
     method: Any
     rules: Sequence[Rule]
     width: Any = None
@@ -106,6 +114,10 @@ class Matching:
                 where="strategy='sample'",
                 fix="use attacker=Support(), or another strategy",
             )
+
+    def infer(self, release: Release) -> Inference:
+        """Return the effective feasibility interval of every cell."""
+        return Inference(bounds=self.bounds(release))
 
     def bounds(self, release: Release, *, start: ArrayLike | None = None) -> Bounds:
         """Effective feasibility interval of every cell; a published cell is its own.

@@ -1,0 +1,102 @@
+"""What an attack infers, held against what the unsafe cells of the true table need.
+
+Attacks see a release and never judge; here the truth is known.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+import numpy as np
+
+from hitoku.attacks.attack import Attack
+from hitoku.attacks.insider import Insider
+from hitoku.evidence.recovery import errors
+from hitoku.insiders.coalition_search import CoalitionSearch
+from hitoku.model.bounds import Bounds
+from hitoku.model.estimates import Estimates
+from hitoku.model.finding import Finding, Severity
+from hitoku.model.need import Need
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+
+
+@singledispatch
+def judge_attack(attack: Attack, table: Table, need: Need, release: Release) -> list[Finding]:
+    """Run an attack on a release; say what it finds by itself, and to which unsafe cells it comes too close.
+
+    Parameters
+    ----------
+    attack
+        Any attack.
+    table, need
+        The true values, and how far each unsafe cell must be blurred.
+    release
+        What the attack sees.
+
+    Examples
+    --------
+    >>> from hitoku.attacks.interval import Interval
+    >>> from hitoku.model.protection import Protection
+    >>> table = Table.from_array([[20, 15], [72, 1]])
+    >>> need = Need(unsafe=table.value == 1)
+    >>> release = Release.of(table, Protection.withhold(table, need.unsafe))
+    >>> [finding.place for finding in judge_attack(Interval(), table, need, release)]
+    ['row=2, column=2']
+    """
+    inferred = attack.infer(release)
+    found = list(inferred.findings)
+    if inferred.bounds is not None:
+        found += _narrow(attack.name, inferred.bounds, table, need, release)
+    if inferred.estimates is not None:
+        found += _recovered(inferred.estimates, table, need, release)
+    return found
+
+
+@judge_attack.register
+def _(attack: Insider, table: Table, need: Need, release: Release) -> list[Finding]:
+    """Judge coalition by coalition: what one knows without any release is not held against the release."""
+    cells = CoalitionSearch(table, need, release, attack).verdict().cells
+    return [_too_close(attack.name, release, cell) for cell in cells]
+
+
+def _narrow(name: str, bounds: Bounds, table: Table, need: Need, release: Release) -> list[Finding]:
+    unmet = ~need.met(table.value, bounds)
+    found = [_too_close(name, release, int(cell)) for cell in np.flatnonzero(unmet & ~bounds.unknown)]
+    n_unknown = int(np.count_nonzero(need.unsafe & bounds.unknown))
+    if n_unknown:
+        found.append(
+            Finding(
+                severity=Severity.LOOK,
+                place="unsafe cells",
+                reason=f"attack {name} did not get through with {n_unknown} of them",
+                advice="give it more time or a higher limit",
+            )
+        )
+    return found
+
+
+def _recovered(estimates: Estimates, table: Table, need: Need, release: Release) -> list[Finding]:
+    """Tell which true values are arrived at in most replications."""
+    found = errors(table, need, estimates)
+    hits = np.count_nonzero(found.error <= 100 * found.tolerance, axis=0)
+    draws = len(found.error)
+    return [
+        Finding(
+            severity=Severity.FAIL,
+            place=release.describe(int(cell)),
+            reason=f"the true value is recovered in {n} of {draws} replications",
+            advice="adjust further, or choose senses that nobody can guess",
+        )
+        for cell, n in zip(np.flatnonzero(need.unsafe), hits.tolist(), strict=True)
+        if 2 * n > draws
+    ]
+
+
+def _too_close(name: str, release: Release, cell: int) -> Finding:
+    return Finding(
+        severity=Severity.FAIL,
+        place=release.describe(cell),
+        reason=f"attack {name} comes closer to the cell than it needs",
+        advice="withhold more cells in its relations",
+    )
