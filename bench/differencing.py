@@ -24,7 +24,7 @@ from hitoku.attacks.differencing.partition import Partition
 from hitoku.attacks.differencing.search import DifferencingSearch
 from hitoku.checks.ledger import Ledger as DiskLedger
 from hitoku.checks.ledger.membership import N_LEADING
-from hitoku.kernels import joint
+from hitoku.kernels import joint_partition
 
 
 def variables(random: np.random.Generator, n: int) -> dict[str, np.ndarray]:
@@ -278,7 +278,7 @@ def main() -> None:
     parser.add_argument("--wild", type=int, default=40, help="outputs of the wild ledger")
     parser.add_argument("--disk", type=int, default=20, help="outputs written to disk and read again")
     options = parser.parse_args()
-    joint.warm_up()
+    joint_partition.warm_up()
     random = np.random.default_rng(1)
     known = variables(random, options.units)
     outputs = [calm(random, known) for _ in range(options.outputs + options.new)]

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from hitoku.io.jj import read_jj, write_jj
-from hitoku.kernels import halves, mincut, patterns
+from hitoku.kernels import mincut, patterns, zero_half
 from hitoku.methods.optimal import Optimal
 from hitoku.model.need import Need
 from hitoku.model.table import Table
@@ -115,7 +115,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for each table")
     arguments = parser.parse_args()
-    for kernel in (halves, mincut, patterns):
+    for kernel in (zero_half, mincut, patterns):
         kernel.warm_up()
     folder = OUT / "optimal"
     folder.mkdir(parents=True, exist_ok=True)

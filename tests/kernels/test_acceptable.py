@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hitoku.attacks.interval import Interval
-from hitoku.kernels.acceptable import ALL, paired, spread, survey, weight, weights
+from hitoku.kernels.acceptable import ALL, maximum_matching, spread, survey, weight, weights
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
@@ -139,4 +139,5 @@ def test_pairs_are_a_maximum_matching(cells):
             return 0
         return max([most(i + 1, free)] + [1 + most(i + 1, free - {j}) for j in free if grid[i, j]])
 
-    assert paired(rows, wants, chains[0], chains[1], chains[2]) == most(0, frozenset(range(columns)))
+    expected = most(0, frozenset(range(columns)))
+    assert maximum_matching(rows, wants, chains[0], chains[1], chains[2]) == expected

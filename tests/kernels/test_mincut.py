@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from hitoku.kernels.mincut import push
+from hitoku.kernels.mincut import push_arcs
 
 NODES = 5
 
@@ -25,7 +25,7 @@ def test_reaches_what_a_linear_program_reaches_and_cuts_say_why(data):
     reach, flows = np.zeros(1), np.zeros((1, n))
     near, far = np.zeros((1, NODES), dtype=bool), np.zeros((1, NODES), dtype=bool)
     asked = (np.array([arc]), np.array([up]), np.array([wanted]), np.array([np.inf]))
-    push(tail, head, NODES, rise, fall, *asked, reach, near, far, flows)
+    push_arcs(tail, head, NODES, rise, fall, *asked, reach, near, far, flows)
 
     balance = np.zeros((NODES, n))
     balance[tail, np.arange(n)] += 1

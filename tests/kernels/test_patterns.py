@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracles.patterns import safe
 
-from hitoku.kernels.lines import first_of, lines_of
+from hitoku.kernels.line_masks import lines_of, precedes
 from hitoku.kernels.patterns import FAR, cheapest
 from hitoku.model.need import Need
 from hitoku.model.table import Table
@@ -84,5 +84,5 @@ def test_gives_up_after_the_nodes_granted():
 
 def test_the_first_of_two_patterns_has_a_zero_where_they_first_differ():
     patterns = [lines_of(1, 3, mask_of(bits, 3)) for bits in (0b000, 0b100, 0b010, 0b110, 0b001)]
-    order = [[first_of(1, a, b) for b in patterns] for a in patterns]
+    order = [[precedes(1, a, b) for b in patterns] for a in patterns]
     assert order == [[j > i for j in range(5)] for i in range(5)]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hitoku.kernels.bits import positions
 from hitoku.kernels.boxes import any_table
 from hitoku.kernels.fibre import count, listed
+from hitoku.kernels.random_walk import walk
 from hitoku.kernels.shave import outer, shave, sift
-from hitoku.kernels.walk import stroll
 
 EVERYTHING = 10**9
 FEW = 3000
@@ -88,7 +88,7 @@ def test_a_walk_stays_among_the_tables_that_fit_and_repeats_itself(seed):
     runs = []
     for _ in range(2):
         x, found = counts.copy(), np.zeros((50, 4), dtype=np.int64)
-        noted, made = stroll(x, move, *ends, counts, counts, 40, seed, found)
+        noted, made = walk(x, move, *ends, counts, counts, 40, seed, found)
         assert made == 40
         assert {tuple(t) for t in found[:noted].tolist()} <= {tuple(t) for t in tables.tolist()}
         runs.append(found[:noted].tolist())

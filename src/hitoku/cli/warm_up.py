@@ -71,17 +71,17 @@ def walk_a_little() -> None:
 
 def search_a_little() -> None:
     """Cut, combine and search as the optimal method does, on the smallest inputs there are."""
-    from hitoku.kernels import acceptable, bits, fibre, halves, lines, mincut, patterns
+    from hitoku.kernels import acceptable, bits, fibre, line_masks, mincut, patterns, zero_half
 
-    for kernel in (bits, lines, fibre, halves, mincut, patterns, acceptable):
+    for kernel in (bits, line_masks, fibre, zero_half, mincut, patterns, acceptable):
         kernel.warm_up()
 
 
 def compare_a_little() -> None:
     """Hold two outputs against each other, on the smallest inputs there are."""
-    from hitoku.kernels import joint
+    from hitoku.kernels import joint_partition
 
-    joint.warm_up()
+    joint_partition.warm_up()
 
 
 def prove_a_little() -> None:
@@ -93,9 +93,9 @@ def prove_a_little() -> None:
 
 def match_a_little() -> None:
     """Attack a release as somebody who knows the optimal method, on the smallest inputs there are."""
-    from hitoku.kernels import boxes, rivals, shave, walk, widening
+    from hitoku.kernels import boxes, random_walk, rivals, shave, widening
 
-    for kernel in (boxes, rivals, widening, shave, walk):
+    for kernel in (boxes, rivals, widening, shave, random_walk):
         kernel.warm_up()
 
 
@@ -108,19 +108,19 @@ JOBS: Mapping[str, Callable[[], None]] = {
     "basis": eliminate_a_little,
     "gauss": eliminate_a_little,
     "echelon": walk_a_little,
-    "halves": search_a_little,
+    "zero_half": search_a_little,
     "mincut": search_a_little,
     "patterns": search_a_little,
     "bits": search_a_little,
-    "lines": search_a_little,
+    "line_masks": search_a_little,
     "fibre": search_a_little,
     "acceptable": search_a_little,
     "boxes": match_a_little,
     "rivals": match_a_little,
     "widening": match_a_little,
     "shave": match_a_little,
-    "walk": match_a_little,
-    "joint": compare_a_little,
+    "random_walk": match_a_little,
+    "joint_partition": compare_a_little,
     "circulation": prove_a_little,
 }
 

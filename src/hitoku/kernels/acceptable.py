@@ -10,7 +10,7 @@ meets each of them once:
 * where none falls short, the pattern counts, and every open cell is tried in the same way;
 * a cell that is wide enough stays so in every larger pattern, so it is looked at once on each way down.
 
-Lines and sets are as in :mod:`hitoku.kernels.lines`.
+Lines and sets are as in :mod:`hitoku.kernels.line_masks`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from hitoku.kernels.bits import count, lowest
 from hitoku.kernels.compiled import compiled
-from hitoku.kernels.lines import FAR, WIDTH, cells_of, lacking, lines_of, put, size
+from hitoku.kernels.line_masks import FAR, WIDTH, cells_of, lines_of, put, smallest_cut
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -31,28 +31,31 @@ Problem = tuple[Integers, Integers, Integers, Integers, Integers]
 # By level of the search: pattern and open cells by lines, cells met and to try by rows, and for every line
 # what is withheld in it and the largest need.
 Levels = tuple[Integers, Integers, Integers, Integers, Integers, Integers]
-# Room to work in: lines in want, cells found, flows twice, chains of rows.
+# Room to work in: deficient lines, cells found, flow and its scratch space, rows of an augmenting path.
 Space = tuple[Integers, Integers, Integers, Integers, Integers]
 
 # For whoever counts all patterns and stops at none.
 ALL = -1
 # What becomes of a pattern.
-DEAD, WANTING, ACCEPTABLE = -1, 0, 1
+DEAD, LACKING, ACCEPTABLE = -1, 0, 1
 
 
 @compiled
-def paired(rows: int, wants: Integers, partner: Integers, asking: Integers, left: Integers) -> int:
-    """Most pairs of a row and a column in want that one cell can serve: a maximum matching."""
+def maximum_matching(rows: int, wants: Integers, partner: Integers, path: Integers, left: Integers) -> int:
+    """Size of a maximum matching in the bipartite graph of deficient rows and columns (Kuhn's algorithm).
+
+    A pair is a row and a column that one cell serves; ``partner`` is the row matched with each column.
+    """
     partner[:] = -1
     n_pairs = 0
     for row in range(rows):
         if wants[row] == 0:
             continue
-        # A way of rows, each asking for a column that the next one holds, to a column that nobody holds.
+        # Depth-first search for an augmenting path; ``path`` holds its rows.
         fresh, depth = ~0, 0
-        asking[0], left[0] = row, wants[row]
+        path[0], left[0] = row, wants[row]
         while depth >= 0:
-            i = asking[depth]
+            i = path[depth]
             columns = left[depth] & fresh
             if columns == 0:
                 depth -= 1
@@ -63,32 +66,32 @@ def paired(rows: int, wants: Integers, partner: Integers, asking: Integers, left
                 continue
             if partner[j] < 0:
                 n_pairs += 1
-                swap(partner, asking, depth, j)
+                augment(partner, path, depth, j)
                 break
             depth += 1
-            asking[depth], left[depth] = partner[j], wants[partner[j]]
+            path[depth], left[depth] = partner[j], wants[partner[j]]
     return n_pairs
 
 
 @compiled
-def swap(partner: Integers, asking: Integers, depth: int, free: int) -> None:
-    """Give every row on the way the column it asked for, the last one first."""
+def augment(partner: Integers, path: Integers, depth: int, free: int) -> None:
+    """Augment the matching: every row of the path takes the next column, the last row the free one."""
     while depth >= 0:
         before = -1
         for column in range(len(partner)):
-            if partner[column] == asking[depth]:
+            if partner[column] == path[depth]:
                 before = column
-        partner[free] = asking[depth]
+        partner[free] = path[depth]
         free = before
         depth -= 1
 
 
 @compiled
-def in_want(
+def deficient_lines(
     rows: int, held: Integers, most: Integers, pattern: Integers, open_cells: Integers, positive: Integers,
     wants: Integers,
 ) -> tuple[int, int]:  # fmt: skip
-    """For every line that takes another cell, which ones would do; how many rows and columns, or ``DEAD``."""
+    """Write the candidates of each line that needs another cell; count such rows and columns, or ``DEAD``."""
     n_rows, n_columns = 0, 0
     for line in range(len(wants)):
         wants[line] = 0
@@ -105,8 +108,8 @@ def in_want(
 
 
 @compiled
-def shortest(rows: int, wants: Integers, tries: Integers) -> None:
-    """Try the cells of the line in want that has the fewest."""
+def branch_on_line(rows: int, wants: Integers, tries: Integers) -> None:
+    """Branch on the deficient line with the fewest candidates."""
     best, fewest = 0, 64
     for line in range(len(wants)):
         if wants[line] != 0 and count(wants[line]) < fewest:
@@ -120,46 +123,13 @@ def shortest(rows: int, wants: Integers, tries: Integers) -> None:
 
 
 @compiled
-def narrow(
-    rows: int, columns: int, problem: Problem, pattern: Integers, open_cells: Integers, met: Integers,
-    full: bool, tries: Integers, space: Space,
-) -> bool:  # fmt: skip
-    """Tell whether some cell is too narrow; ``tries`` is then the smallest set of which one cell is required.
-
-    A pattern that is ``full`` may not grow: the first narrow cell settles it.
-    """
-    value, up, need, up_lines, positive = problem
-    found, flow, scratch = space[1], space[2], space[3]
-    short, fewest = False, rows * columns + 1
-    for i in range(rows):
-        left = pattern[i] & ~met[i]
-        while left != 0:
-            j = lowest(left)
-            left &= left - 1
-            if not lacking(
-                rows, columns, up, value, up_lines, positive, need, pattern, i * columns + j, open_cells,
-                found, flow, scratch,
-            ):  # fmt: skip
-                met[i] |= 1 << j
-                continue
-            short = True
-            n = size(rows, found)
-            if n < fewest:
-                fewest = n
-                tries[:] = found
-            if full or n == 0:
-                return True
-    return short
-
-
-@compiled
 def judge(
     rows: int, columns: int, problem: Problem, levels: Levels, depth: int, room: int, space: Space
 ) -> int:
-    """Judge the pattern at a level: a dead end, acceptable, or in want of one of the cells to try."""
+    """Classify the pattern at a level: dead end, acceptable, or lacking one of the cells in ``tries``."""
     patterns, opens, met, tries, held, most = levels
     wants, chains = space[0], space[4]
-    n_rows, n_columns = in_want(
+    n_rows, n_columns = deficient_lines(
         rows, held[depth], most[depth], patterns[depth], opens[depth], problem[4], wants
     )  # fmt: skip
     if n_rows == DEAD or max(n_rows, n_columns) > room:
@@ -167,20 +137,23 @@ def judge(
     n_lines = n_rows + n_columns
     if n_lines > 0:
         # One cell serves a row and a column at best.
-        if n_lines > room and n_lines - paired(rows, wants, chains[0], chains[1], chains[2]) > room:
+        if n_lines > room and n_lines - maximum_matching(rows, wants, chains[0], chains[1], chains[2]) > room:
             return DEAD
-        shortest(rows, wants, tries[depth])
-        return WANTING
-    if narrow(
-        rows, columns, problem, patterns[depth], opens[depth], met[depth], room == 0, tries[depth], space
+        branch_on_line(rows, wants, tries[depth])
+        return LACKING
+    value, up, need, up_lines, positive = problem
+    # A pattern that may not grow is settled by the first narrow cell.
+    if smallest_cut(
+        rows, columns, up, value, up_lines, positive, need, patterns[depth], patterns[depth], opens[depth],
+        met[depth], room == 0, tries[depth], space[1], space[2], space[3],
     ):  # fmt: skip
-        return DEAD if room == 0 else WANTING
+        return DEAD if room == 0 else LACKING
     return ACCEPTABLE
 
 
 @compiled
 def descend(rows: int, columns: int, problem: Problem, levels: Levels, depth: int) -> bool:
-    """Go down to the pattern with the next cell to try, which is closed here from now on."""
+    """Branch: withhold the next cell to try one level down, and publish it in all later branches."""
     patterns, opens, met, tries, held, most = levels
     for i in range(rows):
         if tries[depth, i] != 0:

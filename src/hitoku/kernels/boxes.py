@@ -1,6 +1,6 @@
 """Boxes of two-way counts: every withheld cell between a least and a largest count, lines with given sums.
 
-Cells, lines and patterns are as in :mod:`hitoku.kernels.lines`. Sums are one per line, rows first, and
+Cells, lines and patterns are as in :mod:`hitoku.kernels.line_masks`. Sums are one per line, rows first, and
 count withheld cells only.
 """
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hitoku.kernels.bits import lowest
 from hitoku.kernels.compiled import compiled
-from hitoku.kernels.lines import lines_of, push, reopen
+from hitoku.kernels.line_masks import augment, lines_of, reopen_residual
 
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -105,12 +105,12 @@ def table_in(
     if left.min() < 0:
         return False
     pour(rows, columns, pattern, room, left, x)
-    reopen(rows, columns, room, nothing, pattern, -1, x, scratch)
+    reopen_residual(rows, columns, room, nothing, pattern, -1, x, scratch)
     for source in range(rows):
         for sink in range(columns):
             wanted = min(left[source], left[rows + sink])
             if wanted > 0:
-                sent, _, _ = push(rows, columns, room, nothing, source, sink, wanted, x, scratch)
+                sent, _, _ = augment(rows, columns, room, nothing, source, sink, wanted, x, scratch)
                 left[source] -= sent
                 left[rows + sink] -= sent
         if left[source] > 0:

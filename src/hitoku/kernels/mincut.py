@@ -2,7 +2,8 @@
 
 Every cell is an arc; around its value it may rise by ``rise[k]`` (flow from tail to head) and fall by
 ``fall[k]`` (flow from head to tail). Pushing arc p up by some amount means sending that amount back from its
-head to its tail through the others.
+head to its tail through the others: a maximum flow by augmenting paths. Where it falls short, the minimum cut
+gives a capacity constraint of Fischetti and Salazar.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ Mask = NDArray[np.bool_]
 
 
 @compiled
-def spread(
+def search_residual(
     tail: Integers,
     head: Integers,
     starts: Integers,
@@ -68,7 +69,7 @@ def spread(
 
 
 @compiled
-def push(
+def push_arcs(
     tail: Integers,
     head: Integers,
     n_nodes: int,
@@ -110,11 +111,11 @@ def push(
         near[d, :] = False
         far[d, :] = False
         while sent < goal - tiny:
-            if not spread(
+            if not search_residual(
                 tail, head, starts, arcs, rise, fall, flow, own, limit, tiny, source, sink, True, came, queue
             ):
                 near[d, :] = came >= 0
-                spread(
+                search_residual(
                     tail, head, starts, arcs, rise, fall, flow, own, limit, tiny, sink, -1, False, came, queue
                 )
                 far[d, :] = came < 0
@@ -144,4 +145,5 @@ def warm_up() -> None:
     room, cut = np.ones(2), np.zeros((1, 2), dtype=np.bool_)
     arc, up = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.bool_)
     amount = np.ones(1)
-    push(one, two, 2, room, room, arc, up, amount, amount, amount.copy(), cut, cut.copy(), np.zeros((0, 2)))
+    flows, reach = np.zeros((0, 2)), amount.copy()
+    push_arcs(one, two, 2, room, room, arc, up, amount, amount, reach, cut, cut.copy(), flows)

@@ -1,14 +1,14 @@
-"""Cheapest safe patterns of small two-way tables whose margins are published: a search over bit patterns.
+"""Cheapest safe patterns of small two-way tables with published margins: branch and bound over bit patterns.
 
-Cells, lines and sets are as in :mod:`hitoku.kernels.lines`. Three facts prune the search:
+Cells, lines and sets are as in :mod:`hitoku.kernels.line_masks`. Three facts prune the search:
 
 * a line (row or column) whose withheld cells cannot supply what an unsafe cell of it needs takes another one;
 * so does a line with a single withheld cell that nobody forced: alone it cannot move and protects nothing;
-* where a flow falls short, one of the cells across its minimum cut must be withheld.
+* where a flow falls short, one of the cells across its minimum cut must be withheld (a cover inequality).
 
-Each of these names a set of cells of which one is needed. The search tries them in turn, the later ones
-without the earlier, so that no pattern is met twice. Patterns are compared by weight (cost and tie-break in
-one number), then lexicographically, so the answer is a function of its input.
+Each of these names a set of cells of which one is needed. The search branches on them in turn, the later ones
+without the earlier, so that no pattern is met twice, and prunes by a dual bound. Patterns are compared by
+weight (cost and tie-break in one number), then lexicographically: the answer is a function of its input.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hitoku.kernels.bits import count, lowest
 from hitoku.kernels.compiled import compiled
-from hitoku.kernels.lines import FALL, FAR, RISE, WIDTH, cells_of, first_of, lacking, lines_of, put, size
+from hitoku.kernels.line_masks import FALL, FAR, RISE, WIDTH, cells_of, lines_of, precedes, put, smallest_cut
 
 __all__ = ["FAR", "FINISHED", "FOUND", "GAVE_UP", "cheapest", "improve", "problem_of"]
 
@@ -59,8 +59,10 @@ def short_line(
 
 
 @compiled
-def still(rows: int, columns: int, weight: Integers, wants: Integers, by_row: bool, price: Integers) -> int:
-    """Weight that the lines in want take at least: a price per line, no cell pays more than it weighs."""
+def dual_bound(
+    rows: int, columns: int, weight: Integers, wants: Integers, by_row: bool, price: Integers
+) -> int:
+    """Least weight that the deficient lines take: a dual solution, prices of lines that no cell exceeds."""
     total = 0
     price[:] = 0
     for turn in range(2):
@@ -90,7 +92,7 @@ def still(rows: int, columns: int, weight: Integers, wants: Integers, by_row: bo
 def smallest_line(
     rows: int, columns: int, problem: Problem, pattern: Integers, opens: Integers, wants: Integers
 ) -> int:
-    """Write what every line wants; return the one with fewest choices, -1 if none wants, -2 if one cannot."""
+    """Write the candidates of each deficient line; return the line with fewest, -1 for none, -2: hopeless."""
     up, down, need, _, up_lines, down_lines, needy_lines, forced_lines = problem
     best, fewest = -1, 64
     for line in range(rows + columns):
@@ -112,7 +114,7 @@ def smallest_line(
 
 @compiled
 def line_cells(rows: int, line: int, wants: Integers, tries: Integers, both: Integers) -> None:
-    """Turn what a line wants into a set of cells, and that of its cells which their other line wants too."""
+    """Turn the candidates of a line into a set of cells, and mark those that serve their other line too."""
     tries[:] = 0
     both[:] = 0
     left = wants[line]
@@ -132,38 +134,6 @@ def line_cells(rows: int, line: int, wants: Integers, tries: Integers, both: Int
 
 
 @compiled
-def required(
-    rows: int, columns: int, problem: Problem, pattern: Integers, open_cells: Integers, met: Integers,
-    tries: Integers, found: Integers, flow: Integers, scratch: Integers,
-) -> bool:  # fmt: skip
-    """Tell whether a pattern is safe; else ``tries`` is the smallest set of which one cell is required.
-
-    Cells in ``met`` have what they need; a larger pattern never takes it from them.
-    """
-    up, down, need, _, up_lines, down_lines, needy_lines, _ = problem
-    safe, fewest = True, rows * columns + 1
-    for i in range(rows):
-        left = needy_lines[i] & ~met[i]
-        while left != 0:
-            j = lowest(left)
-            left &= left - 1
-            if not lacking(
-                rows, columns, up, down, up_lines, down_lines, need, pattern, i * columns + j, open_cells,
-                found, flow, scratch,
-            ):  # fmt: skip
-                met[i] |= 1 << j
-                continue
-            safe = False
-            n = size(rows, found)
-            if n < fewest:
-                fewest = n
-                tries[:] = found
-                if n == 0:
-                    return False
-    return safe
-
-
-@compiled
 def next_cell(rows: int, columns: int, tries: Integers, both: Integers, weight: Integers) -> int:
     """Choose the cell to try: one that serves two lines, then the lightest; good patterns early."""
     best, least, doubly = -1, HEAVY, False
@@ -179,25 +149,29 @@ def next_cell(rows: int, columns: int, tries: Integers, both: Integers, weight: 
 
 
 @compiled
-def look(
+def branch(
     rows: int, columns: int, problem: Problem, pattern: Integers, opens: Integers, met: Integers, most: int,
     tries: Integers, both: Integers, lines: Integers, found: Integers, flow: Integers, scratch: Integers,
 ) -> bool:  # fmt: skip
-    """Tell whether a pattern is safe; else write the cells of which one is to be tried, if any.
+    """Tell whether a pattern is safe; else write the cells to branch on.
 
-    There are none where nothing helps, or what is still to come weighs more than ``most``.
+    There are none where nothing helps, or the dual bound of what is still to come exceeds ``most``.
     """
-    weight, wants, price = problem[3], lines[0], lines[1]
+    up, down, need, weight, up_lines, down_lines, needy_lines, _ = problem
+    wants, price = lines[0], lines[1]
     tries[:] = 0
     both[:] = 0
     line = smallest_line(rows, columns, problem, pattern, opens, wants)
     if line == -1:
-        if required(rows, columns, problem, pattern, opens, met, tries, found, flow, scratch):
+        if not smallest_cut(
+            rows, columns, up, down, up_lines, down_lines, need, pattern, needy_lines, opens, met, False,
+            tries, found, flow, scratch,
+        ):  # fmt: skip
             tries[:] = 0
             return True
     elif line >= 0 and not (
-        still(rows, columns, weight, wants, True, price) > most
-        or still(rows, columns, weight, wants, False, price) > most
+        dual_bound(rows, columns, weight, wants, True, price) > most
+        or dual_bound(rows, columns, weight, wants, False, price) > most
     ):
         line_cells(rows, line, wants, tries, both)
     return False
@@ -208,7 +182,7 @@ def improve(
     rows: int, columns: int, problem: Problem, allowed: Integers, best: Integers, best_weight: int,
     any_will_do: bool, nodes: int,
 ) -> tuple[int, int, int]:  # fmt: skip
-    """Look for patterns that come before one that is given, and write them over it.
+    """Improve the incumbent ``best`` in place by branch and bound.
 
     Returns how the search ended, the weight of the pattern that ``best`` now is, and the nodes used.
     """
@@ -239,11 +213,11 @@ def improve(
                 return GAVE_UP, best_weight, used
             fresh = False
             most = best_weight - weights[depth]
-            safe = look(
+            safe = branch(
                 rows, columns, problem, patterns[depth], opens[depth], met[depth], most, tries[depth],
                 both[depth], lines, found, flow, scratch,
             )  # fmt: skip
-            if safe and (most > 0 or (most == 0 and first_of(rows, patterns[depth], best))):
+            if safe and (most > 0 or (most == 0 and precedes(rows, patterns[depth], best))):
                 best[:] = patterns[depth]
                 best_weight = weights[depth]
                 if any_will_do:

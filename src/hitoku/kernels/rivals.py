@@ -8,7 +8,7 @@ Whether a rival is safe depends on counts in one direction only: what protects a
 protects it at all larger ones. So a rival that is safe at the lower corner of a box of counts, for every
 cell that may be unsafe somewhere in the box, beats the pattern all over the box.
 
-Cells, lines and sets are as in :mod:`hitoku.kernels.lines`.
+Cells, lines and sets are as in :mod:`hitoku.kernels.line_masks`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hitoku.kernels.bits import lowest
 from hitoku.kernels.compiled import compiled
-from hitoku.kernels.lines import FAR, WIDTH, first_of, lines_of, put, supply
+from hitoku.kernels.line_masks import FAR, WIDTH, lines_of, precedes, put, send_flow
 from hitoku.kernels.patterns import FOUND, GAVE_UP, improve
 
 Integers = NDArray[np.int64]
@@ -50,8 +50,10 @@ def game_of(
     low, high = values.copy(), values.copy()
     bare = np.zeros(n, dtype=np.bool_)
     for k in np.flatnonzero(withheld):
-        rise, _, _ = supply(rows, columns, values, up, down_lines, up_lines, pattern, k, FAR, flow, scratch)
-        fall, _, _ = supply(
+        rise, _, _ = send_flow(
+            rows, columns, values, up, down_lines, up_lines, pattern, k, FAR, flow, scratch
+        )  # fmt: skip
+        fall, _, _ = send_flow(
             rows, columns, up, values, up_lines, down_lines, pattern, k, values[k], flow, scratch
         )  # fmt: skip
         low[k], high[k] = values[k] - fall, values[k] + rise
@@ -84,13 +86,13 @@ def protects(
     """Tell whether a rival leaves one cell its width, at some counts and all larger ones."""
     shape, _, _, width, _, up, up_lines, _ = game
     rows, columns = shape[ROWS], shape[COLUMNS]
-    rise, _, _ = supply(
+    rise, _, _ = send_flow(
         rows, columns, values, up, value_lines, up_lines, rival, cell, width[cell], flow, scratch
     )  # fmt: skip
     wanted = width[cell] - rise
     if wanted <= 0 or wanted > values[cell]:
         return bool(wanted <= 0)
-    fall, _, _ = supply(
+    fall, _, _ = send_flow(
         rows, columns, up, values, up_lines, value_lines, rival, cell, wanted, flow, scratch
     )  # fmt: skip
     return bool(fall >= wanted)
@@ -113,7 +115,7 @@ def beats(
             return int(i * columns + lowest(risky[i] & ~rival[i]))
     if shape[PER_VALUE] != 0:
         more = heavier(game, rival, values)
-        if more > 0 or (more == 0 and not first_of(rows, rival, pattern)):
+        if more > 0 or (more == 0 and not precedes(rows, rival, pattern)):
             return suspect
     risks = (risky[suspect // columns] >> (suspect % columns)) & 1 == 1
     if risks and not protects(game, rival, values, value_lines, suspect, flow, scratch):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hitoku.kernels.boxes import squeeze, sums_of, table_in
 from hitoku.kernels.compiled import compiled
-from hitoku.kernels.lines import put
+from hitoku.kernels.line_masks import put
 from hitoku.kernels.rivals import (
     COLUMNS,
     FIRST,

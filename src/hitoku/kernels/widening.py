@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hitoku.kernels.bits import lowest
 from hitoku.kernels.compiled import compiled
-from hitoku.kernels.lines import first_of, push, put, reopen
+from hitoku.kernels.line_masks import augment, precedes, put, reopen_residual
 from hitoku.kernels.rivals import (
     COLUMNS,
     FIRST,
@@ -43,13 +43,13 @@ def afford(
     for counts in (base, top):
         lacks = width[cell] - risen - fallen
         if lacks > 0:
-            reopen(rows, columns, counts, up, rival, cell, rise, scratch)
-            sent, _, _ = push(rows, columns, counts, up, row, column, lacks, rise, scratch)
+            reopen_residual(rows, columns, counts, up, rival, cell, rise, scratch)
+            sent, _, _ = augment(rows, columns, counts, up, row, column, lacks, rise, scratch)
             risen += sent
             lacks = min(lacks - sent, counts[cell] - fallen)
         if lacks > 0:
-            reopen(rows, columns, up, counts, rival, cell, fall, scratch)
-            sent, _, _ = push(rows, columns, up, counts, row, column, lacks, fall, scratch)
+            reopen_residual(rows, columns, up, counts, rival, cell, fall, scratch)
+            sent, _, _ = augment(rows, columns, up, counts, row, column, lacks, fall, scratch)
             fallen += sent
     base[cell] = max(base[cell], fallen)
     for i in range(rows):
@@ -65,7 +65,7 @@ def spare(game: Game, rival: Integers, withheld: Integers, base: Integers, floor
     """Lower the counts of cells that only the pattern has as far as the rival still comes first."""
     shape, pattern = game[0], game[1]
     rows, columns = shape[ROWS], shape[COLUMNS]
-    room = -heavier(game, rival, base) - (0 if first_of(rows, rival, pattern) else 1)
+    room = -heavier(game, rival, base) - (0 if precedes(rows, rival, pattern) else 1)
     for k in withheld:
         if (rival[k // columns] >> (k % columns)) & 1 == 0:
             less = min(base[k] - floor[k], room // shape[PER_VALUE])

@@ -89,11 +89,11 @@ class CommonRefinement:
         return there // width, there % width, total[there].astype(np.int64)
 
     def _counted(self, other: Partition) -> Joint:
-        from hitoku.kernels.joint import tally  # noqa: PLC0415 - numba takes a second to load
+        from hitoku.kernels.joint_partition import cross_tabulate  # noqa: PLC0415 - numba takes a second to load
 
         if id(other) not in self._met:
             counts = np.zeros((self._n, len(other) + 1), dtype=np.int64)
-            tally(self._combination, other.codes, counts)
+            cross_tabulate(self._combination, other.codes, counts)
             rows, columns = np.nonzero(counts)
             self._met[id(other)] = rows, columns, counts[rows, columns]
         return self._met[id(other)]

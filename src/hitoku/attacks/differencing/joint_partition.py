@@ -96,13 +96,13 @@ class JointPartition:
 
     def small(self, threshold: int) -> Iterator[Difference]:
         """Return every group below a threshold that the two single out, each once."""
-        from hitoku.kernels.joint import narrow  # noqa: PLC0415 - numba takes a second to load
+        from hitoku.kernels.joint_partition import narrow_edges  # noqa: PLC0415 - numba takes a second to load
 
         if not len(self.size) or self.size.min() >= threshold:
             return
         graph = self.tail, self.head, self.size, self.start, self.incident
         seen: set[bytes] = set()
-        for edge in np.flatnonzero(narrow(*graph, threshold)):
+        for edge in np.flatnonzero(narrow_edges(*graph, threshold)):
             found = self._cut(int(edge), threshold)
             if found.edges.tobytes() not in seen:
                 seen.add(found.edges.tobytes())
@@ -114,7 +114,7 @@ class JointPartition:
         They are what cells leave of a cell that holds them, and bridges: joint cells that alone connect two
         parts of the graph.
         """
-        from hitoku.kernels.joint import bridges  # noqa: PLC0415 - numba takes a second to load
+        from hitoku.kernels.joint_partition import bridges  # noqa: PLC0415 - numba takes a second to load
 
         if not len(self.size):
             return
@@ -129,13 +129,13 @@ class JointPartition:
                     yield found
 
     def _cut(self, edge: int, threshold: int) -> Difference:
-        from hitoku.kernels.joint import reaches  # noqa: PLC0415 - numba takes a second to load
+        from hitoku.kernels.joint_partition import send_flow  # noqa: PLC0415 - numba takes a second to load
 
         n_nodes = len(self.start) - 1
         came = np.empty(n_nodes, dtype=np.int64)
         room, queue = np.zeros(len(self.size), dtype=np.int64), np.empty(n_nodes, dtype=np.int64)
         graph = self.tail, self.head, self.size, self.start, self.incident
-        reaches(*graph, edge, threshold - int(self.size[edge]), room, came, queue)
+        send_flow(*graph, edge, threshold - int(self.size[edge]), room, came, queue)
         reached = came >= 0
         # Columns reached less rows reached; seen from the other side when the ground is among them.
         return self._group(edge, reached if not reached[0] else ~reached)
@@ -260,7 +260,7 @@ def joint_cells(
     first: Partition, second: Partition, order: Integers | None = None
 ) -> tuple[Integers, Integers, Integers]:
     """Return row, column and size of every joint cell that holds somebody in a group, in order."""
-    from hitoku.kernels.joint import met, tally  # noqa: PLC0415 - numba takes a second to load
+    from hitoku.kernels.joint_partition import count_pairs, cross_tabulate  # noqa: PLC0415 - numba takes a second to load
 
     if first.units is None and second.units is not None:
         rows, columns, size = joint_cells(second, first)
@@ -269,12 +269,12 @@ def joint_cells(
     codes = second.codes if first.units is None else looked_up(second, first.units)
     if (len(first) + 1) * (len(second) + 1) <= DENSE:
         counts = np.zeros((len(first) + 1, len(second) + 1), dtype=np.int64)
-        tally(first.codes, codes, counts)
+        cross_tabulate(first.codes, codes, counts)
         rows, columns = np.nonzero(counts)
         size = counts[rows, columns]
     else:
         order = by_code(first) if order is None else order
-        rows, columns, size = met(order, first.codes, codes, len(second) + 1)
+        rows, columns, size = count_pairs(order, first.codes, codes, len(second) + 1)
     if first.units is not None:
         # Whoever is not in the list is in no group of the first.
         left = second.sizes - np.bincount(columns, weights=size, minlength=len(second) + 1).astype(np.int64)

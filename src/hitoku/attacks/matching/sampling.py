@@ -47,7 +47,7 @@ def sampled(
     start
         Values of all cells to start from: the true table, for an auditor.
     """
-    from hitoku.kernels.walk import stroll  # noqa: PLC0415 - loads numba
+    from hitoku.kernels.random_walk import walk  # noqa: PLC0415 - loads numba
 
     lattice = Lattice.of(release)
     random = np.random.default_rng(seed)
@@ -67,7 +67,7 @@ def sampled(
                 least, most = np.minimum(least, table), np.maximum(most, table)
         if left <= 0:
             break
-        noted, made = stroll(
+        noted, made = walk(
             x, moves, lattice.lower, lattice.upper, least, most, left, int(random.integers(2**31)), found
         )
         pending, left = found[:noted].copy(), left - made

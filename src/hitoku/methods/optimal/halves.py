@@ -48,7 +48,7 @@ def half_rows(rows: sparse.csr_array, times: Integers, x: Floats) -> list[tuple[
     x
         The point to cut off.
     """
-    from hitoku.kernels.halves import combine  # noqa: PLC0415 - numba takes a second to load
+    from hitoku.kernels.zero_half import combine  # noqa: PLC0415 - numba takes a second to load
 
     slack = (rows @ x - 1.0) * times
     usable = np.flatnonzero((times > 0) & (slack < 1 - 2 * LEAST_VIOLATION))

@@ -121,7 +121,7 @@ class Network:
         self, x: Floats, level: Integers, sense: Integers, *, exact: bool = False, flows: bool = False
     ) -> Pushed:
         """Push; in a network no cell need move further than the level, so ``exact`` changes nothing."""
-        from hitoku.kernels.mincut import push  # noqa: PLC0415 - numba takes a second to load
+        from hitoku.kernels.mincut import push_arcs  # noqa: PLC0415 - numba takes a second to load
 
         del exact
         instance = self.instance
@@ -139,7 +139,7 @@ class Network:
         moves = np.zeros((len(level) if flows else 0, len(used)))
         with np.errstate(invalid="ignore"):
             rise, fall = instance.up[used] * x[used], instance.down[used] * x[used]
-        push(
+        push_arcs(
             self._tail[used],
             self._head[used],
             n_nodes,

@@ -1,9 +1,10 @@
-"""Sums of rows whose halves, rounded up, cut off a fractional point: elimination modulo two.
+"""Separation of {0, 1/2} cuts: sums of rows whose halves, rounded up, cut off a fractional point.
 
 Rows ``a @ x >= b`` are whole. A sum of some of them, brought to even coefficients by adding bounds of the
 columns, and with an odd right-hand side, may be halved and the right-hand side rounded up. The point violates
-the outcome by half of one minus all slacks that were used. Only columns at a fractional value have slack in
-their bounds, so only those are eliminated (Koster, Zymolka and Kutschka 2009 reduce the same way).
+the cut by half of one minus all slacks that were used. Sums are found by elimination modulo two. Only columns
+at a fractional value have slack in their bounds, so only those are eliminated (Koster, Zymolka and Kutschka
+2009 reduce the same way).
 """
 
 from __future__ import annotations

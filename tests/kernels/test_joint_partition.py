@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components
 
 from hitoku.attacks.differencing.joint_partition import JointPartition
 from hitoku.attacks.differencing.partition import Partition
-from hitoku.kernels.joint import bridges, met, narrow, tally
+from hitoku.kernels.joint_partition import bridges, count_pairs, cross_tabulate, narrow_edges
 
 
 def two(seed, n_units=40, n_groups=4):
@@ -25,12 +25,12 @@ def two(seed, n_units=40, n_groups=4):
 def test_both_ways_of_counting_agree_with_numpy(seed):
     first, second = two(seed)
     counts = np.zeros((first.max() + 1, second.max() + 1), dtype=np.int64)
-    tally(first, second, counts)
+    cross_tabulate(first, second, counts)
     pairs, sizes = np.unique(np.stack([first, second]), axis=1, return_counts=True)
     assert counts[tuple(pairs)].tolist() == sizes.tolist()
     assert counts.sum() == len(first)
     order = np.argsort(first, kind="stable")
-    rows, columns, found = met(order, first, second, int(second.max()) + 1)
+    rows, columns, found = count_pairs(order, first, second, int(second.max()) + 1)
     assert sorted(zip(rows, columns, found, strict=True)) == sorted(zip(*pairs, sizes, strict=True))
 
 
@@ -54,7 +54,7 @@ def test_narrow_joint_cells_are_those_a_linear_program_bounds(seed):
         -linprog(-np.eye(n_edges)[edge], A_eq=sums, b_eq=sums @ joint.size).fun for edge in range(n_edges)
     ]
     graph = joint.tail, joint.head, joint.size, joint.start, joint.incident
-    assert narrow(*graph, threshold).tolist() == [most < threshold - 1e-6 for most in upper]
+    assert narrow_edges(*graph, threshold).tolist() == [most < threshold - 1e-6 for most in upper]
 
 
 @pytest.mark.parametrize("seed", range(20))

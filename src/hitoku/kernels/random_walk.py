@@ -1,4 +1,4 @@
-"""A walk on the tables that fit a release: along a random move, to a random table on that line."""
+"""A hit-and-run random walk on the tables that fit a release: a random move, a random table along it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Integers = NDArray[np.int64]
 
 
 @compiled
-def stroll(
+def walk(
     x: Integers, moves: Integers, lower: Integers, upper: Integers, least: Integers, most: Integers,
     steps: int, seed: int, found: Integers,
 ) -> tuple[int, int]:  # fmt: skip
@@ -68,4 +68,4 @@ def stroll(
 def warm_up() -> None:
     """Compile for the types that callers use, or load what was compiled before."""
     one, move = np.ones(2, dtype=np.int64), np.array([[1, -1]])
-    stroll(one.copy(), move, 0 * one, 2 * one, one, one, 3, 1, np.empty((1, 2), dtype=np.int64))
+    walk(one.copy(), move, 0 * one, 2 * one, one, one, 3, 1, np.empty((1, 2), dtype=np.int64))

@@ -1,9 +1,10 @@
-"""Two partitions of the same units: who is in which cell of both, and which joint cells are pinned down.
+"""The joint partition of two partitions of the same units: its cells, and which of them are known closely.
 
-A joint cell is an edge between a cell of the first partition (a row) and a cell of the second (a column);
-whoever is outside of a partition is at node 0, the ground, which is row and column at once. Published are the
-sums of rows and of columns. An edge may always take one more unit, and give one up as long as it has any; so
-how much a joint cell can hold is a flow from its column back to its row.
+A joint cell is an edge of a bipartite graph, between a cell of the first partition (a row) and a cell of the
+second (a column); whoever is outside of a partition is at node 0, the ground, which is row and column at
+once. Published are the sums of rows and of columns. An edge has unlimited capacity from row to column and its
+size as capacity back, so the largest size of a joint cell is its own plus a maximum flow from its column to
+its row through other edges.
 """
 
 from __future__ import annotations
@@ -19,14 +20,16 @@ Mask = NDArray[np.bool_]
 
 
 @compiled
-def tally(first: Codes, second: Codes, counts: Integers) -> None:
+def cross_tabulate(first: Codes, second: Codes, counts: Integers) -> None:
     """Count pairs of codes into ``counts``, rows by columns."""
     for unit in range(len(first)):
         counts[first[unit], second[unit]] += 1
 
 
 @compiled
-def met(order: Integers, first: Codes, second: Codes, n_columns: int) -> tuple[Integers, Integers, Integers]:
+def count_pairs(
+    order: Integers, first: Codes, second: Codes, n_columns: int
+) -> tuple[Integers, Integers, Integers]:
     """Count the pairs of codes that occur: row, column and number, row by row.
 
     Parameters
@@ -67,11 +70,11 @@ def met(order: Integers, first: Codes, second: Codes, n_columns: int) -> tuple[I
 
 
 @compiled
-def spread(
+def search_residual(
     tail: Integers, head: Integers, room: Integers, start: Integers, incident: Integers, edge: int,
     came: Integers, queue: Integers,
 ) -> None:  # fmt: skip
-    """Search breadth first from the column of an edge towards its row, past the edge itself."""
+    """Search breadth first for an augmenting path from the column of an edge to its row, without the edge."""
     source, sink = head[edge], tail[edge]
     came[:] = -1
     came[source] = edge
@@ -93,20 +96,20 @@ def spread(
 
 
 @compiled
-def reaches(
+def send_flow(
     tail: Integers, head: Integers, size: Integers, start: Integers, incident: Integers, edge: int,
     wanted: int, room: Integers, came: Integers, queue: Integers,
 ) -> int:  # fmt: skip
-    """Send up to ``wanted`` from the column of an edge to its row, past the edge; return how much went.
+    """Send a flow of up to ``wanted`` from the column of an edge to its row, without the edge; return it.
 
-    Edges lead from ``tail`` (row) to ``head`` (column). ``room`` is what can still be taken from each edge;
-    where less went than wanted, nodes with ``came >= 0`` are those that the column still reaches.
+    Edges lead from ``tail`` (row) to ``head`` (column). ``room`` is the residual capacity back along each;
+    where less went than wanted, nodes with ``came >= 0`` are the source's side of a minimum cut.
     """
     source, sink = head[edge], tail[edge]
     room[:] = size
     sent = 0
     while sent < wanted:
-        spread(tail, head, room, start, incident, edge, came, queue)
+        search_residual(tail, head, room, start, incident, edge, came, queue)
         if came[sink] < 0:
             break
         amount = wanted - sent
@@ -128,11 +131,11 @@ def reaches(
 
 
 @compiled
-def roomy(
+def has_room(
     tail: Integers, head: Integers, size: Integers, start: Integers, incident: Integers, edge: int,
     wanted: int, hub: Integers, marked: Integers,
 ) -> bool:  # fmt: skip
-    """Tell, by one look, that an edge has room: through the fullest other edge of its column.
+    """Tell by a quick sufficient test that the flow exists: through the largest other edge of its column.
 
     Everything may pass from the column to the row of that edge, from there freely to its columns, and from
     those back to the row of the edge in question. Sufficient, not necessary.
@@ -158,7 +161,7 @@ def roomy(
 
 
 @compiled
-def narrow(
+def narrow_edges(
     tail: Integers, head: Integers, size: Integers, start: Integers, incident: Integers, threshold: int
 ) -> Mask:
     """Edges whose joint cell can hold fewer units than ``threshold``, whatever the unpublished counts are."""
@@ -173,15 +176,15 @@ def narrow(
     for e in range(n_edges):
         if size[e] < threshold:
             wanted = threshold - size[e]
-            if not roomy(tail, head, size, start, incident, e, wanted, hub, marked):
-                sent = reaches(tail, head, size, start, incident, e, wanted, room, came, queue)
+            if not has_room(tail, head, size, start, incident, e, wanted, hub, marked):
+                sent = send_flow(tail, head, size, start, incident, e, wanted, room, came, queue)
                 found[e] = sent < wanted
     return found
 
 
 @compiled
 def bridges(tail: Integers, head: Integers, start: Integers, incident: Integers) -> Mask:
-    """Edges whose removal cuts the graph in two: what passes them is known exactly."""
+    """Bridges of the graph, whose removal disconnects it: the size of such a joint cell is known exactly."""
     n_nodes, n_edges = len(start) - 1, len(tail)
     found = np.zeros(n_edges, dtype=np.bool_)
     when, low = np.full(n_nodes, -1, dtype=np.int64), np.zeros(n_nodes, dtype=np.int64)
@@ -224,9 +227,9 @@ def bridges(tail: Integers, head: Integers, start: Integers, incident: Integers)
 def warm_up() -> None:
     """Compile for the types that callers use, or load what was compiled before."""
     codes, one = np.ones(2, dtype=np.int32), np.ones(1, dtype=np.int64)
-    tally(codes, codes, np.zeros((2, 2), dtype=np.int64))
-    met(np.arange(2), codes, codes, 2)
+    cross_tabulate(codes, codes, np.zeros((2, 2), dtype=np.int64))
+    count_pairs(np.arange(2), codes, codes, 2)
     start, incident, nodes = np.array([0, 0, 1, 2]), np.zeros(2, dtype=np.int64), np.empty(3, dtype=np.int64)
-    narrow(one, 2 * one, one, start, incident, 3)
+    narrow_edges(one, 2 * one, one, start, incident, 3)
     bridges(one, 2 * one, start, incident)
-    reaches(one, 2 * one, one, start, incident, 0, 1, one.copy(), nodes, nodes.copy())
+    send_flow(one, 2 * one, one, start, incident, 0, 1, one.copy(), nodes, nodes.copy())

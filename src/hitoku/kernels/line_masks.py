@@ -4,9 +4,10 @@ Lines are the rows, then the columns. A pattern is a mask per line: bit j of row
 for the same cell, ``i * columns + j``. A set of cells is a mask per row. Rooms, levels and weights are arrays
 over cells, all whole numbers.
 
-A cell that moves up takes from others of its row, which give to others of their columns, and so on: a flow
-from its row to its column. Masks tell where such a flow can still go, so a search looks at whole lines at
-once.
+The lines are the nodes of a bipartite network and the withheld cells its arcs. A cell that moves up takes
+from others of its row, which give to others of their columns, and so on: a flow from its row to its column,
+found by augmenting paths (Ford and Fulkerson). Masks hold the arcs of the residual network, so a search looks
+at whole lines at once.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Integers = NDArray[np.int64]
 FAR = 2**40
 # What is needed of a cell: to rise, to fall, both together.
 RISE, FALL, WIDTH = 0, 1, 2
-# Parts of the scratch space over lines: where a search came from, its queue, where flows can go.
+# Parts of the scratch space over lines: where a search came from, its queue, arcs of the residual network.
 CAME, QUEUE, OPEN = 0, 1, 2
 
 
@@ -63,7 +64,7 @@ def size(rows: int, cells: Integers) -> int:
 
 
 @compiled
-def first_of(rows: int, one: Integers, other: Integers) -> bool:
+def precedes(rows: int, one: Integers, other: Integers) -> bool:
     """Tell whether a pattern comes before another: at the first cell where they differ it has none."""
     for i in range(rows):
         differ = one[i] ^ other[i]
@@ -73,8 +74,11 @@ def first_of(rows: int, one: Integers, other: Integers) -> bool:
 
 
 @compiled
-def reach(rows: int, source: int, sink: int, scratch: Integers) -> tuple[bool, int, int]:
-    """Search breadth first for a way from a row to a column; return the rows and columns met as masks."""
+def find_augmenting_path(rows: int, source: int, sink: int, scratch: Integers) -> tuple[bool, int, int]:
+    """Search breadth first for an augmenting path from a row to a column; return whether there is one.
+
+    Also the rows and columns reached, as masks: without a path, the source's side of a minimum cut.
+    """
     came, queue, ways = scratch[CAME], scratch[QUEUE], scratch[OPEN]
     seen_rows, seen_columns = 1 << source, 0
     queue[0] = source
@@ -103,11 +107,11 @@ def reach(rows: int, source: int, sink: int, scratch: Integers) -> tuple[bool, i
 
 
 @compiled
-def ready(
+def open_residual(
     rows: int, columns: int, give_lines: Integers, take_lines: Integers, pattern: Integers, cell: int,
     scratch: Integers,
 ) -> None:  # fmt: skip
-    """Open the ways of a flow from the row of a cell to its column, past the cell itself."""
+    """Write the residual network of an empty flow from the row of a cell to its column, the cell left out."""
     ways = scratch[OPEN]
     source, sink = cell // columns, cell % columns
     for i in range(rows):
@@ -119,11 +123,11 @@ def ready(
 
 
 @compiled
-def reopen(
+def reopen_residual(
     rows: int, columns: int, give: Integers, take: Integers, pattern: Integers, cell: int, flow: Integers,
     scratch: Integers,
 ) -> None:  # fmt: skip
-    """Open the ways along which a flow that has begun can go on, past one cell; -1 for none."""
+    """Write the residual network of a given flow, one cell left out (-1: none)."""
     ways = scratch[OPEN]
     ways[:] = 0
     for i in range(rows):
@@ -138,15 +142,15 @@ def reopen(
 
 
 @compiled
-def push(
+def augment(
     rows: int, columns: int, give: Integers, take: Integers, source: int, sink: int, wanted: int, flow:
     Integers, scratch: Integers,
 ) -> tuple[int, int, int]:  # fmt: skip
-    """Send up to ``wanted`` more from a row to a column along ways that are open; see :func:`supply`."""
+    """Send up to ``wanted`` more along augmenting paths; the answer is that of :func:`send_flow`."""
     came, ways = scratch[CAME], scratch[OPEN]
     sent = 0
     while sent < wanted:
-        found, seen_rows, seen_columns = reach(rows, source, sink, scratch)
+        found, seen_rows, seen_columns = find_augmenting_path(rows, source, sink, scratch)
         if not found:
             return sent, seen_rows, seen_columns
         amount = wanted - sent
@@ -179,30 +183,30 @@ def push(
 
 
 @compiled
-def supply(
+def send_flow(
     rows: int, columns: int, give: Integers, take: Integers, give_lines: Integers, take_lines: Integers,
     pattern: Integers, cell: int, wanted: int, flow: Integers, scratch: Integers,
 ) -> tuple[int, int, int]:  # fmt: skip
-    """Send up to ``wanted`` from the row of a cell to its column, past the cell itself.
+    """Send a flow of up to ``wanted`` from the row of a cell to its column, the cell left out.
 
-    Cells carry ``give`` from row to column and ``take`` back; the lines show which carry anything. Returns
-    how much went, and, where that is less than wanted, the rows and columns on the source's side of a
+    Capacities are ``give`` from row to column and ``take`` back; the lines show where they are positive.
+    Returns the flow, and, where that is less than wanted, the rows and columns on the source's side of a
     minimum cut.
     """
-    ready(rows, columns, give_lines, take_lines, pattern, cell, scratch)
+    open_residual(rows, columns, give_lines, take_lines, pattern, cell, scratch)
     flow[:] = 0
-    sent, seen_rows, seen_columns = push(
+    sent, seen_rows, seen_columns = augment(
         rows, columns, give, take, cell // columns, cell % columns, wanted, flow, scratch
     )
     return sent, seen_rows, seen_columns
 
 
 @compiled
-def crossing(
+def add_cut_cells(
     rows: int, give_lines: Integers, take_lines: Integers, seen_rows: int, seen_columns: int,
     open_cells: Integers, found: Integers,
 ) -> None:  # fmt: skip
-    """Add to a set the open cells that would carry something across a cut."""
+    """Add to a set the open cells that would raise the capacity of a cut."""
     for i in range(rows):
         if (seen_rows >> i) & 1:
             found[i] |= open_cells[i] & give_lines[i] & ~seen_columns
@@ -211,26 +215,26 @@ def crossing(
 
 
 @compiled
-def lacking(
+def falls_short(
     rows: int, columns: int, up: Integers, down: Integers, up_lines: Integers, down_lines: Integers,
     need: Integers, pattern: Integers, cell: int, open_cells: Integers, found: Integers, flow: Integers,
     scratch: Integers,
 ) -> bool:  # fmt: skip
-    """Tell whether a cell falls short of what it needs; ``found`` are then cells of which one is required."""
+    """Tell whether a cell falls short of its levels; ``found`` are then the cells across its minimum cuts."""
     found[:] = 0
     goal = min(max(need[cell, RISE], need[cell, WIDTH]), up[cell])
-    rise, near, far = supply(
+    rise, near, far = send_flow(
         rows, columns, down, up, down_lines, up_lines, pattern, cell, goal, flow, scratch
     )  # fmt: skip
     if rise >= need[cell, WIDTH] and rise >= need[cell, RISE] and need[cell, FALL] == 0:
         return False
     if rise < goal:
-        crossing(rows, down_lines, up_lines, near, far, open_cells, found)
+        add_cut_cells(rows, down_lines, up_lines, near, far, open_cells, found)
     if rise < need[cell, RISE]:
         return True
     wanted = max(need[cell, FALL], need[cell, WIDTH] - rise)
     goal = min(wanted, down[cell])
-    fall, near, far = supply(
+    fall, near, far = send_flow(
         rows, columns, up, down, up_lines, down_lines, pattern, cell, goal, flow, scratch
     )  # fmt: skip
     if fall >= wanted:
@@ -239,8 +243,41 @@ def lacking(
         # A fall that is required by itself takes a cell of its own cut; a width is served by either.
         found[:] = 0
     if fall < goal:
-        crossing(rows, up_lines, down_lines, near, far, open_cells, found)
+        add_cut_cells(rows, up_lines, down_lines, near, far, open_cells, found)
     return True
+
+
+@compiled
+def smallest_cut(
+    rows: int, columns: int, up: Integers, down: Integers, up_lines: Integers, down_lines: Integers,
+    need: Integers, pattern: Integers, cells: Integers, open_cells: Integers, met: Integers,
+    first_will_do: bool, tries: Integers, found: Integers, flow: Integers, scratch: Integers,
+) -> bool:  # fmt: skip
+    """Tell whether one of some cells falls short; ``tries`` is then the smallest set of which one is needed.
+
+    Cells in ``met`` have what they need, and a larger pattern never takes it from them: they are skipped, and
+    cells found to have it are added. With ``first_will_do`` the first cell that falls short is the answer.
+    """
+    short, fewest = False, rows * columns + 1
+    for i in range(rows):
+        left = cells[i] & ~met[i]
+        while left != 0:
+            j = lowest(left)
+            left &= left - 1
+            if not falls_short(
+                rows, columns, up, down, up_lines, down_lines, need, pattern, i * columns + j, open_cells,
+                found, flow, scratch,
+            ):  # fmt: skip
+                met[i] |= 1 << j
+                continue
+            short = True
+            n = size(rows, found)
+            if n < fewest:
+                fewest = n
+                tries[:] = found
+            if first_will_do or n == 0:
+                return True
+    return short
 
 
 def warm_up() -> None:
