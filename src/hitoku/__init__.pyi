@@ -14,12 +14,12 @@ from hitoku.checks.session import Session
 from hitoku.errors import HitokuError
 from hitoku.evidence.audit import Audit, audit
 from hitoku.evidence.certificate import Certificate
+from hitoku.evidence.comparison import Comparison
 from hitoku.evidence.loss import Loss, loss
 from hitoku.evidence.recovery import Recovery, recovery
 from hitoku.evidence.verify import Verdict, verify
 from hitoku.io.jj import read_jj, read_jj_pattern, write_jj
 from hitoku.io.recipe.recipe import Recipe
-from hitoku.io.recipe.run import run_recipe
 from hitoku.methods import METHODS
 from hitoku.methods.adjust import Adjust
 from hitoku.methods.gauss import Gauss
@@ -35,8 +35,9 @@ from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
-from hitoku.pipeline.compare import Comparison, compare
+from hitoku.pipeline.compare import compare
 from hitoku.pipeline.magnitude import MagnitudeOutcome, suppress_magnitude
+from hitoku.pipeline.recipe import run_recipe
 from hitoku.rules import RULES
 from hitoku.rules.assess import assess
 from hitoku.rules.direct_disclosure import DirectDisclosure

@@ -13,8 +13,8 @@ from hitoku.attacks.adjustment import Adjustment
 from hitoku.cli import BAD_INPUT, FOUND, main
 from hitoku.cli.commands import app
 from hitoku.io.recipe.recipe import Recipe
-from hitoku.io.recipe.run import run_recipe
 from hitoku.model.finding import Finding, Severity
+from hitoku.pipeline.recipe import run_recipe
 
 # Table 1 of Minami and Abe's second example, one record per person.
 PERSONS = [

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from hitoku.cli import BAD_INPUT, main
 from hitoku.cli.commands import app
 from hitoku.io.formats import FORMATS
-from hitoku.io.recipe.run import run_recipe
+from hitoku.pipeline.recipe import run_recipe
 from hitoku.samples import register
 
 RECIPE = """

@@ -48,7 +48,7 @@ def run(
 
     hitoku argus run modular.arb --method greedy
     """
-    from hitoku.io.argus.batch_run import STEPS, run_batch
+    from hitoku.pipeline.batch import STEPS, run_batch
 
     existing(batch)
     with progress(len(STEPS)) as step:

@@ -58,8 +58,8 @@ def attack(
     del list_attacks  # its callback has left
     # A command loads what it needs.
     from hitoku.io.existing import existing
-    from hitoku.io.release_attack import Folder, attack_folder
     from hitoku.model.finding import Severity
+    from hitoku.pipeline.attack import Folder, attack_folder
 
     with progress(len(attack) + 1) as step:
         step("reading the release")

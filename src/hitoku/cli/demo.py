@@ -38,7 +38,7 @@ def demo(
     from rich.console import Console
 
     from hitoku.cli.summary import counts, show, show_compared
-    from hitoku.io.folder import refuse_occupied
+    from hitoku.files import refuse_occupied
     from hitoku.io.release_folder import write_release_folder
     from hitoku.methods.gauss import Gauss
     from hitoku.methods.greedy import Greedy

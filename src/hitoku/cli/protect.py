@@ -86,8 +86,8 @@ def protect(
     from hitoku.cli.summary import counts, show
     from hitoku.io.existing import existing
     from hitoku.io.recipe.recipe import Recipe
-    from hitoku.io.recipe.run import STEPS, run_recipe
     from hitoku.pipeline import STAGES, recomputable
+    from hitoku.pipeline.recipe import STEPS, run_recipe
 
     path = str(existing(data))
     options: dict[str, Any] = {

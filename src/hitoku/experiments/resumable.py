@@ -10,9 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import signal
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
@@ -23,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.errors import OutputError
+from hitoku.files import write_file
 
 Facts = dict[str, Any]
 # Told after every answer: how many are there, how many there will be, and a word about the last one.
@@ -92,20 +90,7 @@ class Store:
 
     def put(self, key: str, facts: Facts) -> None:
         """Write an answer; whoever looks sees all of it or nothing."""
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            handle, draft = tempfile.mkstemp(prefix=".", dir=self.folder)
-            try:
-                with os.fdopen(handle, "w", encoding="utf-8") as file:
-                    json.dump(facts, file)
-                Path(draft).replace(self.folder / f"{key}.json")
-            except BaseException:
-                Path(draft).unlink(missing_ok=True)
-                raise
-        except OSError as error:
-            raise OutputError(
-                "cannot keep an answer", where=str(self.folder), fix="choose a folder that you may write to"
-            ) from error
+        write_file(self.folder / f"{key}.json", json.dumps(facts).encode())
 
 
 def run_all(

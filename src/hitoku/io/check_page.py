@@ -12,7 +12,7 @@ from hitoku.checks.principles.verdict import Principle
 from hitoku.checks.submission.recheck import Recheck, Rechecked
 from hitoku.checks.submission.submission import TABLES
 from hitoku.errors import OutputError
-from hitoku.io.folder import new_file
+from hitoku.files import new_file
 
 # Rows of what would leave that are shown; the CSV file has them all.
 MOST_ROWS = 200

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from hitoku.errors import DataError, OutputError, ParameterError
-from hitoku.io.folder import new_file
+from hitoku.files import new_file
 from hitoku.io.formats import known_format
 from hitoku.io.release_reader import read_cells, read_publication, read_release_folder
 from hitoku.io.sdmx import write_transmission

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.errors import DataError, NeedError, ProtectionError
-from hitoku.io.folder import new_file
+from hitoku.files import new_file
 from hitoku.model.arrays import Floats, Mask
 from hitoku.model.labels import Labels
 from hitoku.model.need import Need

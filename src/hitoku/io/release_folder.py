@@ -6,7 +6,6 @@ value, its contributors, the rules that hit it and what they ask for; the audit,
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
 from collections.abc import Mapping, Sequence
@@ -18,8 +17,8 @@ import narwhals as nw
 import numpy as np
 
 from hitoku.evidence.audit import Audit
+from hitoku.files import new_folder, sha256
 from hitoku.io.csv import printed, write_cells
-from hitoku.io.folder import new_folder
 from hitoku.io.formats import write_formats
 from hitoku.io.hierarchies import write_hierarchies
 from hitoku.io.jj import write_jj
@@ -143,7 +142,7 @@ def write_release_folder(
             "not_written": left_out,
             "recipe": dict(recipe or {}),
             "versions": _versions(),
-            "sha256": {f"public/{f.name}": _sha256(f) for f in sorted(public.iterdir())},
+            "sha256": {f"public/{f.name}": sha256(f) for f in sorted(public.iterdir())},
         }
         text = json.dumps(summary, indent=2, sort_keys=True, default=str)
         (checker / "summary.json").write_text(text + "\n", encoding="utf-8")
@@ -159,7 +158,7 @@ def write_release_folder(
             recipe=recipe,
             recipe_text=recipe_text,
             versions=_versions(),
-            sha256={f.relative_to(draft).as_posix(): _sha256(f) for f in signed},
+            sha256={f.relative_to(draft).as_posix(): sha256(f) for f in signed},
             linked=tuple(parts or ()),
         )
     return folder
@@ -197,7 +196,3 @@ def _write_audit(path: Path, audit: Audit) -> None:
 def _versions() -> dict[str, str]:
     names = ("hitoku", "numpy", "scipy", "highspy", "duckdb", "numba", "pyarrow", "xlsxwriter")
     return {"python": platform.python_version(), **{name: metadata.version(name) for name in names}}
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.errors import DataError, OutputError, did_you_mean
+from hitoku.files import sha256
 from hitoku.io.hierarchies import read_hierarchies
 from hitoku.io.jj import read_jj
 from hitoku.io.publication import Publication
@@ -96,7 +96,7 @@ def read_publication(path: str | Path, name: str = "table") -> Publication:
             f"the release has no table {name!r}", where=str(folder / "public"), fix=did_you_mean(name, known)
         )
     file = folder / "public" / f"{name}.csv"
-    if not file.is_file() or hashlib.sha256(file.read_bytes()).hexdigest() != hashes[f"public/{name}.csv"]:
+    if not file.is_file() or sha256(file) != hashes[f"public/{name}.csv"]:
         raise OutputError(
             f"public/{file.name} is not the file that was released",
             where=str(file),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from hitoku.evidence.comparison import Compared, Comparison
+from hitoku.evidence.outcome import Outcome
 from hitoku.insiders.contributions import contributions_in
-from hitoku.pipeline.compare import Compared, Comparison, compare, recomputable
+from hitoku.pipeline.compare import compare, recomputable
 from hitoku.pipeline.magnitude import MagnitudeOutcome, suppress_magnitude
-from hitoku.pipeline.protect import STAGES, Outcome, protect
+from hitoku.pipeline.protect import STAGES, protect
 
 __all__ = [
     "STAGES",

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-import narwhals as nw
 import numpy as np
 
 from hitoku.attacks.exposure import exposed
@@ -14,6 +11,7 @@ from hitoku.attacks.interval import Interval
 from hitoku.errors import ParameterError
 from hitoku.evidence.adjusted import AdjustedAudit
 from hitoku.evidence.audit import audit
+from hitoku.evidence.comparison import Compared, Comparison
 from hitoku.evidence.loss import loss
 from hitoku.evidence.reached import reached
 from hitoku.methods import METHODS
@@ -29,70 +27,6 @@ def recomputable(table: Table, need: Need) -> int:
     """Count the unsafe cells that adding and subtracting gives away when nothing else is withheld."""
     naive = Release.of(table, Protection.withhold(table, need.unsafe, need))
     return int(np.count_nonzero(exposed(naive) & need.unsafe))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
-    """What one method came to: its price, and the verdict of the audit.
-
-    Parameters
-    ----------
-    method
-        Its name.
-    withheld, secondary
-        Cells withheld; those among them that are not unsafe.
-    cost
-        Sum of the absolute values withheld; of an adjusted release, of the absolute changes.
-    lost
-        The same as a share of the sum of all absolute values.
-    reached
-        How many times its requirement the median unsafe cell has: 1 is just enough.
-    least
-        The same for the worst protected cell.
-    proven
-        No cheaper pattern exists.
-    safe, recomputable
-        Verdict of the audit; unsafe cells that can be worked out exactly.
-    """
-
-    method: str
-    withheld: int
-    secondary: int
-    cost: float
-    lost: float
-    reached: float
-    least: float
-    proven: bool
-    safe: bool
-    recomputable: int
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Comparison:
-    """The methods of one :func:`compare`, in the order in which they were given."""
-
-    rows: tuple[Compared, ...]
-    backend: str = "pandas"
-
-    def __iter__(self) -> Iterator[Compared]:
-        return iter(self.rows)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @property
-    def frame(self) -> Any:
-        """One row per method, as a frame of the table's kind. Confidential: costs are sums of values."""
-        names = [field.name for field in fields(Compared)]
-        columns = {name: [getattr(row, name) for row in self.rows] for name in names}
-        backend: Any = self.backend
-        return nw.from_dict(columns, backend=backend).to_native()
-
-    def __repr__(self) -> str:
-        words = (
-            f"{row.method}: {row.withheld:_} withheld, {'safe' if row.safe else 'NOT safe'}" for row in self
-        )
-        return f"Comparison({'; '.join(words)})"
 
 
 def compare(

@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import ParameterError, RuleError, TableError
+from hitoku.evidence.outcome import Outcome
 from hitoku.insiders.contributions import insiders_of
 from hitoku.methods.method import Method, Progress
 from hitoku.model.protection import Protection
 from hitoku.model.relations import broken
 from hitoku.model.table import Table
-from hitoku.pipeline.protect import Outcome, Report, finished
+from hitoku.pipeline.protect import Report, finished
 from hitoku.rules.assess import assess
 from hitoku.rules.rule import Rule
 from hitoku.rules.withheld_counts import merge_withheld

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from hitoku.attacks.insider import Insider
 from hitoku.attacks.interval import Interval
-from hitoku.evidence.audit import Audit, audit
+from hitoku.evidence.audit import audit
+from hitoku.evidence.outcome import Outcome
 from hitoku.insiders.contributions import insiders_of
 from hitoku.methods.insiders import against_insiders
 from hitoku.methods.method import Method, Progress, Promise, informed
@@ -29,22 +29,6 @@ STAGES = {
 }
 
 Report = Callable[[str], None]
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Outcome:
-    """Everything that came out of one run; ``audit.safe`` is the verdict."""
-
-    table: Table
-    need: Need
-    protection: Protection
-    release: Release
-    bounds: Bounds
-    audit: Audit
-
-    def __repr__(self) -> str:
-        verdict = "safe" if self.audit.safe else "NOT safe"
-        return f"Outcome({verdict}: {self.protection!r})"
 
 
 def protect(

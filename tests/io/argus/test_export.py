@@ -6,7 +6,6 @@ import pytest
 from hitoku.errors import DataError, OutputError
 from hitoku.evidence.audit import audit
 from hitoku.io.argus.apriori import read_apriori
-from hitoku.io.argus.batch_run import run_batch
 from hitoku.io.argus.export import export_release, export_table
 from hitoku.io.argus.metadata import read_metadata
 from hitoku.io.argus.safe_reader import read_code_value
@@ -21,6 +20,7 @@ from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
+from hitoku.pipeline.batch import run_batch
 from hitoku.pipeline.protect import protect
 from hitoku.rules import FewContributors, MinFrequency, PPercent
 from hitoku.samples import register

@@ -12,8 +12,9 @@ from typing import Any
 from hitoku.attacks.differencing.definition import Definition
 from hitoku.attacks.differencing.partition import Certificate
 from hitoku.checks.ledger.magnitude import Carried
-from hitoku.checks.ledger.membership import damaged, written
+from hitoku.checks.ledger.membership import damaged
 from hitoku.errors import DataError, ParameterError
+from hitoku.files import write_file
 
 FORMAT, VERSION = "hitoku ledger", 2
 
@@ -103,5 +104,5 @@ def write(path: Path, body: Mapping[str, Any]) -> str:
             fix="give what JSON can hold",
         ) from error
     whole = {"format": FORMAT, "version": VERSION, "sha256": digest, "body": body}
-    written(path, json.dumps(whole, separators=(",", ":")).encode())
+    write_file(path, json.dumps(whole, separators=(",", ":")).encode())
     return digest

@@ -6,7 +6,6 @@ These files are microdata. They stay on the protected side, and go when the proj
 from __future__ import annotations
 
 import hashlib
-import os
 import secrets
 import zlib
 from collections.abc import Iterable, Sequence
@@ -17,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hitoku.attacks.differencing.partition import Codes
-from hitoku.errors import DataError, OutputError
+from hitoku.errors import DataError
+from hitoku.files import write_file
 from hitoku.model.arrays import Integers
 
 # A ledger's first partitions say in which order the units of later ones are written: who is alike stands
@@ -86,23 +86,6 @@ def joined(names: Pseudonyms, known: Pseudonyms) -> tuple[Integers, Pseudonyms]:
     return found[place], np.concatenate([known, ordered[~old]])
 
 
-def written(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
-    partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with partial.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise OutputError(
-            f"cannot write {path.name}", where=str(path.parent), fix="check that there is room and permission"
-        ) from error
-
-
 def packed(codes: Codes, order: Order) -> tuple[bytes, str]:
     """Compress codes; return them and the type of number they were written as."""
     smallest = np.min_scalar_type(int(codes.max(initial=0))).newbyteorder("<")
@@ -144,8 +127,7 @@ class Folder:
             return self._drawn
         place = self.path / "key"
         if fresh and not place.exists():
-            written(place, secrets.token_bytes(KEY_BYTES))
-            place.chmod(0o600)
+            write_file(place, secrets.token_bytes(KEY_BYTES), private=True)
         key = self._read("key")
         if len(key) != KEY_BYTES:
             raise damaged(place, "the key does not have its length")
@@ -158,7 +140,7 @@ class Folder:
     def write(self, name: str, codes: Codes) -> dict[str, Any]:
         """Write a vector of codes; return what is needed to read it."""
         content, kind = packed(codes, self._order(len(codes)))
-        written(self.path / name, content)
+        write_file(self.path / name, content)
         digest = hashlib.sha256(content).hexdigest()
         return {"file": name, "kind": kind, "sha256": digest, "n_units": len(codes)}
 
@@ -193,7 +175,7 @@ class Folder:
     def write_units(self, names: Pseudonyms) -> str:
         """Write the pseudonyms of all units; return their hash."""
         content = names.astype("<u8").tobytes()
-        written(self.path / UNITS, content)
+        write_file(self.path / UNITS, content)
         return hashlib.sha256(content).hexdigest()
 
     def _read(self, name: str) -> bytes:

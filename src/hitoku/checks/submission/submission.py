@@ -13,12 +13,9 @@ Who is in which cell is in none of them.
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import json
 import re
-import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
@@ -35,6 +32,7 @@ from hitoku.evidence.audit import audit
 from hitoku.evidence.certificate import Certificate, claim
 from hitoku.evidence.grid import Grid
 from hitoku.evidence.problem import AuditProblem
+from hitoku.files import new_folder, refuse_occupied, sha256
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
@@ -118,12 +116,7 @@ def write_submission(path: str | Path, name: str, outputs: Sequence[Output], pol
             where=f"session {name}",
             fix="give each a name of its own",
         )
-    if target.is_file() or (target.is_dir() and any(target.iterdir())):
-        raise OutputError(
-            f"the folder {target.name!r} already holds something",
-            where=str(target),
-            fix="choose another folder, or move the old one away first",
-        )
+    refuse_occupied(target)
     files: dict[str, bytes] = {POLICY: _plain(policy.model_dump())}
     listed = []
     for number, output in enumerate(outputs, start=1):
@@ -143,22 +136,8 @@ def write_submission(path: str | Path, name: str, outputs: Sequence[Output], pol
         "policy": {"name": policy.name, "version": policy.version, "hash": policy.hash},
         "outputs": listed,
     }
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-        try:
-            _fill(draft, files, body, outputs, policy)
-            if target.is_dir():
-                target.rmdir()
-            draft.rename(target)
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
-    except OSError as error:
-        raise OutputError(
-            f"cannot write the submission: {error.strerror}",
-            where=str(target),
-            fix="choose a folder that you may write to",
-        ) from error
+    with new_folder(target) as draft:
+        _fill(draft, files, body, outputs, policy)
     return target
 
 
@@ -177,9 +156,9 @@ def _fill(
         proof = certificate_of(output, policy)
         if proof is not None:
             proof.write(draft / CHECKER / f"{entry['files']}{CERTIFICATE}")
-    hashes = {name: _sha256((draft / name).read_bytes()) for name in _found(draft)}
+    hashes = {name: sha256(draft / name) for name in _found(draft)}
     whole = {**body, "files": hashes}
-    (draft / MANIFEST).write_bytes(_plain({**whole, "sha256": _sha256(_plain(whole))}))
+    (draft / MANIFEST).write_bytes(_plain({**whole, "sha256": sha256(_plain(whole))}))
 
 
 def read_submission(path: str | Path) -> Submission:
@@ -219,7 +198,7 @@ def _intact(folder: Path, listed: Mapping[str, str]) -> set[str]:
     for name in sorted(found):
         if (folder / name).is_symlink():
             raise _refused(folder, name, "is a link")
-        if _sha256((folder / name).read_bytes()) != listed[name]:
+        if sha256(folder / name) != listed[name]:
             raise _refused(folder, name, "was changed after it was submitted")
     return found
 
@@ -295,7 +274,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
         whole = json.loads(raw)
         body = {name: part for name, part in whole.items() if name != "sha256"}
         # The bytes, not only the content: there is one way to write a manifest.
-        intact = raw == _plain(whole) and whole["sha256"] == _sha256(_plain(body))
+        intact = raw == _plain(whole) and whole["sha256"] == sha256(_plain(body))
         texts = [body[key] for key in ("version", "name", "data")]
         texts += [entry[key] for entry in body["outputs"] for key in ENTRY]
         shaped = (
@@ -334,7 +313,3 @@ def _plain(content: Any) -> bytes:
 
 def _json(path: Path) -> Any:
     return json.loads(path.read_bytes())
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

@@ -2,7 +2,6 @@
 
 from hitoku.io.argus.apriori import apply_apriori, read_apriori, write_apriori
 from hitoku.io.argus.batch import read_batch
-from hitoku.io.argus.batch_run import run_batch
 from hitoku.io.argus.code_list import read_code_list, write_code_list
 from hitoku.io.argus.export import export_release
 from hitoku.io.argus.metadata import Metadata, Variable, read_metadata, write_metadata
@@ -32,7 +31,6 @@ __all__ = [
     "read_sbs",
     "read_table",
     "read_tree",
-    "run_batch",
     "tree_by_digits",
     "tree_of",
     "write_apriori",

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
 
 from hitoku.errors import CertificateError, OutputError
+from hitoku.evidence.outcome import Outcome
 from hitoku.evidence.verify import verify
+from hitoku.files import new_files, new_folder, private_folder
 from hitoku.io.argus.asked import INTERMEDIATE, JJ, Batch, Write
 from hitoku.io.argus.batch_check import Checked, Ready
 from hitoku.io.argus.safe_file import confidential, write_safe_file
 from hitoku.io.argus.safe_table import SafeTable
-from hitoku.io.folder import new_folder
 from hitoku.io.release_folder import write_release_folder
 from hitoku.model.release import Release
-from hitoku.pipeline.protect import Outcome
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -100,13 +97,7 @@ def written(run: BatchRun, checked: Checked, out: Path | None, *, force: bool) -
     """Write what a batch asks for, all of it or nothing; of a table that is not safe only the logbook."""
     batch, folder = checked.batch, checked.batch.path.parent
     allowed = run.safe or force
-    try:
-        draft = Path(tempfile.mkdtemp(prefix=f".{batch.path.stem}-", dir=folder))
-    except OSError as error:
-        raise OutputError(
-            f"cannot write beside the batch: {error.strerror}", where=str(folder), fix="choose another folder"
-        ) from error
-    try:
+    with private_folder(folder, batch.path.stem) as draft:
         made = _safe_files(run, checked, draft) if allowed else []
         log = [*run.log, *_proofs(run, draft / "certificate.json.gz")]
         log += [_told(target, secret=secret) for _, target, secret in made]
@@ -115,35 +106,18 @@ def written(run: BatchRun, checked: Checked, out: Path | None, *, force: bool) -
         texts = {batch.logbook: "".join(f"{line}\n" for line in log)}
         if allowed:
             texts[batch.version_file] = f"hitoku {metadata.version('hitoku')}\n"
-        for name, text in texts.items():
-            if name:
-                file = draft / f"text{len(made)}"
-                file.write_text(text, encoding="utf-8")
-                made.append((file, checked.targets[name], False))
-        with ExitStack() as places:
-            ready = _beside([(file, target) for file, target, _ in made], places)
-            released = _released(run, out) if out is not None and allowed else None
-            for file, target in ready:
-                file.replace(target)
-    except OSError as error:
-        raise OutputError(f"cannot write a file: {error.strerror}", where=str(folder)) from error
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        try:
+            for name, text in texts.items():
+                if name:
+                    file = draft / f"text{len(made)}"
+                    file.write_text(text, encoding="utf-8")
+                    made.append((file, checked.targets[name], False))
+            with new_files([(file, target) for file, target, _ in made]):
+                released = _released(run, out) if out is not None and allowed else None
+        except OSError as error:
+            raise OutputError(f"cannot write a file: {error.strerror}", where=str(folder)) from error
     files = {target: secret for _, target, secret in made}
     return replace(run, log=tuple(log), files=files, folder=released)
-
-
-def _beside(files: Sequence[tuple[Path, Path]], places: ExitStack) -> list[tuple[Path, Path]]:
-    """Bring files to where they belong, under other names: a folder on another disk may be full."""
-    made: dict[Path, Path] = {}
-    ready = []
-    for file, target in files:
-        if target.parent not in made:
-            place = tempfile.TemporaryDirectory(prefix=".hitoku-", dir=target.parent)
-            made[target.parent] = Path(places.enter_context(place))
-        ready.append((made[target.parent] / target.name, target))
-        shutil.copyfile(file, ready[-1][0])
-    return ready
 
 
 def _proofs(run: BatchRun, draft: Path) -> list[str]:

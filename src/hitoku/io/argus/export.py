@@ -17,6 +17,7 @@ import numpy as np
 from hitoku.attacks.interval import Interval
 from hitoku.errors import OutputError
 from hitoku.evidence.grid import Grid, texts
+from hitoku.files import new_folder
 from hitoku.io.argus.apriori import Entry, write_apriori
 from hitoku.io.argus.asked import JJ
 from hitoku.io.argus.judged import Judged, Status
@@ -26,7 +27,6 @@ from hitoku.io.argus.safe_table import SafeTable
 from hitoku.io.argus.safety import Safety
 from hitoku.io.argus.table_writer import SEPARATOR, write_table
 from hitoku.io.argus.text import quoted, write_text
-from hitoku.io.folder import new_folder
 from hitoku.io.release_reader import read_numbers, read_release_folder
 from hitoku.model.arrays import Integers
 from hitoku.model.need import Need

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hitoku.errors import DataError, OutputError, did_you_mean
-from hitoku.io.folder import new_file
+from hitoku.files import new_file
 
 WORD = re.compile(r'"(?P<quoted>[^"]*)"?|(?P<plain>[^\s"]+)')
 

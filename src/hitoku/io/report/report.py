@@ -17,7 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from hitoku.evidence import verify
 from hitoku.evidence.audit import Audit
-from hitoku.io.folder import new_file
+from hitoku.files import new_file
 from hitoku.io.report.bars import adjusted_bar, interval_bar
 from hitoku.io.report.cells import Cells
 from hitoku.io.report.layout import Section, margins, sections

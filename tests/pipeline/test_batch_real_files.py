@@ -11,11 +11,11 @@ import pytest
 
 from hitoku.errors import HitokuError
 from hitoku.evidence.audit import audit
-from hitoku.io.argus.batch_run import run_batch
 from hitoku.io.argus.safe_reader import read_code_value
 from hitoku.io.jj import read_jj
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
+from hitoku.pipeline.batch import run_batch
 
 
 def arb(folder, text):

@@ -9,8 +9,8 @@ import numpy as np
 
 from hitoku.errors import HitokuError
 from hitoku.io.argus.batch_write import Done
-from hitoku.io.recipe.tables import positions
 from hitoku.model.table import Table
+from hitoku.pipeline.recipe_tables import positions
 
 TOGETHER = "suppress them together, <SUPPRESS> OPT(0,10)"
 

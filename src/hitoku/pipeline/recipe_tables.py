@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import HitokuError, did_you_mean, some
+from hitoku.files import sha256
 from hitoku.io.code_tree import read_code_tree
 from hitoku.io.existing import existing
 from hitoku.io.marked_cells import marked_cells, read_cell_file, read_marked_cells
@@ -53,11 +53,11 @@ class Built:
 
 def build(recipe: Recipe) -> Built:
     """Read the files that a recipe names, and make its table."""
-    sha256: dict[str, str] = {}
-    made = [_one(recipe, place, keys, sha256) for place, keys in enumerate(recipe.tables.values())]
+    hashes: dict[str, str] = {}
+    made = [_one(recipe, place, keys, hashes) for place, keys in enumerate(recipe.tables.values())]
     if not recipe.keys.tables:
         table, by_hand = made[0]
-        return Built(table, {}, by_hand, sha256)
+        return Built(table, {}, by_hand, hashes)
     with _blaming(recipe.origin, ("tables",)):
         whole = Table.link([table for table, _ in made])
     by_hand = np.zeros(whole.n_cells, dtype=bool)
@@ -66,10 +66,10 @@ def build(recipe: Recipe) -> Built:
         cells = positions(table, whole)
         parts[name] = (table, cells)
         by_hand[cells[marked]] = True
-    return Built(whole, parts, by_hand, sha256)
+    return Built(whole, parts, by_hand, hashes)
 
 
-def _one(recipe: Recipe, place: int, keys: TableKeys, sha256: dict[str, str]) -> tuple[Table, Mask]:
+def _one(recipe: Recipe, place: int, keys: TableKeys, hashes: dict[str, str]) -> tuple[Table, Mask]:
     by = keys.by or []
 
     def where(name: str) -> KeyPath:
@@ -79,9 +79,8 @@ def _one(recipe: Recipe, place: int, keys: TableKeys, sha256: dict[str, str]) ->
     def file(name: str, at: KeyPath) -> Path:
         with _blaming(recipe.origin, at):
             path = existing(recipe.path(name))
-        if path.is_file() and name not in sha256:
-            with path.open("rb") as opened:
-                sha256[name] = hashlib.file_digest(opened, "sha256").hexdigest()
+        if path.is_file() and name not in hashes:
+            hashes[name] = sha256(path)
         return path
 
     trees: dict[str, Hierarchy | Sequence[Hierarchy]] = {}

@@ -10,10 +10,10 @@ import pytest
 from hitoku.errors import DataError, HitokuError, OutputError, ParameterError
 from hitoku.evidence.verify import verify
 from hitoku.io.argus import batch_write
-from hitoku.io.argus.batch_run import run_batch
 from hitoku.io.argus.safe_reader import read_code_value
 from hitoku.io.jj import read_jj
 from hitoku.methods.optimal import Optimal
+from hitoku.pipeline.batch import run_batch
 
 # Region, size, weight, group, request, turnover; 99 is missing.
 RECORDS = [

@@ -21,8 +21,8 @@ from hitoku.attacks.adjustment.scenario import Known
 from hitoku.errors import DataError, ParameterError
 from hitoku.evidence.attacked import judge_attack
 from hitoku.evidence.recovery import known
+from hitoku.insiders.contributions import contributions_in
 from hitoku.io.recipe.recipe import Recipe
-from hitoku.io.recipe.run import cells_for, equipped, rules_for
 from hitoku.io.release_reader import read_numbers, read_release_folder
 from hitoku.methods.method import Method
 from hitoku.model.contributors import Contributors
@@ -30,7 +30,7 @@ from hitoku.model.finding import Finding
 from hitoku.model.need import Need
 from hitoku.model.release import Release
 from hitoku.model.table import Table
-from hitoku.pipeline import contributions_in
+from hitoku.pipeline.recipe import cells_for, equipped, rules_for
 from hitoku.rules.rule import Rule
 from hitoku.rules.word import from_word, parsed
 from hitoku.solver.closest import Norm

@@ -13,11 +13,11 @@ import hitoku as ht
 from hitoku.errors import HitokuError, OutputError
 from hitoku.evidence.verify import verify
 from hitoku.io import release_folder
-from hitoku.io.recipe.run import run_recipe
-from hitoku.io.recipe.tables import positions
 from hitoku.methods import METHODS
 from hitoku.model.protection import Protection
 from hitoku.model.table import Table
+from hitoku.pipeline.recipe import run_recipe
+from hitoku.pipeline.recipe_tables import positions
 
 TREE = "code,parent\nNorth,\nSouth,\nN1,North\nN2,North\nS1,South\nS2,South\n"
 ONE = """

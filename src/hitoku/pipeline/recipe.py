@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.io.folder import new_folder, refuse_occupied
+from hitoku.evidence.outcome import Outcome
+from hitoku.files import new_folder, refuse_occupied
 from hitoku.io.recipe.recipe import Recipe
-from hitoku.io.recipe.tables import Built, build, chosen, with_codes
 from hitoku.io.release_folder import write_release_folder
 from hitoku.methods import METHODS
 from hitoku.methods.costs import costs
@@ -22,8 +22,9 @@ from hitoku.model.arrays import Integers, Mask
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
-from hitoku.pipeline import STAGES, Outcome, protect, suppress_magnitude
-from hitoku.pipeline.magnitude import WIDTH_SHARE
+from hitoku.pipeline.magnitude import WIDTH_SHARE, suppress_magnitude
+from hitoku.pipeline.protect import STAGES, protect
+from hitoku.pipeline.recipe_tables import Built, build, chosen, with_codes
 from hitoku.rules.given import Given
 from hitoku.rules.rule import Rule
 

@@ -16,17 +16,15 @@ import numpy as np
 
 from hitoku.attacks.insider import Insider
 from hitoku.errors import NeedError, OutputError, ParameterError, did_you_mean
+from hitoku.evidence.outcome import Outcome
+from hitoku.files import refuse_occupied
+from hitoku.insiders.contributions import contributions_in
 from hitoku.io.argus.asked import JJ, Session, Suppress, Write
 from hitoku.io.argus.batch import read_batch
-from hitoku.io.argus.batch_apart import protected_apart
 from hitoku.io.argus.batch_check import Checked, Ready, check_batch
-from hitoku.io.argus.batch_tables import Sources, build
 from hitoku.io.argus.batch_write import BatchRun, Done, written
 from hitoku.io.argus.judged import BY_HAND, Judged
 from hitoku.io.argus.safe_table import SafeTable
-from hitoku.io.folder import refuse_occupied
-from hitoku.io.recipe.run import TAKEN_AS
-from hitoku.io.recipe.tables import positions
 from hitoku.methods import METHODS
 from hitoku.methods.adjust import Adjust
 from hitoku.methods.method import Method, Progress
@@ -37,8 +35,11 @@ from hitoku.model.bounds import Bounds
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.table import Table
-from hitoku.pipeline import STAGES, Outcome, contributions_in
-from hitoku.pipeline.protect import finished
+from hitoku.pipeline.batch_apart import protected_apart
+from hitoku.pipeline.batch_tables import Sources, build
+from hitoku.pipeline.protect import STAGES, finished
+from hitoku.pipeline.recipe import TAKEN_AS
+from hitoku.pipeline.recipe_tables import positions
 
 # What is done, in this order, in words for a person who waits.
 STEPS = {"check": "checking the batch", "build": "making the tables", **STAGES, "write": "writing files"}

@@ -1,0 +1,174 @@
+"""Files and folders that appear whole or not at all, their hashes, and reading with a limit.
+
+Whatever is written goes to a private place beside its target first and is renamed when it is complete: a
+reader sees all of it or nothing, and after an error nothing is left behind.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from hitoku.errors import DataError, OutputError
+
+
+def refuse_occupied(path: Path) -> None:
+    """Raise when a folder that is to be written already holds something."""
+    if path.is_file() or (path.is_dir() and any(path.iterdir())):
+        raise OutputError(
+            f"the output folder {path.name!r} already holds something",
+            where=str(path),
+            fix="choose another folder, or move the old one away first",
+        )
+
+
+@contextmanager
+def private_folder(parent: Path, name: str) -> Iterator[Path]:
+    """Yield a temporary folder in ``parent`` that only its owner can read; it goes when the block ends.
+
+    Parameters
+    ----------
+    parent
+        Where it is made, so that what is in it can be renamed into its place on the same disk.
+    name
+        What it is for; its hidden name begins with it.
+    """
+    try:
+        draft = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=parent))
+    except OSError as error:
+        raise OutputError(
+            f"cannot write to {parent.name or parent}: {error.strerror}",
+            where=str(parent),
+            fix="choose a folder that you may write to",
+        ) from error
+    try:
+        yield draft
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """Yield a private temporary folder beside ``path``; rename it to ``path`` when the block succeeds."""
+    refuse_occupied(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"cannot write to {path.parent.name or path.parent}: {error.strerror}",
+            where=str(path.parent),
+            fix="choose a folder that you may write to",
+        ) from error
+    with private_folder(path.parent, path.name) as draft:
+        try:
+            yield draft
+            if path.is_dir():
+                path.rmdir()  # empty: refuse_occupied looked
+            draft.rename(path)
+        except OSError as error:
+            raise OutputError(f"cannot write {path.name!r}: {error.strerror}", where=str(path)) from error
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """Yield a private temporary file beside ``path``; rename it to ``path`` when the block succeeds.
+
+    Who may overwrite what is the caller's business.
+    """
+    try:
+        # A folder of its own: a private file would keep its private permissions when it is renamed.
+        with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as draft:
+            file = Path(draft) / path.name
+            yield file
+            file.replace(path)
+    except OSError as error:
+        raise OutputError(
+            f"cannot write {path.name!r}: {error.strerror}",
+            where=str(path.parent),
+            fix="choose a folder that exists and that you may write to",
+        ) from error
+
+
+@contextmanager
+def new_files(files: Sequence[tuple[Path, Path]]) -> Iterator[None]:
+    """Copy finished files beside their targets; rename all of them when the block succeeds.
+
+    Copied first: a target may be on another disk, which may be full. After that only renaming is left.
+
+    Parameters
+    ----------
+    files
+        Where each is, and where it belongs.
+    """
+    with ExitStack() as places:
+        beside: dict[Path, Path] = {}
+        for file, target in files:
+            if target.parent not in beside:
+                beside[target.parent] = places.enter_context(private_folder(target.parent, "hitoku"))
+            shutil.copyfile(file, beside[target.parent] / target.name)
+        yield
+        for _, target in files:
+            (beside[target.parent] / target.name).replace(target)
+
+
+def write_file(path: Path, content: bytes, *, private: bool = False) -> None:
+    """Write a file whole or not at all; its bytes are on the disk before its name is.
+
+    Parameters
+    ----------
+    path
+        Its folder is made where it does not exist.
+    content
+        What is written; a file that was there is replaced.
+    private
+        Nobody but the owner may read it.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"cannot write {path.name!r}: {error.strerror}",
+            where=str(path.parent),
+            fix="choose a folder that you may write to",
+        ) from error
+    with new_file(path) as draft, draft.open("wb") as file:
+        if private:
+            draft.chmod(0o600)
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def read_file(path: Path, most_bytes: int) -> bytes:
+    """Read a file of at most so many bytes; a longer one is refused before it fills the memory."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(most_bytes + 1)
+    except OSError as error:
+        raise DataError(f"cannot read {path.name!r}: {error.strerror}", where=str(path.parent)) from error
+    if len(content) > most_bytes:
+        raise DataError(
+            f"{path.name!r} is longer than {most_bytes:_} bytes",
+            where=str(path.parent),
+            fix="give a shorter one",
+        )
+    return content
+
+
+def sha256(content: bytes | Path) -> str:
+    """Return the SHA-256 of bytes, or of a file, which need not fit into memory, as hexadecimal digits.
+
+    Examples
+    --------
+    >>> sha256(b"")[:8]
+    'e3b0c442'
+    """
+    if isinstance(content, bytes):
+        return hashlib.sha256(content).hexdigest()
+    with content.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import hashlib
+import stat
+
+import pytest
+
+from hitoku.errors import DataError, OutputError
+from hitoku.files import new_file, new_files, new_folder, read_file, sha256, write_file
+
+
+def test_a_folder_appears_when_the_block_succeeds(tmp_path):
+    target = tmp_path / "deep" / "out"
+    with new_folder(target) as draft:
+        (draft / "a.txt").write_text("a")
+        assert not target.exists()
+    assert [p.name for p in target.iterdir()] == ["a.txt"]
+    assert [p.name for p in target.parent.iterdir()] == ["out"]
+
+
+def test_an_empty_folder_is_filled(tmp_path):
+    (tmp_path / "out").mkdir()
+    with new_folder(tmp_path / "out") as draft:
+        (draft / "a.txt").write_text("a")
+    assert (tmp_path / "out" / "a.txt").read_text() == "a"
+
+
+def test_after_an_error_nothing_is_left(tmp_path):
+    def fail():
+        with new_folder(tmp_path / "out") as draft:
+            (draft / "secret.txt").write_text("secret")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_what_is_there_already_is_not_touched(tmp_path, kind):
+    target = tmp_path / "out"
+    kept = target
+    if kind == "folder":
+        target.mkdir()
+        kept = target / "old.txt"
+    kept.write_text("old")
+    with pytest.raises(OutputError, match="already holds something") as caught, new_folder(target):
+        pass
+    assert caught.value.fix
+    assert kept.read_text() == "old"
+
+
+def test_a_parent_that_is_a_file_is_explained(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="cannot write"), new_folder(tmp_path / "file" / "out"):
+        pass
+
+
+def test_a_file_is_replaced_when_the_block_succeeds_and_not_before(tmp_path):
+    target = tmp_path / "a.txt"
+    target.write_text("old")
+    with new_file(target) as draft:
+        draft.write_text("new")
+        assert target.read_text() == "old"
+    assert target.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_file_stays_as_it_was_after_an_error(tmp_path):
+    def fail():
+        with new_file(tmp_path / "a.txt") as draft:
+            draft.write_text("half")
+            raise RuntimeError
+
+    (tmp_path / "a.txt").write_text("old")
+    with pytest.raises(RuntimeError):
+        fail()
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_files_for_several_folders_arrive_together_or_not_at_all(tmp_path, fails):
+    def move():
+        with new_files(pairs):
+            assert not any(target.exists() for _, target in pairs)
+            if fails:
+                raise RuntimeError
+
+    pairs = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / f"draft-{name}").write_text(name)
+        pairs.append((tmp_path / f"draft-{name}", tmp_path / name / "a.txt"))
+    if fails:
+        with pytest.raises(RuntimeError):
+            move()
+    else:
+        move()
+    for name in ("one", "two"):
+        assert [path.read_text() for path in (tmp_path / name).iterdir()] == ([] if fails else [name])
+
+
+def test_bytes_are_written_into_a_folder_that_is_made_for_them(tmp_path):
+    write_file(tmp_path / "deep" / "key", b"secret", private=True)
+    write_file(tmp_path / "deep" / "open", b"open")
+    assert (tmp_path / "deep" / "key").read_bytes() == b"secret"
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "deep").iterdir()}
+    assert modes["key"] == stat.S_IRUSR | stat.S_IWUSR
+    assert modes["open"] & stat.S_IRUSR
+    assert sorted(modes) == ["key", "open"]
+
+
+def test_a_folder_that_cannot_be_made_is_explained(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="cannot write 'a'"):
+        write_file(tmp_path / "file" / "a", b"")
+
+
+def test_reading_stops_at_the_limit(tmp_path):
+    (tmp_path / "a").write_bytes(b"12345")
+    assert read_file(tmp_path / "a", 5) == b"12345"
+    with pytest.raises(DataError, match="longer than 4 bytes"):
+        read_file(tmp_path / "a", 4)
+    with pytest.raises(DataError, match="cannot read 'b'"):
+        read_file(tmp_path / "b", 5)
+
+
+def test_the_hash_of_a_file_is_that_of_its_bytes(tmp_path):
+    content = bytes(range(256)) * 5_000
+    (tmp_path / "a").write_bytes(content)
+    assert sha256(tmp_path / "a") == sha256(content) == hashlib.sha256(content).hexdigest()
