@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from hitoku.methods.optimal.halves import factor, half_rows
+from hitoku.methods.optimal.zero_half_cuts import factor, zero_half_cuts
 
 POINTS = np.array(list(product([0, 1], repeat=6)), dtype=float)
 
@@ -27,7 +27,7 @@ def test_halves_hold_wherever_their_rows_hold(data):
     matrix = sparse.csr_array(rows)
     times = np.array([factor(row[row > 0]) for row in rows], dtype=np.int64)
     fit = POINTS[np.all(POINTS @ rows.T >= 1 - 1e-9, axis=1)]
-    for cells, c in half_rows(matrix, times, x):
+    for cells, c in zero_half_cuts(matrix, times, x):
         assert c @ x[cells] < 1
         assert np.all(fit[:, cells] @ c >= 1 - 1e-9)
 
@@ -35,7 +35,7 @@ def test_halves_hold_wherever_their_rows_hold(data):
 def test_a_triangle_is_cut_off():
     # Each two of three: the point of halves meets all three rows, no whole point with one of three does.
     rows = sparse.csr_array([[1.0, 1, 0], [0, 1, 1], [1, 0, 1]])
-    ((cells, c),) = half_rows(rows, np.ones(3, dtype=np.int64), np.full(3, 0.5))
+    ((cells, c),) = zero_half_cuts(rows, np.ones(3, dtype=np.int64), np.full(3, 0.5))
     assert cells.tolist() == [0, 1, 2]
     np.testing.assert_allclose(c, 0.5)
 

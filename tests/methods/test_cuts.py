@@ -12,13 +12,19 @@ from tests.oracles.patterns import safe
 from tests.strategies import count_tables
 
 from hitoku.errors import NeedError
+from hitoku.methods.optimal.attacker_subproblems import (
+    FlowSubproblems,
+    LinearSubproblems,
+    levels_met,
+    pushes_for,
+    subproblems_for,
+)
 from hitoku.methods.optimal.budget import Budget
-from hitoku.methods.optimal.cuts import capacity_rows, strengthened
-from hitoku.methods.optimal.joint import first_patterns
+from hitoku.methods.optimal.cuts import capacity_cuts, strengthen
 from hitoku.methods.optimal.presolve import presolve
-from hitoku.methods.optimal.pushing import Network, Programs, engine_for, met, parts
-from hitoku.methods.optimal.repair import repaired
-from hitoku.methods.optimal.stars import star_rows
+from hitoku.methods.optimal.repair_heuristic import repair_pattern
+from hitoku.methods.optimal.star_cuts import star_cuts
+from hitoku.methods.optimal.starting_patterns import first_patterns
 from hitoku.model.need import Need
 from hitoku.model.table import Table
 
@@ -65,12 +71,12 @@ def test_rows_hold_for_every_safe_pattern(data, problem):
     x = np.where(instance.forced, 1.0, share)
     everything = np.arange(len(instance.levels))
     for engine in {
-        type(e): e for e in (engine_for(instance, Budget()), Programs(instance, Budget()))
+        type(e): e for e in (subproblems_for(instance, Budget()), LinearSubproblems(instance, Budget()))
     }.values():
         for exact in (False, True):
-            pushed = engine.push(x, *parts(instance, everything), exact=exact)
-            for cells, c in capacity_rows(instance, pushed, ~met(instance, pushed)):
-                for row in ((cells, c), strengthened(cells, c, x)):
+            pushed = engine.push(x, *pushes_for(instance, everything), exact=exact)
+            for cells, c in capacity_cuts(instance, pushed, ~levels_met(instance, pushed)):
+                for row in ((cells, c), strengthen(cells, c, x)):
                     assert not instance.forced[row[0]].any()
                     assert np.all(patterns[:, row[0]] @ row[1] >= 1 - 1e-7)
 
@@ -79,7 +85,9 @@ def test_rows_hold_for_every_safe_pattern(data, problem):
 @given(problem=instances())
 def test_repaired_patterns_are_safe(problem):
     instance, patterns = problem
-    found = repaired(engine_for(instance, Budget()), np.ones(len(instance)), np.ones(len(instance)))
+    found = repair_pattern(
+        subproblems_for(instance, Budget()), np.ones(len(instance)), np.ones(len(instance))
+    )
     assert found is not None
     assert any(np.array_equal(found, pattern) for pattern in patterns)
 
@@ -88,7 +96,7 @@ def test_repaired_patterns_are_safe(problem):
 @given(problem=instances())
 def test_rows_of_single_relations_hold_for_every_safe_pattern(problem):
     instance, patterns = problem
-    rows = star_rows(instance)
+    rows = star_cuts(instance)
     for cells, c in map(rows.row, range(len(rows))):
         assert np.all(patterns[:, cells] @ c >= 1 - 1e-7)
 
@@ -97,7 +105,7 @@ def test_rows_of_single_relations_hold_for_every_safe_pattern(problem):
 @given(problem=instances())
 def test_first_patterns_are_safe(problem):
     instance, patterns = problem
-    for engine in (engine_for(instance, Budget()), Programs(instance, Budget())):
+    for engine in (subproblems_for(instance, Budget()), LinearSubproblems(instance, Budget())):
         found = list(first_patterns(engine, np.ones(len(instance))))
         assert found
         for first in found:
@@ -113,4 +121,4 @@ def test_two_way_tables_are_networks(shape, network):
     need = Need(unsafe=table.value == 5, width=3)
     nothing = np.zeros(table.n_cells, dtype=bool)
     instance = presolve(table, need, np.ones(table.n_cells), keep=nothing, withhold=nothing)
-    assert isinstance(engine_for(instance, Budget()), Network) is network
+    assert isinstance(subproblems_for(instance, Budget()), FlowSubproblems) is network

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hitoku.attacks.interval import Interval
-from hitoku.methods.optimal import Optimal, cheapest, joint, judge
+from hitoku.methods.optimal import Optimal, pattern_check, stages, starting_patterns
 from hitoku.methods.optimal.budget import Budget, Stopped
 from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance, ProtectionLevels
 from hitoku.model.need import Need
@@ -60,13 +60,13 @@ def test_a_work_limit_at_any_stage_gives_a_safe_pattern_and_its_gap(problem):
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_work_is_limited_to_what_was_granted(problem, monkeypatch):
     budgets = []
-    stages = cheapest.cheapest
+    minimise = stages.minimise
 
     def noted(instance, grid, budget):
         budgets.append(budget)
-        return stages(instance, grid, budget)
+        return minimise(instance, grid, budget)
 
-    monkeypatch.setattr("hitoku.methods.optimal.optimal.cheapest", noted)
+    monkeypatch.setattr("hitoku.methods.optimal.optimal.minimise", noted)
     table, need = problem
     Optimal(cost="value", work_limit=30).protect(table, need)
     # The last call may push all levels of a network at once.
@@ -80,7 +80,7 @@ def test_a_limit_that_ends_only_the_tie_break_says_so(monkeypatch):
     def late(*_arguments):
         raise Stopped
 
-    monkeypatch.setattr(cheapest, "canonical", late)
+    monkeypatch.setattr(stages, "break_ties", late)
     hurried = Optimal(cost="unit").protect(table, need)
     assert hurried.proven
     assert not hurried.canonical
@@ -108,16 +108,16 @@ def test_an_interruption_at_any_report_returns_the_best_pattern_known(problem):
         assert protection.proven or protection.cost * (1 - protection.gap) <= best.cost + 1e-6
 
 
-@pytest.mark.parametrize("stage", ["first_patterns", "search", "canonical"])
+@pytest.mark.parametrize("stage", ["first_patterns", "search", "break_ties"])
 def test_an_interruption_in_any_stage_returns_the_best_pattern_known(stage, monkeypatch):
     table, need = cube(width=6)
 
     def interrupted(*_arguments, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cheapest, stage, interrupted)
+    monkeypatch.setattr(stages, stage, interrupted)
     protection = Optimal(cost="value").protect(table, need)
-    assert protection.proven is (stage == "canonical")
+    assert protection.proven is (stage == "break_ties")
     assert not protection.canonical
     assert covers(Interval().bounds(Release.of(table, protection)), table, need)
 
@@ -133,14 +133,14 @@ def test_an_interruption_during_the_last_check_does_not_skip_it(monkeypatch):
             raise KeyboardInterrupt
         return meets(attack, *arguments)
 
-    monkeypatch.setattr(judge.Interval, "meets", interrupted)
+    monkeypatch.setattr(pattern_check.Interval, "meets", interrupted)
     assert Optimal(cost="value").protect(table, need).proven
     assert len(calls) == 2
 
 
 def test_a_large_table_has_a_good_pattern_before_the_search_begins(monkeypatch):
     # As if it were large: prices are shaken; the limit comes before the search gets anywhere.
-    monkeypatch.setattr(joint, "LARGE", 1)
+    monkeypatch.setattr(starting_patterns, "LARGE", 1)
     table, need = cube(side=6, n_unsafe=12, lower=1, upper=6)
     hurried = Optimal(cost="value", work_limit=400).protect(table, need)
     assert not hurried.proven
@@ -173,7 +173,7 @@ def test_how_far_a_cell_is_moved(levels, rooms, expected):
             np.zeros(len(levels), dtype=np.int64), np.array(sides, dtype=np.int8), np.array(amounts)
         ),
     )
-    up, down = joint.wanted(instance)
+    up, down = starting_patterns.wanted(instance)
     assert (up[0], down[0]) == expected
 
 

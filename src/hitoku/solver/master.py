@@ -1,4 +1,4 @@
-"""A covering problem that grows: columns between zero and one, rows added and dropped, re-solved warm.
+"""The master problem of a cutting-plane method: a covering problem whose rows come and go, warm-started.
 
 The solver's optimum is a hint. The bound that is handed out is recomputed from its multipliers: for any
 ``y >= 0``, no point can cost less than ``y @ rhs + sum(min(reduced * lower, reduced * upper))``, so a wrong

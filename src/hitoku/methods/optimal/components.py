@@ -11,9 +11,9 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from hitoku.methods.optimal.cuts import CutRows
+from hitoku.methods.optimal.cuts import Cuts
 from hitoku.methods.optimal.instance import Instance, movable
-from hitoku.methods.optimal.narrowing import carried
+from hitoku.methods.optimal.variable_fixing import restrict_cuts
 from hitoku.model.arrays import Mask
 
 
@@ -56,7 +56,7 @@ def part_of(instance: Instance, cells: Mask) -> Instance:
     return instance.with_levels(cells[instance.levels.cell]).kept(cells)
 
 
-def rows_within(rows: CutRows, instance: Instance, part: Instance, elsewhere: Mask) -> CutRows:
+def rows_within(rows: Cuts, instance: Instance, part: Instance, elsewhere: Mask) -> Cuts:
     """Rewrite rows for one part; those that also count cells of other parts say nothing about it."""
     inside = [rows.row(k) for k in range(len(rows))]
-    return carried(CutRows.of([row for row in inside if not elsewhere[row[0]].any()]), instance, part)
+    return restrict_cuts(Cuts.of([row for row in inside if not elsewhere[row[0]].any()]), instance, part)

@@ -1,9 +1,9 @@
-"""Cuts that every safe pattern satisfies, derived from multipliers of the relations.
+"""Benders cuts of the suppression problem: valid for every safe pattern, derived from dual multipliers.
 
 For any multipliers ``y`` the distance that a pattern allows cell p is at most ``sum(c * x)``, where
 ``g = +-e_p + relations.T @ y`` and ``c = up * max(g, 0) + down * max(-g, 0)``. A pattern that reaches a level
-therefore has ``sum(c * x) >= level``: a capacity row (Fischetti and Salazar). It holds whatever solver the
-multipliers came from.
+therefore has ``sum(c * x) >= level``: a capacity constraint (Fischetti and Salazar). It is valid whatever
+solver the multipliers came from.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from hitoku.methods.optimal.attacker_subproblems import Pushed
 from hitoku.methods.optimal.instance import WIDTH, Instance
-from hitoku.methods.optimal.pushing import Pushed
 from hitoku.model.arrays import Floats, Integers, Mask
 
 # A row whose right-hand side is a smaller share of the level than this says nothing: rounding ate it.
@@ -26,7 +26,7 @@ LEAST_FRACTION = 0.02
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CutRows:
+class Cuts:
     """Cuts ``coefficients @ x >= 1`` over the free cells, by their position in the instance."""
 
     indptr: Integers
@@ -34,7 +34,7 @@ class CutRows:
     coefficients: Floats
 
     @classmethod
-    def of(cls, rows: list[tuple[Integers, Floats]]) -> CutRows:
+    def of(cls, rows: list[tuple[Integers, Floats]]) -> Cuts:
         lengths = [len(cells) for cells, _ in rows]
         return cls(
             np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
@@ -50,8 +50,8 @@ class CutRows:
         return self.cells[here], self.coefficients[here]
 
 
-def capacity_rows(instance: Instance, pushed: Pushed, short: Mask) -> list[tuple[Integers, Floats]]:
-    """Return one or two rows for every level in ``short``, cut down to their right-hand side."""
+def capacity_cuts(instance: Instance, pushed: Pushed, short: Mask) -> list[tuple[Integers, Floats]]:
+    """Return one or two capacity constraints for every level in ``short``, coefficients cut down."""
     rows: list[tuple[Integers, Floats]] = []
     for multipliers in (pushed.multipliers, pushed.others):
         if multipliers is not None:
@@ -109,8 +109,8 @@ def _rows(
     return rows
 
 
-def strengthened(cells: Integers, c: Floats, x: Floats) -> tuple[Integers, Floats]:
-    """Return the row, or one implied by it that the fractional pattern ``x`` violates more.
+def strengthen(cells: Integers, c: Floats, x: Floats) -> tuple[Integers, Floats]:
+    """Return the cut, or one implied by it that the fractional pattern ``x`` violates more.
 
     Knapsack covers: grant some cells and ask the others for the rest, again cut down to it. Rounding: divide
     by one of the coefficients and round up. Both hold for whole patterns only, which is the point.

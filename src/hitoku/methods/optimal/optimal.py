@@ -13,10 +13,10 @@ from hitoku.methods.costs import CostScale, costs
 from hitoku.methods.keep import Keep, kept, refuse_unsafe
 from hitoku.methods.method import Progress
 from hitoku.methods.optimal.budget import Budget
-from hitoku.methods.optimal.cheapest import cheapest
-from hitoku.methods.optimal.judge import refuse_unprotected
+from hitoku.methods.optimal.pattern_check import refuse_unprotected
 from hitoku.methods.optimal.presolve import presolve
 from hitoku.methods.optimal.small import TwoWay, fits, pattern_of_small, two_way
+from hitoku.methods.optimal.stages import minimise
 from hitoku.model.arrays import Floats, Mask, frozen
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
@@ -141,7 +141,7 @@ class Optimal:
         if progress is not None:
             tell = progress
             budget.report = lambda bound, best: tell(bound * grid.unit + paid, best * grid.unit + paid)
-        found = cheapest(replace(instance, weight=grid.weight), grid, budget)
+        found = minimise(replace(instance, weight=grid.weight), grid, budget)
         withheld[instance.cells[found.pattern]] = True
         total = found.value * grid.unit + paid
         gap = 0.0 if found.finished or not total else (found.value - found.bound) * grid.unit / total

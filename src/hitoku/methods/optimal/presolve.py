@@ -6,9 +6,9 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.errors import NeedError, some
+from hitoku.methods.optimal.attacker_subproblems import levels_met, pushes_for, subproblems_for
 from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance, ProtectionLevels, movable
-from hitoku.methods.optimal.pushing import engine_for, met, parts
 from hitoku.methods.optimal.tie_break import numbers
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.need import Need
@@ -120,8 +120,8 @@ def _reached(instance: Instance, x: Floats) -> Mask:
     asked = np.flatnonzero(able[instance.levels.cell])
     if not len(asked):
         return np.zeros(len(instance.levels), dtype=bool)
-    engine = engine_for(instance, Budget())
-    return met(instance, engine.push(x, *parts(instance, asked), exact=True))
+    engine = subproblems_for(instance, Budget())
+    return levels_met(instance, engine.push(x, *pushes_for(instance, asked), exact=True))
 
 
 def _refuse(table: Table, cells: Integers, what: str, fix: str) -> None:

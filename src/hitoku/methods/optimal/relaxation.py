@@ -1,6 +1,6 @@
-"""The relaxed problem: cells withheld in part, tightened by rows until little is gained.
+"""The linear relaxation: the master problem over fractional patterns, and the separation of violated cuts.
 
-All rows hold for every safe pattern, so one linear program serves the whole tree; only the bounds of its
+All cuts are valid for every safe pattern, so one linear program serves the whole tree; only the bounds of its
 columns change from node to node.
 """
 
@@ -9,12 +9,17 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from hitoku.methods.optimal.attacker_subproblems import (
+    FlowSubproblems,
+    levels_met,
+    pushes_for,
+    subproblems_for,
+)
 from hitoku.methods.optimal.budget import Budget
-from hitoku.methods.optimal.cuts import CutRows, capacity_rows, filled, strengthened
-from hitoku.methods.optimal.goal import Goal
-from hitoku.methods.optimal.halves import factor, half_rows
+from hitoku.methods.optimal.cuts import Cuts, capacity_cuts, filled, strengthen
 from hitoku.methods.optimal.instance import Instance
-from hitoku.methods.optimal.pushing import Network, engine_for, met, parts
+from hitoku.methods.optimal.objective import Objective
+from hitoku.methods.optimal.zero_half_cuts import factor, zero_half_cuts
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.solver.master import Master, Relaxed
 
@@ -32,13 +37,13 @@ Row = tuple[Integers, Floats]
 
 
 class Relaxation:
-    """Rows, columns and the point that the linear program takes; columns are the free cells."""
+    """The master problem and what separates cuts from its solution; columns are the free cells."""
 
-    def __init__(self, instance: Instance, goal: Goal, budget: Budget, rows: CutRows | None = None) -> None:
+    def __init__(self, instance: Instance, goal: Objective, budget: Budget, rows: Cuts | None = None) -> None:
         self.instance, self.budget = instance, budget
-        self.engine = engine_for(instance, budget)
+        self.engine = subproblems_for(instance, budget)
         # Networks are served well by rows of single levels; elsewhere halves close most of the gap.
-        self.halving = not isinstance(self.engine, Network)
+        self.halving = not isinstance(self.engine, FlowSubproblems)
         self.free = instance.free
         self._place = np.full(len(instance), -1)
         self._place[self.free] = np.arange(len(self.free))
@@ -67,7 +72,7 @@ class Relaxation:
         """Append rows over cells of the instance."""
         if not rows:
             return
-        made = CutRows.of(rows)
+        made = Cuts.of(rows)
         shape = (len(made), len(self.free))
         matrix = sparse.csr_array((made.coefficients, self._place[made.cells], made.indptr), shape=shape)
         self.master.add(matrix, np.ones(len(made)))
@@ -84,12 +89,12 @@ class Relaxation:
             self.master.keep(~old)
             self._idle, self._times = self._idle[~old], self._times[~old]
 
-    def rows(self) -> CutRows:
+    def rows(self) -> Cuts:
         """Return the rows that were of use lately."""
         matrix = self.master.rows
-        rows = CutRows(matrix.indptr.astype(np.int64), self.free[matrix.indices], matrix.data)
+        rows = Cuts(matrix.indptr.astype(np.int64), self.free[matrix.indices], matrix.data)
         lively = np.flatnonzero(self._idle <= LIVELY)
-        return CutRows.of([rows.row(int(k)) for k in lively[lively >= self._standing]])
+        return Cuts.of([rows.row(int(k)) for k in lively[lively >= self._standing]])
 
     def pattern(self, x: Floats) -> Floats:
         """Spread a point over all cells of the instance."""
@@ -103,22 +108,22 @@ class Relaxation:
 
     def _pushed(self, full: Floats, *, exact: bool) -> tuple[list[Row], Mask]:
         instance = self.instance
-        pushed = self.engine.push(full, *parts(instance, np.arange(len(instance.levels))), exact=exact)
-        reached = met(instance, pushed)
-        return capacity_rows(instance, pushed, ~reached), reached
+        pushed = self.engine.push(full, *pushes_for(instance, np.arange(len(instance.levels))), exact=exact)
+        reached = levels_met(instance, pushed)
+        return capacity_cuts(instance, pushed, ~reached), reached
 
     def separate(self, x: Floats, *, whole: bool) -> tuple[list[Row], bool]:
-        """Return violated rows at a point, and whether every level is reached there."""
+        """Separate: return cuts that the point violates, and whether every level is reached there."""
         full = self.pattern(x)
         found, reached = self._pushed(full, exact=whole)
-        rows = _distinct([strengthened(*row, full) for row in found], full, VIOLATION)
+        rows = _distinct([strengthen(*row, full) for row in found], full, VIOLATION)
         if not whole and not self.halving:
             self._remember(found)
             if len(rows) < FEW:
                 near = [
                     (cells, c) for cells, c in self._known.values() if filled(c, full[cells]) < 1 + NEARLY
                 ]
-                rows += _distinct([strengthened(*row, full) for row in near], full, VIOLATION_AGAIN)
+                rows += _distinct([strengthen(*row, full) for row in near], full, VIOLATION_AGAIN)
         if whole and not rows and not reached.all():
             # A pattern that is not safe needs a cell it does not have: true whatever rounding did.
             cells = self.free[x < 0.5]
@@ -131,10 +136,10 @@ class Relaxation:
             self._known.setdefault((cells.tobytes(), c.tobytes()), (cells, c))
 
     def halves(self, x: Floats) -> list[Row]:
-        """Return violated halves of sums of rows, where they are worth looking for."""
+        """Separate {0, 1/2} cuts, where they are worth looking for."""
         if not self.halving:
             return []
-        return [(self.free[columns], c) for columns, c in half_rows(self.master.rows, self._times, x)]
+        return [(self.free[columns], c) for columns, c in zero_half_cuts(self.master.rows, self._times, x)]
 
 
 def _distinct(rows: list[Row], full: Floats, violation: float) -> list[Row]:

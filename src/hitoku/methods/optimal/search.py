@@ -1,4 +1,4 @@
-"""Branch and cut: relax, cut off what no safe pattern allows, divide, until the bound meets a pattern."""
+"""Branch and cut: cutting planes at every node, branching on cells, until dual bound and incumbent meet."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import numpy as np
 from hitoku.methods.optimal.branching import Branching
 from hitoku.methods.optimal.budget import Budget, Stopped
 from hitoku.methods.optimal.components import components, part_of, rows_within
-from hitoku.methods.optimal.cuts import CutRows
-from hitoku.methods.optimal.goal import Found, Goal
+from hitoku.methods.optimal.cuts import Cuts
 from hitoku.methods.optimal.instance import Instance
-from hitoku.methods.optimal.narrowing import carried, narrowed
+from hitoku.methods.optimal.objective import Objective, SearchResult
 from hitoku.methods.optimal.relaxation import FEW, PURGE_NODE, PURGE_ROOT, WHOLE, Relaxation
-from hitoku.methods.optimal.repair import repaired
+from hitoku.methods.optimal.repair_heuristic import repair_pattern
 from hitoku.methods.optimal.tie_break import smaller
+from hitoku.methods.optimal.variable_fixing import fix_cells, restrict_cuts
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.solver.master import Relaxed
 from hitoku.solver.solution import Status
@@ -41,7 +41,7 @@ Report = Callable[[float, float], None]
 
 @dataclass(order=True, slots=True)
 class Node:
-    """Part of the patterns: those with some cells withheld and some published."""
+    """A node of the tree: the patterns with some cells withheld and some published."""
 
     bound: float
     number: int
@@ -51,16 +51,16 @@ class Node:
 
 def search(
     instance: Instance,
-    goal: Goal,
+    goal: Objective,
     budget: Budget,
     start: Mask,
     *,
-    rows: CutRows | None = None,
+    rows: Cuts | None = None,
     most_nodes: int = NO_LIMIT,
     report: Report | None = None,
     core: bool = False,
-) -> Found:
-    """Find the best pattern: part by part where the relations fall apart.
+) -> SearchResult:
+    """Find the best pattern: component by component where no relation connects them.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def search(
     start
         A safe pattern.
     rows
-        What is known about all safe patterns.
+        Cuts: valid for all safe patterns.
     most_nodes
         Stop after so many in one part.
     report
@@ -82,7 +82,7 @@ def search(
     options: dict[str, Any] = {"most_nodes": most_nodes, "core": core}
     if goal.other is not None or (len(groups) == 1 and groups[0].all()):
         return Search(instance, goal, budget, start, rows=rows, report=report, **options).run()
-    known = CutRows.of([]) if rows is None else rows
+    known = Cuts.of([]) if rows is None else rows
     covered = np.logical_or.reduce(groups) if groups else np.zeros(len(instance), dtype=bool)
     pattern, possible, finished = instance.forced | (start & covered), instance.forced.copy(), True
     made: list[tuple[Integers, Floats]] = []
@@ -111,20 +111,20 @@ def search(
         made += [(cells[row[0]], row[1]) for row in map(found.rows.row, range(len(found.rows)))]
     value = goal.value(pattern)
     bound = value if finished else min(apart + sum(bounds), value)
-    return Found(pattern, value, bound, finished, possible, CutRows.of(made))
+    return SearchResult(pattern, value, bound, finished, possible, Cuts.of(made))
 
 
 class Search:
-    """One run of branch and cut over an instance that hangs together; parameters as in :func:`search`."""
+    """One run of branch and cut over a connected instance; parameters as in :func:`search`."""
 
     def __init__(
         self,
         instance: Instance,
-        goal: Goal,
+        goal: Objective,
         budget: Budget,
         start: Mask,
         *,
-        rows: CutRows | None = None,
+        rows: Cuts | None = None,
         most_nodes: int = NO_LIMIT,
         report: Report | None = None,
         core: bool = False,
@@ -141,47 +141,47 @@ class Search:
         self._lower, self._upper = np.zeros(n_free), np.ones(n_free)
         self._last: Relaxed | None = None
 
-    def run(self) -> Found:
+    def run(self) -> SearchResult:
         """Search until done or stopped."""
         try:
             return self._run()
         except KeyboardInterrupt:
             self.budget.interrupted = True
-            return self._found(finished=False)
+            return self._result(finished=False)
         except Stopped:
-            return self._found(finished=False)
+            return self._result(finished=False)
 
-    def _run(self) -> Found:
-        relaxed = self._relax(ROOT_ROUNDS, root=True)
+    def _run(self) -> SearchResult:
+        relaxed = self._cutting_planes(ROOT_ROUNDS, root=True)
         if relaxed is None:
             if self._last is not None and np.isfinite(self._last.bound):
-                _, upper = self._decided(self._last, self._lower, self._upper, ties=True)
+                _, upper = self._fix_columns(self._last, self._lower, self._upper, ties=True)
                 self.possible[self.relaxation.free[upper == 0]] = False
-            return self._found(finished=True)
+            return self._result(finished=True)
         bound = relaxed.bound + self.relaxation.paid
         self.bound = max(self.bound, bound)
         if self._look:
-            self._core(relaxed)
-        lower, upper = self._decided(relaxed, self._lower, self._upper, ties=True)
+            self._search_core(relaxed)
+        lower, upper = self._fix_columns(relaxed, self._lower, self._upper, ties=True)
         free = self.relaxation.free
         self.possible[free[upper == 0]] = False
         if (lower < upper).sum() < FEWER * len(free):
-            found = self._over(self.possible, free[lower == 1], report=self._report)
+            found = self._search_subset(self.possible, free[lower == 1], report=self._report)
             if found is not None:
                 return found
-        self._lower, self._upper = self._decided(relaxed, self._lower, self._upper, ties=self.goal.ties)
-        return self._tree(bound)
+        self._lower, self._upper = self._fix_columns(relaxed, self._lower, self._upper, ties=self.goal.ties)
+        return self._branch_and_bound(bound)
 
-    def _found(self, *, finished: bool, bound: float | None = None) -> Found:
+    def _result(self, *, finished: bool, bound: float | None = None) -> SearchResult:
         bound = self.value if finished else min(self.bound if bound is None else bound, self.value)
-        return Found(self.best, self.value, bound, finished, self.possible, self.relaxation.rows())
+        return SearchResult(self.best, self.value, bound, finished, self.possible, self.relaxation.rows())
 
-    def _tell(self) -> None:
+    def _report_progress(self) -> None:
         if self._report is not None:
             self._report(self.bound, self.value)
 
-    def _offer(self, pattern: Mask | None) -> None:
-        """Take a safe pattern if it is better."""
+    def _update_incumbent(self, pattern: Mask | None) -> None:
+        """Make a safe pattern the incumbent if it is better."""
         if pattern is None or not self.goal.allows(pattern):
             return
         value, half = self.goal.value(pattern), 0.5 * self.goal.step
@@ -189,18 +189,18 @@ class Search:
         if value < self.value - half or (equal and smaller(pattern, self.best)):
             self.best, self.value = pattern.copy(), value
 
-    def _decided(
+    def _fix_columns(
         self, relaxed: Relaxed, lower: Floats, upper: Floats, *, ties: bool
     ) -> tuple[Floats, Floats]:
-        """Fix columns whose other value lifts the bound to the best or above; with ``ties``, truly above."""
+        """Reduced-cost fixing: columns whose other value lifts the bound to the incumbent."""
         slack = self.value - relaxed.bound - self.relaxation.paid
         slack += self.goal.within(self.value) if ties else -self.goal.gain(self.value)
         upper = np.where((lower == 0) & (relaxed.reduced > slack), 0.0, upper)
         lower = np.where((upper == 1) & (relaxed.reduced < -slack), 1.0, lower)
         return lower, upper
 
-    def _relax(self, rounds: int, *, root: bool) -> Relaxed | None:
-        """Alternate between relaxing and cutting; None when nothing of interest is left."""
+    def _cutting_planes(self, rounds: int, *, root: bool) -> Relaxed | None:
+        """Alternate between solving the relaxation and adding cuts; None when the node is pruned."""
         history: list[float] = []
         relaxation = self.relaxation
         while True:
@@ -212,12 +212,12 @@ class Search:
             history.append(bound)
             if root:
                 self.bound = max(self.bound, min(bound, self.value))
-                self._tell()
+                self._report_progress()
             whole = bool(np.all(np.abs(relaxed.x - np.rint(relaxed.x)) < WHOLE))
             x = np.rint(relaxed.x) if whole else relaxed.x
             rows, safe = relaxation.separate(x, whole=whole)
             if whole and safe:
-                self._offer(relaxation.pattern(x) > 0.5)
+                self._update_incumbent(relaxation.pattern(x) > 0.5)
                 return None if self.goal.hopeless(bound, self.value) else relaxed
             if not whole:
                 if len(rows) < FEW or self._stalled(history, SHORT_STALL):
@@ -238,11 +238,11 @@ class Search:
         return history[-1] - history[-1 - rounds] < STALL_SHARE * max(gap, self.goal.step)
 
     def _repair(self, x: Floats, also: Integers | None = None, spare: Mask | None = None) -> None:
-        """Make a safe pattern from a fractional one, and take it if it is better."""
-        self._offer(repaired(self.relaxation.engine, x, self.goal.cost, also, spare=spare))
+        """Make a safe pattern from a fractional one, and the incumbent if it is better."""
+        self._update_incumbent(repair_pattern(self.relaxation.engine, x, self.goal.cost, also, spare=spare))
 
-    def _core(self, relaxed: Relaxed) -> None:
-        """Find a good pattern: repair the relaxed point, then search among the most promising cells alone.
+    def _search_core(self, relaxed: Relaxed) -> None:
+        """Find a good incumbent: repair the relaxed point, then search among the most promising cells alone.
 
         Its cost is what rules most other cells out.
         """
@@ -254,12 +254,12 @@ class Search:
         self._repair(full, promising)
         if relaxation.halving:
             self._polish(promising)
-        lower, upper = self._decided(relaxed, self._lower, self._upper, ties=True)
+        lower, upper = self._fix_columns(relaxed, self._lower, self._upper, ties=True)
         if (lower < upper).sum() < 1.5 * n_core:
             return
         alive = self.instance.forced | self.best
         alive[promising] = True
-        self._over(alive, relaxation.free[:0], CORE_NODES)
+        self._search_subset(alive, relaxation.free[:0], CORE_NODES)
 
     def _polish(self, promising: Integers) -> None:
         """Take the dearest cells out of the best pattern one by one and repair it without them.
@@ -283,15 +283,15 @@ class Search:
             everything = np.ones(len(self.instance), dtype=bool)
             self._repair(without, others, everything)
 
-    def _over(
+    def _search_subset(
         self, alive: Mask, certain: Integers, most_nodes: int = NO_LIMIT, report: Report | None = None
-    ) -> Found | None:
-        """Search over some of the cells; None when the best pattern known is not among theirs."""
+    ) -> SearchResult | None:
+        """Search over some of the cells; None when the incumbent needs others."""
         forced = self.instance.forced.copy()
         forced[certain] = True
         if np.any(self.best & ~alive & ~forced) or np.any(forced & ~self.best):
             return None
-        instance = narrowed(self.instance, alive, certain)
+        instance = fix_cells(self.instance, alive, certain)
         if instance is None:
             return None
         cells = np.isin(self.instance.cells, instance.cells)
@@ -301,44 +301,44 @@ class Search:
             self.budget,
             # What cannot move any more is not missed.
             self.best[cells],
-            rows=carried(self.relaxation.rows(), self.instance, instance),
+            rows=restrict_cuts(self.relaxation.rows(), self.instance, instance),
             most_nodes=most_nodes,
             report=report,
         )
         pattern = np.zeros(len(self.instance), dtype=bool)
         pattern[cells] = found.pattern
-        self._offer(pattern)
-        self._tell()
+        self._update_incumbent(pattern)
+        self._report_progress()
         if self.budget.interrupted:
             raise Stopped
         possible = np.zeros(len(self.instance), dtype=bool)
         possible[cells] = found.possible
         places = np.flatnonzero(cells)
-        rows = CutRows(found.rows.indptr, places[found.rows.cells], found.rows.coefficients)
+        rows = Cuts(found.rows.indptr, places[found.rows.cells], found.rows.coefficients)
         bound = self.value if found.finished else min(max(found.bound, self.bound), self.value)
-        return Found(self.best, self.value, bound, found.finished, possible, rows)
+        return SearchResult(self.best, self.value, bound, found.finished, possible, rows)
 
-    def _tree(self, bound: float) -> Found:
-        """Divide and bound, the most promising part first."""
+    def _branch_and_bound(self, bound: float) -> SearchResult:
+        """Branch and bound, the node of least dual bound first."""
         none = np.zeros(0, dtype=np.int64)
         heap, count = [Node(bound, 0, none, none)], 0
         while heap:
             self.bound = max(self.bound, min(heap[0].bound, self.value))
-            self._tell()
+            self._report_progress()
             if self.goal.hopeless(heap[0].bound, self.value):
                 break
             close = self.value - self.bound <= self.budget.gap * self.value
             if self.nodes >= self._most_nodes or (self.budget.gap and close):
-                return self._found(finished=False)
+                return self._result(finished=False)
             node = heapq.heappop(heap)
             self.nodes += 1
             for child, withheld, published in self._expand(node):
                 count += 1
                 heapq.heappush(heap, Node(max(child, node.bound), count, withheld, published))
-        return self._found(finished=True)
+        return self._result(finished=True)
 
     def _expand(self, node: Node) -> list[tuple[float, Integers, Integers]]:
-        """Solve a node; return its children, none when it is settled."""
+        """Solve a node; return its children, none when it is pruned."""
         lower, upper = self._lower.copy(), self._upper.copy()
         lower[node.withheld] = 1.0
         upper[node.published] = 0.0
@@ -346,7 +346,7 @@ class Search:
             return []
         relaxation = self.relaxation
         relaxation.master.fix(lower, upper)
-        relaxed = self._relax(NODE_ROUNDS, root=False)
+        relaxed = self._cutting_planes(NODE_ROUNDS, root=False)
         if relaxed is None:
             return []
         bound = relaxed.bound + relaxation.paid
@@ -355,7 +355,7 @@ class Search:
             self._repair(relaxation.pattern(relaxed.x))
             if self.goal.hopeless(bound, self.value):
                 return []
-        lower, upper = self._decided(relaxed, lower, upper, ties=self.goal.ties)
+        lower, upper = self._fix_columns(relaxed, lower, upper, ties=self.goal.ties)
         enough = self.value - relaxation.paid - self.goal.gain(self.value)
         choice = self.branching.choose(relaxed, lower, upper, enough)
         if choice is None:

@@ -1,8 +1,9 @@
-"""How far unsafe cells can be pushed under a pattern, whole or fractional, and what stops them.
+"""The attacker subproblems of Fischetti and Salazar: how far a pattern lets each unsafe cell move.
 
-Two engines give the same answers: maximum flow where every cell stands between two relations (all flat
-two-way tables), linear programs anywhere. A push that falls short comes with multipliers of the relations,
-rounded to a grid of whole numbers; what they prove is recomputed in :mod:`hitoku.methods.optimal.cuts`.
+Patterns may be fractional. Two engines give the same answers: maximum flow where every cell stands between
+two relations (all flat two-way tables), linear programs anywhere. A subproblem that falls short of its
+protection level comes with dual multipliers of the relations, rounded to a grid of whole numbers; the
+capacity constraint that they prove is recomputed in :mod:`hitoku.methods.optimal.cuts`.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ MANY = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pushed:
-    """The outcome of some pushes.
+    """Answers of some attacker subproblems ("pushes": one cell, one direction).
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ class Pushed:
     flows: Floats | None
 
 
-def parts(instance: Instance, chosen: Integers) -> tuple[Integers, Integers]:
+def pushes_for(instance: Instance, chosen: Integers) -> tuple[Integers, Integers]:
     """Write each level as pushes: one for a side, two for a width."""
     side = instance.levels.side[chosen].astype(np.int64)
     wide = chosen[side == WIDTH]
@@ -67,8 +68,8 @@ def parts(instance: Instance, chosen: Integers) -> tuple[Integers, Integers]:
     return level, sense
 
 
-def met(instance: Instance, pushed: Pushed) -> Mask:
-    """Levels, over all of them, that the pushes reach; false for those that were not pushed."""
+def levels_met(instance: Instance, pushed: Pushed) -> Mask:
+    """Tell of every level whether the pushes reach it; false for those that were not pushed."""
     total = np.zeros(len(instance.levels))
     np.add.at(total, pushed.level, pushed.reach)
     asked = np.zeros(len(total), dtype=bool)
@@ -76,14 +77,14 @@ def met(instance: Instance, pushed: Pushed) -> Mask:
     return asked & (total >= instance.levels.amount * (1 - SHORT))
 
 
-def engine_for(instance: Instance, budget: Budget) -> Network | Programs:
+def subproblems_for(instance: Instance, budget: Budget) -> FlowSubproblems | LinearSubproblems:
     """Choose the engine that fits the relations."""
-    network = Network.of(instance, budget)
-    return Programs(instance, budget) if network is None else network
+    network = FlowSubproblems.of(instance, budget)
+    return LinearSubproblems(instance, budget) if network is None else network
 
 
-class Network:
-    """Every cell is an arc between two relations, or between one and the outside."""
+class FlowSubproblems:
+    """Maximum flows: every cell is an arc between two relations (nodes), or between one and the outside."""
 
     def __init__(
         self, instance: Instance, budget: Budget, tail: Integers, head: Integers, sign: Integers
@@ -92,8 +93,8 @@ class Network:
         self._tail, self._head, self._sign = tail, head, sign
 
     @classmethod
-    def of(cls, instance: Instance, budget: Budget) -> Network | None:
-        """Find signs for the relations that turn every column into plus one and minus one, if there are."""
+    def of(cls, instance: Instance, budget: Budget) -> FlowSubproblems | None:
+        """Sign the relations so that every column has one plus and one minus one; None: no network."""
         relations = instance.relations
         n_rows = relations.shape[0]
         columns = sparse.csc_array(relations)
@@ -187,8 +188,8 @@ def _signs(n_rows: int, one: list[int], other: list[int], turn: list[bool]) -> I
     return np.array(sign, dtype=np.int64)
 
 
-class Programs:
-    """One linear program per push, over the cells that are withheld at all."""
+class LinearSubproblems:
+    """Linear programs, warm-started one from the other, over the cells that are withheld at all."""
 
     def __init__(self, instance: Instance, budget: Budget) -> None:
         self.instance, self.budget = instance, budget
@@ -199,7 +200,7 @@ class Programs:
         self._attacker: Any = None
 
     def _prepare(self, x: Floats) -> None:
-        """Open a model on the support, or go on with one that holds it."""
+        """Open a model on the support of ``x``, or keep one that contains it."""
         support = x > SUPPORT
         n_used = len(self._used)
         if self._attacker is not None and not np.any(support & ~self._open) and 2 * support.sum() > n_used:

@@ -1,6 +1,6 @@
-"""{0, 1/2} cuts: halves of sums of rows, rounded up (Caprara and Fischetti 1996).
+"""{0, 1/2} cuts: halves of sums of known cuts, rounded up (Caprara and Fischetti 1996).
 
-They close most of the gap that capacity rows leave on three-way and hierarchical tables.
+They close most of the gap that capacity constraints leave on three-way and hierarchical tables.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def factor(coefficients: Floats) -> int:
     return 0
 
 
-def half_rows(rows: sparse.csr_array, times: Integers, x: Floats) -> list[tuple[Integers, Floats]]:
+def zero_half_cuts(rows: sparse.csr_array, times: Integers, x: Floats) -> list[tuple[Integers, Floats]]:
     """Return violated rows ``coefficients @ x >= 1`` from rows of the same form.
 
     Parameters

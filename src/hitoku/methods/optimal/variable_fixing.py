@@ -1,4 +1,4 @@
-"""The same problem over fewer cells, once the others are ruled out."""
+"""Fixed cells taken out of the problem: published for certain, or withheld for certain."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hitoku.methods.optimal.cuts import CutRows
+from hitoku.methods.optimal.cuts import Cuts
 from hitoku.methods.optimal.instance import Instance, movable
 from hitoku.model.arrays import Integers, Mask
 
@@ -14,8 +14,8 @@ from hitoku.model.arrays import Integers, Mask
 FULL = 1e-6
 
 
-def narrowed(instance: Instance, alive: Mask, certain: Integers) -> Instance | None:
-    """Give up cells, and withhold some for certain; None when a level's own cell cannot move any more."""
+def fix_cells(instance: Instance, alive: Mask, certain: Integers) -> Instance | None:
+    """Publish all but ``alive`` cells, withhold ``certain`` ones; None when a level's cell is then stuck."""
     forced = instance.forced.copy()
     forced[certain] = True
     still = movable(instance.relations, alive | forced)
@@ -25,8 +25,8 @@ def narrowed(instance: Instance, alive: Mask, certain: Integers) -> Instance | N
     return replace(instance, forced=forced).kept(still | forced)
 
 
-def carried(rows: CutRows, old: Instance, new: Instance) -> CutRows:
-    """Rewrite rows for an instance with fewer cells, some of them now withheld for certain."""
+def restrict_cuts(rows: Cuts, old: Instance, new: Instance) -> Cuts:
+    """Rewrite cuts for an instance with fewer cells, some of them now withheld for certain."""
     place = np.full(len(old), -1)
     place[np.isin(old.cells, new.cells)] = np.arange(len(new))
     made = []
@@ -38,4 +38,4 @@ def carried(rows: CutRows, old: Instance, new: Instance) -> CutRows:
         left = 1.0 - c[certain].sum()
         if left > FULL:
             made.append((cells[~certain], np.minimum(c[~certain] / left, 1.0)))
-    return CutRows.of(made)
+    return Cuts.of(made)

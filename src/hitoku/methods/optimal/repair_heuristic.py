@@ -1,4 +1,4 @@
-"""Good patterns from fractional ones: push every level at the least price, then drop what nobody needs."""
+"""Primal heuristic: a fractional pattern repaired to a safe one, level by level, then made minimal."""
 
 from __future__ import annotations
 
@@ -7,9 +7,17 @@ from contextlib import suppress
 import numpy as np
 from scipy import sparse
 
+from hitoku.methods.optimal.attacker_subproblems import (
+    SHORT,
+    SUPPORT,
+    FlowSubproblems,
+    LinearSubproblems,
+    levels_met,
+    pushes_for,
+    subproblems_for,
+)
 from hitoku.methods.optimal.budget import Stopped
 from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance
-from hitoku.methods.optimal.pushing import SHORT, SUPPORT, Network, Programs, engine_for, met, parts
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.solver.attacker_problem import AttackerProblem
 
@@ -21,8 +29,8 @@ CERTAIN = 1 - 1e-6
 MOST_PUSHES = 3000
 
 
-def repaired(
-    engine: Network | Programs,
+def repair_pattern(
+    engine: FlowSubproblems | LinearSubproblems,
     x: Floats,
     cost: Floats,
     also: Integers | None = None,
@@ -34,14 +42,14 @@ def repaired(
     Cells in ``spare`` are given back where they turn out unnecessary; left out, those that ``x`` does not
     fully withhold.
     """
-    pattern = completed(engine, x, cost, also)
+    pattern = complete_pattern(engine, x, cost, also)
     if pattern is None:
         return None
-    return tidied(engine, pattern, cost, pattern & (x <= CERTAIN) if spare is None else spare)
+    return drop_redundant(engine, pattern, cost, pattern & (x <= CERTAIN) if spare is None else spare)
 
 
-def completed(
-    engine: Network | Programs, x: Floats, cost: Floats, also: Integers | None = None
+def complete_pattern(
+    engine: FlowSubproblems | LinearSubproblems, x: Floats, cost: Floats, also: Integers | None = None
 ) -> Mask | None:
     """Add to the cells that ``x`` withholds what is missing to a safe pattern; None if in vain.
 
@@ -56,8 +64,8 @@ def completed(
     everything = np.arange(len(instance.levels))
     prices: _Prices | None = None
     for _ in range(3):
-        pushed = engine.push(pattern.astype(np.float64), *parts(instance, everything), exact=True)
-        open_levels = np.flatnonzero(~met(instance, pushed))
+        pushed = engine.push(pattern.astype(np.float64), *pushes_for(instance, everything), exact=True)
+        open_levels = np.flatnonzero(~levels_met(instance, pushed))
         if not len(open_levels):
             return pattern
         if prices is None:
@@ -79,7 +87,9 @@ def completed(
 class _Prices:
     """Linear programs over the candidates, each cell split into a rise and a fall."""
 
-    def __init__(self, engine: Network | Programs, candidates: Integers, price: Floats) -> None:
+    def __init__(
+        self, engine: FlowSubproblems | LinearSubproblems, candidates: Integers, price: Floats
+    ) -> None:
         instance = engine.instance
         self._instance, self._budget, self._cells = instance, engine.budget, candidates
         self._price = price[candidates]
@@ -132,8 +142,10 @@ class _Prices:
         return used
 
 
-def tidied(engine: Network | Programs, pattern: Mask, cost: Floats, spare: Mask) -> Mask:
-    """Publish again, of some cells the dearest first, what the levels do not need.
+def drop_redundant(
+    engine: FlowSubproblems | LinearSubproblems, pattern: Mask, cost: Floats, spare: Mask
+) -> Mask:
+    """Drop redundant cells: publish again, of some cells the dearest first, what no level needs.
 
     Stops after so many pushes that a large table does not wait for it; at a limit, with what it has.
     """
@@ -141,7 +153,7 @@ def tidied(engine: Network | Programs, pattern: Mask, cost: Floats, spare: Mask)
     if not np.any(pattern & spare & ~instance.forced):
         return pattern
     # Over the cells of the pattern alone: what is remembered below is levels by cells.
-    inside = engine_for(instance.kept(pattern), engine.budget)
+    inside = subproblems_for(instance.kept(pattern), engine.budget)
     kept = np.ones(len(inside.instance), dtype=bool)
     with suppress(Stopped):
         _give_back(inside, cost[pattern], spare[pattern], kept)
@@ -150,16 +162,16 @@ def tidied(engine: Network | Programs, pattern: Mask, cost: Floats, spare: Mask)
     return tidy
 
 
-def _give_back(engine: Network | Programs, cost: Floats, spare: Mask, kept: Mask) -> None:
+def _give_back(engine: FlowSubproblems | LinearSubproblems, cost: Floats, spare: Mask, kept: Mask) -> None:
     """Take cells of an instance out of ``kept``, which is a safe pattern at every moment.
 
     A way to reach each level is remembered; giving a cell back touches only the levels whose way uses it.
     """
     instance = engine.instance
     given = np.flatnonzero(spare & ~instance.forced)
-    level, sense = parts(instance, np.arange(len(instance.levels)))
+    level, sense = pushes_for(instance, np.arange(len(instance.levels)))
     pushed = engine.push(kept.astype(np.float64), level, sense, exact=True, flows=True)
-    if pushed.flows is None or not met(instance, pushed).all():
+    if pushed.flows is None or not levels_met(instance, pushed).all():
         return
     used, reach = np.abs(pushed.flows) > MOVED * instance.levels.amount[level][:, None], pushed.reach.copy()
     chains = _Chains(instance, kept)

@@ -1,10 +1,10 @@
-"""What a search minimises, and what it hands back."""
+"""The objective of the branch and cut, and its result."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hitoku.methods.optimal.cuts import CutRows
+from hitoku.methods.optimal.cuts import Cuts
 from hitoku.model.arrays import Floats, Mask
 
 # Real costs that differ by a smaller share than this are equal.
@@ -12,7 +12,7 @@ REAL = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Goal:
+class Objective:
     """What is minimised, and what must not be exceeded.
 
     Parameters
@@ -41,7 +41,7 @@ class Goal:
         return self.other is None or float(self.other[pattern].sum()) <= self.most
 
     def hopeless(self, bound: float, best: float) -> bool:
-        """Tell whether nothing at or above the bound is of interest."""
+        """Tell whether a node with this dual bound can be pruned; ``best`` is the value of the incumbent."""
         if self.ties:
             return bound > best + 0.5 * self.step
         return bound > best - self.gain(best)
@@ -54,28 +54,28 @@ class Goal:
         """Return by how much a pattern may cost more and still count as equal."""
         return max(0.5 * self.step, REAL * best)
 
-    def over(self, cells: Mask) -> Goal:
-        """Return the same goal over some of the cells."""
+    def over(self, cells: Mask) -> Objective:
+        """Return the same objective over some of the cells."""
         other = None if self.other is None else self.other[cells]
-        return Goal(self.cost[cells], self.step, self.ties, other, self.most)
+        return Objective(self.cost[cells], self.step, self.ties, other, self.most)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
-    """How a search ended.
+class SearchResult:
+    """The incumbent, the dual bound, and the cuts when a search ended.
 
     Parameters
     ----------
     pattern, value
         The best pattern and what it costs.
     bound
-        What no pattern can beat.
+        The dual bound: no safe pattern costs less.
     finished
         The search ran to its end.
     possible
         Cells that patterns of the same cost may withhold.
     rows
-        What was learned about all safe patterns.
+        Cuts: valid for all safe patterns.
     canonical
         The pattern is the one that the tie-break picks.
     """
@@ -85,5 +85,5 @@ class Found:
     bound: float
     finished: bool
     possible: Mask
-    rows: CutRows
+    rows: Cuts
     canonical: bool = False

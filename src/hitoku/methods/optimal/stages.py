@@ -1,4 +1,4 @@
-"""The stages of a search: a first pattern and a first bound, the least cost, then the tie-break."""
+"""The stages of the method: starting pattern and root bound, least cost, then the tie-break at that cost."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy as np
 
 from hitoku.errors import SolverError
 from hitoku.methods.costs import CostScale
+from hitoku.methods.optimal.attacker_subproblems import subproblems_for
 from hitoku.methods.optimal.budget import Budget, Stopped
-from hitoku.methods.optimal.goal import REAL, Found, Goal
 from hitoku.methods.optimal.instance import Instance
-from hitoku.methods.optimal.joint import first_patterns
-from hitoku.methods.optimal.narrowing import carried, narrowed
-from hitoku.methods.optimal.pushing import engine_for
+from hitoku.methods.optimal.objective import REAL, Objective, SearchResult
 from hitoku.methods.optimal.relaxation import Relaxation
 from hitoku.methods.optimal.search import search
-from hitoku.methods.optimal.stars import star_rows
+from hitoku.methods.optimal.star_cuts import star_cuts
+from hitoku.methods.optimal.starting_patterns import first_patterns
+from hitoku.methods.optimal.variable_fixing import fix_cells, restrict_cuts
 
 # Added to whole costs where a linear program compares them.
 WHOLE_SLACK = 1e-3
@@ -24,21 +24,23 @@ WHOLE_SLACK = 1e-3
 LARGEST_SUM = 2.0**46
 
 
-def cheapest(instance: Instance, grid: CostScale, budget: Budget) -> Found:
+def minimise(instance: Instance, grid: CostScale, budget: Budget) -> SearchResult:
     """Minimise the cost, then the tie-break among patterns of that cost.
 
     A limit or an interruption at any point leaves the best pattern known by then: finished, when its cost is
     proven already; canonical, when the tie-break is settled too.
     """
-    goal = Goal(instance.weight, 1.0 if grid.whole else 0.0)
+    goal = Objective(instance.weight, 1.0 if grid.whole else 0.0)
     everything = np.ones(len(instance), dtype=bool)
-    rows = star_rows(instance)
-    found = Found(everything, goal.value(everything), goal.value(instance.forced), False, everything, rows)
+    rows = star_cuts(instance)
+    found = SearchResult(
+        everything, goal.value(everything), goal.value(instance.forced), False, everything, rows
+    )
     try:
         # Neither bound nor pattern costs much; both are there before anything long begins.
         bound = Relaxation(instance, goal, Budget(), rows).solve()[1]
         found = replace(found, bound=min(bound, found.value))
-        for pattern in first_patterns(engine_for(instance, budget), goal.cost):
+        for pattern in first_patterns(subproblems_for(instance, budget), goal.cost):
             if goal.value(pattern) < found.value:
                 found = replace(found, pattern=pattern, value=goal.value(pattern))
             budget.report(found.bound, found.value)
@@ -46,7 +48,7 @@ def cheapest(instance: Instance, grid: CostScale, budget: Budget) -> Found:
         found = replace(first, bound=max(first.bound, found.bound))
         budget.report(found.bound, found.value)
         if found.finished:
-            found = canonical(instance, goal, found, budget)
+            found = break_ties(instance, goal, found, budget)
     except Stopped:
         pass
     except KeyboardInterrupt:
@@ -54,9 +56,9 @@ def cheapest(instance: Instance, grid: CostScale, budget: Budget) -> Found:
     return found
 
 
-def canonical(instance: Instance, goal: Goal, first: Found, budget: Budget) -> Found:
+def break_ties(instance: Instance, goal: Objective, first: SearchResult, budget: Budget) -> SearchResult:
     """Return, of all patterns that cost as much as the one found, the one that the tie-break picks."""
-    narrow = narrowed(instance, first.possible | first.pattern, np.zeros(0, dtype=np.int64))
+    narrow = fix_cells(instance, first.possible | first.pattern, np.zeros(0, dtype=np.int64))
     if narrow is None:
         raise SolverError("the search lost its own pattern", where="optimal", fix="report this")
     cells = np.isin(instance.cells, narrow.cells)
@@ -64,12 +66,12 @@ def canonical(instance: Instance, goal: Goal, first: Found, budget: Budget) -> F
     known = float(narrow.tie[start].sum())
     if goal.step and first.value * (known + 1) < LARGEST_SUM:
         # No pattern costs less, so one unit of cost need only outweigh the sum that is known.
-        second_goal = Goal(narrow.weight * (known + 1) + narrow.tie, 1.0, ties=True)
+        second_goal = Objective(narrow.weight * (known + 1) + narrow.tie, 1.0, ties=True)
     else:
         # Whole costs tie exactly; the fraction only keeps the solver's tolerance out of it.
         most = first.value + WHOLE_SLACK if goal.step else first.value * (1 + REAL)
-        second_goal = Goal(narrow.tie.astype(np.float64), 1.0, ties=True, other=narrow.weight, most=most)
-    rows = carried(first.rows, instance, narrow)
+        second_goal = Objective(narrow.tie.astype(np.float64), 1.0, ties=True, other=narrow.weight, most=most)
+    rows = restrict_cuts(first.rows, instance, narrow)
     second = search(narrow, second_goal, replace(budget, gap=0.0), start, rows=rows)
     pattern = np.zeros(len(instance), dtype=bool)
     pattern[cells] = second.pattern

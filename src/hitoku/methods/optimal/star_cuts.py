@@ -1,20 +1,23 @@
-"""Cuts that need no search: a cell moves only if the others in each of its relations make up for it."""
+"""Initial cuts, one per relation of an unsafe cell: it moves only if other cells of the relation do.
+
+Capacity constraints whose multipliers pick a single relation; in a network, the cut around one node.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy import sparse
 
-from hitoku.methods.optimal.cuts import CutRows, capacity_rows
+from hitoku.methods.optimal.attacker_subproblems import GRID, Pushed, pushes_for
+from hitoku.methods.optimal.cuts import Cuts, capacity_cuts
 from hitoku.methods.optimal.instance import Instance
-from hitoku.methods.optimal.pushing import GRID, Pushed, parts
 from hitoku.model.arrays import Floats, Integers
 
 
-def star_rows(instance: Instance) -> CutRows:
-    """Return the capacity row of every level and every relation of its cell."""
+def star_cuts(instance: Instance) -> Cuts:
+    """Return the capacity constraint of every level and every relation of its cell."""
     columns = sparse.csc_array(instance.relations)
-    level, sense = parts(instance, np.arange(len(instance.levels)))
+    level, sense = pushes_for(instance, np.arange(len(instance.levels)))
     cell = instance.levels.cell[level]
     count = np.diff(columns.indptr)[cell]
     everything = np.ones(len(instance.levels), dtype=bool)
@@ -27,6 +30,6 @@ def star_rows(instance: Instance) -> CutRows:
         shape = (len(has), instance.relations.shape[0])
         multipliers = sparse.csr_array((y, (np.arange(len(has)), columns.indices[at])), shape=shape)
         pushed = Pushed(level[has], sense[has], np.zeros(len(has)), multipliers, None, GRID, None)
-        for row in capacity_rows(instance, pushed, everything):
+        for row in capacity_cuts(instance, pushed, everything):
             made.setdefault((row[0].tobytes(), row[1].tobytes()), row)
-    return CutRows.of(list(made.values()))
+    return Cuts.of(list(made.values()))

@@ -1,4 +1,4 @@
-"""A pattern is judged afresh, by the attack that an audit uses: no search is trusted, ours neither."""
+"""The final pattern checked by the attack that the audit uses: the result of the search is not trusted."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import numpy as np
 
 from hitoku.attacks.interval import Interval
 from hitoku.errors import SolverError
+from hitoku.methods.optimal.attacker_subproblems import pushes_for, subproblems_for
 from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.instance import UP, WIDTH, Instance
 from hitoku.methods.optimal.presolve import levels_of
-from hitoku.methods.optimal.pushing import engine_for, parts
 from hitoku.model.arrays import Floats, Mask
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
@@ -54,8 +54,8 @@ def _targets(table: Table, need: Need, found: Protection) -> tuple[Floats, Float
             levels=levels,
         )
         inside = whole.kept(found.withheld)
-        pushed = engine_for(inside, Budget()).push(
-            np.ones(len(inside)), *parts(inside, np.arange(len(levels))), exact=True
+        pushed = subproblems_for(inside, Budget()).push(
+            np.ones(len(inside)), *pushes_for(inside, np.arange(len(levels))), exact=True
         )
         cell, up = levels.cell[pushed.level], pushed.sense == UP
         np.maximum.at(high, cell[up], table.value[cell[up]] + pushed.reach[up])

@@ -1,4 +1,4 @@
-"""First patterns for tables of any size: all unsafe cells are moved at once.
+"""Starting heuristic for tables of any size: all unsafe cells are moved at once by one linear program.
 
 One linear program moves every unsafe cell as far as it must go one way, half of them up and half down so
 that they help each other, at the least price; a second moves them back the other way. What moves is withheld.
@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from hitoku.methods.optimal.attacker_subproblems import FlowSubproblems, LinearSubproblems
 from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance
-from hitoku.methods.optimal.pushing import Network, Programs
-from hitoku.methods.optimal.repair import completed
+from hitoku.methods.optimal.repair_heuristic import complete_pattern
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.solver.attacker_problem import AttackerProblem
 
@@ -35,19 +35,19 @@ MOVED, UNMOVED, FAR = 1e-7, 1e-2, 1e6
 SPAN, REWARD = 1e4, 1e3
 
 
-def first_patterns(engine: Network | Programs, cost: Floats) -> Iterator[Mask]:
+def first_patterns(engine: FlowSubproblems | LinearSubproblems, cost: Floats) -> Iterator[Mask]:
     """Yield safe patterns, found quickly; later ones are the better ones."""
     instance, budget = engine.instance, engine.budget
     amounts = wanted(instance)
     cells = np.flatnonzero((amounts[0] > 0) | (amounts[1] > 0))
     moves = _Moves(instance, cells, amounts, np.where(instance.forced, 0.0, cost), budget)
     # Networks are searched so fast that a rough start will do.
-    rough = isinstance(engine, Network)
+    rough = isinstance(engine, FlowSubproblems)
     best = moves.first(1 if rough else ROUNDS)
     shakes = 0 if rough or len(instance.levels) * len(instance) < LARGE else SHAKES
     while best is not None:
         pattern = _without_stragglers(instance, cells, amounts, cost, best, budget)
-        safe = completed(engine, pattern.astype(np.float64), cost, instance.free)
+        safe = complete_pattern(engine, pattern.astype(np.float64), cost, instance.free)
         if safe is not None:
             yield safe
         if shakes <= 0 or budget.spent() > SHAKE_UNTIL:
