@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hitoku.attacks.differencing.definition import MISSING, Definition, Nested
-from hitoku.attacks.differencing.grade import Grade, graded
+from hitoku.attacks.differencing.grade import Grade, grade_certificate
 from hitoku.attacks.differencing.partition import Partition
 from hitoku.attacks.differencing.search import DifferencingSearch
 from hitoku.errors import DataError
@@ -79,7 +79,7 @@ def filtered(kept):
     ],
 )
 def test_grades(one, two, certificate, grade, group):
-    found = graded(certificate, {"one": one, "two": two})
+    found = grade_certificate(certificate, {"one": one, "two": two})
     assert (found.grade, found.group) == (grade, group)
 
 
@@ -90,8 +90,8 @@ def test_declared_nesting_excludes_impossible_combinations():
     town = bands(*towns, name="town")
     certificate = {("region", 0, 1): 1, ("town", 0, 1): -1}
     definitions = {"region": region, "town": town}
-    assert graded(certificate, definitions).grade is Grade.IN_DATA
-    found = graded(certificate, definitions, [Nested("town", "region", towns)])
+    assert grade_certificate(certificate, definitions).grade is Grade.IN_DATA
+    found = grade_certificate(certificate, definitions, [Nested("town", "region", towns)])
     assert (found.grade, found.group) == (Grade.BY_DEFINITION, "region=R1, town=T2")
 
 
@@ -99,14 +99,14 @@ def test_codes_that_nothing_tells_apart_count_as_one():
     # Uncut, 3,000 x 3,000 combinations would be too many to look at.
     codes = {str(n): "low" if n < 10 else "high" for n in range(3000)}
     definition = Definition.of({"a": codes, "b": codes}, [[["low", None], ["low", "low"]]])
-    found = graded({("x", 0, 1): 1, ("x", 0, 2): -1}, {"x": definition})
+    found = grade_certificate({("x", 0, 1): 1, ("x", 0, 2): -1}, {"x": definition})
     assert (found.grade, found.group) == (Grade.BY_DEFINITION, "a=0-9, b=10-2999")
 
 
 def test_too_many_combinations_are_not_graded():
     wide = {str(n): str(n) for n in range(3000)}
     definition = Definition.of({"a": wide, "b": wide}, [[["1", "1"]]])
-    assert graded({("x", 0, 1): 1}, {"x": definition}).grade is Grade.NOT_GRADED
+    assert grade_certificate({("x", 0, 1): 1}, {"x": definition}).grade is Grade.NOT_GRADED
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -122,7 +122,7 @@ def test_a_group_by_definition_is_the_one_in_the_data(seed):
         definitions[name] = bands(*codes)
         part = [Partition.published(name, np.digitize(age, cuts) + 1)]
         for group in ledger.check(part):
-            found = graded(group.certificate, definitions)
+            found = grade_certificate(group.certificate, definitions)
             n_found += 1
             assert found.grade is Grade.BY_DEFINITION
             inside = np.zeros(300, dtype=bool)

@@ -310,12 +310,7 @@ def drop_superfluous(
     ends = _ends_reached(witnesses, places, problem)
     free = set(places)
     pinned = {w for p, r in reach.items() if p not in free for w in (r.low_witness, r.high_witness)}
-    cover = ends.sum(axis=0)
-    kept = list(range(len(witnesses)))
-    for number in reversed(range(len(witnesses))):
-        if number not in pinned and np.all(cover[ends[number]] > 1):
-            cover -= ends[number]
-            kept.remove(number)
+    kept = _needed(ends, pinned)
     again = dict(reach)
     for column, place in enumerate(places):
         low, high = (next((n for n in kept if ends[n, side, column]), None) for side in (0, 1))
@@ -339,6 +334,17 @@ def _ends_reached(witnesses: list[Witness], places: list[int], problem: AuditPro
             ends[number, 0, column] = demand.lower > 0 and demand.low_enough(move)
             ends[number, 1, column] = demand.upper > 0 and demand.high_enough(move)
     return ends
+
+
+def _needed(ends: Mask, pinned: set[int | None]) -> list[int]:
+    """Return the witnesses that are pinned or the only one at some end, the later ones dropped first."""
+    cover = ends.sum(axis=0)
+    kept = list(range(len(ends)))
+    for number in reversed(range(len(ends))):
+        if number not in pinned and np.all(cover[ends[number]] > 1):
+            cover -= ends[number]
+            kept.remove(number)
+    return kept
 
 
 def _moved(witnesses: list[Witness], number: int | None, place: int) -> Fraction:

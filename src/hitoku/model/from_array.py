@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from hitoku.errors import DataError, TableError
 from hitoku.model.dimension import dimensions_of
@@ -26,17 +26,7 @@ def from_array(
     **parts: Any,
 ) -> Table:
     """Add every margin to an array of inner cells; see :meth:`Table.from_array`."""
-    inner = np.asarray(array)
-    if inner.dtype.kind not in "iuf":
-        raise DataError(
-            f"the array holds {inner.dtype.name}, not numbers",
-            where="array",
-            fix="convert it to int or float",
-        )
-    if inner.ndim == 0 or inner.size == 0:
-        raise DataError(
-            "the array holds no cells", where="array", fix="give at least two cells per dimension"
-        )
+    inner = _numbers(array)
     if names is None:
         names = ("row", "column") if inner.ndim == 2 else tuple(f"axis{i + 1}" for i in range(inner.ndim))
     if codes is None:
@@ -46,14 +36,7 @@ def from_array(
             f"names and codes do not fit an array of shape {inner.shape}",
             fix="give one name and one list of codes per dimension, as long as the dimension",
         )
-    bad = np.argwhere(~np.isfinite(inner)) if inner.dtype.kind == "f" else np.empty((0, 0))
-    if len(bad):
-        first = ", ".join(f"{n}={c[i]}" for n, c, i in zip(names, codes, bad[0], strict=True))
-        raise DataError(
-            f"{len(bad)} cell(s) of the array are NaN or infinite",
-            where=f"first at {first}",
-            fix="fill them first",
-        )
+    _refuse_not_finite(inner, names, codes)
     dimensions = dimensions_of(names, codes, total)
     refuse_too_large(dimensions)
     whole = inner.dtype.kind in "iu"
@@ -69,3 +52,29 @@ def from_array(
         parts.setdefault("measure", "count")
     parts.setdefault("integer", whole)
     return Table(value=add_up(inner, dimensions), dimensions=dimensions, **parts)
+
+
+def _numbers(array: ArrayLike) -> NDArray[Any]:
+    inner = np.asarray(array)
+    if inner.dtype.kind not in "iuf":
+        raise DataError(
+            f"the array holds {inner.dtype.name}, not numbers",
+            where="array",
+            fix="convert it to int or float",
+        )
+    if inner.ndim == 0 or inner.size == 0:
+        raise DataError(
+            "the array holds no cells", where="array", fix="give at least two cells per dimension"
+        )
+    return inner
+
+
+def _refuse_not_finite(inner: NDArray[Any], names: Sequence[str], codes: Sequence[Sequence[Any]]) -> None:
+    bad = np.argwhere(~np.isfinite(inner)) if inner.dtype.kind == "f" else np.empty((0, 0))
+    if len(bad):
+        first = ", ".join(f"{n}={c[i]}" for n, c, i in zip(names, codes, bad[0], strict=True))
+        raise DataError(
+            f"{len(bad)} cell(s) of the array are NaN or infinite",
+            where=f"first at {first}",
+            fix="fill them first",
+        )

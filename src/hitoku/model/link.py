@@ -11,6 +11,7 @@ from scipy import sparse
 from hitoku.errors import TableError, some
 from hitoku.model.arrays import Integers
 from hitoku.model.contributors import Contributors
+from hitoku.model.dimension import Dimension
 from hitoku.model.labels import Labels
 from hitoku.model.table import Table
 from hitoku.model.tolerance import ADDITIVITY
@@ -76,18 +77,10 @@ def _variables(tables: Sequence[Table]) -> tuple[list[str], list[list[str]], lis
     totals: list[str] = []
     for name in names:
         same = [d for table in tables for d in table.dimensions if d.name == name]
-        tops = dict.fromkeys(d.total for d in same)
-        # A total that is an ordinary code of another table is part of that table's total.
-        highest = [top for top in tops if not any(top in d.position and top != d.total for d in same)]
-        if len(highest) != 1:
-            raise TableError(
-                f"the totals of {name!r} cannot be compared: {some(repr(top) for top in tops)}",
-                where="linked tables",
-                fix="give the same total one code in all tables, or make one a code below the other",
-            )
-        listed = dict.fromkeys(code for d in same for code in d.codes if code != highest[0])
-        codes.append([*listed, highest[0]])
-        totals.append(highest[0])
+        total = _highest_total(name, same)
+        listed = dict.fromkeys(code for d in same for code in d.codes if code != total)
+        codes.append([*listed, total])
+        totals.append(total)
     measures = list(dict.fromkeys(table.measure for table in tables))
     if len(measures) > 1:
         names, codes, totals = [*names, MEASURE], [*codes, measures], [*totals, ""]
@@ -96,6 +89,20 @@ def _variables(tables: Sequence[Table]) -> tuple[list[str], list[list[str]], lis
             "the linked tables span too many combinations of codes", fix="link fewer tables at once"
         )
     return names, codes, totals
+
+
+def _highest_total(name: str, same: Sequence[Dimension]) -> str:
+    """Return the total of a variable in all tables together."""
+    tops = dict.fromkeys(d.total for d in same)
+    # A total that is an ordinary code of another table is part of that table's total.
+    highest = [top for top in tops if not any(top in d.position and top != d.total for d in same)]
+    if len(highest) != 1:
+        raise TableError(
+            f"the totals of {name!r} cannot be compared: {some(repr(top) for top in tops)}",
+            where="linked tables",
+            fix="give the same total one code in all tables, or make one a code below the other",
+        )
+    return highest[0]
 
 
 def _keys(table: Table, names: list[str], codes: list[list[str]], totals: list[str]) -> Integers:

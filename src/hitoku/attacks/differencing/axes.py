@@ -65,40 +65,45 @@ def axes_of(releases: Sequence[Release], meanings: Meanings) -> tuple[Axis, ...]
 
 def _axis(name: str, releases: Sequence[Release], meanings: Mapping[str, Sequence[str]]) -> Axis:
     parts = _splits(name, releases)
-    for code, split in meanings.items():
-        parts[code] = frozenset(split)
-    leaves: list[list[frozenset[str]] | None] = []
-    for release in releases:
-        if all(d.name != name for d in release.dimensions):
-            leaves.append(None)
-            continue
-        dimension = next(d for d in release.dimensions if d.name == name)
-        own = {code: _leaves(code, parts, ()) for code in dimension.codes}
-        own[dimension.total] = frozenset[str]().union(*(own[leaf] for leaf in dimension.leaves))
-        leaves.append(list(own.values()))
+    parts |= {code: frozenset(split) for code, split in meanings.items()}
+    leaves = [_leaves_of_codes(name, release, parts) for release in releases]
     every = sorted({leaf for codes in leaves if codes for code in codes for leaf in code}, key=_rank)
-    ranges = [as_range(leaf) for leaf in every]
-    if all(ranges):
-        known = [each for each in ranges if each]
-        ends = sorted({first for first, _ in known} | {last + 1 for _, last in known})
-        cuts = list(zip(ends[:-1], [end - 1 for end in ends[1:]], strict=True))
-        inside = {
-            leaf: np.array([first <= a and b <= last for a, b in cuts])
-            for leaf, (first, last) in zip(every, known, strict=True)
-        }
-        points = [range_name(a, b) for a, b in cuts]
-    else:
-        inside = {leaf: np.array([leaf == other for other in every]) for leaf in every}
-        points = every
-    members = tuple(
+    points, inside = _common_points(every)
+    members = [
         None
         if codes is None
         else np.array([np.any([inside[leaf] for leaf in code], axis=0) for code in codes])
         for codes in leaves
-    )
+    ]
     used = np.any([m.any(axis=0) for m in members if m is not None], axis=0)
     kept = tuple(point for point, there in zip(points, used, strict=True) if there)
     return Axis(name, kept, tuple(None if m is None else m[:, used] for m in members))
+
+
+def _leaves_of_codes(
+    name: str, release: Release, parts: Mapping[str, frozenset[str]]
+) -> list[frozenset[str]] | None:
+    """Return the leaves of every code of a variable; None for a release without it."""
+    dimension = next((d for d in release.dimensions if d.name == name), None)
+    if dimension is None:
+        return None
+    own = {code: _leaves(code, parts, ()) for code in dimension.codes}
+    own[dimension.total] = frozenset[str]().union(*(own[leaf] for leaf in dimension.leaves))
+    return list(own.values())
+
+
+def _common_points(leaves: Sequence[str]) -> tuple[list[str], dict[str, Mask]]:
+    """Name the points that leaves are made of, and mark those of each leaf: ranges are cut at every end."""
+    known = [each for leaf in leaves if (each := as_range(leaf))]
+    if len(known) < len(leaves):
+        return list(leaves), {leaf: np.array([leaf == other for other in leaves]) for leaf in leaves}
+    ends = sorted({first for first, _ in known} | {last + 1 for _, last in known})
+    cuts = list(zip(ends[:-1], [end - 1 for end in ends[1:]], strict=True))
+    inside = {
+        leaf: np.array([first <= a and b <= last for a, b in cuts])
+        for leaf, (first, last) in zip(leaves, known, strict=True)
+    }
+    return [range_name(a, b) for a, b in cuts], inside
 
 
 def _splits(name: str, releases: Sequence[Release]) -> dict[str, frozenset[str]]:

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from hitoku.attacks.differencing.atoms import MOST_ATOMS, Atoms, Disclosed, number_of_atoms
 from hitoku.attacks.differencing.definition import Definition, Nested, cut_alike
-from hitoku.attacks.differencing.grade import combinations_there_are, covered_by, merged_axes, points_of
+from hitoku.attacks.differencing.grade import covered_by, merge_axes, points_of, possible_combinations
 from hitoku.errors import DataError
 
 
@@ -81,10 +81,10 @@ def defined_differences(
     """
     known = cut_alike([each.definition for each in outputs])
     within = [*nested, *(each for definition in known for each in definition.nested)]
-    axes = merged_axes(known, within)
+    axes = merge_axes(known, within)
     shape = [axis.n for axis in axes]
     number_of_atoms(shape, most)
-    there = np.flatnonzero(combinations_there_are(axes, within).ravel())
+    there = np.flatnonzero(possible_combinations(axes, within).ravel())
     column = np.full(int(np.prod(shape)), -1)
     column[there] = np.arange(len(there))
     rows, values, cells, labels = [], [], [], []

@@ -50,7 +50,7 @@ class CodeAxis:
     n: int
 
 
-def graded(
+def grade_certificate(
     certificate: Certificate, definitions: Mapping[str, Definition | None], nested: Sequence[Nested] = ()
 ) -> Graded:
     """Tell who can add a certificate up.
@@ -71,10 +71,10 @@ def graded(
     >>> first = Definition.of({"age": codes}, [[["0-18"], ["19+"]]])
     >>> second = Definition.of({"age": {**codes, "19": "0-20", "20": "0-20"}}, [[["0-20"]]])
     >>> sum_of_cells = {("second", 0, 1): 1, ("first", 0, 1): -1}
-    >>> graded(sum_of_cells, {"first": first, "second": second}).grade
+    >>> grade_certificate(sum_of_cells, {"first": first, "second": second}).grade
     <Grade.IN_DATA: 'in these data'>
     >>> second = Definition.of({"age": dict.fromkeys(("17", "18", "19", "20"), "0-20")}, [[["0-20"]]])
-    >>> graded(sum_of_cells, {"first": first, "second": second})
+    >>> grade_certificate(sum_of_cells, {"first": first, "second": second})
     Graded(grade=<Grade.BY_DEFINITION: 'by definition'>, group='age=19-20')
     """
     outputs = sorted({output for output, _, _ in certificate})
@@ -83,7 +83,7 @@ def graded(
         return Graded(Grade.NOT_GRADED)
     known = dict(zip(outputs, cut_alike(given), strict=True))
     nested = [*nested, *(each for definition in given for each in definition.nested)]
-    axes = merged_axes(list(known.values()), nested)
+    axes = merge_axes(list(known.values()), nested)
     shape = tuple(axis.n for axis in axes)
     if np.prod(shape, dtype=np.float64) > MOST_POINTS:
         return Graded(Grade.NOT_GRADED)
@@ -91,23 +91,28 @@ def graded(
     for (output, part, cell), times in certificate.items():
         inside = covered_by(known[output], part, cell, axes)
         total[np.ix_(*inside)] += times
-    possible = combinations_there_are(axes, nested)
+    possible = possible_combinations(axes, nested)
     total[~possible] = 0
     if total.min(initial=0) < 0:
         return Graded(Grade.NOT_GRADED if perhaps_alike(given) else Grade.IN_DATA)
     points = [points_of(axis) for axis in axes]
     names = [axis.name for axis in axes]
     group = in_words(names, points, total > 0, possible)
-    unknown = np.zeros(shape, dtype=bool)
+    if total.any() and not np.any((total > 0) & ~_missing_values(axes)):
+        return Graded(Grade.MISSING_VALUES, group)
+    return Graded(Grade.BY_DEFINITION, group)
+
+
+def _missing_values(axes: Sequence[CodeAxis]) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """Mark the combinations in which some variable is missing."""
+    unknown = np.zeros(tuple(axis.n for axis in axes), dtype=bool)
     for place, axis in enumerate(axes):
         if MISSING in axis.codes:
             unknown |= np.expand_dims(
                 np.arange(axis.n) == axis.codes[MISSING],
                 tuple(other for other in range(len(axes)) if other != place),
             )
-    if total.any() and not np.any((total > 0) & ~unknown):
-        return Graded(Grade.MISSING_VALUES, group)
-    return Graded(Grade.BY_DEFINITION, group)
+    return unknown
 
 
 def perhaps_alike(definitions: Sequence[Definition]) -> bool:
@@ -123,7 +128,7 @@ def perhaps_alike(definitions: Sequence[Definition]) -> bool:
     return any(one - other and other - one for one, other in combinations(banded, 2))
 
 
-def merged_axes(definitions: Sequence[Definition], nested: Sequence[Nested]) -> list[CodeAxis]:
+def merge_axes(definitions: Sequence[Definition], nested: Sequence[Nested]) -> list[CodeAxis]:
     """Merge the base codes of every variable that nothing tells apart."""
     names = dict.fromkeys(
         name for definition in definitions for name in (*definition.variables, *definition.filter)
@@ -132,30 +137,37 @@ def merged_axes(definitions: Sequence[Definition], nested: Sequence[Nested]) -> 
     axes: dict[str, CodeAxis] = {}
 
     def merged(name: str) -> CodeAxis:
-        if name in axes:
-            return axes[name]
-        grouped = [each.variables[name] for each in definitions if name in each.variables]
-        kept = [each.filter[name] for each in definitions if name in each.filter]
-        kept += [base for each in definitions for base in each.unions.get(name, {}).values()]
-        every = dict.fromkeys(code for codes in (*grouped, *kept) for code in codes)
-        if not grouped:
-            every[OTHERS] = None
-        parent = merged(above[name].coarse) if name in above else None
-        classes: dict[tuple[object, ...], int] = {}
-        codes: dict[str, int] = {}
-        for code in every:
-            signature: tuple[object, ...] = (
-                code == MISSING,
-                *(group.get(code) for group in grouped),
-                *(code in each for each in kept),
-            )
-            if parent is not None:
-                signature += (parent.codes.get(above[name].parents.get(code, "")),)
-            codes[code] = classes.setdefault(signature, len(classes))
-        axes[name] = CodeAxis(name, codes, len(classes))
+        if name not in axes:
+            inside = above.get(name)
+            parent = None if inside is None else merged(inside.coarse)
+            axes[name] = _merge_codes(name, definitions, inside, parent)
         return axes[name]
 
     return [merged(name) for name in names]
+
+
+def _merge_codes(
+    name: str, definitions: Sequence[Definition], inside: Nested | None, parent: CodeAxis | None
+) -> CodeAxis:
+    """Merge base codes with the same signature: how each definition groups and filters them, their parent."""
+    grouped = [each.variables[name] for each in definitions if name in each.variables]
+    kept = [each.filter[name] for each in definitions if name in each.filter]
+    kept += [base for each in definitions for base in each.unions.get(name, {}).values()]
+    every = dict.fromkeys(code for codes in (*grouped, *kept) for code in codes)
+    if not grouped:
+        every[OTHERS] = None
+    classes: dict[tuple[object, ...], int] = {}
+    codes: dict[str, int] = {}
+    for code in every:
+        signature: tuple[object, ...] = (
+            code == MISSING,
+            *(group.get(code) for group in grouped),
+            *(code in each for each in kept),
+        )
+        if inside is not None and parent is not None:
+            signature += (parent.codes.get(inside.parents.get(code, "")),)
+        codes[code] = classes.setdefault(signature, len(classes))
+    return CodeAxis(name, codes, len(classes))
 
 
 def covered_by(definition: Definition, part: int, cell: int, axes: Sequence[CodeAxis]) -> list[Integers]:
@@ -178,7 +190,7 @@ def covered_by(definition: Definition, part: int, cell: int, axes: Sequence[Code
     return found
 
 
-def combinations_there_are(
+def possible_combinations(
     axes: Sequence[CodeAxis], nested: Sequence[Nested]
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     """Mark the combinations that no nesting forbids."""

@@ -55,8 +55,8 @@ class SingledOut:
         return f"SingledOut({len(self.certificate)} cells of {len(self.outputs)} outputs)"
 
 
-# Groups below the threshold, and partitions into groups of any size that follow exactly.
-Looked = tuple[list[SingledOut], list[Partition]]
+# What a search finds: groups below the threshold, and partitions into groups of any size that follow exactly.
+Searched = tuple[list[SingledOut], list[Partition]]
 
 
 class DifferencingSearch:
@@ -102,11 +102,11 @@ class DifferencingSearch:
         self._published: set[int] = set()
         self._places: dict[tuple[str, int], Partition] = {}
         # Whoever checks an output mostly releases it next.
-        self._last: tuple[tuple[Partition, ...], Looked] | None = None
+        self._last: tuple[tuple[Partition, ...], Searched] | None = None
 
     def check(self, output: Sequence[Partition]) -> list[SingledOut]:
         """Return the groups below the threshold that an output would single out; nothing is remembered."""
-        small, _ = self._looked_at(output)
+        small, _ = self._search_once(output)
         return small
 
     def release(self, output: Sequence[Partition]) -> None:
@@ -143,12 +143,12 @@ class DifferencingSearch:
         self._last = None
         self.released += output
         self.derived += derived
-        self._published.update(int(h) for part in output for h in part.hashes)
+        self._published |= _hashes(output)
         self._places.update(_placed(output))
 
     def follows(self, output: Sequence[Partition]) -> list[Partition]:
         """Return the groups of any size that would follow exactly, disjoint ones in one partition."""
-        return self._looked_at(output)[1]
+        return self._search_once(output)[1]
 
     def exact(self, output: Sequence[Partition]) -> Iterator[SingledOut]:
         """Return the groups of any size that would follow exactly: magnitudes in them need a look as well."""
@@ -158,15 +158,17 @@ class DifferencingSearch:
                 units = inside if part.units is None else part.units[inside]
                 yield SingledOut(certificate=certificate, units=units, hash=int(part.hashes[number - 1]))
 
-    def _looked_at(self, output: Sequence[Partition]) -> Looked:
+    def _search_once(self, output: Sequence[Partition]) -> Searched:
+        """Search, or return what the last search of the same output found."""
         if self._last is None or self._last[0] != tuple(output):
-            self._last = tuple(output), self._searched(output)
+            self._last = tuple(output), self._search(output)
         return self._last[1]
 
-    def _searched(self, output: Sequence[Partition]) -> Looked:
+    def _search(self, output: Sequence[Partition]) -> Searched:
+        """Compare an output with everything released, and what follows with everything again."""
         name = self._name(output)
-        published = self._published | {int(h) for part in output for h in part.hashes}
-        known = published | {int(h) for part in self.derived for h in part.hashes}
+        published = self._published | _hashes(output)
+        known = published | _hashes(self.derived)
         small: dict[int, SingledOut] = {}
         fresh: list[Partition] = []
         parents: dict[int, tuple[Partition, Partition]] = {}
@@ -178,22 +180,14 @@ class DifferencingSearch:
                 # What follows is compared with everything; all of it that is waiting goes through units once.
                 refinement = CommonRefinement([one, *(part for part in queue if part.units is None)])
             counted = refinement if refinement is not None and refinement.holds(one) else None
-            large = one.units is None and len(one) * max(map(len, self.released), default=0) > DENSE
-            order = by_code(one) if large else None
-            others = [part for part in output if part is not one and one in output]
-            for other in [*self.released, *self.derived, *others, *fresh]:
-                together = one.outputs | other.outputs
-                if other is one or len(together) > self.depth or not one.outputs:
-                    continue
-                # What follows from two partitions was looked at when they met; outputs may have several more.
-                nothing_new = one not in output and other.outputs <= one.outputs
-                if nothing_new and any(other is parent for parent in parents[id(one)]):
-                    continue
+            order = self._order(one)
+            for other, nothing_new in self._partners(one, output, fresh, parents):
                 joint = JointPartition.of(one, other, order, counted)
                 for group in self._small(joint, published):
                     if name in group.outputs:
                         small.setdefault(group.hash, group)
-                if not nothing_new and (len(together) < self.depth or len(together) == 1):
+                n_outputs = len(one.outputs | other.outputs)
+                if not nothing_new and (n_outputs < self.depth or n_outputs == 1):
                     found = list(self._exact(joint, known))
                     parents |= {id(part): (one, other) for part in found}
                     fresh += found
@@ -203,6 +197,32 @@ class DifferencingSearch:
         places = {**self._places, **_placed(output)}
         verify(ranked, places)
         return ranked, fresh
+
+    def _order(self, part: Partition) -> Integers | None:
+        """Sort the units by code where the joint cells are too many for a matrix."""
+        large = part.units is None and len(part) * max(map(len, self.released), default=0) > DENSE
+        return by_code(part) if large else None
+
+    def _partners(
+        self,
+        one: Partition,
+        output: Sequence[Partition],
+        fresh: Sequence[Partition],
+        parents: Mapping[int, tuple[Partition, Partition]],
+    ) -> Iterator[tuple[Partition, bool]]:
+        """Yield the partitions to compare one with, and whether it was derived from all outputs of theirs.
+
+        What two partitions give together was found when they were compared; then only their own descendants
+        with other parts of the same outputs are new, as outputs may have several parts.
+        """
+        new = one in output
+        others = [part for part in output if part is not one] if new else []
+        for other in [*self.released, *self.derived, *others, *fresh]:
+            if other is one or len(one.outputs | other.outputs) > self.depth or not one.outputs:
+                continue
+            nothing_new = not new and other.outputs <= one.outputs
+            if not (nothing_new and any(other is parent for parent in parents[id(one)])):
+                yield other, nothing_new
 
     def _name(self, output: Sequence[Partition]) -> str:
         names = frozenset[str]().union(*(part.outputs for part in output))
@@ -252,6 +272,11 @@ class DifferencingSearch:
         codes, units = joint.units_of(groups)
         certificates = tuple(group.certificate for group in groups)
         return Partition.derived(codes, units, self.n_units, certificates, self.keys)
+
+
+def _hashes(parts: Sequence[Partition]) -> set[int]:
+    """Return the hashes of all groups of some partitions."""
+    return {int(h) for part in parts for h in part.hashes}
 
 
 def _placed(parts: Sequence[Partition]) -> dict[tuple[str, int], Partition]:

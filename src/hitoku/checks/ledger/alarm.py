@@ -8,7 +8,7 @@ from enum import StrEnum
 from itertools import pairwise
 
 from hitoku.attacks.differencing.definition import Definition, Nested
-from hitoku.attacks.differencing.grade import Grade, Graded, graded
+from hitoku.attacks.differencing.grade import Grade, Graded, grade_certificate
 from hitoku.attacks.differencing.partition import Cell, Certificate
 from hitoku.attacks.differencing.search import SingledOut
 from hitoku.checks.principles.verdict import Principle, Status, Verdict
@@ -123,7 +123,7 @@ class Speaker:
     ) -> Alarm:
         smallest = sorted(groups, key=lambda group: (len(group), len(group.certificate), group.cells))
         looked = [
-            (graded(group.certificate, self.definitions, self.nested), group)
+            (grade_certificate(group.certificate, self.definitions, self.nested), group)
             for group in smallest[:MOST_GRADED]
         ]
         told, worst = min(looked, key=lambda each: RANK.index(each[0].grade))

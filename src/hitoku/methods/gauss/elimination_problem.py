@@ -190,29 +190,33 @@ class EliminationProblem:
         """Return the test for singletons, and the unsafe columns that it does not take care of itself."""
         first = owner.index(next(firm for firm in owner if firm))
         outside = [column for column in unsafe if any(row < first for row in column)]
-        inside = [column for column in unsafe if column and all(row >= first for row in column)]
-        way = self.singletons
-        if way == "space":
+        inside = _among_singletons(unsafe, first)
+        if self.singletons == "space":
             # Only what is left of an unsafe column beside the singletons counts.
             return Space(first), [{r: v for r, v in column.items() if r < first} for column in outside]
-        if way in {"firms", "all_firms"}:
-            published = {next(iter(column)) for column in columns if len(column) == 1}
+        if self.singletons in {"firms", "all_firms"}:
+            published = set() if self.singletons == "all_firms" else _single_rows(columns)
             alone = [{row: 1} for row in range(first, len(owner)) if row not in published]
-            if way == "all_firms":
-                alone = [{row: 1} for row in range(first, len(owner))]
             return Firms(first, owner, (*inside, *alone)), outside
-        if way == "zero_sums":
-            groups = tuple(column for column in columns if column and all(row >= first for row in column))
+        if self.singletons == "zero_sums":
+            groups = tuple(_among_singletons(columns, first))
             return ZeroSums(first, open=True, groups=groups, unsafe=tuple(inside)), list(unsafe)
-        needless = {next(iter(column)) for column in inside if len(column) == 1}
-        loose = any(
-            len(column) == 1 and next(iter(column)) >= first and next(iter(column)) not in needless
-            for column in columns
-        )
-        if way == "open_sums" or loose:
+        needless = _single_rows(inside)
+        loose = any(row >= first and row not in needless for row in _single_rows(columns))
+        if self.singletons == "open_sums" or loose:
             return AnySums(first, open=True), list(unsafe)
         # With nothing forced, a sum of singletons is never published, so those among them need no watching.
         return AnySums(first), list(unsafe) if self.forced.any() else outside
+
+
+def _among_singletons(columns: Sequence[Column], first: int) -> list[Column]:
+    """Return the columns that have entries in rows of singletons alone, those from ``first`` on."""
+    return [column for column in columns if column and all(row >= first for row in column)]
+
+
+def _single_rows(columns: Sequence[Column]) -> set[int]:
+    """Return the rows of columns that have one entry."""
+    return {next(iter(column)) for column in columns if len(column) == 1}
 
 
 def _singles(owner: Sequence[int]) -> frozenset[int]:
