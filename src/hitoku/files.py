@@ -14,7 +14,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from hitoku.errors import DataError, OutputError
+from hitoku.errors import DataError, OutputError, did_you_mean
+
+
+def require_path(path: Path) -> Path:
+    """Return a path that exists, or say which one was meant."""
+    if path.exists():
+        return path
+    beside = sorted(entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else []
+    raise DataError(
+        f"no file or folder {path.name!r}",
+        where=str(path.parent),
+        fix=did_you_mean(path.name, beside, otherwise="check the path"),
+    )
 
 
 def refuse_occupied(path: Path) -> None:

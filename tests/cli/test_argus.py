@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from hitoku.cli import BAD_INPUT, FOUND, main
 from hitoku.cli.commands import app
-from hitoku.io.release_folder import write_release_folder
+from hitoku.io.release.write import write_release_folder
 from hitoku.methods.greedy import Greedy
 from hitoku.model.table import Table
 from hitoku.pipeline.protect import protect

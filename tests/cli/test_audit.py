@@ -8,8 +8,9 @@ from typer.testing import CliRunner
 from hitoku.cli import BAD_INPUT, FOUND, main
 from hitoku.cli.commands import app
 from hitoku.evidence.verify import verify
-from hitoku.io.csv import write_release
+from hitoku.io.formats.csv import write_csv
 from hitoku.io.jj import write_jj
+from hitoku.io.publication import Publication
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
@@ -40,7 +41,7 @@ def folder(tmp_path):
         for part in ("public", "checker"):
             (path / part).mkdir(parents=True)
         protection = Protection.withhold(TABLE, withheld, NEED)
-        write_release(path / "public" / "table.csv", Release.of(TABLE, protection))
+        write_csv(path / "public" / "table.csv", Publication(release=Release.of(TABLE, protection)))
         write_jj(path / "checker" / "table.jj.gz", TABLE, NEED, protection)
         summary = {"integer": TABLE.integer, "measure": TABLE.measure}
         (path / "checker" / "summary.json").write_text(json.dumps(summary), encoding="utf-8")

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from hitoku.cli import BAD_INPUT, FOUND, main
 from hitoku.cli.commands import app
 from hitoku.evidence.verify import verify
-from hitoku.io import release_folder
+from hitoku.io.release import write
 from hitoku.methods import METHODS
 from hitoku.model.protection import Protection
 
@@ -207,7 +207,7 @@ def test_an_interrupt_while_writing_leaves_nothing(kitchen, monkeypatch):
     def interrupt(*_args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(release_folder, "write_jj", interrupt)
+    monkeypatch.setattr(write, "write_jj", interrupt)
     with pytest.raises(SystemExit) as left:
         main(["protect", "recipe.toml", "--out", "x"])
     assert left.value.code == 130

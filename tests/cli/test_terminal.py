@@ -6,24 +6,24 @@ import pytest
 
 from hitoku.cli.terminal import progress
 from hitoku.errors import DataError
-from hitoku.io.existing import existing
+from hitoku.files import require_path
 
 
 def test_a_path_that_exists_is_returned(tmp_path):
-    assert existing(tmp_path) == tmp_path
+    assert require_path(tmp_path) == tmp_path
 
 
 def test_a_mistyped_path_names_its_neighbour(tmp_path):
     (tmp_path / "demo-release").mkdir()
     with pytest.raises(DataError) as caught:
-        existing(tmp_path / "demo-relase")
+        require_path(tmp_path / "demo-relase")
     assert caught.value.fix == "did you mean 'demo-release'?"
     assert caught.value.where == str(tmp_path)
 
 
 def test_a_path_into_nowhere_is_refused():
     with pytest.raises(DataError):
-        existing(Path("no such folder") / "file.jj")
+        require_path(Path("no such folder") / "file.jj")
 
 
 def test_no_progress_bar_in_a_pipe(capsys):

@@ -15,8 +15,8 @@ from hitoku.errors import ParameterError, ProtectionError
 from hitoku.evidence.adjusted import AdjustedAudit
 from hitoku.evidence.audit import audit
 from hitoku.evidence.verify import Refuted, fingerprint, prove, verify
-from hitoku.io.release_folder import write_release_folder
-from hitoku.io.release_reader import read_release_folder
+from hitoku.io.release.read import read_release
+from hitoku.io.release.write import write_release_folder
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
@@ -233,7 +233,7 @@ def test_a_release_folder_is_written_verified_and_audited_again(folder):
     verdict = verify(folder)
     assert verdict.ok, verdict.reason
     assert "table.csv shows exactly the 9 cells" in verdict.reason
-    assert audit(*read_release_folder(folder)).safe
+    assert audit(*read_release(folder)).safe
     cells = (folder / "checker" / "cells.csv").read_text("utf-8")
     assert cells.count("adjusted") == np.count_nonzero(square(1, 0, 0, 3))
     assert "adjusted for confidentiality" in (folder / "public" / "table.html").read_text("utf-8")

@@ -19,7 +19,8 @@ from tests.oracles.forgeries import FORGERIES
 from hitoku.evidence import verify as verifier
 from hitoku.evidence.audit import audit
 from hitoku.evidence.verify import fingerprint, prove, verify
-from hitoku.io.csv import write_release
+from hitoku.io.formats.csv import write_csv
+from hitoku.io.publication import Publication
 from hitoku.model.dimension import Dimension
 from hitoku.model.hierarchy import Hierarchy
 from hitoku.model.need import Need
@@ -176,7 +177,7 @@ def folder(certified, tmp_path):
     """A release as it is handed over."""
     certificate, release = certified
     (tmp_path / "release" / "public").mkdir(parents=True)
-    write_release(tmp_path / "release" / "public" / "table.csv", release)
+    write_csv(tmp_path / "release" / "public" / "table.csv", Publication(release=release))
     certificate.write(tmp_path / "release")
     return tmp_path / "release"
 

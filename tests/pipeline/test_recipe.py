@@ -12,7 +12,7 @@ import pytest
 import hitoku as ht
 from hitoku.errors import HitokuError, OutputError
 from hitoku.evidence.verify import verify
-from hitoku.io import release_folder
+from hitoku.io.release import write
 from hitoku.methods import METHODS
 from hitoku.model.protection import Protection
 from hitoku.model.table import Table
@@ -430,7 +430,7 @@ def test_what_is_interrupted_while_writing_leaves_nothing(kitchen, monkeypatch, 
         if len(written) == (2 if kind == "counts" else 1):
             raise failure
 
-    monkeypatch.setattr(release_folder, "write_jj", stop)
+    monkeypatch.setattr(write, "write_jj", stop)
     with pytest.raises((KeyboardInterrupt, OutputError)):
         run_recipe(path)
     assert tree(path.parent) == before

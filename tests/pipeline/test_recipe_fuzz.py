@@ -13,7 +13,7 @@ from hitoku.attacks import ATTACKS
 from hitoku.errors import HitokuError
 from hitoku.io.recipe.keys import CostKeys, CountsKeys, LinkedKeys, RecipeKeys
 from hitoku.io.recipe.recipe import Recipe
-from hitoku.io.toml_text import toml_text
+from hitoku.io.recipe.toml_text import toml_text
 from hitoku.methods import METHODS
 from hitoku.methods.word import CHOICES
 from hitoku.rules import RULES

@@ -10,7 +10,7 @@ import typer
 
 from hitoku.cli import FOUND
 from hitoku.cli.terminal import AsJson, print_json, progress
-from hitoku.io.existing import existing
+from hitoku.files import require_path
 
 argus = typer.Typer(no_args_is_help=True)
 
@@ -50,7 +50,7 @@ def run(
     """
     from hitoku.pipeline.batch import STEPS, run_batch
 
-    existing(batch)
+    require_path(batch)
     with progress(len(STEPS)) as step:
         done = run_batch(
             batch,
@@ -95,7 +95,7 @@ def export(
     """
     from hitoku.io.argus.export import export_release
 
-    done = export_release(existing(release), out)
+    done = export_release(require_path(release), out)
     if as_json:
         print_json(asdict(done))
         return

@@ -57,13 +57,13 @@ def attack(
     """
     del list_attacks  # its callback has left
     # A command loads what it needs.
-    from hitoku.io.existing import existing
+    from hitoku.files import require_path
     from hitoku.model.finding import Severity
     from hitoku.pipeline.attack import Folder, attack_folder
 
     with progress(len(attack) + 1) as step:
         step("reading the release")
-        folder = Folder.read(existing(release))
+        folder = Folder.read(require_path(release))
         findings = {}
         for word in attack:
             step(f"attacking: {word}")

@@ -10,7 +10,7 @@ import typer
 from hitoku.cli import FOUND
 from hitoku.cli.terminal import AsJson, print_json
 from hitoku.errors import ParameterError
-from hitoku.io.existing import existing
+from hitoku.files import require_path
 
 MOST_FINDINGS = 10
 # With one move, any hidden value that leaks gives away all; the papers warn of a handful.
@@ -49,13 +49,13 @@ def audit(
     from hitoku.evidence.audit import audit as examine
     from hitoku.io.jj import read_jj, read_jj_pattern
     from hitoku.io.marked_cells import read_marked_cells
-    from hitoku.io.release_reader import read_release_folder
+    from hitoku.io.release.read import read_release
     from hitoku.model.protection import Protection
     from hitoku.model.release import Release
     from hitoku.rules import RULES, assess, rule_from_word
 
-    if existing(path).is_dir():
-        table, need, release = read_release_folder(path)
+    if require_path(path).is_dir():
+        table, need, release = read_release(path)
     elif path.suffix.lower() == ".csv":
         if not by or not rule:
             raise ParameterError(

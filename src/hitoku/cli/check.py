@@ -10,7 +10,7 @@ import typer
 from hitoku.cli import FOUND
 from hitoku.cli.terminal import AsJson, print_json
 from hitoku.errors import ParameterError
-from hitoku.io.existing import existing
+from hitoku.files import require_path
 
 if TYPE_CHECKING:
     from hitoku.checks.submission.recheck import Recheck
@@ -75,7 +75,7 @@ def check(
             where="--release",
             fix="give --ledger and --data as well",
         )
-    by_hand = existing(path).suffix.lower() == ".csv"
+    by_hand = require_path(path).suffix.lower() == ".csv"
     if not by_hand and _is_release(path):
         _audited(path, as_json=as_json)
         return
@@ -86,9 +86,9 @@ def check(
             path,
             policy=policy,
             ledger=ledger,
-            data=None if data is None else str(existing(data)),
+            data=None if data is None else str(require_path(data)),
             unit=unit,
-            exceptions=() if exceptions is None else read_exceptions(existing(exceptions)),
+            exceptions=() if exceptions is None else read_exceptions(require_path(exceptions)),
         )
     )
     place = path.resolve()
@@ -138,8 +138,8 @@ def _by_hand(
 ) -> Recheck:
     """Judge a table that somebody suppressed."""
     from hitoku.checks.submission.by_hand import check_table
+    from hitoku.io.argus.suppressed_table import read_suppressed_table
     from hitoku.io.marked_cells import read_marked_cells
-    from hitoku.io.shown_elsewhere import read_shown
 
     if not by or policy is None:
         raise ParameterError(
@@ -150,7 +150,7 @@ def _by_hand(
     table, withheld = read_marked_cells(path, by, value, None if safe else mark, **columns)
     findings: list[Finding] = []
     if safe is not None:
-        withheld, findings = read_shown(existing(safe), table)
+        withheld, findings = read_suppressed_table(require_path(safe), table)
     return check_table(table, withheld, policy, name=path.stem, findings=findings)
 
 

@@ -39,10 +39,10 @@ def convert(
     hitoku convert release --to sdmx-csv --confidential --out transmission.csv
     """
     # A command loads what it needs.
-    from hitoku.io.convert import convert as write
-    from hitoku.io.existing import existing
+    from hitoku.files import require_path
+    from hitoku.io.release.convert import convert as write
 
-    file = write(existing(release), to, out, table=table, confidential=confidential)
+    file = write(require_path(release), to, out, table=table, confidential=confidential)
     if as_json:
         print_json({"confidential": confidential, "file": str(file), "format": to})
     else:

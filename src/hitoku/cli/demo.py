@@ -39,7 +39,7 @@ def demo(
 
     from hitoku.cli.summary import counts, show, show_compared
     from hitoku.files import refuse_occupied
-    from hitoku.io.release_folder import write_release_folder
+    from hitoku.io.release.write import write_release_folder
     from hitoku.methods.gauss import Gauss
     from hitoku.methods.greedy import Greedy
     from hitoku.methods.method import Method

@@ -25,10 +25,10 @@ def init(
 
     hitoku init firms.parquet --out turnover.toml
     """
-    from hitoku.io.existing import existing
+    from hitoku.files import require_path
     from hitoku.io.recipe.draft import write_draft
 
-    written = write_draft(existing(data), out)
+    written = write_draft(require_path(data), out)
     if as_json:
         print_json({"data": str(data), "recipe": str(written)})
     else:

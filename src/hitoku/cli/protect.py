@@ -84,12 +84,12 @@ def protect(
     from rich.console import Console
 
     from hitoku.cli.summary import counts, show
-    from hitoku.io.existing import existing
+    from hitoku.files import require_path
     from hitoku.io.recipe.recipe import Recipe
     from hitoku.pipeline import STAGES, recomputable
     from hitoku.pipeline.recipe import STEPS, run_recipe
 
-    path = str(existing(data))
+    path = str(require_path(data))
     options: dict[str, Any] = {
         "cells" if cells else "data": path,
         "by": by,

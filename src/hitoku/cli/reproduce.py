@@ -13,7 +13,7 @@ import typer
 
 from hitoku.cli.terminal import AsJson, print_json
 from hitoku.errors import DataError
-from hitoku.io.existing import existing
+from hitoku.files import require_path
 
 if TYPE_CHECKING:
     from hitoku.experiments.castro_2012 import TableInstance
@@ -78,7 +78,7 @@ def castro_2012(
     from hitoku.experiments.page import Picture, write
     from hitoku.plots.error_shares import error_shares
 
-    tables = made_up(seed) if instances is None else _instances(existing(instances))
+    tables = made_up(seed) if instances is None else _instances(require_path(instances))
     plan = ExperimentPlan(replications=replications, seed=seed)
     with counting() as progress:
         outcome = run(tables, plan, out / "answers", jobs=processors(jobs), progress=progress)

@@ -9,7 +9,7 @@ import typer
 
 from hitoku.cli.terminal import AsJson, print_json
 from hitoku.errors import CertificateError
-from hitoku.io.existing import existing
+from hitoku.files import require_path
 
 
 def verify(
@@ -28,7 +28,7 @@ def verify(
     """
     from hitoku.evidence import verify as proof
 
-    verdict = proof.verify(existing(path))
+    verdict = proof.verify(require_path(path))
     if verdict.code == 2:
         raise CertificateError(
             verdict.reason,

@@ -18,7 +18,7 @@ import numpy as np
 
 from hitoku.errors import OutputError
 from hitoku.evidence.grid import texts
-from hitoku.io.csv import write_cells
+from hitoku.io.cell_rows import write_cells
 from hitoku.io.publication import Publication
 from hitoku.model.arrays import Floats, Mask
 from hitoku.model.labels import Labels
@@ -34,28 +34,6 @@ FREE, CONFIDENTIAL, SECONDARY = "F", "C", "D"
 COLUMNS = ("OBS_VALUE", "OBS_STATUS", "CONF_STATUS")
 # An attribute of the whole data set; SDMX-CSV repeats these in every row.
 COMMENT = "COMMENT_DSET"
-
-
-def write_sdmx_csv(path: Path, publication: Publication) -> None:
-    """Write what leaves, one row per cell; ``OBS_VALUE`` is empty where withheld."""
-    _refuse_taken(path, publication.release.labels.names)
-    columns = {**_public(publication), "OBS_VALUE": publication.texts}
-    write_cells(path, publication.release.labels, columns)
-
-
-def write_parquet(path: Path, publication: Publication) -> None:
-    """Write the same as Parquet: codes as dictionaries, values null where withheld, words in the metadata."""
-    release = publication.release
-    whole = bool(release.integer and np.nanmax(np.abs(publication.value), initial=0.0) < 2.0**53)
-    _refuse_taken(path, release.labels.names)
-    columns = {**_public(publication), "OBS_VALUE": _nullable(publication.value, whole=whole)}
-    words = {
-        "title": publication.heading,
-        "measure": release.measure,
-        "source": publication.source,
-        "notes": "\n".join([*publication.remarks, *publication.footnotes]),
-    }
-    _write_parquet(path, release.labels, columns, words)
 
 
 def write_transmission(
@@ -76,7 +54,7 @@ def write_transmission(
     parquet
         Write Parquet instead of CSV.
     """
-    _refuse_taken(path, labels.names)
+    refuse_taken(path, labels.names)
     status = np.where(secondary, SECONDARY, np.where(withheld, CONFIDENTIAL, FREE))
     columns = {
         "OBS_VALUE": texts(value),
@@ -85,13 +63,14 @@ def write_transmission(
         COMMENT: ["CONFIDENTIAL, not for publication"] * len(value),
     }
     if parquet:
-        columns["OBS_VALUE"] = _nullable(np.array([float(text) for text in texts(value)]), whole=False)
-        _write_parquet(path, labels, columns, {"notes": "CONFIDENTIAL, not for publication"})
+        columns["OBS_VALUE"] = nullable(np.array([float(text) for text in texts(value)]), whole=False)
+        write_arrow(path, labels, columns, {"notes": "CONFIDENTIAL, not for publication"})
     else:
         write_cells(path, labels, columns)
 
 
-def _public(publication: Publication) -> dict[str, Any]:
+def public_columns(publication: Publication) -> dict[str, Any]:
+    """Return the columns of what leaves; the values come later."""
     withheld = publication.release.withheld
     shown = ESTIMATED if publication.adjusted else NORMAL
     columns: dict[str, Any] = {
@@ -107,7 +86,8 @@ def _public(publication: Publication) -> dict[str, Any]:
     return columns
 
 
-def _refuse_taken(path: Path, names: Sequence[str]) -> None:
+def refuse_taken(path: Path, names: Sequence[str]) -> None:
+    """Raise when a variable has the name of a column."""
     taken = [name for name in names if name in {*COLUMNS, COMMENT}]
     if taken:
         raise OutputError(
@@ -117,7 +97,8 @@ def _refuse_taken(path: Path, names: Sequence[str]) -> None:
         )
 
 
-def _nullable(value: Floats, *, whole: bool) -> pa.Array:
+def nullable(value: Floats, *, whole: bool) -> pa.Array:
+    """Return numbers with null where they are withheld."""
     import pyarrow as pa  # noqa: PLC0415 - loaded when a file is written
 
     hidden = np.isnan(value)
@@ -126,7 +107,8 @@ def _nullable(value: Floats, *, whole: bool) -> pa.Array:
     return pa.array(known.astype(np.int64) if whole else known, mask=hidden)
 
 
-def _write_parquet(path: Path, labels: Labels, columns: dict[str, Any], words: dict[str, str]) -> None:
+def write_arrow(path: Path, labels: Labels, columns: dict[str, Any], words: dict[str, str]) -> None:
+    """Write cells as Parquet: codes as dictionaries, words in the metadata."""
     import pyarrow as pa  # noqa: PLC0415 - loaded when a file is written
     from pyarrow import parquet  # noqa: PLC0415
 

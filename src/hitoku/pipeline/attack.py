@@ -23,7 +23,7 @@ from hitoku.evidence.attacked import judge_attack
 from hitoku.evidence.recovery import known
 from hitoku.insiders.contributions import contributions_in
 from hitoku.io.recipe.recipe import Recipe
-from hitoku.io.release_reader import read_numbers, read_release_folder
+from hitoku.io.release.read import read_numbers, read_release
 from hitoku.methods.method import Method
 from hitoku.model.contributors import Contributors
 from hitoku.model.finding import Finding
@@ -51,7 +51,7 @@ class Folder:
     @classmethod
     def read(cls, path: str | Path) -> Folder:
         """Read a folder as its public table is now."""
-        return cls(Path(path), *read_release_folder(path))
+        return cls(Path(path), *read_release(path))
 
     @property
     def adjusted(self) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from hitoku.evidence.outcome import Outcome
 from hitoku.files import new_folder, refuse_occupied
 from hitoku.io.recipe.recipe import Recipe
-from hitoku.io.release_folder import write_release_folder
+from hitoku.io.release.write import write_release_folder
 from hitoku.methods import METHODS
 from hitoku.methods.costs import costs
 from hitoku.methods.keep import kept

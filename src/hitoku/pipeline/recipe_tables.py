@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import HitokuError, did_you_mean, some
-from hitoku.files import sha256
-from hitoku.io.code_tree import read_code_tree
-from hitoku.io.existing import existing
+from hitoku.files import require_path, sha256
 from hitoku.io.marked_cells import marked_cells, read_cell_file, read_marked_cells
+from hitoku.io.recipe.code_tree import read_code_tree
 from hitoku.io.recipe.keys import TableKeys
 from hitoku.io.recipe.lines import Path as KeyPath
 from hitoku.io.recipe.origin import Origin
@@ -78,7 +77,7 @@ def _one(recipe: Recipe, place: int, keys: TableKeys, hashes: dict[str, str]) ->
 
     def file(name: str, at: KeyPath) -> Path:
         with _blaming(recipe.origin, at):
-            path = existing(recipe.path(name))
+            path = require_path(recipe.path(name))
         if path.is_file() and name not in hashes:
             hashes[name] = sha256(path)
         return path

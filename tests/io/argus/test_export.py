@@ -11,7 +11,7 @@ from hitoku.io.argus.metadata import read_metadata
 from hitoku.io.argus.safe_reader import read_code_value
 from hitoku.io.argus.table_file import read_table
 from hitoku.io.jj import read_jj, read_jj_pattern
-from hitoku.io.release_folder import write_release_folder
+from hitoku.io.release.write import write_release_folder
 from hitoku.methods.adjust import Adjust
 from hitoku.methods.greedy import Greedy
 from hitoku.model.dimension import Dimension

@@ -22,7 +22,7 @@ from hitoku.attacks.insider import Contribution, Insider
 from hitoku.errors import OutputError
 from hitoku.evidence.audit import audit
 from hitoku.evidence.loss import loss
-from hitoku.io.release_folder import write_release_folder
+from hitoku.io.release.write import write_release_folder
 from hitoku.io.report import report
 from hitoku.io.report.cells import Cells
 from hitoku.io.report.numbers import interval, number, percent

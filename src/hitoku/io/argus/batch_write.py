@@ -15,7 +15,7 @@ from hitoku.io.argus.asked import INTERMEDIATE, JJ, Batch, Write
 from hitoku.io.argus.batch_check import Checked, Ready
 from hitoku.io.argus.safe_file import confidential, write_safe_file
 from hitoku.io.argus.safe_table import SafeTable
-from hitoku.io.release_folder import write_release_folder
+from hitoku.io.release.write import write_release_folder
 from hitoku.model.release import Release
 
 

@@ -27,7 +27,7 @@ from hitoku.io.argus.safe_table import SafeTable
 from hitoku.io.argus.safety import Safety
 from hitoku.io.argus.table_writer import SEPARATOR, write_table
 from hitoku.io.argus.text import quoted, write_text
-from hitoku.io.release_reader import read_numbers, read_release_folder
+from hitoku.io.release.read import read_numbers, read_release
 from hitoku.model.arrays import Integers
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
@@ -73,7 +73,7 @@ def export_release(release: str | Path, out: str | Path) -> Exported:
         Folder to write; must not hold anything yet. It appears whole or not at all.
     """
     folder = Path(release)
-    table, need, shown = read_release_folder(folder)
+    table, need, shown = read_release(folder)
     table = replace(table, cost=None, frequency=_respondents(folder, table))
     return export_table(out, table, need, shown)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hitoku.errors import DataError, OutputError, some
 from hitoku.io.recipe.guess import Guess, are_cells, count_of, finest, guessed
-from hitoku.io.toml_text import toml_value
+from hitoku.io.recipe.toml_text import toml_value
 from hitoku.tabulation.columns import Column, columns_of, n_combinations, nested
 
 # A first table is one that a person can look through.

@@ -18,7 +18,7 @@ from hitoku.errors import DataError, HitokuError, did_you_mean
 from hitoku.io.recipe.keys import CountsKeys, RecipeKeys, TableKeys
 from hitoku.io.recipe.lines import key_lines
 from hitoku.io.recipe.origin import Origin, translated
-from hitoku.io.toml_text import toml_text
+from hitoku.io.recipe.toml_text import toml_text
 from hitoku.methods import METHODS
 from hitoku.methods.method import Method
 from hitoku.methods.word import method_from_parts

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.io.stub import Line, lines_of
+from hitoku.io.code_order import Line, lines_of
 from hitoku.model.table import Table
 
 # More columns than this do not fit beside each other on paper.

@@ -2,66 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 from hitoku.errors import ParameterError, did_you_mean
-from hitoku.io.csv import write_release
-from hitoku.io.excel import comfortable, write_excel
-from hitoku.io.json_stat import write_json_stat
-from hitoku.io.page import page
+from hitoku.io.formats import csv, html, json_stat, parquet, sdmx_csv, xlsx
+from hitoku.io.formats.format import Format
+from hitoku.io.formats.xlsx import comfortable
 from hitoku.io.publication import Publication
-from hitoku.io.sdmx import write_parquet, write_sdmx_csv
 
-
-@dataclass(frozen=True, slots=True)
-class Format:
-    """A way to write a publication.
-
-    Parameters
-    ----------
-    name
-        As in a recipe and on the command line.
-    suffix
-        What follows the name of the table in the name of the file.
-    about
-        What it is, in a few words.
-    write
-        Writes one file.
-    """
-
-    name: str
-    suffix: str
-    about: str
-    write: Callable[[Path, Publication], None]
-
-
-def _write_csv(path: Path, publication: Publication) -> None:
-    write_release(path, publication.release, adjusted=publication.adjusted)
-
-
-def _write_html(path: Path, publication: Publication) -> None:
-    source = [f"Source: {publication.source}"] if publication.source else []
-    html = page(
-        publication.release,
-        title=publication.heading,
-        adjusted=publication.adjusted,
-        footnotes=[*publication.footnotes, *source],
-    )
-    path.write_text(html, encoding="utf-8")
-
-
+# A file in this folder that is not listed here is an error: a test compares the two.
 FORMATS = {
     one.name: one
-    for one in (
-        Format("csv", ".csv", "codes, value, status; the proof is about this file", _write_csv),
-        Format("html", ".html", "a web page that needs no network", _write_html),
-        Format("xlsx", ".xlsx", "an Excel workbook, the table laid out for print", write_excel),
-        Format("sdmx-csv", ".sdmx.csv", "CSV with the columns and statuses of SDMX", write_sdmx_csv),
-        Format("parquet", ".parquet", "the same columns as Parquet", write_parquet),
-        Format("json-stat", ".json", "a JSON-stat 2.0 data set", write_json_stat),
-    )
+    for one in (csv.FORMAT, html.FORMAT, xlsx.FORMAT, sdmx_csv.FORMAT, parquet.FORMAT, json_stat.FORMAT)
 }
 ALWAYS = "csv"
 USUAL = ("csv", "html", "xlsx")

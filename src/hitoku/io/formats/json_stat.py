@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hitoku.io.formats.format import Format
 from hitoku.io.publication import ADJUSTED, LEGEND, WITHHELD, Publication
 from hitoku.model.dimension import Dimension
 
@@ -96,3 +97,6 @@ def _category(codes: tuple[str, ...], dimension: Dimension | None) -> dict[str, 
             below.setdefault(code, {}).update(dict.fromkeys(parts))
         category["child"] = {code: list(below[code]) for code in codes if code in below}
     return category
+
+
+FORMAT = Format("json-stat", ".json", "a JSON-stat 2.0 data set", write_json_stat)

@@ -18,13 +18,13 @@ import numpy as np
 
 from hitoku.evidence.audit import Audit
 from hitoku.files import new_folder, sha256
-from hitoku.io.csv import printed, write_cells
+from hitoku.io.cell_rows import printed, write_cells
 from hitoku.io.formats import write_formats
-from hitoku.io.hierarchies import write_hierarchies
 from hitoku.io.jj import write_jj
 from hitoku.io.publication import Publication
+from hitoku.io.release.hierarchies import write_hierarchies
+from hitoku.io.release.steps import write_steps
 from hitoku.io.report.report import write_report
-from hitoku.io.steps import write_steps
 from hitoku.model.bounds import Bounds
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from hitoku.errors import OutputError
-from hitoku.io.cross_table import Sheet, sheets_of
+from hitoku.io.code_order import Line
+from hitoku.io.formats.format import Format
 from hitoku.io.publication import ADJUSTED, LEGEND, WITHHELD, Publication
-from hitoku.io.stub import Line
+from hitoku.io.sheets import Sheet, sheets_of
 
 # Excel's own limits.
 MOST_ROWS, MOST_COLUMNS, LONGEST_TEXT, DEEPEST = 1_048_576, 16_384, 32_767, 7
@@ -43,7 +44,7 @@ INK, LINE, MARGIN, STRIPE, PALE = "#1B2A38", "#8496A6", "#EEF2F5", "#9FB0BF", "#
 LIGHT_UP = 14  # a fill of thin diagonal stripes, also on a black and white print
 
 
-def write_excel(path: Path, publication: Publication) -> None:
+def write_xlsx(path: Path, publication: Publication) -> None:
     """Write the workbook; raise when the table does not fit on a sheet."""
     sheets = sheets_of(publication.release)
     _refuse_oversized(path, publication, sheets)
@@ -217,3 +218,6 @@ class _Workbook:
         page.set_landscape()
         page.set_paper(A4)
         page.fit_to_pages(1, 0)
+
+
+FORMAT = Format("xlsx", ".xlsx", "an Excel workbook, the table laid out for print", write_xlsx)

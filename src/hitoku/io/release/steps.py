@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hitoku.io.csv import printed
+from hitoku.io.cell_rows import printed
 from hitoku.model.protection import Protection
 from hitoku.model.table import Table
 

@@ -17,7 +17,7 @@ from tests.oracles.leaks import leaked, words_in
 
 from hitoku.evidence.audit import audit
 from hitoku.io.formats import FORMATS
-from hitoku.io.release_folder import write_release_folder
+from hitoku.io.release.write import write_release_folder
 from hitoku.model.contributors import Contributors
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection

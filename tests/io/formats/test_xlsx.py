@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hitoku.errors import OutputError
-from hitoku.io import cross_table, excel
-from hitoku.io.cross_table import FORBIDDEN, sheet_names, sheets_of
-from hitoku.io.excel import write_excel
+from hitoku.io import sheets as laid_out
+from hitoku.io.formats import xlsx
+from hitoku.io.formats.xlsx import write_xlsx
 from hitoku.io.publication import LEGEND, Publication
+from hitoku.io.sheets import FORBIDDEN, sheet_names, sheets_of
 from hitoku.model.dimension import Dimension
 from hitoku.model.hierarchy import Hierarchy
 from hitoku.model.labels import Labels
@@ -33,7 +34,7 @@ def shown(table, hidden=None, **words) -> Publication:
 
 def opened(tmp_path, publication):
     file = tmp_path / "table.xlsx"
-    write_excel(file, publication)
+    write_xlsx(file, publication)
     return openpyxl.load_workbook(file)
 
 
@@ -166,7 +167,7 @@ def test_a_third_variable_makes_sheets_and_too_many_make_blocks(tmp_path, monkey
         assert [row[1:] for row in grid(book[name], 3, 4)] == cube[:, :, place].tolist()
     links = [cell.hyperlink.location for row in book["Notes"].iter_rows() for cell in row if cell.hyperlink]
     assert links == ["'1'!A1", "'2'!A1", "'Total'!A1"]
-    monkeypatch.setattr(cross_table, "MOST_SHEETS", 2)
+    monkeypatch.setattr(laid_out, "MOST_SHEETS", 2)
     book = opened(tmp_path, shown(table))
     assert book.sheetnames == ["Table", "Notes"]
     assert [cell.value for cell in book["Table"][HEAD]] == ["c", "a", "1", "2", "Total"]
@@ -207,16 +208,16 @@ def test_codes_that_begin_like_formulas_stay_texts(tmp_path):
 def test_what_excel_cannot_hold_is_refused_before_anything_is_written(
     persons, tmp_path, monkeypatch, limit, said
 ):
-    monkeypatch.setattr(excel, limit, 3)
+    monkeypatch.setattr(xlsx, limit, 3)
     with pytest.raises(OutputError, match=f"{said}, at most 3 are possible"):
-        write_excel(tmp_path / "table.xlsx", shown(persons))
+        write_xlsx(tmp_path / "table.xlsx", shown(persons))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_real_table_with_too_many_columns_is_refused(tmp_path):
     wide = Table.from_array(np.ones((2, 16_383), dtype=int))
     with pytest.raises(OutputError, match="16,385 columns"):
-        write_excel(tmp_path / "table.xlsx", shown(wide))
+        write_xlsx(tmp_path / "table.xlsx", shown(wide))
 
 
 def test_nothing_is_left_behind_and_bytes_are_the_same_on_any_day(persons, tmp_path, monkeypatch):
@@ -224,7 +225,7 @@ def test_nothing_is_left_behind_and_bytes_are_the_same_on_any_day(persons, tmp_p
     scratch.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
     for name in ("one.xlsx", "two.xlsx"):
-        write_excel(tmp_path / name, shown(persons, persons.inner))
+        write_xlsx(tmp_path / name, shown(persons, persons.inner))
     assert (tmp_path / "one.xlsx").read_bytes() == (tmp_path / "two.xlsx").read_bytes()
     assert list(scratch.iterdir()) == []
     about = openpyxl.load_workbook(tmp_path / "one.xlsx").properties
@@ -252,12 +253,12 @@ def test_every_name_of_a_sheet_is_one_that_excel_takes(wanted):
 def test_every_cell_stands_in_exactly_one_place(sizes, most):
     table = Table.from_array(np.arange(np.prod(sizes)).reshape(sizes))
     release = Release.of(table, Protection.withhold(table, np.zeros(table.n_cells, dtype=bool)))
-    kept = cross_table.MOST_SHEETS
-    cross_table.MOST_SHEETS = most
+    kept = laid_out.MOST_SHEETS
+    laid_out.MOST_SHEETS = most
     try:
         sheets = sheets_of(release)
     finally:
-        cross_table.MOST_SHEETS = kept
+        laid_out.MOST_SHEETS = kept
     cells = sorted(cell for sheet in sheets for row in sheet.rows for cell in row.cells)
     assert cells == list(range(table.n_cells))
     labels: Labels = release.labels

@@ -13,9 +13,9 @@ from scipy import sparse
 
 from hitoku.errors import DataError, OutputError, did_you_mean
 from hitoku.files import sha256
-from hitoku.io.hierarchies import read_hierarchies
 from hitoku.io.jj import read_jj
 from hitoku.io.publication import Publication
+from hitoku.io.release.hierarchies import read_hierarchies
 from hitoku.model.arrays import Floats
 from hitoku.model.dimension import Dimension
 from hitoku.model.hierarchy import Hierarchy
@@ -26,7 +26,7 @@ from hitoku.model.release import Release
 from hitoku.model.table import Table
 
 
-def read_release_folder(path: str | Path) -> tuple[Table, Need, Release]:
+def read_release(path: str | Path) -> tuple[Table, Need, Release]:
     """Read a release folder for a new audit.
 
     The release is what ``public/table.csv`` shows now: what was changed there by hand is audited as it is.
@@ -86,7 +86,7 @@ def read_publication(path: str | Path, name: str = "table") -> Publication:
         Which of several linked tables; "table" is all of them.
     """
     folder = Path(path)
-    _, _, whole = read_release_folder(folder)
+    _, _, whole = read_release(folder)
     summary = _summary(folder / "checker" / "summary.json")
     hashes = summary.get("sha256", {})
     known = [file[len("public/") : -len(".csv")] for file in hashes if file.endswith(".csv")]

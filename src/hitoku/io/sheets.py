@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.io.stub import Line, lines_of
+from hitoku.io.code_order import Line, lines_of
 from hitoku.model.release import Release
 
 # More sheets than this nobody leafs through.

@@ -9,7 +9,7 @@ import numpy as np
 from hitoku.errors import DataError, OutputError, ParameterError
 from hitoku.files import new_file
 from hitoku.io.formats import known_format
-from hitoku.io.release_reader import read_cells, read_publication, read_release_folder
+from hitoku.io.release.read import read_cells, read_publication, read_release
 from hitoku.io.sdmx import write_transmission
 
 TRANSMITTED = ("sdmx-csv", "parquet")
@@ -72,7 +72,7 @@ def _transmit(release: Path, to: str, file: Path, table: str) -> None:
             where=str(file),
             fix="write it elsewhere",
         )
-    truth, _, shown = read_release_folder(release)
+    truth, _, shown = read_release(release)
     decided = np.array(read_cells(release, shown.labels).get("decision", ()))
     if not decided.size:
         raise DataError(

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.oracles.leaks import words_in
 
 from hitoku.errors import ParameterError
+from hitoku.io import formats
 from hitoku.io.formats import FORMATS, USUAL, known_format, write_formats
 from hitoku.io.publication import Publication
 from hitoku.model.protection import Protection
@@ -24,6 +25,20 @@ from hitoku.model.table import Table
 
 def shown(table, hidden, **words) -> Publication:
     return Publication(release=Release.of(table, Protection.withhold(table, hidden)), **words)
+
+
+def unregistered(folder: Path) -> set[str]:
+    """Files of a folder of formats that no registered format is called after."""
+    known = {name.replace("-", "_") for name in FORMATS}
+    return {path.stem for path in folder.glob("*.py")} - known - {"__init__", "format"}
+
+
+def test_every_file_in_the_folder_is_a_registered_format(tmp_path):
+    folder = Path(formats.__file__).parent
+    assert unregistered(folder) == set()
+    assert {path.stem for path in folder.glob("*.py")} >= {name.replace("-", "_") for name in FORMATS}
+    (tmp_path / "dbase.py").write_text("")
+    assert unregistered(tmp_path) == {"dbase"}
 
 
 @pytest.fixture

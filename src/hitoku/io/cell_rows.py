@@ -1,4 +1,4 @@
-"""Cells as CSV: one row per cell, codes first."""
+"""Cells as rows of a CSV file: codes first, then further columns."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.evidence.grid import texts
 from hitoku.model.arrays import Floats
 from hitoku.model.labels import Labels
-from hitoku.model.release import Release
 
 
 def printed(value: Floats, *, integer: bool) -> list[str]:
@@ -33,18 +31,6 @@ def write_cells(path: Path, labels: Labels, columns: Mapping[str, Sequence[Any]]
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*labels.names, *columns])
         writer.writerows(zip(*codes, *columns.values(), strict=True))
-
-
-def write_release(path: Path, release: Release, *, adjusted: bool = False) -> None:
-    """Write what an outsider may see: codes, value (empty where withheld), status.
-
-    Of adjusted values the status says so, of every one alike: which ones were changed is confidential.
-
-    Values are printed as the certificate holds them. The file does not tell unsafe cells from those
-    withheld with them: that is confidential.
-    """
-    status = np.where(release.withheld, "withheld", "adjusted" if adjusted else "published").tolist()
-    write_cells(path, release.labels, {"value": texts(release.published), "status": status})
 
 
 def _print(value: float, *, integer: bool) -> str:

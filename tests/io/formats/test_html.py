@@ -8,8 +8,10 @@ import re
 import numpy as np
 import pytest
 
-from hitoku.io.csv import printed, write_release
-from hitoku.io.page import page
+from hitoku.io.cell_rows import printed
+from hitoku.io.formats.csv import write_csv
+from hitoku.io.formats.html import page
+from hitoku.io.publication import Publication
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
@@ -31,7 +33,7 @@ def test_numbers_read_back_as_they_were(integer):
 
 def test_the_csv_has_one_row_per_cell_and_no_withheld_value(tmp_path):
     release = release_of([[20, 15], [72, SECRET]], names=("region", "job"))
-    write_release(tmp_path / "t.csv", release)
+    write_csv(tmp_path / "t.csv", Publication(release=release))
     with (tmp_path / "t.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 9

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hitoku.io.recipe.lines import key_lines, line_of
-from hitoku.io.toml_text import toml_key, toml_text, toml_value
+from hitoku.io.recipe.toml_text import toml_key, toml_text, toml_value
 
 
 @pytest.mark.parametrize(

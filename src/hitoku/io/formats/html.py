@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from pathlib import Path
 
+from hitoku.io.formats.format import Format
+from hitoku.io.publication import Publication
 from hitoku.model.markup import release_markup
 from hitoku.model.release import Release
 
@@ -61,3 +64,18 @@ def page(release: Release, *, title: str, adjusted: bool = False, footnotes: Seq
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<style>\n{STYLE}\n</style></head>\n<body><h1>{escape(title)}</h1>\n<p>{note}</p>\n{body}\n</body></html>\n"
     )
+
+
+def write_html(path: Path, publication: Publication) -> None:
+    """Write the page."""
+    source = [f"Source: {publication.source}"] if publication.source else []
+    html = page(
+        publication.release,
+        title=publication.heading,
+        adjusted=publication.adjusted,
+        footnotes=[*publication.footnotes, *source],
+    )
+    path.write_text(html, encoding="utf-8")
+
+
+FORMAT = Format("html", ".html", "a web page that needs no network", write_html)

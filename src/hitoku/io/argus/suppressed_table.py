@@ -16,7 +16,7 @@ MOST_DECIMALS = 6
 NAMED = 3
 
 
-def read_shown(path: str | Path, table: Table) -> tuple[Mask, list[Finding]]:
+def read_suppressed_table(path: str | Path, table: Table) -> tuple[Mask, list[Finding]]:
     """Read a safe file with codes and values: what it withholds, and what it shows with another value.
 
     A cell that the file does not have is not published.

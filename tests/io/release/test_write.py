@@ -13,8 +13,8 @@ import pytest
 from hitoku.errors import DataError, OutputError
 from hitoku.evidence.audit import audit
 from hitoku.evidence.verify import verify
-from hitoku.io.release_folder import write_release_folder
-from hitoku.io.release_reader import read_cells, read_release_folder
+from hitoku.io.release.read import read_cells, read_release
+from hitoku.io.release.write import write_release_folder
 from hitoku.methods.greedy import Greedy
 from hitoku.model.hierarchy import Hierarchy
 from hitoku.model.need import Need
@@ -96,7 +96,7 @@ def test_the_same_decision_gives_the_same_bytes(decided, tmp_path):
 def test_a_folder_read_back_is_audited_as_it_stands(decided, tmp_path):
     table, need, protection, _ = decided
     folder = write_release_folder(tmp_path / "out", *decided)
-    again, levels, release = read_release_folder(folder)
+    again, levels, release = read_release(folder)
     assert np.allclose(again.value, table.value, rtol=1e-12)
     assert np.array_equal(levels.unsafe, need.unsafe)
     assert np.array_equal(release.withheld, protection.withheld)
@@ -105,7 +105,7 @@ def test_a_folder_read_back_is_audited_as_it_stands(decided, tmp_path):
 
 def test_flat_variables_are_known_again(decided, tmp_path):
     table = decided[0]
-    again, _, release = read_release_folder(write_release_folder(tmp_path / "out", *decided))
+    again, _, release = read_release(write_release_folder(tmp_path / "out", *decided))
     assert [d.codes for d in again.dimensions] == [d.codes for d in table.dimensions]
     assert again.dimensions == release.dimensions
     assert again.describe(3) == table.describe(3)
@@ -120,7 +120,7 @@ def test_hashes_of_every_public_file_are_kept(decided, tmp_path):
 
 
 def test_a_table_too_large_to_leaf_through_gets_a_workbook_only_when_asked(decided, tmp_path, monkeypatch):
-    monkeypatch.setattr("hitoku.io.excel.COMFORTABLE_CELLS", 29)
+    monkeypatch.setattr("hitoku.io.formats.xlsx.COMFORTABLE_CELLS", 29)
     folder = write_release_folder(tmp_path / "out", *decided)
     assert sorted(file.name for file in (folder / "public").iterdir()) == ["table.csv", "table.html"]
     summary = json.loads((folder / "checker" / "summary.json").read_text())
@@ -138,12 +138,12 @@ def test_a_hierarchy_is_read_back_and_without_its_file_not_taken_for_flat(tmp_pa
     protection = Greedy().protect(table, need)
     found = audit(table, need, Release.of(table, protection))
     folder = write_release_folder(tmp_path / "out", table, need, protection, found)
-    again, _, release = read_release_folder(folder)
+    again, _, release = read_release(folder)
     assert again.dimensions == release.dimensions
     assert again.dimensions[0].codes == table.dimensions[0].codes
     assert again.dimensions[0].groups == table.dimensions[0].groups
     (folder / "checker" / "hierarchies.json").unlink()
-    again, _, release = read_release_folder(folder)
+    again, _, release = read_release(folder)
     assert again.dimensions == release.dimensions == ()
     assert again.describe(3) == "region=S2"
 
@@ -161,7 +161,7 @@ def test_a_cell_published_by_hand_is_found(decided, tmp_path):
     verdict = verify(folder)
     assert not verdict.ok
     assert "withheld" in verdict.reason
-    found = audit(*read_release_folder(folder))
+    found = audit(*read_release(folder))
     assert not found.safe
     assert found.summary["published"] == 1
 
@@ -186,7 +186,7 @@ def test_a_folder_that_is_not_whole_is_refused(decided, tmp_path, lost):
     folder = write_release_folder(tmp_path / "out", *decided)
     (folder / lost).unlink()
     with pytest.raises(DataError, match="not a whole release folder"):
-        read_release_folder(folder)
+        read_release(folder)
 
 
 def test_evidence_is_read_back_where_a_variable_is_called_like_one_of_its_columns(tmp_path):

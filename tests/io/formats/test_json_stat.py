@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 
-from hitoku.io.json_stat import write_json_stat
+from hitoku.io.formats.json_stat import write_json_stat
 from hitoku.io.publication import Publication
 from hitoku.model.dimension import Dimension
 from hitoku.model.hierarchy import Hierarchy

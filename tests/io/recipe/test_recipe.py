@@ -281,7 +281,7 @@ def test_every_key_says_what_it_is_for(keys):
 
 
 def test_the_page_on_recipes_names_every_key():
-    page = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "recipes.md").read_text("utf-8")
+    page = (Path(__file__).resolve().parents[3] / "docs" / "how-to" / "recipes.md").read_text("utf-8")
     tables = page.partition("## Every key")[2]
     keys = {
         name
