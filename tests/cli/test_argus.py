@@ -5,8 +5,9 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from hitoku.cli import BAD_INPUT, FOUND, main
+from hitoku.cli import main
 from hitoku.cli.commands import app
+from hitoku.cli.exit_codes import BAD_INPUT, FOUND
 from hitoku.io.release.write import write_release_folder
 from hitoku.methods.greedy import Greedy
 from hitoku.model.table import Table

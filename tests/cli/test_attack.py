@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 
 from hitoku.attacks import ATTACKS, Inference
 from hitoku.attacks.adjustment import Adjustment
-from hitoku.cli import BAD_INPUT, FOUND, main
+from hitoku.cli import main
 from hitoku.cli.commands import app
+from hitoku.cli.exit_codes import BAD_INPUT, FOUND
 from hitoku.io.recipe.recipe import Recipe
 from hitoku.model.finding import Finding, Severity
 from hitoku.pipeline.recipe import run_recipe

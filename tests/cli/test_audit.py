@@ -5,8 +5,9 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from hitoku.cli import BAD_INPUT, FOUND, main
+from hitoku.cli import main
 from hitoku.cli.commands import app
+from hitoku.cli.exit_codes import BAD_INPUT, FOUND
 from hitoku.evidence.verify import verify
 from hitoku.io.formats.csv import write_csv
 from hitoku.io.jj import write_jj

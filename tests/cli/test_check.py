@@ -8,8 +8,9 @@ from tests.checks.submissions import PEOPLE, session
 from typer.testing import CliRunner
 
 from hitoku.checks.session import Session
-from hitoku.cli import BAD_INPUT, FOUND, main
+from hitoku.cli import main
 from hitoku.cli.commands import app
+from hitoku.cli.exit_codes import BAD_INPUT, FOUND
 from hitoku.io.jj import write_jj
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection

@@ -5,8 +5,9 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from hitoku.cli import BAD_INPUT, main
+from hitoku.cli import main
 from hitoku.cli.commands import app
+from hitoku.cli.exit_codes import BAD_INPUT
 from hitoku.evidence.verify import verify
 from hitoku.samples import register
 

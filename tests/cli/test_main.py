@@ -6,8 +6,9 @@ import sys
 import pytest
 
 from hitoku import errors
-from hitoku.cli import BAD_INPUT, OUR_BUG, guarded, main
+from hitoku.cli import guarded, main
 from hitoku.cli.commands import app
+from hitoku.cli.exit_codes import BAD_INPUT, OUR_BUG
 
 
 def leave(args, capsys):

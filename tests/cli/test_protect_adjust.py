@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from typer.testing import CliRunner
 
-from hitoku.cli import FOUND
 from hitoku.cli.commands import app
+from hitoku.cli.exit_codes import FOUND
 from hitoku.evidence.verify import verify
 
 

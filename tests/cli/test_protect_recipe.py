@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from hitoku.cli import BAD_INPUT, FOUND, main
+from hitoku.cli import main
 from hitoku.cli.commands import app
+from hitoku.cli.exit_codes import BAD_INPUT, FOUND
 from hitoku.evidence.verify import verify
 from hitoku.io.release import write
 from hitoku.methods import METHODS

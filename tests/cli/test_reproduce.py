@@ -5,8 +5,9 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from hitoku.cli import BAD_INPUT, main
+from hitoku.cli import main
 from hitoku.cli.commands import app
+from hitoku.cli.exit_codes import BAD_INPUT
 from hitoku.cli.reproduce import reproduce
 from hitoku.experiments import EXPERIMENTS
 from hitoku.experiments.castro_2012 import made_up

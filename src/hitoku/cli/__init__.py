@@ -6,11 +6,8 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 
+from hitoku.cli.exit_codes import BAD_INPUT, OUR_BUG
 from hitoku.errors import HitokuError
-
-FOUND = 1  # the audit, attack or check found something
-BAD_INPUT = 2
-OUR_BUG = 70  # EX_SOFTWARE of sysexits.h: must not be taken for a finding
 
 
 def main(args: Sequence[str] | None = None) -> None:

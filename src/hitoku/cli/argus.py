@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from hitoku.cli import FOUND
+from hitoku.cli.exit_codes import FOUND
 from hitoku.cli.terminal import AsJson, print_json, progress
 from hitoku.files import require_path
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hitoku.cli import FOUND
+from hitoku.cli.exit_codes import FOUND
 from hitoku.cli.terminal import AsJson, print_json
 from hitoku.errors import ParameterError
 from hitoku.files import require_path

@@ -1,4 +1,4 @@
-"""A table from an array of inner cells."""
+"""The parts of a table from an array of inner cells."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from hitoku.model.dimension import dimensions_of
 from hitoku.model.hierarchy import TOTAL
 from hitoku.model.relations import add_up
 from hitoku.model.size import refuse_too_large
-from hitoku.model.table import Table
 
 
-def from_array(
+def array_parts(
     array: ArrayLike,
     *,
     names: Sequence[str] | None = None,
@@ -24,8 +23,11 @@ def from_array(
     frequency: ArrayLike | None = None,
     total: str = TOTAL,
     **parts: Any,
-) -> Table:
-    """Add every margin to an array of inner cells; see :meth:`Table.from_array`."""
+) -> dict[str, Any]:
+    """Add every margin to an array of inner cells; return what the table is made of.
+
+    Parameters are those of :meth:`hitoku.Table.from_array`.
+    """
     inner = _numbers(array)
     if names is None:
         names = ("row", "column") if inner.ndim == 2 else tuple(f"axis{i + 1}" for i in range(inner.ndim))
@@ -51,7 +53,7 @@ def from_array(
         parts["frequency"] = add_up(inner, dimensions)
         parts.setdefault("measure", "count")
     parts.setdefault("integer", whole)
-    return Table(value=add_up(inner, dimensions), dimensions=dimensions, **parts)
+    return {"value": add_up(inner, dimensions), "dimensions": dimensions, **parts}
 
 
 def _numbers(array: ArrayLike) -> NDArray[Any]:

@@ -26,12 +26,11 @@ from hitoku.model.hierarchy import TOTAL, Hierarchy
 from hitoku.model.labels import Labels
 from hitoku.model.relations import add_up
 from hitoku.model.size import refuse_too_large
-from hitoku.model.table import Table
 
 Hierarchies = Mapping[str, Hierarchy | Sequence[Hierarchy]]
 
 
-def from_frame(
+def frame_parts(
     frame: Any,
     by: Sequence[str],
     value: str,
@@ -47,8 +46,8 @@ def from_frame(
     integer: bool | None = None,
     measure: str | None = None,
     magnitude: Magnitude | None = None,
-) -> Table:
-    """Build a table from one row per cell; see :meth:`Table.from_frame`.
+) -> dict[str, Any]:
+    """Read what a table is made of from one row per cell; see :meth:`hitoku.Table.from_frame`.
 
     Parameters
     ----------
@@ -104,19 +103,19 @@ def from_frame(
     units = None
     if largest:
         units = _units(data, largest, cell, given | leaf, values, counts, labels, magnitude)
-    return Table(
-        value=values,
-        dimensions=dimensions,
-        frequency=None if counts is None else counts.astype(np.int64),
-        units=units,
-        integer=data[value].dtype.is_integer() if integer is None else integer,
-        lower=chosen(lower, -np.inf if np.any(values < 0) else 0.0),
-        upper=chosen(upper, np.inf),
-        cost=chosen(cost, np.abs(values)),
-        fixed=chosen(fixed, 0.0),
-        measure=measure or value,
-        backend=backend_of(data),
-    )
+    return {
+        "value": values,
+        "dimensions": dimensions,
+        "frequency": None if counts is None else counts.astype(np.int64),
+        "units": units,
+        "integer": data[value].dtype.is_integer() if integer is None else integer,
+        "lower": chosen(lower, -np.inf if np.any(values < 0) else 0.0),
+        "upper": chosen(upper, np.inf),
+        "cost": chosen(cost, np.abs(values)),
+        "fixed": chosen(fixed, 0.0),
+        "measure": measure or value,
+        "backend": backend_of(data),
+    }
 
 
 def _locate(

@@ -3,24 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
 
 from hitoku.errors import TableError, some
-from hitoku.model.arrays import Integers
+from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.contributors import Contributors
 from hitoku.model.dimension import Dimension
 from hitoku.model.labels import Labels
-from hitoku.model.table import Table
 from hitoku.model.tolerance import ADDITIVITY
 
 MEASURE = "measure"
 
 
-def link(tables: Sequence[Table]) -> Table:
-    """Stack tables over the cells that mean the same; see :meth:`Table.link`."""
+class Linkable(Protocol):
+    """What linking reads of a table; :class:`hitoku.Table` is one."""
+
+    @property
+    def value(self) -> Floats: ...
+    @property
+    def relations(self) -> sparse.csr_array: ...
+    @property
+    def dimensions(self) -> tuple[Dimension, ...]: ...
+    @property
+    def labels(self) -> Labels: ...
+    @property
+    def frequency(self) -> Integers | None: ...
+    @property
+    def units(self) -> Contributors | None: ...
+    @property
+    def holdings(self) -> Contributors | None: ...
+    @property
+    def integer(self) -> bool: ...
+    @property
+    def lower(self) -> Floats: ...
+    @property
+    def upper(self) -> Floats: ...
+    @property
+    def cost(self) -> Floats | None: ...
+    @property
+    def fixed(self) -> Mask | None: ...
+    @property
+    def measure(self) -> str: ...
+    @property
+    def additive(self) -> bool: ...
+    @property
+    def backend(self) -> str: ...
+    @property
+    def n_cells(self) -> int: ...
+
+
+def linked_parts(tables: Sequence[Linkable]) -> dict[str, Any]:
+    """Stack tables over the cells that mean the same; return what the linked table is made of."""
     if not tables:
         raise TableError("no tables to link", fix="give at least one table")
     for place, table in enumerate(tables):
@@ -52,25 +88,25 @@ def link(tables: Sequence[Table]) -> Table:
             where=f"cells {some((labels.describe(int(p)) for p in places[:3]), 3)}",
             fix="tabulate both from the same records, or give the quantities different measures",
         )
-    return Table(
-        value=value[first],
-        relations=_stacked(tables, cell, len(first)),
-        labels=labels,
-        frequency=_first(tables, "frequency", first),
-        units=_contributors([table.units for table in tables], first),
-        holdings=_contributors([table.holdings for table in tables], first),
-        integer=all(table.integer for table in tables),
-        lower=_tightest(np.maximum, [table.lower for table in tables], cell, -np.inf),
-        upper=_tightest(np.minimum, [table.upper for table in tables], cell, np.inf),
-        cost=_first(tables, "cost", first),
-        fixed=_any_fixed(tables, cell, len(first)),
-        measure=tables[0].measure,
-        additive=all(table.additive for table in tables),
-        backend=tables[0].backend,
-    )
+    return {
+        "value": value[first],
+        "relations": _stacked(tables, cell, len(first)),
+        "labels": labels,
+        "frequency": _first(tables, "frequency", first),
+        "units": _contributors([table.units for table in tables], first),
+        "holdings": _contributors([table.holdings for table in tables], first),
+        "integer": all(table.integer for table in tables),
+        "lower": _tightest(np.maximum, [table.lower for table in tables], cell, -np.inf),
+        "upper": _tightest(np.minimum, [table.upper for table in tables], cell, np.inf),
+        "cost": _first(tables, "cost", first),
+        "fixed": _any_fixed(tables, cell, len(first)),
+        "measure": tables[0].measure,
+        "additive": all(table.additive for table in tables),
+        "backend": tables[0].backend,
+    }
 
 
-def _variables(tables: Sequence[Table]) -> tuple[list[str], list[list[str]], list[str]]:
+def _variables(tables: Sequence[Linkable]) -> tuple[list[str], list[list[str]], list[str]]:
     """All variables with all their codes, and for each the code that means everything."""
     names = list(dict.fromkeys(d.name for table in tables for d in table.dimensions))
     codes: list[list[str]] = []
@@ -105,7 +141,7 @@ def _highest_total(name: str, same: Sequence[Dimension]) -> str:
     return highest[0]
 
 
-def _keys(table: Table, names: list[str], codes: list[list[str]], totals: list[str]) -> Integers:
+def _keys(table: Linkable, names: list[str], codes: list[list[str]], totals: list[str]) -> Integers:
     """One number per cell: the position of its codes among all combinations."""
     own = {d.name: place for place, d in enumerate(table.dimensions)}
     columns: list[Any] = []
@@ -120,7 +156,7 @@ def _keys(table: Table, names: list[str], codes: list[list[str]], totals: list[s
     return np.asarray(np.ravel_multi_index(columns, [len(c) for c in codes]), dtype=np.int64)
 
 
-def _stacked(tables: Sequence[Table], cell: Integers, n_cells: int) -> sparse.csr_array:
+def _stacked(tables: Sequence[Linkable], cell: Integers, n_cells: int) -> sparse.csr_array:
     """All relations over the common cells, each once."""
     blocks, offset = [], 0
     for table in tables:
@@ -138,7 +174,7 @@ def _stacked(tables: Sequence[Table], cell: Integers, n_cells: int) -> sparse.cs
     return stacked[sorted(seen.values())]
 
 
-def _first(tables: Sequence[Table], name: str, first: Integers) -> Any:
+def _first(tables: Sequence[Linkable], name: str, first: Integers) -> Any:
     columns = [getattr(table, name) for table in tables]
     if any(column is None for column in columns):
         return None
@@ -170,7 +206,7 @@ def _tightest(pick: Any, bounds: Sequence[Any], cell: Integers, start: float) ->
     return out
 
 
-def _any_fixed(tables: Sequence[Table], cell: Integers, n_cells: int) -> Any:
+def _any_fixed(tables: Sequence[Linkable], cell: Integers, n_cells: int) -> Any:
     if all(table.fixed is None for table in tables):
         return None
     marks = [np.zeros(t.n_cells, dtype=bool) if t.fixed is None else t.fixed for t in tables]

@@ -5,17 +5,30 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from hitoku.model.arrays import Floats
 from hitoku.model.labels import Labels
 
-if TYPE_CHECKING:
-    from hitoku.model.release import Release
+
+class Shown(Protocol):
+    """What is laid out of a release: labelled numbers, NaN where withheld."""
+
+    @property
+    def labels(self) -> Labels: ...
+    @property
+    def published(self) -> Floats: ...
+    @property
+    def integer(self) -> bool: ...
+    @property
+    def measure(self) -> str: ...
+    @property
+    def n_cells(self) -> int: ...
 
 
-def release_markup(release: Release) -> str:
+def release_markup(release: Shown) -> str:
     """Lay out a release: two-way tables of a full cross of codes, otherwise one row per cell."""
     if release.labels.positions is not None or len(release.labels.names) == 1:
         return _listing(release)
@@ -41,7 +54,7 @@ def _text(each: object) -> str:
     return f"{each:,}" if isinstance(each, int) else escape(str(each))
 
 
-def _listing(release: Release) -> str:
+def _listing(release: Shown) -> str:
     """One row per cell."""
     head = "".join(f"<th>{escape(name)}</th>" for name in release.labels.names)
     rows = []
@@ -51,7 +64,7 @@ def _listing(release: Release) -> str:
     return f"<table><tr>{head}<th>{escape(release.measure)}</th></tr>\n{chr(10).join(rows)}</table>"
 
 
-def _sections(release: Release) -> str:
+def _sections(release: Shown) -> str:
     """Two-way tables, one for each combination of the further variables."""
     labels = release.labels
     cells = np.arange(release.n_cells).reshape(labels.shape)
@@ -66,7 +79,7 @@ def _sections(release: Release) -> str:
     return "\n".join(parts)
 
 
-def _two_way(release: Release, labels: Labels, cells: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> str:
+def _two_way(release: Shown, labels: Labels, cells: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> str:
     (row_name, column_name), (rows, columns) = labels.names[:2], labels.codes[:2]
     head = "".join(f'<th scope="col">{escape(code)}</th>' for code in columns)
     lines = []
@@ -83,7 +96,7 @@ def _two_way(release: Release, labels: Labels, cells: np.ndarray[tuple[int, ...]
     )
 
 
-def _cell(release: Release, cell: int, *, margin: bool) -> str:
+def _cell(release: Shown, cell: int, *, margin: bool) -> str:
     value = release.published[cell]
     if np.isnan(value):
         return '<td class="withheld" title="withheld for confidentiality">c</td>'

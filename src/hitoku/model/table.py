@@ -16,8 +16,11 @@ from hitoku.errors import TableError, some
 from hitoku.model.arrays import Floats, Integers, Mask, frozen, frozen_relations
 from hitoku.model.contributors import Contributors
 from hitoku.model.dimension import Dimension
+from hitoku.model.from_array import array_parts
+from hitoku.model.from_frame import frame_parts
 from hitoku.model.hierarchy import TOTAL, Hierarchy
 from hitoku.model.labels import Labels
+from hitoku.model.link import linked_parts
 from hitoku.model.markup import small_table
 from hitoku.model.relations import broken, cross_relations
 
@@ -181,9 +184,7 @@ class Table:
         >>> Table.from_array([[20, 15], [72, 1]]).value.reshape(3, 3)[:, 2]
         array([ 35.,  73., 108.])
         """
-        from hitoku.model.from_array import from_array  # noqa: PLC0415 - the builder needs this class
-
-        return from_array(array, names=names, codes=codes, frequency=frequency, total=total, **parts)
+        return cls(**array_parts(array, names=names, codes=codes, frequency=frequency, total=total, **parts))
 
     @classmethod
     def from_frame(
@@ -217,7 +218,7 @@ class Table:
             Code of the totals, one for all variables or one for each.
         **columns
             Names of the columns ``largest`` (a list), ``cost``, ``lower``, ``upper``, ``fixed``; ``integer``,
-            ``measure``, ``magnitude``; see :func:`hitoku.model.from_frame.from_frame`.
+            ``measure``, ``magnitude``; see :func:`hitoku.model.from_frame.frame_parts`.
 
         Examples
         --------
@@ -226,11 +227,10 @@ class Table:
         >>> Table.from_frame(cells, by=["region"], value="persons").value
         array([12.,  3., 15.])
         """
-        from hitoku.model.from_frame import from_frame  # noqa: PLC0415 - the builder needs this class
-
-        return from_frame(
+        parts = frame_parts(
             frame, by, value, frequency=frequency, hierarchies=hierarchies, total=total, **columns
         )
+        return cls(**parts)
 
     @classmethod
     def link(cls, tables: Sequence[Table]) -> Table:
@@ -238,9 +238,7 @@ class Table:
 
         Two cells are the same when they name the same codes and measure, totals aside.
         """
-        from hitoku.model.link import link  # noqa: PLC0415 - the builder needs this class
-
-        return link(tables)
+        return cls(**linked_parts(tables))
 
     @property
     def n_cells(self) -> int:
