@@ -17,7 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from hitoku.evidence import prover
-from hitoku.evidence.audit import Audit, audit
+from hitoku.evidence.audit import audit
+from hitoku.evidence.audit_result import Audit
 from hitoku.evidence.verify import verify
 from hitoku.kernels import circulation
 from hitoku.model.need import Need

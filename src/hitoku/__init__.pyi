@@ -12,7 +12,8 @@ from hitoku.attacks.interval import Interval
 from hitoku.attacks.matching import Bayes, Likelihood, Matched, Matching, Support
 from hitoku.checks.session import Session
 from hitoku.errors import HitokuError
-from hitoku.evidence.audit import Audit, audit
+from hitoku.evidence.audit import audit
+from hitoku.evidence.audit_result import Audit
 from hitoku.evidence.certificate import Certificate
 from hitoku.evidence.comparison import Comparison
 from hitoku.evidence.loss import Loss, loss

@@ -18,7 +18,7 @@ import numpy as np
 
 from hitoku.attacks.insider import Insider
 from hitoku.errors import ParameterError
-from hitoku.evidence.audit import Audit, CellOutcome
+from hitoku.evidence.audit_result import Audit, CellOutcome
 from hitoku.evidence.certificate import AdjustedCertificate
 from hitoku.evidence.grid import Grid
 from hitoku.evidence.problem import AuditProblem

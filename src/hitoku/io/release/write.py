@@ -16,7 +16,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from hitoku.evidence.audit import Audit
+from hitoku.evidence.audit_result import Audit
 from hitoku.files import new_folder, sha256
 from hitoku.io.cell_rows import printed, write_cells
 from hitoku.io.formats import write_formats

@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 
 from hitoku.evidence.adjusted import AdjustedAudit
-from hitoku.evidence.audit import Audit, CellOutcome
+from hitoku.evidence.audit_result import Audit, CellOutcome
 from hitoku.evidence.reached import reached
 from hitoku.io.report.bars import Bar, adjusted_bar, interval_bar
 from hitoku.model.arrays import Floats, Mask

@@ -16,7 +16,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from hitoku.evidence import verify
-from hitoku.evidence.audit import Audit
+from hitoku.evidence.audit_result import Audit
 from hitoku.files import new_file
 from hitoku.io.report.bars import adjusted_bar, interval_bar
 from hitoku.io.report.cells import Cells

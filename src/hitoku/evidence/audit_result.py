@@ -1,0 +1,286 @@
+"""What an audit found: the verdict, its reasons cell by cell, and the proof."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import narwhals as nw
+
+from hitoku.evidence.certificate import Certificate
+from hitoku.evidence.disclosure import Disclosure, explain_recomputable, shorten, write_arithmetic
+from hitoku.evidence.grid import Grid
+from hitoku.evidence.problem import AuditProblem
+from hitoku.evidence.prover import Proof
+from hitoku.insiders.coalition_search import InsiderVerdict
+from hitoku.model.bounds import Bounds
+from hitoku.model.finding import Finding, Severity
+from hitoku.model.markup import small_table
+from hitoku.model.need import Need
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+
+
+class CellOutcome(StrEnum):
+    """What became of one unsafe cell."""
+
+    SAFE = "safe"
+    PUBLISHED = "published"
+    RECOMPUTABLE = "recomputable"
+    NARROW = "narrow"
+    UNDECIDED = "undecided"
+
+
+# So many cells get the shortest reason there is; for the others the first one found is shown.
+SHORT_REASONS = 50
+# A notebook shows so many remarks.
+SHOWN_FINDINGS = 10
+REASONS = {
+    CellOutcome.PUBLISHED: ("unsafe, and published", "withhold it"),
+    CellOutcome.RECOMPUTABLE: (
+        "recomputable from published cells by adding and subtracting",
+        "withhold another cell in each relation that gives it away: see why in audit.cells",
+    ),
+    CellOutcome.NARROW: (
+        "what an outsider can infer is closer than required",
+        "withhold more, or larger, cells in its relations: see why in audit.cells",
+    ),
+    CellOutcome.UNDECIDED: (
+        "neither safety nor its opposite could be proved exactly",
+        "round the values to fewer digits, or audit a smaller part",
+    ),
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Audit:
+    """The result of :func:`audit`; prints counts only, the frame is for the checker.
+
+    Parameters
+    ----------
+    table, need, release
+        What was audited.
+    grid, problem, proof
+        The same in exact numbers, and what was found out about it.
+    outcomes
+        For each unsafe cell what became of it.
+    additive
+        The table adds up exactly.
+    intervals
+        Bounds of all cells, where they were asked for.
+    insiders
+        What contributors can do who know their own amounts; None when that was not asked.
+    """
+
+    table: Table
+    need: Need
+    release: Release
+    grid: Grid
+    problem: AuditProblem
+    proof: Proof
+    outcomes: Mapping[int, CellOutcome]
+    recomputable: int
+    null_dimension: int
+    additive: bool
+    intervals: Bounds | None = None
+    insiders: InsiderVerdict | None = None
+
+    @property
+    def safe(self) -> bool:
+        """Every unsafe cell is withheld and blurred as far as it must be; for insiders too, where asked."""
+        return not (self.insiders and self.insiders.cells) and all(
+            outcome is CellOutcome.SAFE for outcome in self.outcomes.values()
+        )
+
+    @cached_property
+    def certificate(self) -> Certificate | None:
+        """The proof; None when the release is not safe, or the table does not add up exactly."""
+        if not self.safe or not self.additive:
+            return None
+        return Certificate(self.release, self.grid, self.problem, self.proof)
+
+    @property
+    def summary(self) -> Mapping[str, int]:
+        """Counts: no value can be read from them.
+
+        ``recomputable`` and ``narrow`` tell apart what adding and subtracting gives away and what takes
+        known bounds. ``free_dimensions`` is the number of independent ways in which withheld cells can
+        move; few of them are a risk in themselves.
+        """
+        tally = {outcome: list(self.outcomes.values()).count(outcome) for outcome in CellOutcome}
+        withheld, unsafe = self.release.withheld, self.need.unsafe
+        inside = self.insiders and {
+            "insiders_tried": self.insiders.tried,
+            "open_to_insiders": len(self.insiders.cells),
+        }
+        return MappingProxyType(
+            {
+                "cells": self.table.n_cells,
+                "unsafe": int(unsafe.sum()),
+                "withheld": int(withheld.sum()),
+                "secondary": int((withheld & ~unsafe).sum()),
+                "open": len(self.outcomes) - tally[CellOutcome.SAFE],
+                "published": tally[CellOutcome.PUBLISHED],
+                "recomputable": tally[CellOutcome.RECOMPUTABLE],
+                "narrow": tally[CellOutcome.NARROW],
+                "undecided": tally[CellOutcome.UNDECIDED],
+                "withheld_recomputable": self.recomputable,
+                "free_dimensions": self.null_dimension,
+                "programs": self.proof.n_programs,
+                "witnesses": len(self.proof.witnesses),
+                **(inside or {}),
+            }
+        )
+
+    def failing(self, reasons: Mapping[CellOutcome, tuple[str, str]]) -> list[Finding]:
+        """Remark on every cell that is not safe: what is wrong, and what to do."""
+        return [
+            Finding(
+                severity=Severity.FAIL,
+                place=self.table.describe(cell),
+                reason=reasons[outcome][0],
+                advice=reasons[outcome][1],
+            )
+            for cell, outcome in self.outcomes.items()
+            if outcome is not CellOutcome.SAFE
+        ]
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Remarks for the checker: every cell that is not safe, and what else deserves a look."""
+        found = self.failing(REASONS)
+        if self.insiders is not None:
+            found += self.insiders.findings(self.table.describe)
+        hidden = self.recomputable - list(self.outcomes.values()).count(CellOutcome.RECOMPUTABLE)
+        if hidden > 0:
+            found.append(
+                Finding(
+                    severity=Severity.NOTE,
+                    place="withheld cells",
+                    reason=f"{hidden} secondary cell(s) can be recomputed: withholding them protects nothing",
+                    advice="publish them, if no other cell relies on them",
+                )
+            )
+        if not self.additive:
+            found.append(
+                Finding(
+                    severity=Severity.LOOK,
+                    place="table",
+                    reason="the values do not add up exactly, so there is no certificate",
+                    advice="round the inner cells to at most six decimals and add them up again",
+                )
+            )
+        return found
+
+    @cached_property
+    def cells(self) -> Any:
+        """One row per unsafe cell: what was required, what an outsider can infer, and why it fails.
+
+        ``low`` and ``high``: at least so far where the cell is safe, at most so far on the side where it is
+        not, exactly so far with ``intervals=True``. Confidential.
+        """
+        labels, order = self.table.labels, list(self.outcomes)
+        columns: dict[str, list[Any]] = {
+            name: [labels.codes[v][int(position)] for position in labels.column(v)[order]]
+            for v, name in enumerate(labels.names)
+        }
+        rows = [self._row(cell) for cell in order]
+        for name in ROW:
+            key = name if name not in columns else f"audit_{name}"
+            columns[key] = [row[name] for row in rows]
+        backend: Any = self.table.backend
+        return nw.from_dict(columns, backend=backend).to_native()
+
+    def _row(self, cell: int) -> dict[str, Any]:
+        need, value, outcome = self.need, float(self.table.value[cell]), self.outcomes[cell]
+        low, high, why = value, value, "published"
+        place = self._places.get(cell)
+        if place is not None:
+            reach = self.proof.reach[place]
+            down, up = reach.low, reach.high
+            for reason in self.disclosures.get(place, ()):
+                down = reason.difference if reason.linear or not reason.up else down
+                up = reason.difference if reason.linear or reason.up else up
+            low, high = (float(self.grid.value(cell) + Fraction(end)) for end in (down, up))
+            why = self._why(place)
+        if self.intervals is not None:
+            low, high = float(self.intervals.lower[cell]), float(self.intervals.upper[cell])
+        lower, upper, width = float(need.lower[cell]), float(need.upper[cell]), float(need.width[cell])
+        return {
+            "rules": ", ".join(need.why(cell)),
+            "required_lower": lower,
+            "required_upper": upper,
+            "required_width": width,
+            "low": low,
+            "high": high,
+            "met": outcome is CellOutcome.SAFE,
+            "outcome": str(outcome),
+            "slack": min(value - lower - low, high - value - upper, high - low - width),
+            "why": why,
+        }
+
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        return {int(cell): place for place, cell in enumerate(self.problem.cells.tolist())}
+
+    @cached_property
+    def disclosures(self) -> Mapping[int, tuple[Disclosure, ...]]:
+        """For each unsafe cell that fails, by position among the withheld, what gives it away.
+
+        Worked out on demand: a checker who only wants the verdict need not wait for the shortest reasons.
+        """
+        problem = self.problem
+        found = dict(self.proof.failed)
+        found |= {
+            place: (reason,) for place, reason in explain_recomputable(problem, self.proof.exposed).items()
+        }
+        first = dict(list(found.items())[:SHORT_REASONS])
+        found |= {place: tuple(shorten(problem, r) for r in reasons) for place, reasons in first.items()}
+        return MappingProxyType(dict(sorted(found.items())))
+
+    def _why(self, place: int) -> str:
+        """Say which sum gives a cell away; empty for a safe one."""
+        reasons = self.disclosures.get(place, ())
+        if not self.additive:
+            return REASONS[CellOutcome.NARROW][0] if reasons else ""
+        return "; ".join(
+            write_arithmetic(self.problem, self.release, self.grid, reason) for reason in reasons
+        )
+
+    def __repr__(self) -> str:
+        s = self.summary
+        size = f"{s['unsafe']:_} unsafe of {s['cells']:_} cells, {s['withheld']:_} withheld"
+        if self.safe:
+            proof = f"{s['witnesses']} witnesses" if self.additive else "no certificate"
+            return f"Audit(safe: {size}, {proof})"
+        inside = f", {s['open_to_insiders']:_} open to insiders" if s.get("open_to_insiders") else ""
+        return f"Audit(NOT safe: {s['open']:_} open{inside}, {size})"
+
+    def _repr_html_(self) -> str:
+        verdict = "&#10003; safe" if self.safe else "&#10007; not safe"
+        counts = [(name.replace("_", " "), count) for name, count in self.summary.items()]
+        rows = [(f.place, f.reason, f.advice) for f in self.findings[:SHOWN_FINDINGS]]
+        found = small_table(["where", "what", "what to do"], rows)
+        rest = len(self.findings) - len(rows)
+        more = f"<p>and {rest:,} more: see <code>.findings</code></p>" if rest else ""
+        tally = small_table(["", "cells"], counts)
+        return f"<div><b>Audit</b>: <b>{verdict}</b>{found}{more}{tally}</div>"
+
+
+ROW = (
+    "rules",
+    "required_lower",
+    "required_upper",
+    "required_width",
+    "low",
+    "high",
+    "met",
+    "outcome",
+    "slack",
+    "why",
+)
