@@ -28,6 +28,7 @@ ORDER = {
         "certificates",
         "matching",
         "randomised",
+        "blocks",
         "adjustment",
         "direct_disclosure",
         "zeros",

@@ -33,6 +33,7 @@ _HOMES = {
     "io.recipe.recipe": "Recipe",
     "methods": "METHODS",
     "methods.adjust": "Adjust",
+    "methods.blocks": "Blocks",
     "methods.gauss": "Gauss",
     "methods.greedy": "Greedy",
     "methods.optimal": "Optimal",

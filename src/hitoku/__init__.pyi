@@ -23,6 +23,7 @@ from hitoku.io.jj import read_jj, read_jj_pattern, write_jj
 from hitoku.io.recipe.recipe import Recipe
 from hitoku.methods import METHODS
 from hitoku.methods.adjust import Adjust
+from hitoku.methods.blocks import Blocks
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.optimal import Optimal
@@ -62,6 +63,7 @@ __all__ = [
     "Adjustment",
     "Audit",
     "Bayes",
+    "Blocks",
     "Bounds",
     "Certificate",
     "Comparison",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hitoku.methods.adjust import Adjust
+from hitoku.methods.blocks import Blocks
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.method import Method
@@ -16,6 +17,17 @@ METHODS: dict[str, type[Method]] = {
     "optimal": Optimal,
     "adjust": Adjust,
     "randomised": Randomised,
+    "blocks": Blocks,
 }
 
-__all__ = ["METHODS", "Adjust", "Gauss", "Greedy", "Method", "Optimal", "Randomised", "method_from_word"]
+__all__ = [
+    "METHODS",
+    "Adjust",
+    "Blocks",
+    "Gauss",
+    "Greedy",
+    "Method",
+    "Optimal",
+    "Randomised",
+    "method_from_word",
+]

@@ -1,0 +1,140 @@
+"""Whole rectangles, each withheld for a reason of its own: a method that may be known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hitoku.errors import NeedError, ParameterError, ScopeError, did_you_mean
+from hitoku.methods.blocks.expectation import SPLITS, expectation, tree_of
+from hitoku.methods.blocks.pattern import pattern
+from hitoku.methods.blocks.terms import Terms, terms_of, totals
+from hitoku.methods.method import Progress
+from hitoku.model.arrays import Mask
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.table import Table
+from hitoku.rules.rule import Rule
+
+Split = Literal["auto", "count", "mass"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Blocks:
+    """Withhold whole rectangles such that a reader who knows the method is left with the width asked for.
+
+    Flat two-way tables of counts of any size, all totals published. The table is cut into a tree of
+    rectangles, by its totals alone. A rectangle is withheld whole, for a reason that depends on its own cells
+    only, and joined with its neighbour when its own sums do not leave its cells wide enough. So every
+    rectangle can be exchanged for others with the same sums without anything else changing: the tables that
+    would have led to the same release leave every unsafe cell the width. The proof is in
+    docs/explanation/blocks.md. There is no chance and no solver; the same table gives the same release.
+
+    Parameters
+    ----------
+    rules, width
+        As given to :func:`hitoku.assess`. The rules must call small counts unsafe, or counts that are large
+        for their totals, and look at nothing else. :func:`hitoku.pipeline.protect` fills them in. A width of
+        one is treated as two.
+    split
+        Where rectangles are cut: "count" after two thirds of their lines, "mass" into halves by what is
+        expected; "auto" tries both on tables drawn from what is expected, never on the table itself.
+    expected
+        A *public* expectation of the inner cells, such as last year's release: rows by columns, or all cells
+        in the order of ``table.cells``; NaN where nothing is known. None: what the totals give. The better it
+        predicts small cells, the fewer cells are withheld. Nothing confidential may enter: the tree made from
+        it counts as known.
+
+    Examples
+    --------
+    >>> from hitoku.rules import MinFrequency, assess
+    >>> table = Table.from_array([[20, 3, 30, 40], [31, 25, 60, 70], [50, 40, 80, 90], [70, 60, 90, 99]])
+    >>> rules = [MinFrequency(5)]
+    >>> protection = Blocks(rules=rules, width=9).protect(table, assess(table, rules, width=9))
+    >>> protection.withheld.reshape(5, 5).astype(int)
+    array([[1, 1, 0, 0, 0],
+           [1, 1, 0, 0, 0],
+           [0, 0, 0, 0, 0],
+           [0, 0, 0, 0, 0],
+           [0, 0, 0, 0, 0]])
+    """
+
+    scope: ClassVar[str] = "flat two-way tables of counts with published totals"
+
+    rules: Sequence[Rule] | None = None
+    width: ArrayLike | None = None
+    split: Split = "auto"
+    expected: ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        if self.split not in {"auto", *SPLITS}:
+            raise ParameterError(
+                f"no split named {self.split!r}",
+                where="blocks, split",
+                fix=did_you_mean(self.split, ("auto", *SPLITS)),
+            )
+
+    def informed(self, rules: Sequence[Rule], width: ArrayLike | None) -> Blocks:
+        """Return the same method with these rules and this width where it has none."""
+        return replace(
+            self,
+            rules=rules if self.rules is None else self.rules,
+            width=width if self.width is None else self.width,
+        )
+
+    def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:  # noqa: ARG002 - over in a moment
+        """Withhold rectangles.
+
+        Parameters
+        ----------
+        table, need
+            What to protect; the need is the one that ``rules`` and ``width`` give.
+        progress
+            Not called.
+        """
+        if self.rules is None or self.width is None:
+            raise ParameterError(
+                "the method must know how unsafe cells are found, and how wide their intervals must be",
+                where=f"blocks, {'rules' if self.rules is None else 'width'}",
+                fix="write Blocks(rules=[MinFrequency(5)], width=9), as for assess, or --width 9",
+            )
+        terms = terms_of(table, self.rules, self.width)
+        rows, columns = terms.width.shape
+        values = np.rint(table.value).astype(np.int64).reshape(rows + 1, columns + 1)[:-1, :-1]
+        refuse_other_needs(table, need, terms, terms.unsafe(values))
+        expected = expectation(*totals(table, rows, columns), self.expected)
+        withheld = np.zeros((rows + 1, columns + 1), dtype=np.bool_)
+        withheld[:-1, :-1] = pattern(tree_of(expected, terms, self.split), values, terms)
+        chosen = withheld.ravel()
+        return Protection(
+            withheld=chosen,
+            value=table.value,
+            secondary=chosen & ~need.unsafe,
+            cost=float(chosen.sum()),
+            method="blocks",
+        )
+
+
+def refuse_other_needs(table: Table, need: Need, terms: Terms, unsafe: Mask) -> None:
+    """Raise when a need is not the one that the rules and the width give."""
+    if len(need) != table.n_cells:
+        raise NeedError(
+            f"a need of {len(need)} cells for a table of {table.n_cells}", fix="assess this very table"
+        )
+    inner = table.inner
+    if not np.array_equal(need.unsafe[inner], unsafe.ravel()) or need.unsafe[~inner].any():
+        raise ScopeError(
+            "the need marks other cells as unsafe than the rules do, cell by cell",
+            where="blocks, rules",
+            fix="assess with the same rules; each must judge an inner cell by its count and the totals alone",
+        )
+    if np.any(need.lower > 0) or np.any(need.upper > 0) or np.any(need.width[inner] > terms.width.ravel()):
+        raise ScopeError(
+            "the need asks for more than the width that the method was given",
+            where="blocks, width",
+            fix="give assess the same width, and rules no levels of their own",
+        )

@@ -1,0 +1,156 @@
+"""How far a cell of a rectangle can go when only the rectangle's sums are kept, and its reason.
+
+A *segment* is the part of one row that lies in some of the columns. Fix its sum, and the row falls into two
+rows: one that may use these columns only, one that may use the others only. For tables of this kind Hall's
+condition is short, and the least and the largest value of every cell are closed forms; with the sum of the
+segment anywhere from one whole number to another, the ends of that range decide. The derivation is in
+docs/explanation/blocks.md.
+
+Arrays hold many rectangles of one shape at once: rectangles, or rectangles by rows by columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hitoku.model.arrays import Integers, Mask
+
+# Larger than every count.
+FAR = np.int64(2**60)
+
+
+@dataclass(frozen=True, eq=False)
+class Local:
+    """What is known about rectangles of one shape.
+
+    Parameters
+    ----------
+    rows, columns
+        Sums of their rows and columns.
+    first, last
+        By cell, the least and the largest small count that is unsafe; none where ``first > last``.
+    large
+        By cell, the count from which on it is unsafe again; ``FAR`` where there is none.
+    width
+        By cell, the width that it must have.
+    """
+
+    rows: Integers
+    columns: Integers
+    first: Integers
+    last: Integers
+    large: Integers
+    width: Integers
+
+    @property
+    def transposed(self) -> Local:
+        turned = (a.swapaxes(1, 2) for a in (self.first, self.last, self.large, self.width))
+        return Local(self.columns, self.rows, *turned)
+
+    @property
+    def may_be_unsafe(self) -> Mask:
+        """Cells for which the sums allow an unsafe count."""
+        row, column = self.rows[:, :, None], self.columns[:, None, :]
+        total = self.rows.sum(axis=1)[:, None, None]
+        least, most = np.maximum(0, row + column - total), np.minimum(row, column)
+        small = (self.first <= self.last) & (least <= self.last) & (most >= self.first)
+        return np.asarray(small | (most >= self.large))
+
+
+def wide_alone(local: Local) -> Mask:
+    """Tell of leaves whether every cell that may be unsafe is wide over the tables with an unsafe cell."""
+    reach = Reach.nowhere(local)
+    for column in range(local.columns.shape[1]):
+        inside = np.arange(local.columns.shape[1]) == column
+        reach.widen(local, inside, local.first[:, :, column], local.last[:, :, column])
+    return reach.wide(local)
+
+
+def wide_together(local: Local, axis: int, cut: int) -> Mask:
+    """Tell of inner nodes whether cells that may be unsafe are wide over the tables in which a part calls.
+
+    Parameters
+    ----------
+    local
+        The nodes.
+    axis, cut
+        They are cut before this row (axis 0) or column (axis 1).
+    """
+    if axis == 0:
+        local = local.transposed
+    reach = Reach.nowhere(local)
+    for inside in (np.arange(local.columns.shape[1]) < cut, np.arange(local.columns.shape[1]) >= cut):
+        # A positive sum below every threshold holds an unsafe cell; below every width that cell is narrow.
+        first = local.first[:, :, inside].max(axis=2)
+        last = np.minimum(local.last, local.width - 1)[:, :, inside].min(axis=2)
+        reach.widen(local, inside, first, last)
+    return reach.wide(local)
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """Least and largest values met so far."""
+
+    least: Integers
+    most: Integers
+
+    @classmethod
+    def nowhere(cls, local: Local) -> Reach:
+        return cls(np.full(local.width.shape, FAR), np.full(local.width.shape, -FAR))
+
+    def wide(self, local: Local) -> Mask:
+        """Tell which rectangles are wide enough."""
+        enough: Mask = ~local.may_be_unsafe | (self.most - self.least >= local.width)
+        return np.asarray(enough.all(axis=(1, 2)))
+
+    def widen(self, local: Local, inside: Mask, first: Integers, last: Integers) -> None:
+        """Add the tables in which the segment of some row has a sum from ``first`` to ``last``.
+
+        Parameters
+        ----------
+        local
+            The rectangles.
+        inside
+            The columns of the segment.
+        first, last
+            Rectangles by rows.
+        """
+        rows, columns = local.rows, local.columns
+        total, here = rows.sum(axis=1, keepdims=True), columns[:, inside].sum(axis=1, keepdims=True)
+        there = total - here
+        first, last = np.maximum(first, rows - there), np.minimum(np.minimum(last, rows), here)
+        possible = first <= last
+        taken = least_of_others(np.where(possible, first, FAR))[:, :, None]
+        left = least_of_others(np.where(possible, rows - last, FAR))[:, :, None]
+        row, column = rows[:, :, None], columns[:, None, :]
+        total, here, there = total[:, :, None], here[:, :, None], there[:, :, None]
+        other = taken < FAR
+        # The segment of another row.
+        most = np.minimum(np.minimum(row, column), np.where(inside, here - taken, there - left))
+        least = np.maximum(0, row + column - total + np.where(inside, left, taken))
+        np.maximum(self.most, np.where(other, most, -FAR), out=self.most)
+        np.minimum(self.least, np.where(other, least, FAR), out=self.least)
+        # The segment of its own row.
+        own = possible[:, :, None]
+        begin, end = first[:, :, None], last[:, :, None]
+        most = np.minimum(np.where(inside, end, row - begin), column)
+        least = np.maximum(0, column + np.where(inside, begin - here, row - end - there))
+        np.maximum(self.most, np.where(own, most, -FAR), out=self.most)
+        np.minimum(self.least, np.where(own, least, FAR), out=self.least)
+
+
+def least_of_others(values: Integers) -> Integers:
+    """For every place of a row the least of the other places.
+
+    Examples
+    --------
+    >>> least_of_others(np.array([[3, 1, 2], [5, 5, 9]]))
+    array([[1, 2, 1],
+           [5, 5, 5]])
+    """
+    if values.shape[1] == 1:
+        return np.full(values.shape, FAR)
+    two = np.partition(values, 1, axis=1)[:, :2]
+    return np.where(values == two[:, :1], two[:, 1:], two[:, :1])

@@ -1,0 +1,204 @@
+"""What everybody knows before a table is looked at: its totals, which counts are unsafe, what width is asked.
+
+Nothing here depends on an inner cell, only on totals. The proof of the method rests on that
+(docs/explanation/blocks.md), and a refusal, too, tells nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hitoku.errors import ScopeError, some
+from hitoku.methods.blocks.reach import FAR, Local
+from hitoku.methods.randomised.public_knowledge import judged, whole_width
+from hitoku.model.arrays import Integers, Mask
+from hitoku.model.table import Table
+from hitoku.rules.rule import Rule
+
+# Products of two totals fit 64 bits up to here.
+LARGEST_TOTAL = 2**31
+# The first safe count is looked for up to here.
+LARGEST_THRESHOLD = 10_000
+# Steps from cell to cell in the mixtures of counts that show whether rules judge cell by cell.
+MIXTURES = (1, 7)
+# A cell that moves by less than two can be pinned by its neighbours: a single one in its line.
+LEAST_WIDTH = 2
+PUBLIC = "this follows from the published totals alone, whatever the inner cells are"
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """What decides about a cell, rows by columns.
+
+    Parameters
+    ----------
+    first, last
+        Least and largest small count that is unsafe; none where ``first > last``.
+    large
+        Count from which on a cell is unsafe again; ``FAR`` where there is none.
+    width
+        What a cell needs that is unsafe.
+    """
+
+    first: Integers
+    last: Integers
+    large: Integers
+    width: Integers
+
+    @classmethod
+    def below(cls, shape: tuple[int, int], threshold: int, width: int, *, zeros: bool = False) -> Terms:
+        """Call counts below a threshold unsafe, everywhere.
+
+        Examples
+        --------
+        >>> Terms.below((1, 3), 5, 9).unsafe(np.array([[0, 4, 5]])).tolist()
+        [[False, True, False]]
+        """
+        parts = (0 if zeros else 1, threshold - 1, FAR, max(width, LEAST_WIDTH))
+        return cls(*(np.full(shape, part, dtype=np.int64) for part in parts))
+
+    def unsafe(self, values: Integers) -> Mask:
+        """Judge counts, rows by columns."""
+        small = (values >= self.first) & (values <= self.last)
+        return np.asarray(small | (values >= self.large))
+
+    def at(self, rows: Integers, columns: Integers, row_sums: Integers, column_sums: Integers) -> Local:
+        """Look at rectangles, given by nodes by rows and nodes by columns."""
+        place = rows[:, :, None], columns[:, None, :]
+        parts = (a[place] for a in (self.first, self.last, self.large, self.width))
+        return Local(row_sums, column_sums, *parts)
+
+    def everywhere(self, row_sums: Integers, column_sums: Integers) -> Local:
+        """Look at the whole table."""
+        parts = (a[None] for a in (self.first, self.last, self.large, self.width))
+        return Local(row_sums[None], column_sums[None], *parts)
+
+
+def terms_of(table: Table, rules: Sequence[Rule], width: ArrayLike) -> Terms:
+    """Find out which counts the rules call unsafe, or refuse; only the totals of the table are looked at.
+
+    Examples
+    --------
+    >>> from hitoku.rules import MinFrequency
+    >>> table = Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 3]])
+    >>> terms = terms_of(table, [MinFrequency(5)], 9)
+    >>> terms.first[0], terms.last[0], terms.width[0]
+    (array([1, 1, 1]), array([4, 4, 4]), array([9, 9, 9]))
+    """
+    refuse_other_kinds(table)
+    shape = rows, columns = tuple(len(d.leaves) for d in table.dimensions)
+    inner = np.flatnonzero(table.inner)
+    row_sums, column_sums = totals(table, rows, columns)
+    most = np.minimum(row_sums[:, None], column_sums[None, :]).ravel()
+    first, last = small_counts(table, inner, most, rules)
+    large = large_counts(table, inner, most, last, rules)
+    asked = np.maximum(whole_width(width, table)[inner], LEAST_WIDTH)
+    terms = Terms(*(part.reshape(shape) for part in (first, last, large, asked)))
+    refuse_unsafe_totals(table, judged(table, inner, 0, rules))
+    refuse_other_rules(table, inner, most, terms, rules)
+    known = terms.everywhere(row_sums, column_sums)
+    least = np.maximum(0, row_sums[:, None] + column_sums[None, :] - row_sums.sum())
+    narrow = known.may_be_unsafe[0] & (most.reshape(shape) - least < terms.width)
+    refuse_telling_totals(table, inner[narrow.ravel()])
+    return terms
+
+
+def totals(table: Table, rows: int, columns: int) -> tuple[Integers, Integers]:
+    """Read the sums of the rows and of the columns."""
+    printed = np.rint(table.value).astype(np.int64).reshape(rows + 1, columns + 1)
+    return printed[:-1, -1].copy(), printed[-1, :-1].copy()
+
+
+def small_counts(
+    table: Table, inner: Integers, most: Integers, rules: Sequence[Rule]
+) -> tuple[Integers, Integers]:
+    """For every inner cell the first and the last of the small counts that are unsafe."""
+    zero = judged(table, inner, 0, rules)[inner]
+    first, last = np.where(zero, 0, 1), np.zeros(len(inner), dtype=np.int64)
+    going = np.ones(len(inner), dtype=np.bool_)
+    for count in range(1, LARGEST_THRESHOLD + 1):
+        going &= judged(table, inner, count, rules)[inner] & (count <= most)
+        if not going.any():
+            return first, last
+        last[going] = count
+    raise ScopeError(
+        f"counts of {LARGEST_THRESHOLD:_} are unsafe", where="blocks, rules", fix="use rules for small counts"
+    )
+
+
+def large_counts(
+    table: Table, inner: Integers, most: Integers, last: Integers, rules: Sequence[Rule]
+) -> Integers:
+    """For every inner cell the count from which on it is unsafe again: one that fills its line, say."""
+    found = np.full(len(inner), FAR)
+    top = judged(table, inner, most, rules)[inner] & (most > last)
+    if not top.any():
+        return found
+    low, high = last.copy(), most.copy()
+    while np.any(high[top] - low[top] > 1):
+        middle = (low + high) // 2
+        unsafe = judged(table, inner, middle, rules)[inner]
+        low, high = np.where(unsafe, low, middle), np.where(unsafe, middle, high)
+    found[top] = high[top]
+    return found
+
+
+def refuse_other_kinds(table: Table) -> None:
+    """Raise unless the table is flat, two-way, and of counts that nobody knows anything about."""
+    flat = len(table.dimensions) == 2 and all(len(d.groups) == 1 for d in table.dimensions)
+    if not flat or not table.integer or np.any(table.value < 0):
+        raise ScopeError(
+            "only flat two-way tables of counts are treated",
+            where="blocks",
+            fix="use optimal, and measure what the matching attack learns",
+        )
+    counts = table.frequency is None or np.array_equal(table.frequency, table.value)
+    if not counts or table.fixed is not None or np.any(table.lower != 0) or np.any(np.isfinite(table.upper)):
+        raise ScopeError(
+            "only plain counts are treated: no magnitudes, fixed cells or known bounds other than zero",
+            where="blocks",
+            fix="use optimal, and measure what the matching attack learns",
+        )
+    if table.value.max() > LARGEST_TOTAL:
+        raise ScopeError(
+            f"a total is larger than {LARGEST_TOTAL:_}", where="blocks", fix="split the table, or use optimal"
+        )
+
+
+def refuse_unsafe_totals(table: Table, unsafe: Mask) -> None:
+    places = np.flatnonzero(unsafe & ~table.inner)
+    if len(places):
+        raise ScopeError(
+            f"{len(places)} total(s) are unsafe themselves, and the method publishes all totals",
+            where=f"cells {some((table.describe(int(p)) for p in places[:4]), 3)}",
+            fix=f"merge their codes with others; {PUBLIC}",
+        )
+
+
+def refuse_telling_totals(table: Table, cells: Integers) -> None:
+    if len(cells):
+        raise ScopeError(
+            f"{len(cells)} cell(s) could be unsafe, and the totals alone tell more about them than allowed",
+            where=f"cells {some((table.describe(int(p)) for p in cells[:4]), 3)}",
+            fix=f"merge their codes with others, or ask for a smaller width; {PUBLIC}",
+        )
+
+
+def refuse_other_rules(
+    table: Table, inner: Integers, most: Integers, terms: Terms, rules: Sequence[Rule]
+) -> None:
+    """Raise when a rule looks at other inner cells, as a few mixtures of counts show."""
+    cells = np.arange(len(inner))
+    for step in MIXTURES:
+        numbers = np.minimum(cells * step % (int(most.max()) + 1), most)
+        expected = terms.unsafe(numbers.reshape(terms.first.shape)).ravel()
+        if not np.array_equal(judged(table, inner, numbers, rules)[inner], expected):
+            raise ScopeError(
+                "a rule asks for more than whether a count is small, or large for its totals",
+                where="blocks, rules",
+                fix="use rules such as MinFrequency",
+            )

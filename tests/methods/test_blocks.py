@@ -1,0 +1,327 @@
+"""The method of blocks against full enumeration: every table that leads to the same release is listed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.oracles import blocks as oracle
+
+from hitoku.attacks.interval import Interval
+from hitoku.attacks.matching import Matching
+from hitoku.errors import ParameterError, ScopeError
+from hitoku.methods.blocks import Blocks
+from hitoku.methods.blocks.expectation import cheaper_split, drawn, expectation
+from hitoku.methods.blocks.pattern import pattern
+from hitoku.methods.blocks.reach import FAR, Local, wide_alone, wide_together
+from hitoku.methods.blocks.terms import Terms
+from hitoku.methods.blocks.tree import Nodes, tree
+from hitoku.methods.greedy import Greedy
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+from hitoku.rules import GroupDisclosure, MinFrequency, assess
+
+
+def local_of(rows, columns, rule):
+    shape = (1, len(rows), len(columns))
+    parts = (np.full(shape, part, dtype=np.int64) for part in (rule.first, rule.last, FAR, rule.width))
+    return Local(np.array([rows]), np.array([columns]), *parts)
+
+
+@st.composite
+def small_sums(draw, rows, columns, most=5):
+    cells = draw(st.lists(st.integers(0, most), min_size=rows * columns, max_size=rows * columns))
+    table = np.array(cells).reshape(rows, columns)
+    return table.sum(axis=1).tolist(), table.sum(axis=0).tolist()
+
+
+RULES = st.builds(
+    lambda first, last, width: oracle.Rule(first, max(first, last), width),
+    st.integers(0, 1), st.integers(1, 4), st.integers(2, 7),
+)  # fmt: skip
+
+
+@settings(deadline=None, max_examples=150)
+@given(data=st.data(), rule=RULES)
+def test_a_leaf_is_judged_as_by_listing_its_tables(data, rule):
+    rows, columns = data.draw(st.sampled_from([(2, 2), (2, 3), (3, 2), (3, 3)]))
+    sums = data.draw(small_sums(rows, columns, 3 if rows * columns == 9 else 8))
+    assert wide_alone(local_of(*sums, rule))[0] == oracle.leaf_is_wide(*sums, rule)
+
+
+@settings(deadline=None, max_examples=150)
+@given(data=st.data(), rule=RULES)
+def test_an_inner_node_is_judged_as_by_listing_its_tables(data, rule):
+    (rows, columns), axis = data.draw(st.sampled_from([((2, 4), 1), ((4, 2), 0), ((3, 4), 1), ((2, 5), 1)]))
+    sums = data.draw(small_sums(rows, columns, 2 if rows * columns > 8 else 5))
+    cut = 2
+    assert wide_together(local_of(*sums, rule), axis, cut)[0] == oracle.node_is_wide(*sums, axis, cut, rule)
+
+
+def test_the_judgements_are_not_all_the_same():
+    rule = oracle.Rule(1, 2, 4)
+    verdicts = set()
+    for sums in ([6, 6], [4, 8]), ([2, 9], [5, 6]), ([9, 9], [9, 9]), ([3, 3], [3, 3]):
+        verdicts.add((oracle.leaf_is_wide(*sums, rule), bool(wide_alone(local_of(*sums, rule))[0])))
+    assert verdicts == {(True, True), (False, False)}
+
+
+def plain(nodes_by_depth):
+    """Turn a tree into the plain one of the oracle."""
+    every = {
+        int(number): (tuple(rows.tolist()), tuple(columns.tolist()), children.tolist())
+        for depth in nodes_by_depth
+        for nodes in depth
+        for number, rows, columns, children in zip(
+            nodes.number, nodes.rows, nodes.columns, nodes.children, strict=True
+        )
+    }
+
+    def node(number):
+        rows, columns, children = every[number]
+        return rows, columns, tuple(node(child) for child in children if child >= 0)
+
+    return node(0)
+
+
+@settings(deadline=None, max_examples=60)
+@given(data=st.data(), rule=RULES, split=st.sampled_from(["count", "mass"]))
+def test_the_pattern_is_that_of_the_definition(data, rule, split):
+    rows, columns = data.draw(st.sampled_from([(2, 4), (4, 2), (3, 4), (4, 4), (2, 5)]))
+    cells = st.lists(st.integers(0, 3), min_size=rows * columns, max_size=rows * columns)
+    values = np.array(data.draw(cells)).reshape(rows, columns)
+    terms = Terms.below((rows, columns), rule.last + 1, rule.width, zeros=rule.first == 0)
+    levels = tree(expectation(values.sum(axis=1), values.sum(axis=0), None), split)
+    expected = oracle.withheld(plain(levels), tuple(map(tuple, values.tolist())), rule)
+    assert {(int(i), int(j)) for i, j in np.argwhere(pattern(levels, values, terms))} == expected
+
+
+def patterns(levels, terms, tables):
+    """Protect many tables by one tree: they stand below each other, and so do as many trees."""
+    n, n_rows, n_columns = tables.shape
+    offset = n_rows * np.arange(n)
+    size = 1 + max(int(nodes.number.max()) for depth in levels for nodes in depth)
+
+    def repeated(nodes):
+        number = (nodes.number[None] + size * np.arange(n)[:, None]).ravel()
+        rows = (nodes.rows[None] + offset[:, None, None]).reshape(-1, nodes.rows.shape[1])
+        children = np.where(nodes.children[None] < 0, -1, nodes.children + size * np.arange(n)[:, None, None])
+        return Nodes(
+            number, rows, np.tile(nodes.columns, (n, 1)), nodes.axis, nodes.cut, children.reshape(-1, 2)
+        )
+
+    tall = Terms(*(np.tile(part, (n, 1)) for part in (terms.first, terms.last, terms.large, terms.width)))
+    forest = [[repeated(nodes) for nodes in depth] for depth in levels]
+    return pattern(forest, tables.reshape(-1, n_columns), tall).reshape(tables.shape)
+
+
+def fibres(example, threshold, width, *, zeros=False, split="count", expected=None):
+    """Protect every table with the totals of an example; group them by what is published."""
+    terms = Terms.below(example.shape, threshold, width, zeros=zeros)
+    levels = tree(expectation(example.sum(axis=1), example.sum(axis=0), expected), split)
+    tables = np.array(list(oracle.tables(example.sum(axis=1).tolist(), example.sum(axis=0).tolist())))
+    hidden = patterns(levels, terms, tables)
+    shown = np.where(hidden, -1, tables).reshape(len(tables), -1)
+    _, group = np.unique(shown, axis=0, return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    return terms, np.split(tables[order], np.flatnonzero(np.diff(group[order])) + 1)
+
+
+def too_narrow(terms, groups):
+    """Count unsafe cells, and those that the reader who knows the method brings below their width."""
+    cells = narrow = 0
+    for group in groups:
+        width = group.max(axis=0) - group.min(axis=0)
+        unsafe = terms.unsafe(group)
+        cells += int(unsafe.sum())
+        narrow += int((unsafe & (width < terms.width)).sum())
+    return cells, narrow
+
+
+# Margins that allow the widths: the method refuses others.
+EXAMPLES = {
+    "square": ([[3, 1, 2], [2, 4, 1], [1, 2, 4]], 3, 3, False),
+    "long": ([[1, 3, 2, 4], [4, 2, 3, 1]], 3, 4, False),
+    "two pairs": ([[2, 0, 3, 1], [1, 3, 0, 2], [3, 1, 1, 1]], 2, 3, False),
+    "unsafe zeros": ([[3, 0, 2, 3], [1, 4, 2, 2]], 2, 3, True),
+    "odd": ([[1, 2, 3, 1, 2], [2, 3, 1, 2, 1]], 2, 3, False),
+    "four by four": ([[1, 2, 0, 1], [2, 0, 2, 0], [0, 2, 1, 1], [1, 0, 1, 2]], 2, 3, False),
+    "two leaves": ([[2, 9, 4, 8], [8, 3, 9, 5]], 3, 4, False),
+}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("split", ["count", "mass"])
+def test_the_reader_who_knows_the_method_is_left_with_the_width(name, split):
+    values, threshold, width, zeros = EXAMPLES[name]
+    terms, groups = fibres(np.array(values), threshold, width, zeros=zeros, split=split)
+    cells, narrow = too_narrow(terms, groups)
+    assert cells > 100
+    assert narrow == 0
+
+
+def test_some_of_the_examples_are_not_withheld_whole():
+    # Otherwise the test above would say nothing.
+    releases = {name: len(fibres(np.array(e[0]), e[1], e[2], zeros=e[3])[1]) for name, e in EXAMPLES.items()}
+    assert releases["two leaves"] > 20
+    assert sum(n > 20 for n in releases.values()) >= 2
+
+
+def test_withholding_leaves_without_looking_at_their_sums_would_tell_too_much():
+    # The culprit: every leaf with an unsafe cell, and no joining.
+    example = np.array(EXAMPLES["two pairs"][0])
+    terms = Terms.below(example.shape, 2, 3)
+    found = defaultdict(list)
+    for cells in oracle.tables(example.sum(axis=1).tolist(), example.sum(axis=0).tolist()):
+        values = np.array(cells)
+        hidden = np.zeros(values.shape, dtype=bool)
+        for part in (slice(0, 2), slice(2, 4)):
+            hidden[:, part] = terms.unsafe(values)[:, part].any()
+        found[(hidden.tobytes(), np.where(hidden, -1, values).tobytes())].append(values)
+    assert too_narrow(terms, [np.array(group) for group in found.values()])[1] > 0
+
+
+@settings(deadline=None, max_examples=25)
+@given(data=st.data())
+def test_the_width_holds_for_any_expectation(data):
+    cells = data.draw(st.lists(st.integers(0, 3), min_size=8, max_size=8))
+    expected = data.draw(st.lists(st.integers(0, 9), min_size=8, max_size=8))
+    example = np.array(cells).reshape(2, 4) + 1
+    groups = fibres(example, 3, 3, expected=np.array(expected).reshape(2, 4))
+    least = np.maximum(0, example.sum(1)[:, None] + example.sum(0)[None] - example.sum())
+    most = np.minimum(example.sum(1)[:, None], example.sum(0)[None])
+    if np.all(most - least >= 3):
+        assert too_narrow(*groups)[1] == 0
+
+
+def lognormal(side, seed, mean=100.0):
+    rng = np.random.default_rng(seed)
+    rate = np.outer(rng.lognormal(0, 1.2, side), rng.lognormal(0, 1.2, side))
+    return Table.from_array(rng.poisson(rate * mean / rate.mean()) + 0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_outsider_is_left_with_the_width_on_a_large_table(seed):
+    table = lognormal(40, seed)
+    need = assess(table, [MinFrequency(5)], width=9)
+    protection = Blocks(rules=[MinFrequency(5)], width=9).protect(table, need)
+    bounds = Interval().bounds(Release.of(table, protection))
+    assert need.unsafe.sum() > 10
+    assert protection.withheld.sum() < table.inner.sum() / 2
+    assert np.all(bounds.width[need.unsafe] >= 9)
+
+
+def test_matching_finds_no_interval_below_the_need_where_others_leak():
+    rules, width = [MinFrequency(3)], 4
+    rng = np.random.default_rng(2)
+    kept = leaked = 0
+    for _ in range(8):
+        table = Table.from_array(rng.poisson(7, (4, 4)) + 1)
+        need = assess(table, rules, width=width)
+        if not need.unsafe.any():
+            continue
+        for method in (Blocks(rules=rules, width=width), Greedy(keep="margins")):
+            release = Release.of(table, method.protect(table, need))
+            matched = Matching(method=method, rules=rules, width=width, limit=3_000).run(release)
+            narrow = int((matched.bounds.width[need.unsafe & ~matched.bounds.unknown] < width).sum())
+            if isinstance(method, Blocks):
+                assert narrow == 0
+                kept += int((need.unsafe & ~matched.bounds.unknown).sum())
+            else:
+                leaked += narrow
+    assert kept > 0
+    assert leaked > 0
+
+
+def test_what_is_withheld_follows_from_the_table_alone():
+    table = lognormal(30, 5)
+    need = assess(table, [MinFrequency(5)], width=9)
+    first, second = (Blocks(rules=[MinFrequency(5)], width=9).protect(table, need) for _ in range(2))
+    assert np.array_equal(first.withheld, second.withheld)
+
+
+def test_a_release_with_gaps_serves_as_expectation():
+    table = lognormal(12, 1)
+    rules = [MinFrequency(5)]
+    need = assess(table, rules, width=9)
+    release = Release.of(table, Greedy(keep="margins").protect(table, need))
+    assert np.isnan(release.published).any()
+    assert Blocks(rules=rules, width=9, expected=release.published).protect(table, need).withheld.any()
+
+
+def test_auto_chooses_by_what_is_expected_alone():
+    table = lognormal(30, 7)
+    terms = Terms.below((30, 30), 5, 9)
+    sums = table.value.reshape(31, 31).astype(np.int64)
+    split = cheaper_split(expectation(sums[:-1, -1], sums[-1, :-1], None), terms)
+    need = assess(table, [MinFrequency(5)], width=9)
+    auto, named = (
+        Blocks(rules=[MinFrequency(5)], width=9, split=s).protect(table, need) for s in ("auto", split)
+    )
+    assert np.array_equal(auto.withheld, named.withheld)
+
+
+def test_drawn_tables_have_the_size_of_what_is_expected():
+    expected = expectation(np.array([400, 800, 1200]), np.full(4, 600), None)
+    mean = np.mean([drawn(expected, draw) for draw in range(200)], axis=0)
+    # The factors have mean 18 / 16.
+    np.testing.assert_allclose(mean, expected / 1024 * 18 / 16, rtol=0.15)
+
+
+def test_counts_that_fill_their_line_are_unsafe_too():
+    rules = [MinFrequency(3), GroupDisclosure(share=0.9)]
+    table = Table.from_array([[40, 2, 30, 35], [3, 60, 20, 28], [25, 31, 44, 22], [19, 33, 27, 41]])
+    need = assess(table, rules, width=5)
+    protection = Blocks(rules=rules, width=5).protect(table, need)
+    assert np.all(protection.withheld[need.unsafe])
+
+
+def refused(table, rules, width, **given):
+    with pytest.raises((ScopeError, ParameterError)) as raised:
+        Blocks(rules=rules, width=width, **given).protect(table, assess(table, rules, width=width))
+    return str(raised.value)
+
+
+def test_totals_that_tell_too_much_are_refused_and_the_message_says_why():
+    small_row = Table.from_array([[2, 3, 1], [20, 30, 40], [25, 35, 45]])
+    assert "totals alone" in refused(small_row, [MinFrequency(5)], 9)
+    assert "whatever the inner cells are" in refused(small_row, [MinFrequency(5)], 9)
+    unsafe_row = Table.from_array([[1, 1, 1], [20, 30, 40], [25, 35, 45]])
+    assert "whatever the inner cells are" in refused(unsafe_row, [MinFrequency(5)], 9)
+
+
+@settings(deadline=None, max_examples=20)
+@given(data=st.data())
+def test_whether_a_table_is_refused_depends_on_its_totals_alone(data):
+    cells = data.draw(st.lists(st.integers(0, 6), min_size=6, max_size=6))
+    example = np.array(cells).reshape(2, 3)
+    rules, verdicts = [MinFrequency(3)], set()
+    for other in oracle.tables(example.sum(axis=1).tolist(), example.sum(axis=0).tolist()):
+        table = Table.from_array(np.array(other))
+        try:
+            Blocks(rules=rules, width=3).protect(table, assess(table, rules, width=3))
+            verdicts.add("treated")
+        except ScopeError as error:
+            verdicts.add(str(error))
+    assert len(verdicts) == 1
+
+
+def test_other_tables_and_parameters_are_refused():
+    three = Table.from_array(np.full((2, 2, 2), 9))
+    assert "flat two-way" in refused(three, [MinFrequency(5)], 9)
+    plain_table = Table.from_array(np.full((4, 4), 30))
+    assert "expected" in refused(plain_table, [MinFrequency(5)], 9, expected=np.ones((3, 3)))
+    with pytest.raises(ParameterError, match="split"):
+        Blocks(split="halves")
+    with pytest.raises(ParameterError, match="must know"):
+        Blocks().protect(plain_table, assess(plain_table, [MinFrequency(5)], width=9))
+
+
+def test_another_need_than_that_of_the_rules_is_refused():
+    table = Table.from_array(np.full((4, 4), 30) + np.arange(16).reshape(4, 4))
+    need = assess(table, [MinFrequency(32)], width=9)
+    with pytest.raises(ScopeError, match="marks other cells"):
+        Blocks(rules=[MinFrequency(5)], width=9).protect(table, need)
