@@ -85,7 +85,7 @@ def main():
     work = ht.Session("bench", sparse, unit="id")
     many = {}
     many[f"many unsafe (47 x {options.jobs})"] = seconds(lambda: held.update(many=work.frequency_table(by)))
-    many["withheld of them"] = sum(held["many"].evidence["withheld"])
+    many["withheld of them"] = int(held["many"].evidence.withheld.sum())
     for name, value in many.items():
         print(f"{name:30} {value:>12}")
     found |= many

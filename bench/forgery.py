@@ -20,7 +20,7 @@ from hitoku.checks.outputs.output import Output
 from hitoku.checks.principles.verdict import Principle, Status, worst
 from hitoku.checks.session import Session
 from hitoku.checks.submission.agreement import disagreements
-from hitoku.checks.submission.recheck import judged_again, type_of
+from hitoku.checks.submission.recheck import judged_again
 from hitoku.checks.submission.submission import Submission, csv_text, read_submission
 from hitoku.errors import HitokuError
 
@@ -80,7 +80,7 @@ def numbers(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, 
 
 
 def forged(evidence: Any, path: tuple[Any, ...], value: Any) -> Any:
-    new = copy.deepcopy(dict(evidence))
+    new = copy.deepcopy(evidence)
     place: Any = new
     for step in path[:-1]:
         place = place[step]
@@ -90,7 +90,7 @@ def forged(evidence: Any, path: tuple[Any, ...], value: Any) -> Any:
 
 def made_again(output: Output, evidence: Any, honest: Submission) -> Output | None:
     """What a session would have said of this evidence; None where it makes no sense of it."""
-    kind = type_of(output)
+    kind = output.asked
     try:
         verdicts = kind.judge(evidence, honest.policy)
         published = kind.publish(evidence)
@@ -106,9 +106,13 @@ def passed(honest: Submission, *, careful: bool) -> dict[str, list[int]]:
     for place, output in enumerate(honest.outputs):
         assert not judged_again(honest, place, honest.policy)[1], "an honest output is accused"
         counts[output.name] = [0, 0, 0]
-        for path, value in numbers(output.evidence):
+        for path, value in numbers(output.evidence.to_dict()):
             counts[output.name][0] += 1
-            evidence = forged(output.evidence, path, value)
+            try:
+                plain = forged(output.evidence.to_dict(), path, value)
+                evidence = output.asked.evidence.from_dict(plain, output.name)
+            except HitokuError:
+                continue  # refused where the file is read
             changed = made_again(output, evidence, honest) if careful else replace(output, evidence=evidence)
             if changed is None:
                 continue

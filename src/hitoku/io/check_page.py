@@ -10,7 +10,6 @@ from pathlib import Path
 from hitoku.checks.outputs.output import WITHHELD, Output
 from hitoku.checks.principles.verdict import Principle
 from hitoku.checks.submission.recheck import Recheck, Rechecked
-from hitoku.checks.submission.submission import TABLES
 from hitoku.errors import OutputError
 from hitoku.files import new_file
 
@@ -168,7 +167,7 @@ def _crossed(output: Output) -> str | None:
     """Set a small two-way table the way it is printed; None for anything else."""
     columns = output.published
     by = list(output.definition.get("by") or ())
-    if output.kind not in TABLES or len(columns) != 3 or list(columns)[:2] != by:
+    if not output.asked.tabular or len(columns) != 3 or list(columns)[:2] != by:
         return None
     measure = list(columns)[-1]
     # What was tampered with may have any shape.

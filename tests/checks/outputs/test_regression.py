@@ -31,9 +31,9 @@ def least_squares(y, **columns):
 
 
 def run(fitted, n):
-    kind = Regression()
+    kind = Regression(result=fitted)
     records = Records.open(pd.DataFrame({"row": np.arange(n)}))
-    evidence = kind.protect(kind.collect(records, fitted), JAPAN)
+    evidence = kind.protect(kind.collect(records), JAPAN)
     verdicts = kind.judge(evidence, JAPAN)
     return worst(verdicts), verdicts, kind.publish(evidence)
 
@@ -144,10 +144,9 @@ def test_a_dummy_that_tells_the_outcome_fails():
 
 def test_several_records_of_a_unit_are_no_freedom():
     frame = pd.DataFrame({"id": np.repeat(np.arange(12), 10)})
-    kind = Regression()
     fitted = least_squares(noise(120), x=np.linspace(-1, 1, 120))
-    evidence = kind.collect(Records.open(frame, "id"), fitted)
-    assert evidence["freedom"] == 10
+    evidence = Regression(result=fitted).collect(Records.open(frame, "id"))
+    assert evidence.freedom == 10
 
 
 def test_what_is_no_model_is_refused():
@@ -217,7 +216,7 @@ def test_units_of_a_sample_that_left_records_out_are_counted():
     # One person has all but ten of the records.
     frame = incomplete().assign(id=[0] * 83 + list(range(1, 11)))
     out = ht.Session("s", frame, unit="id").regression("y ~ age")
-    assert (out.evidence["n_records"], out.evidence["n_units"], out.status) == (91, 11, Status.FAIL)
+    assert (out.evidence.n_records, out.evidence.n_units, out.status) == (91, 11, Status.FAIL)
 
 
 def test_a_sample_of_unknown_people_with_several_records_is_refused():

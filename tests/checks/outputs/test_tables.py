@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hitoku as ht
-from hitoku.checks.outputs import type_of
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import policy
 from hitoku.checks.principles.verdict import Principle, Status
@@ -76,12 +76,10 @@ def test_a_withheld_cell_cannot_be_subtracted_and_totals_stay():
 
 def test_the_judge_does_not_trust_what_is_withheld():
     out = session(people([[3, 50, 40], [45, 60, 55], [45, 40, 35]])).frequency_table(by=["region", "job"])
-    withheld = [False] * len(out.evidence["withheld"])
-    withheld[0] = True
-    again = type_of(out).judge({**out.evidence, "withheld": withheld}, JAPAN)
+    withheld = np.zeros(len(out.evidence.withheld), dtype=bool)
+    again = out.asked.judge(replace(out.evidence, withheld=np.arange(len(withheld)) == 0), JAPAN)
     assert next(v for v in again if v.principle is Principle.INTERVAL).status is Status.FAIL
-    withheld[0] = False
-    again = type_of(out).judge({**out.evidence, "withheld": withheld}, JAPAN)
+    again = out.asked.judge(replace(out.evidence, withheld=withheld), JAPAN)
     assert next(v for v in again if v.principle is Principle.UNITS).status is Status.FAIL
 
 
@@ -99,7 +97,7 @@ def test_the_checker_gets_the_same_from_json():
         work.test("chi2", "region", "job"),
     ):
         again = Output.from_dict(json.loads(json.dumps(out.to_dict(), allow_nan=False)))
-        kind = type_of(again)
+        kind = again.asked
         own = [v for v in out.verdicts if v.principle is not Principle.DIFFERENCING]
         assert list(kind.judge(again.evidence, JAPAN)) == own
         assert kind.publish(again.evidence) == out.published
@@ -143,7 +141,7 @@ def test_units_are_counted_and_not_records():
     frame.loc[:11, "id"] = [0] * 6 + [1] * 6
     out = session(frame).frequency_table(by=["region", "job"])
     assert pd.isna(out.frame.loc["r0", "c0"])
-    assert out.evidence["n_units"][0] == 2
+    assert out.evidence.n_units[0] == 2
 
 
 def test_weights_do_not_make_units():

@@ -13,7 +13,6 @@ from hitoku.checks.outputs.percentile import Percentile
 from hitoku.checks.outputs.summary import Summary
 from hitoku.checks.principles.verdict import Principle, Status
 from hitoku.checks.session import Session
-from hitoku.checks.submission.desk import measures_of
 from hitoku.checks.submission.recheck import recheck
 from hitoku.errors import DataError, HitokuError
 
@@ -165,10 +164,10 @@ def test_weighted_sums_are_sums_of_another_variable():
     frame = CROWD.assign(w=2.0)
     work = Session("s", frame)
     weighted = work.sum("income", weight="w")
-    ((name, measure),) = measures_of(work.records, weighted).items()
+    ((name, measure),) = weighted.asked.measures(work.records).items()
     assert name == "income times w"
     assert np.sum(vars(measure)["values"]) == pytest.approx(2 * frame["income"].sum())
-    assert measures_of(work.records, work.mean("income", weight="w")) == {}
+    assert work.mean("income", weight="w").asked.measures(work.records) == {}
     out = work.sum("income", weight="w", where={"part": "a"})
     assert out.status is Status.FAIL
 

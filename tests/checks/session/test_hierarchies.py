@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,19 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hitoku.attacks.differencing.definition import Definition
-from hitoku.checks.evidence.trees import dimensions_in, layers, plain_trees, trees_of, unions
-from hitoku.checks.outputs import type_of
-from hitoku.checks.outputs.consistency import contradictions
-from hitoku.checks.outputs.membership import table_membership
+from hitoku.checks.evidence.table import TableEvidence
+from hitoku.checks.evidence.trees import layers, plain_trees, trees_of, unions
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import policy
 from hitoku.checks.principles.verdict import Principle, Status
 from hitoku.checks.records import Records
 from hitoku.checks.session import Session
-from hitoku.checks.submission.desk import Desk, definition_of
+from hitoku.checks.submission.draft_ledger import DraftLedger, definition_of
 from hitoku.checks.submission.recheck import recheck
 from hitoku.checks.submission.releasing import remember
-from hitoku.errors import HitokuError
+from hitoku.errors import DataError, HitokuError
 from hitoku.model.dimension import Dimension
 from hitoku.model.hierarchy import Hierarchy
 
@@ -73,11 +72,11 @@ def test_the_checker_makes_the_same_table_again(tmp_path):
         work.magnitude_table(by="place", value="income", hierarchies={"place": TREE}),
     ):
         again = Output.from_dict(json.loads(json.dumps(out.to_dict(), allow_nan=False)))
-        kind = type_of(again)
+        kind = again.asked
         own = [v for v in out.verdicts if v.principle is not Principle.DIFFERENCING]
         assert list(kind.judge(again.evidence, JAPAN)) == own
         assert kind.publish(again.evidence) == out.published
-        assert contradictions(out.kind, again.evidence, again.definition) == ()
+        assert list(kind.contradictions(again.evidence)) == []
     check = recheck(work.submit(tmp_path / "submission"), data=frame, unit="id")
     assert [each.findings for each in check.outputs] == [(), ()]
     assert check.ok
@@ -85,20 +84,21 @@ def test_the_checker_makes_the_same_table_again(tmp_path):
 
 def test_a_tree_left_out_of_the_evidence_is_refused():
     out = Session("s", places(), unit="id").frequency_table(by="place", hierarchies={"place": TREE})
-    lied = {key: part for key, part in out.evidence.items() if key != "hierarchies"}
-    with pytest.raises(HitokuError):
-        type_of(out).judge(lied, JAPAN)
-    other = {**out.evidence, "hierarchies": plain_trees({"place": Hierarchy.flat("abc")}, ["place"])}
-    with pytest.raises(HitokuError):
-        type_of(out).judge(other, JAPAN)
+    honest = out.evidence.to_dict()
+    lied = {key: part for key, part in honest.items() if key != "hierarchies"}
+    with pytest.raises(DataError, match="value: there is not one value for each cell"):
+        TableEvidence.from_dict(lied, out.name)
+    other = {**honest, "hierarchies": plain_trees({"place": Hierarchy.flat("abc")}, ["place"])}
+    with pytest.raises(DataError, match="not the leaves of its hierarchy"):
+        TableEvidence.from_dict(other, out.name)
 
 
 def test_units_of_a_group_fit_its_parts():
     out = Session("s", places(), unit="id").frequency_table(by="place", hierarchies={"place": TREE})
-    n_units = list(out.evidence["n_units"])
-    n_units[dimensions_in(out.evidence)[0].position["South"]] += 1
-    found = contradictions(out.kind, {**out.evidence, "n_units": n_units}, out.definition)
-    assert "units do not fit their totals by place" in found
+    n_units = out.evidence.n_units.copy()
+    n_units[out.evidence.dimensions[0].position["South"]] += 1
+    found = out.asked.contradictions(replace(out.evidence, n_units=n_units))
+    assert "units do not fit their totals by place" in list(found)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_every_published_cell_has_its_units_in_the_ledger():
         for label, n in zip(labels, out.published["count"], strict=True)
         if n
     }
-    member = table_membership(work.records, out.evidence, "error")
+    member = out.asked.membership(work.records, out.evidence)
     found = {
         cell: int((codes == number).sum())
         for codes, cells in zip(member.codes, member.cells, strict=True)
@@ -276,7 +276,7 @@ def asked(seed):
 def test_accepted_outputs_with_trees_filters_and_weights_single_nobody_out(seed):
     """Of all that a session lets pass, the ledger's own attack finds nothing below the threshold."""
     frame, work = asked(seed)
-    again = Desk("again", Records.open(frame), JAPAN, None)
+    again = DraftLedger("again", Records.open(frame), JAPAN, None)
     for out in [out for out in work.outputs if out.status is Status.PASS]:
         assert [v.status for v in again.compare(out, {})] == [Status.PASS]
 

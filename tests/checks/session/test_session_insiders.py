@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -34,13 +36,13 @@ def people(draw):
 def judged(frame, *, against_insiders=True):
     """Return the table, its need and what is withheld, as a session decides."""
     evidence = KIND.collect(Records.open(frame))
-    table = tables.table_of(evidence)
-    counts = tables.protected(tables.counts_of(evidence), tables.count_need(evidence, JAPAN))
+    table = evidence.table
+    counts = tables.choose_withheld(evidence.counts, tables.count_need(evidence, JAPAN))
     need = tables.magnitude_need(evidence, JAPAN, counts)
     if against_insiders:
-        withheld = np.asarray(KIND.protect(evidence, JAPAN)["withheld"])
+        withheld = KIND.protect(evidence, JAPAN).withheld
     else:
-        withheld = tables.protected(table, need)
+        withheld = tables.choose_withheld(table, need)
     return table, need, withheld
 
 
@@ -104,7 +106,7 @@ def test_the_judge_tells_who_comes_too_close(alone):
     evidence = KIND.protect(KIND.collect(Records.open(alone)), JAPAN)
     found = [v for v in KIND.judge(evidence, JAPAN) if v.principle is Principle.INTERVAL]
     assert [v.reason for v in found] == ["proved", "insiders_kept_out"]
-    lied = KIND.judge({**evidence, "withheld": outside.tolist()}, JAPAN)
+    lied = KIND.judge(replace(evidence, withheld=outside), JAPAN)
     (worse,) = [v for v in lied if v.reason == "open_to_insiders"]
     assert worse.status is Status.LOOK
     assert worse.numbers["open"] == len(exposed(table, need, outside))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.checks.submissions import PEOPLE
 
-from hitoku.checks.outputs.consistency import contradictions
 from hitoku.checks.session import Session
 from hitoku.checks.submission.agreement import disagreements
+from hitoku.errors import DataError
 
 DATA = PEOPLE.assign(
     age=20 + np.arange(240) * 13 % 41,
@@ -46,12 +46,24 @@ def outputs():
     return {name: make(work) for name, make in MADE.items()}
 
 
-def found(output, evidence):
-    return "; ".join(contradictions(output.kind, evidence, output.definition))
+def found(output, plain):
+    """What is wrong with evidence that a file holds: its shape, or that it contradicts itself."""
+    try:
+        evidence = output.asked.evidence.from_dict(plain, output.name)
+    except DataError as error:
+        return error.what
+    return "; ".join(output.asked.contradictions(evidence))
+
+
+def forged(output, **fields):
+    """The same output with other evidence, which a careful forger has made fit its type."""
+    plain = {**output.evidence.to_dict(), **fields}
+    return replace(output, evidence=output.asked.evidence.from_dict(plain, output.name))
 
 
 def test_honest_evidence_contradicts_nothing(outputs):
-    assert {name: found(each, each.evidence) for name, each in outputs.items()} == dict.fromkeys(outputs, "")
+    said = {name: found(each, each.evidence.to_dict()) for name, each in outputs.items()}
+    assert said == dict.fromkeys(outputs, "")
     assert not any(disagreements(list(outputs.values())))
 
 
@@ -62,7 +74,7 @@ def test_honest_evidence_contradicts_nothing(outputs):
         ("magnitude", ("n_contributors", 0), 59, "contributors are not the units"),
         ("held", ("n_contributors", 0), 61, "more of them than records"),
         ("mean", ("largest", 0), [56.0, 56.0, 1.0], "too small for so many"),
-        ("mean", ("n_records", 0), -1, "a count below zero"),
+        ("mean", ("n_records", 0), -1, "n_records: a number out of range"),
         ("percentile", ("low", 0), 20, "neither side"),
         ("mode", ("fewest_holders", 0), 21, "fewest above most"),
         ("mode", ("most_holders", 1), 51, "two numbers of units"),
@@ -96,7 +108,7 @@ def test_honest_evidence_contradicts_nothing(outputs):
 )
 def test_a_number_that_cannot_be_true_is_caught(outputs, name, path, forged, said):
     output = outputs[name]
-    evidence = copy.deepcopy(output.evidence)
+    evidence = output.evidence.to_dict()
     inner = evidence
     for step in path[:-1]:
         inner = inner[step]
@@ -107,7 +119,7 @@ def test_a_number_that_cannot_be_true_is_caught(outputs, name, path, forged, sai
 
 def test_a_percentile_has_so_many_units_on_each_side(outputs):
     # The median of 60 has 30 on each side at least, or more where values tie.
-    evidence = copy.deepcopy(outputs["percentile"].evidence)
+    evidence = outputs["percentile"].evidence.to_dict()
     evidence["low"][0], evidence["high"][0] = 29, 60
     assert "fewer units on one side" in found(outputs["percentile"], evidence)
     evidence["low"][0], evidence["high"][0] = 60, 30
@@ -118,8 +130,7 @@ def test_a_group_is_the_same_under_a_filter_and_without_one():
     work = Session("two", DATA, unit="id")
     mean = work.mean("income", by="region")
     north = work.mean("income", where={"region": "N"})
-    north.evidence["n_units"][0] = 99
-    assert disagreements([mean, north]) == [
+    assert disagreements([mean, forged(north, n_units=[99])]) == [
         [f"it contradicts {north.name} about the units in region=N"],
         [f"it contradicts {mean.name} about the units in region=N"],
     ]
@@ -128,7 +139,8 @@ def test_a_group_is_the_same_under_a_filter_and_without_one():
 def test_records_add_up_to_the_same_by_other_variables():
     work = Session("two", DATA, unit="id")
     first, second = work.percentile("income", 50, by="region"), work.mode("age", by=["job"])
-    second.evidence["n_records"][0] += 7
+    first_group, *others = second.evidence.n_records.tolist()
+    second = forged(second, n_records=[first_group + 7, *others])
     assert "about the records in all" in disagreements([first, second])[0][0]
 
 
@@ -173,7 +185,6 @@ def test_honest_outputs_of_any_data_are_never_accused(seed):
         work.regression("income ~ profit + C(region)", where=where)
         if by:
             work.frequency_table(**options)
-    assert {each.name: found(each, each.evidence) for each in work.outputs} == {
-        each.name: "" for each in work.outputs
-    }
+    said = {each.name: found(each, each.evidence.to_dict()) for each in work.outputs}
+    assert said == {each.name: "" for each in work.outputs}
     assert not any(disagreements(work.outputs))

@@ -12,7 +12,7 @@ from hitoku.checks.ledger.membership import joined, pseudonyms
 from hitoku.checks.principles.verdict import Principle, Status
 from hitoku.checks.records import Records
 from hitoku.checks.session import Session
-from hitoku.checks.submission.desk import definition_of, partitions
+from hitoku.checks.submission.draft_ledger import definition_of, partitions
 from hitoku.checks.submission.recheck import recheck
 from hitoku.checks.submission.releasing import remember
 from hitoku.errors import DataError, HitokuError
@@ -48,7 +48,7 @@ def test_a_file_gives_what_its_frame_gives(tmp_path, ending):
         lambda s: s.mean("income", where={"age": [20, 21]}),
         lambda s: s.mean("income", where={"region": "01"}),
     ):
-        assert ask(one).evidence == ask(other).evidence
+        assert ask(one).evidence.to_dict() == ask(other).evidence.to_dict()
     # The data are the same, so a checker may hold the frame against the file.
     assert other.records.hash == one.records.hash
     assert Records.open(frame.iloc[::-1]).hash != one.records.hash

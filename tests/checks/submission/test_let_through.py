@@ -9,7 +9,7 @@ import pytest
 import hitoku as ht
 from hitoku.checks.ledger import Ledger
 from hitoku.checks.principles.verdict import Principle, Status
-from hitoku.checks.submission.desk import definition_of, partitions
+from hitoku.checks.submission.draft_ledger import definition_of, partitions
 from hitoku.errors import DataError, HitokuError
 
 

@@ -9,7 +9,7 @@ from tests.checks.submissions import PEOPLE, reseal, resealed, session
 
 from hitoku.checks.ledger import Ledger
 from hitoku.checks.session import Session
-from hitoku.checks.submission.desk import definition_of, partitions
+from hitoku.checks.submission.draft_ledger import definition_of, partitions
 from hitoku.checks.submission.exceptions import parsed
 from hitoku.checks.submission.recheck import recheck
 from hitoku.errors import DataError, ParameterError

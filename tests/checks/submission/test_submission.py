@@ -187,7 +187,7 @@ def test_json_that_is_nested_without_end_is_refused(folder, name):
 @pytest.mark.parametrize("where", ["region", {"region": 3}])
 def test_a_filter_that_is_none_is_refused(folder, where):
     resealed(folder, "checker/03-means.json", lambda output: output.update(where=where))
-    with pytest.raises(DataError, match="a filter that is none"):
+    with pytest.raises(DataError, match="file: where"):
         read_submission(folder)
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from hitoku.checks.evidence import Evidence
 from hitoku.checks.records import Records
 from hitoku.model.arrays import Floats, Integers
 
@@ -49,7 +48,15 @@ def used(records: Records, model: Any, *, formula: bool) -> Integers | None:
     return rows if np.array_equal(values[rows], outcome) else None
 
 
-def support(exog: Floats, names: list[str], who: Integers) -> Evidence:
+class Crossing(NamedTuple):
+    """The combinations of categories that a design has; 0 of them where some regressor is a measurement."""
+
+    categorical: bool
+    n_cells: int
+    smallest_cell: int
+
+
+def support(exog: Floats, names: list[str], who: Integers) -> tuple[list[str], list[int]]:
     """Count the units that each coefficient rests on.
 
     A column rests on the records that differ from its most frequent value; of a dummy both sides count. A
@@ -73,7 +80,7 @@ def support(exog: Floats, names: list[str], who: Integers) -> Evidence:
         if rest.any() and len(factor) > 1:  # of one dummy both sides are counted already
             labels.append(f"reference of {names[factor[0]]} to {names[factor[-1]]}")
             counts.append(len(np.unique(who[rest])))
-    return {"terms": labels, "support": counts}
+    return labels, counts
 
 
 def factors(exog: Floats) -> list[list[int]]:
@@ -101,15 +108,15 @@ def categories(exog: Floats, factor: list[int]) -> Integers:
     return np.asarray(exog[:, factor] @ np.arange(1, len(factor) + 1), dtype=np.int64)
 
 
-def cells(exog: Floats, who: Integers) -> Evidence:
+def cells(exog: Floats, who: Integers) -> Crossing:
     """Look at a model whose regressors are all categorical as the table it is."""
     categorical = all(len(np.unique(column)) <= FEW_VALUES for column in exog.T)
     if not categorical:
-        return {"categorical": False, "n_cells": 0, "smallest_cell": 0}
+        return Crossing(categorical=False, n_cells=0, smallest_cell=0)
     _, cell = np.unique(exog, axis=0, return_inverse=True)
     cell = cell.reshape(-1)
     smallest = min(len(np.unique(who[cell == place])) for place in range(int(cell.max()) + 1))
-    return {"categorical": True, "n_cells": int(cell.max()) + 1, "smallest_cell": smallest}
+    return Crossing(categorical=True, n_cells=int(cell.max()) + 1, smallest_cell=smallest)
 
 
 def leverage(exog: Floats) -> tuple[Floats, int]:

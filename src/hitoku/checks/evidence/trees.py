@@ -58,20 +58,37 @@ def trees_of(plain: Mapping[str, Any]) -> dict[str, list[Hierarchy]]:
     }
 
 
-def dimensions_in(evidence: Mapping[str, Any]) -> tuple[Dimension, ...]:
-    """Make the variables of a table again from its evidence."""
-    trees = trees_of(evidence.get("hierarchies", {}))
-    found = []
-    for name, codes in zip(evidence["by"], evidence["codes"], strict=True):
-        dimension = Dimension.of(name, trees[name] if name in trees else Hierarchy.flat(codes, TOTAL))
-        if list(dimension.leaves) != list(codes):
-            raise DataError(
-                f"the codes of {name!r} are not the leaves of its hierarchy",
-                where="evidence",
-                fix="have the output made again",
-            )
-        found.append(dimension)
-    return tuple(found)
+def read_trees(given: Any) -> Mapping[str, tuple[Hierarchy, ...]] | None:
+    """Make the hierarchies again, of a file that may hold anything; those that are made already stay."""
+    if given is None:
+        return None
+    if not isinstance(given, Mapping) or not all(isinstance(own, list | tuple) for own in given.values()):
+        raise ValueError("not a list of trees for each variable")
+    return {str(name): tuple(_read_tree(tree) for tree in own) for name, own in given.items()}
+
+
+def _read_tree(tree: Any) -> Hierarchy:
+    if isinstance(tree, Hierarchy):
+        return tree
+    if not isinstance(tree, Mapping) or set(tree) != {"codes", "parents"}:
+        raise ValueError("not a tree of codes and parents")
+    codes, parents = tree["codes"], tree["parents"]
+    if not isinstance(codes, list) or not all(isinstance(code, str) for code in codes):
+        raise ValueError("codes that are no texts")
+    if not isinstance(parents, list) or not all(type(at) is int and -1 <= at < len(codes) for at in parents):
+        raise ValueError("parents that are no codes")
+    return Hierarchy(tuple(codes), np.array(parents, dtype=np.int32))
+
+
+def dimension_of(name: str, codes: Sequence[str], trees: Sequence[Hierarchy] | None) -> Dimension:
+    """Make a variable of a table again from its codes, and its trees where it has some."""
+    if trees is not None and (not trees or list(trees[0].leaves) != list(codes)):
+        raise DataError(
+            f"the codes of {name!r} are not the leaves of its hierarchy",
+            where="evidence",
+            fix="have the output made again",
+        )
+    return Dimension.of(name, Hierarchy.flat(codes, TOTAL) if trees is None else trees)
 
 
 def layers(dimension: Dimension) -> Iterator[Integers]:

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from hitoku.checks.evidence import Evidence
-from hitoku.checks.evidence import groups as grouped
+from hitoku.checks.evidence.consistency import compare_contributions, compare_ranks, compare_sums
+from hitoku.checks.evidence.evidence import Evidence
+from hitoku.checks.evidence.groups import AmountEvidence, count_holders, rank_contributions, require_finite
+from hitoku.checks.ledger import Measure
+from hitoku.checks.outputs.facts import Fact, Kind, added_up, contribution_facts, unit_facts
+from hitoku.checks.outputs.group_statistic import GroupStatistic, publish_groups, refuse_decimals, withhold
+from hitoku.checks.outputs.measures import sum_measures
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import groups as principles
 from hitoku.checks.principles.verdict import Verdict
 from hitoku.checks.records import Records
 from hitoku.errors import ParameterError, did_you_mean
+from hitoku.model.arrays import Floats
 
 STATISTICS = ("mean", "sum")
 
 
 @dataclass(frozen=True)
-class Average:
+class Average(GroupStatistic[AmountEvidence]):
     """A mean or a sum, overall or by group.
 
     Parameters
@@ -42,6 +48,7 @@ class Average:
     """
 
     kind: ClassVar[str] = "average"
+    evidence: ClassVar[type[Evidence]] = AmountEvidence
 
     value: str
     by: tuple[str, ...] = ()
@@ -52,12 +59,12 @@ class Average:
     decimals: int | None = None
 
     def __post_init__(self) -> None:
-        grouped.refuse_decimals(self.decimals)
+        refuse_decimals(self.decimals)
         if self.statistic not in STATISTICS:
             fix = did_you_mean(self.statistic, STATISTICS)
             raise ParameterError(f"no average {self.statistic!r}", where="statistic", fix=fix)
 
-    def collect(self, records: Records) -> Evidence:
+    def collect(self, records: Records) -> AmountEvidence:
         """Add up once."""
         groups = records.groups(self.by, self.missing)
         weights = records.weights(self.weight)
@@ -67,30 +74,66 @@ class Average:
         if self.statistic == "mean":
             with np.errstate(divide="ignore", invalid="ignore"):
                 total = total / np.bincount(groups.codes, weights=weights, minlength=len(groups))
-        return {
-            **grouped.group_evidence(records, groups),
-            **grouped.contribution_evidence(groups, records.contributors(self.holding), amounts),
-            **grouped.holder_evidence(records, groups, values),
-            "value": grouped.finite(total, f"{self.statistic} of {self.value}"),
-        }
+        largest, size = rank_contributions(groups, records.contributors(self.holding), amounts)
+        return AmountEvidence.of(
+            records,
+            groups,
+            largest=largest,
+            size=size,
+            holders=count_holders(records, groups, values),
+            value=require_finite(total, f"{self.statistic} of {self.value}"),
+        )
 
-    def protect(self, evidence: Evidence, policy: Policy) -> Evidence:
+    def protect(self, evidence: AmountEvidence, policy: Policy) -> AmountEvidence:
         """Withhold the groups that do not meet a rule."""
-        return grouped.with_withheld(
+        return withhold(
             evidence,
             principles.few_units(evidence, policy),
             principles.dominated(evidence, policy),
-            principles.told_apart(evidence, policy),
+            principles.told_apart(evidence.n_units, evidence.holders, policy),
         )
 
-    def judge(self, evidence: Mapping[str, Any], policy: Policy) -> tuple[Verdict, ...]:
+    def judge(self, evidence: AmountEvidence, policy: Policy) -> tuple[Verdict, ...]:
         """Apply the principles to what leaves."""
         return (
             principles.units(evidence, policy),
             principles.dominance(evidence, policy),
-            *principles.two_values(evidence, policy),
+            *principles.two_values(evidence, evidence.holders, policy),
         )
 
-    def publish(self, evidence: Mapping[str, Any]) -> dict[str, list[Any]]:
+    def publish(self, evidence: AmountEvidence) -> dict[str, list[Any]]:
         """Return what leaves."""
-        return grouped.published_groups(evidence, f"{self.statistic}_{self.value}", self.decimals)
+        name = f"{self.statistic}_{self.value}"
+        return publish_groups(evidence, evidence.value.tolist(), name, self.decimals)
+
+    def contradictions(self, evidence: AmountEvidence) -> Iterator[str]:
+        """Name what cannot be true together in the evidence."""
+        yield from super().contradictions(evidence)
+        yield from compare_ranks(evidence.largest)
+        # Weights make a sum of more, or less, than its contributors.
+        if self.weight is None:
+            yield from compare_contributions(evidence.largest, evidence.size, evidence.n_records)
+            yield from compare_sums(self._sums(evidence), evidence.size)
+
+    def facts(self, evidence: AmountEvidence) -> Iterator[Fact]:
+        """Say how many units and records the groups have, their sums, and what is contributed to them."""
+        if self.weight is not None:
+            yield from super().facts(evidence)
+            return
+        cells = evidence.cells
+        yield from unit_facts(cells)
+        yield from contribution_facts(cells, self.value, self.holding, evidence.largest, evidence.size)
+        terms: dict[Kind, list[float]] = {
+            ("records",): evidence.n_records.tolist(),
+            ("sum", self.value): self._sums(evidence).tolist(),
+        }
+        yield from added_up(cells, terms, evidence.size.tolist())
+
+    def _sums(self, evidence: AmountEvidence) -> Floats:
+        """Return the sums, unweighted."""
+        return evidence.value * (evidence.n_records if self.statistic == "mean" else 1)
+
+    def measures(self, records: Records) -> dict[str, Measure]:
+        """Return the amounts by unit; with weights, those times their weight, and of means nothing."""
+        kind: Literal["mean", "sum"] = "mean" if self.statistic == "mean" else "sum"
+        return sum_measures(records, self.value, self.weight, self.decimals, kind)

@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from hitoku.checks.evidence import Evidence
-from hitoku.checks.evidence import groups as grouped
+from hitoku.checks.evidence.consistency import compare_contributions, compare_range, compare_ranks
+from hitoku.checks.evidence.evidence import Evidence
+from hitoku.checks.evidence.groups import (
+    AmountEvidence,
+    count_holders,
+    count_units,
+    rank_contributions,
+    require_finite,
+)
+from hitoku.checks.outputs.facts import Fact, added_up, contribution_facts, unit_facts
+from hitoku.checks.outputs.group_statistic import GroupStatistic, publish_groups, refuse_decimals, withhold
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import groups as principles
 from hitoku.checks.principles.verdict import Verdict
 from hitoku.checks.records import Records, per_contributor
 from hitoku.errors import DataError, ParameterError, did_you_mean
 from hitoku.model.arrays import Floats
+from hitoku.model.tolerance import ADDITIVITY
 
 
 @dataclass(frozen=True)
-class Concentration:
+class Concentration(GroupStatistic[AmountEvidence]):
     """How unevenly an amount is spread over contributors, overall or by group.
 
     Parameters
@@ -44,6 +54,7 @@ class Concentration:
     """
 
     kind: ClassVar[str] = "concentration"
+    evidence: ClassVar[type[Evidence]] = AmountEvidence
 
     value: str
     statistic: str = "hhi"
@@ -54,12 +65,12 @@ class Concentration:
     decimals: int | None = None
 
     def __post_init__(self) -> None:
-        grouped.refuse_decimals(self.decimals)
+        refuse_decimals(self.decimals)
         if self.statistic not in {"gini", "hhi"} and not re.fullmatch(r"cr[1-9]\d?", self.statistic):
             fix = did_you_mean(self.statistic, ["gini", "hhi", "cr4"])
             raise ParameterError(f"no concentration ratio {self.statistic!r}", where="statistic", fix=fix)
 
-    def collect(self, records: Records) -> Evidence:
+    def collect(self, records: Records) -> AmountEvidence:
         """Add up per contributor once."""
         groups = records.groups(self.by, self.missing)
         values = records.numbers(self.value)
@@ -75,20 +86,22 @@ class Concentration:
             for each in (values, values * weights, np.ones(len(values)), weights)
         )
         *_, n_contributors = per_contributor(groups.codes, who, values, len(groups))
-        # Who has several records stands for as many as they do on average, by amount.
+        # The weight of a contributor with several records: the mean of theirs, weighted by their amounts.
         times = np.where(amount > 0, weighted / np.where(amount > 0, amount, 1.0), total / once)
         ends = np.cumsum(n_contributors)[:-1]
         parts = zip(np.split(amount, ends), np.split(times, ends), strict=True)
         found = np.array([self._of(*part) for part in parts])
-        evidence = grouped.group_evidence(records, groups)
-        # Units of one holding are one contributor: the smaller number counts.
-        evidence["n_units"] = np.minimum(evidence["n_units"], n_contributors).tolist()
-        return {
-            **evidence,
-            **grouped.contribution_evidence(groups, who, values * weights),
-            **grouped.holder_evidence(records, groups, values),
-            "value": grouped.finite(found, f"{self.statistic} of {self.value}"),
-        }
+        largest, size = rank_contributions(groups, who, values * weights)
+        return AmountEvidence.of(
+            records,
+            groups,
+            # Units of one holding are one contributor: the smaller number counts.
+            n_units=np.minimum(count_units(records, groups), n_contributors),
+            largest=largest,
+            size=size,
+            holders=count_holders(records, groups, values),
+            value=require_finite(found, f"{self.statistic} of {self.value}"),
+        )
 
     def _of(self, amounts: Floats, times: Floats) -> float:
         """Compute the statistic of amounts, each of which so many contributors have."""
@@ -107,24 +120,65 @@ class Concentration:
         largest = np.clip(int(self.statistic[2:]) - before, 0.0, n)
         return float(largest @ x / total)
 
-    def protect(self, evidence: Evidence, policy: Policy) -> Evidence:
+    def protect(self, evidence: AmountEvidence, policy: Policy) -> AmountEvidence:
         """Withhold the groups that do not meet a rule; all of them for the share of one contributor."""
-        one = np.full(len(evidence["n_units"]), self.statistic == "cr1")
-        few, dominated = principles.few_units(evidence, policy), principles.dominated(evidence, policy)
-        return grouped.with_withheld(evidence, few, dominated, one, principles.told_apart(evidence, policy))
+        return withhold(
+            evidence,
+            principles.few_units(evidence, policy),
+            principles.dominated(evidence, policy),
+            np.full(evidence.n_parts, self.statistic == "cr1"),
+            principles.told_apart(evidence.n_units, evidence.holders, policy),
+        )
 
-    def judge(self, evidence: Mapping[str, Any], policy: Policy) -> tuple[Verdict, ...]:
+    def judge(self, evidence: AmountEvidence, policy: Policy) -> tuple[Verdict, ...]:
         """Apply the principles to what leaves."""
         found = (
             principles.units(evidence, policy),
             principles.dominance(evidence, policy),
-            *principles.two_values(evidence, policy),
+            *principles.two_values(evidence, evidence.holders, policy),
         )
         if self.statistic == "cr1":
             text = "the share of the largest contributor is a value of one unit"
             return (*found, principles.individual(text, 'use "cr4", "hhi" or "gini"'))
         return found
 
-    def publish(self, evidence: Mapping[str, Any]) -> dict[str, list[Any]]:
+    def publish(self, evidence: AmountEvidence) -> dict[str, list[Any]]:
         """Return what leaves."""
-        return grouped.published_groups(evidence, f"{self.statistic}_{self.value}", self.decimals)
+        name = f"{self.statistic}_{self.value}"
+        return publish_groups(evidence, evidence.value.tolist(), name, self.decimals)
+
+    def contradictions(self, evidence: AmountEvidence) -> Iterator[str]:
+        """Name what cannot be true together in the evidence."""
+        yield from super().contradictions(evidence)
+        if not self.statistic.startswith("cr"):
+            yield from compare_range(evidence.value, 0.0, 1.0, self.statistic)
+        yield from compare_ranks(evidence.largest)
+        if self.weight is None:
+            yield from compare_contributions(evidence.largest, evidence.size, evidence.n_records)
+            yield from self._bounds(evidence)
+
+    def _bounds(self, evidence: AmountEvidence) -> Iterator[str]:
+        """Compare the ratio with the largest contributions, which bound it on both sides."""
+        share = evidence.largest / np.where(evidence.size > 0, evidence.size, 1.0)[:, None]
+        top, rest = share.shape[1], 1 - share.sum(axis=1)
+        if self.statistic.startswith("cr"):
+            n = int(self.statistic[2:])
+            low = share[:, :n].sum(axis=1)
+            high = np.minimum(1.0, low + max(0, n - top) * share[:, -1])
+        elif self.statistic == "hhi":
+            low = (share**2).sum(axis=1)
+            high = low + rest * share[:, -1]
+        else:
+            return
+        if np.any(evidence.value < low - ADDITIVITY) or np.any(evidence.value > high + ADDITIVITY):
+            yield "a concentration that its largest contributions rule out"
+
+    def facts(self, evidence: AmountEvidence) -> Iterator[Fact]:
+        """Say how many units and records the groups have, and what is contributed to them."""
+        cells, records = evidence.cells, evidence.n_records.tolist()
+        # With a holding, units of it are counted once.
+        if self.holding is None:
+            yield from unit_facts(cells)
+        if self.weight is None:
+            yield from contribution_facts(cells, self.value, self.holding, evidence.largest, evidence.size)
+        yield from added_up(cells, {("records",): records}, records)

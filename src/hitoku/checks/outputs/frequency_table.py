@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from hitoku.checks.evidence import Evidence
+from hitoku.checks.evidence.evidence import Evidence
+from hitoku.checks.evidence.table import TableEvidence
 from hitoku.checks.evidence.trees import plain_trees, trees_of
+from hitoku.checks.outputs.coded_table import CodedTable, claim_about, tabulate_records
+from hitoku.checks.outputs.output_type import TableClaim
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import tables
-from hitoku.checks.principles.groups import sampled
-from hitoku.checks.principles.verdict import Principle, Verdict
+from hitoku.checks.principles.verdict import Verdict
 from hitoku.checks.records import Records
-from hitoku.tabulation.tabulate import tabulate
-
-UNIT = "hitoku unit"
 
 
 @dataclass(frozen=True)
-class FrequencyTable:
+class FrequencyTable(CodedTable[TableEvidence]):
     """Counts of records in every combination of codes, with totals.
 
     Parameters
@@ -35,6 +34,7 @@ class FrequencyTable:
     """
 
     kind: ClassVar[str] = "frequency_table"
+    evidence: ClassVar[type[Evidence]] = TableEvidence
 
     by: tuple[str, ...]
     missing: str = "error"
@@ -43,73 +43,33 @@ class FrequencyTable:
     def __post_init__(self) -> None:
         object.__setattr__(self, "hierarchies", plain_trees(self.hierarchies, self.by))
 
-    def collect(self, records: Records) -> Evidence:
+    def collect(self, records: Records) -> TableEvidence:
         """Tabulate once."""
         trees = trees_of(self.hierarchies)
-        return tables.evidence_of(tabulated(records, self.by, missing=self.missing, hierarchies=trees))
+        table = tabulate_records(records, self.by, missing=self.missing, hierarchies=trees)
+        return TableEvidence.of(table)
 
-    def protect(self, evidence: Evidence, policy: Policy) -> Evidence:
+    def protect(self, evidence: TableEvidence, policy: Policy) -> TableEvidence:
         """Withhold what the rules hit, and what that needs; totals are as they are."""
-        withheld = tables.protected(tables.table_of(evidence), tables.count_need(evidence, policy))
-        return {**evidence, "withheld": withheld.tolist()}
+        return replace(
+            evidence, withheld=tables.choose_withheld(evidence.table, tables.count_need(evidence, policy))
+        )
 
-    def judge(self, evidence: Mapping[str, Any], policy: Policy) -> tuple[Verdict, ...]:
+    def judge(self, evidence: TableEvidence, policy: Policy) -> tuple[Verdict, ...]:
         """Apply the principles to what leaves."""
         need = tables.count_need(evidence, policy)
-        withheld = np.asarray(evidence["withheld"], dtype=np.bool_)
         asked = f"intervals of withheld counts at least {policy.interval.count:g} wide"
         return (
-            *count_verdicts(evidence, need.rules, policy),
-            tables.interval_verdict(tables.table_of(evidence), need, withheld, asked),
+            *tables.count_verdicts(evidence, need.rules, policy),
+            tables.interval_verdict(evidence.table, need, evidence.withheld, asked),
         )
 
-    def publish(self, evidence: Mapping[str, Any]) -> dict[str, list[Any]]:
-        """Return what leaves."""
-        return tables.published_columns(evidence)
+    def contradictions(self, evidence: TableEvidence) -> Iterator[str]:
+        """Name what cannot be true together in the evidence."""
+        if not np.array_equal(evidence.value, evidence.records):
+            yield "the counts of the table are not its records"
+        yield from super().contradictions(evidence)
 
-
-def tabulated(records: Records, by: tuple[str, ...], **options: Any) -> Any:
-    """Tabulate records with their units."""
-    wanted = [*by, *(options[key] for key in ("value", "weight", "holding") if options.get(key))]
-    for name in wanted:
-        records.column(name)
-    chosen = records.table.select(list(dict.fromkeys(wanted)))
-    for name in set(by) - set(wanted[len(by) :]):
-        # As everything else in a session writes them: a table's cells are found again by their codes.
-        chosen = chosen.set_column(
-            chosen.column_names.index(name), name, records.texts(name, options["missing"])
-        )
-    if records.repeated:
-        chosen = chosen.append_column(UNIT, [records.unit])
-        options["unit"] = UNIT
-    return tabulate(chosen, by=list(by), **options)
-
-
-def count_verdicts(
-    evidence: Mapping[str, Any], rules: Mapping[str, Any], policy: Policy
-) -> tuple[Verdict, Verdict]:
-    """Say what the rules on counts find."""
-    counts = np.asarray(evidence["n_units"])
-    smallest = int(counts[counts > 0].min(initial=counts.max()))
-    remedy = tables.merge_remedy(evidence, policy)
-    units = tables.rule_verdict(
-        Principle.UNITS,
-        "too_few_units",
-        evidence,
-        rules["min_frequency"],
-        f"at least {policy.least_units} units",
-        {"minimum": policy.least_units, "smallest": smallest},
-        remedy,
-    )
-    return (
-        sampled(units, evidence, policy),
-        tables.rule_verdict(
-            Principle.GROUP,
-            "group_disclosure",
-            evidence,
-            rules["group_disclosure"],
-            f"no cell above {policy.group.share:.0%} of its row or column",
-            {"share": policy.group.share},
-            "merge the category with others, or leave this breakdown out",
-        ),
-    )
+    def claim(self, evidence: TableEvidence, policy: Policy) -> TableClaim | None:
+        """Return what the certificate is about."""
+        return claim_about(evidence, tables.count_need(evidence, policy))

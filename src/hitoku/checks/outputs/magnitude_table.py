@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from hitoku.checks.evidence import Evidence
-from hitoku.checks.evidence import groups as grouped
+from hitoku.checks.evidence.consistency import compare_contributions, compare_ranks, compare_sums
+from hitoku.checks.evidence.evidence import Evidence
+from hitoku.checks.evidence.groups import refuse_counts
+from hitoku.checks.evidence.table import MagnitudeEvidence
 from hitoku.checks.evidence.trees import plain_trees, trees_of
-from hitoku.checks.outputs.frequency_table import count_verdicts, tabulated
+from hitoku.checks.ledger import Measure
+from hitoku.checks.outputs.coded_table import CodedTable, claim_about, tabulate_records
+from hitoku.checks.outputs.facts import Fact, contribution_facts
+from hitoku.checks.outputs.measures import sum_measures
+from hitoku.checks.outputs.output_type import TableClaim
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import tables
 from hitoku.checks.principles.insiders import insider_verdicts
@@ -22,7 +28,7 @@ from hitoku.rules.withheld_counts import FROM_COUNTS
 
 
 @dataclass(frozen=True)
-class MagnitudeTable:
+class MagnitudeTable(CodedTable[MagnitudeEvidence]):
     """Sums of a variable in every combination of codes, with totals.
 
     Parameters
@@ -42,6 +48,7 @@ class MagnitudeTable:
     """
 
     kind: ClassVar[str] = "magnitude_table"
+    evidence: ClassVar[type[Evidence]] = MagnitudeEvidence
 
     by: tuple[str, ...]
     value: str
@@ -53,11 +60,11 @@ class MagnitudeTable:
     def __post_init__(self) -> None:
         object.__setattr__(self, "hierarchies", plain_trees(self.hierarchies, self.by))
 
-    def collect(self, records: Records) -> Evidence:
+    def collect(self, records: Records) -> MagnitudeEvidence:
         """Tabulate once: sums, units, largest contributions."""
         records.weights(self.weight)
-        grouped.refuse_counts(records.numbers(self.value), self.value)
-        table = tabulated(
+        refuse_counts(records.numbers(self.value), self.value)
+        table = tabulate_records(
             records,
             self.by,
             value=self.value,
@@ -67,31 +74,28 @@ class MagnitudeTable:
             hierarchies=trees_of(self.hierarchies),
             magnitude="abs",
         )
-        return tables.evidence_of(table)
+        return MagnitudeEvidence.of(table)
 
-    def protect(self, evidence: Evidence, policy: Policy) -> Evidence:
+    def protect(self, evidence: MagnitudeEvidence, policy: Policy) -> MagnitudeEvidence:
         """Protect the counts, then the magnitudes with the same cells withheld; totals are as they are."""
-        counts = tables.protected(tables.counts_of(evidence), tables.count_need(evidence, policy))
+        counts = tables.choose_withheld(evidence.counts, tables.count_need(evidence, policy))
         if counts.all():
-            return {**evidence, "counts_withheld": counts.tolist(), "withheld": counts.tolist()}
+            return replace(evidence, counts_withheld=counts, withheld=counts)
         need = tables.magnitude_need(evidence, policy, counts)
-        withheld = tables.protected(tables.table_of(evidence), need, insiders=True)
-        return {**evidence, "counts_withheld": counts.tolist(), "withheld": withheld.tolist()}
+        withheld = tables.choose_withheld(evidence.table, need, insiders=True)
+        return replace(evidence, counts_withheld=counts, withheld=withheld)
 
-    def judge(self, evidence: Mapping[str, Any], policy: Policy) -> tuple[Verdict, ...]:
+    def judge(self, evidence: MagnitudeEvidence, policy: Policy) -> tuple[Verdict, ...]:
         """Apply the principles to what leaves."""
-        withheld = np.asarray(evidence["withheld"], dtype=np.bool_)
         count_need = tables.count_need(evidence, policy)
-        # What the rules on counts hit is looked at whatever the evidence says was withheld for it.
-        counts = np.asarray(evidence["counts_withheld"], dtype=np.bool_) | count_need.unsafe
-        need: Need = tables.magnitude_need(evidence, policy, counts)
+        need = _need(evidence, count_need, policy)
         hit = np.logical_or.reduce([need.rules[name] for name in need.rules if name != FROM_COUNTS])
         rule = policy.dominance
-        size = np.asarray(evidence["size"])
-        share = np.asarray(evidence["largest"])[:, : rule.n].sum(axis=1) / np.where(size > 0, size, 1.0)
+        largest, size = evidence.largest, evidence.size
+        share = largest[:, : rule.n].sum(axis=1) / np.where(size > 0, size, 1.0)
         more = f" and the {rule.p:g} % rule" if rule.p is not None else ""
         return (
-            *count_verdicts(evidence, count_need.rules, policy),
+            *tables.count_verdicts(evidence, count_need.rules, policy),
             tables.rule_verdict(
                 Principle.DOMINANCE,
                 "dominated",
@@ -102,14 +106,45 @@ class MagnitudeTable:
                 "merge these categories with others",
             ),
             tables.interval_verdict(
-                tables.table_of(evidence),
+                evidence.table,
                 need,
-                withheld,
+                evidence.withheld,
                 f"intervals of withheld values at least {policy.interval.share:.0%} of them wide",
             ),
-            *insider_verdicts(tables.table_of(evidence), need, withheld),
+            *insider_verdicts(evidence.table, need, evidence.withheld),
         )
 
-    def publish(self, evidence: Mapping[str, Any]) -> dict[str, list[Any]]:
-        """Return what leaves."""
-        return tables.published_columns(evidence)
+    def contradictions(self, evidence: MagnitudeEvidence) -> Iterator[str]:
+        """Name what cannot be true together in the evidence."""
+        yield from super().contradictions(evidence)
+        largest, size = evidence.largest, evidence.size
+        yield from compare_ranks(largest)
+        # Weights make a sum of more, or less, than its contributors.
+        if self.weight is None:
+            units = evidence.n_units if self.holding is None else None
+            yield from compare_contributions(largest, size, evidence.records, evidence.n_contributors, units)
+            yield from compare_sums(evidence.value, size, negative=evidence.negative)
+
+    def facts(self, evidence: MagnitudeEvidence) -> Iterator[Fact]:
+        """Say how many units and records the cells have, and what is contributed to them."""
+        yield from super().facts(evidence)
+        if self.weight is not None:
+            return
+        largest, size = evidence.largest, evidence.size
+        cells = evidence.cells
+        yield from contribution_facts(cells, self.value, self.holding, largest, size)
+        for codes, total, scale in zip(cells.named(), evidence.value.tolist(), size.tolist(), strict=True):
+            yield Fact(codes, ("sum", self.value), total, scale)
+
+    def claim(self, evidence: MagnitudeEvidence, policy: Policy) -> TableClaim | None:
+        """Return what the certificate is about."""
+        return claim_about(evidence, _need(evidence, tables.count_need(evidence, policy), policy))
+
+    def measures(self, records: Records) -> dict[str, Measure]:
+        """Return the amounts by unit; with weights, those times their weight."""
+        return sum_measures(records, self.value, self.weight)
+
+
+def _need(evidence: MagnitudeEvidence, count_need: Need, policy: Policy) -> Need:
+    # What the rules on counts hit is looked at whatever the evidence says was withheld for it.
+    return tables.magnitude_need(evidence, policy, evidence.counts_withheld | count_need.unsafe)

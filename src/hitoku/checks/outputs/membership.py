@@ -2,24 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hitoku.checks.evidence.trees import dimensions_in, layers
-from hitoku.checks.outputs.output import Membership
+from hitoku.checks.evidence import design
+from hitoku.checks.evidence.groups import GroupEvidence
+from hitoku.checks.evidence.table import TableEvidence
+from hitoku.checks.evidence.trees import layers
+from hitoku.checks.ledger import implied_tables
 from hitoku.checks.records import Records
 
 
-def table_membership(records: Records, evidence: Mapping[str, Any], missing: str) -> Membership | None:
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Membership:
+    """In which published cell each unit is; it stays beside the data and is no part of a submission.
+
+    Parameters
+    ----------
+    codes
+        For each way in which the output divides the units: per unit the number of its cell from 1, 0 for
+        none or a withheld one.
+    cells
+        For each of them the codes of the cells, in order; None where a cell sums over a variable.
+    """
+
+    codes: tuple[NDArray[np.int32], ...]
+    cells: tuple[tuple[tuple[str | None, ...], ...], ...]
+
+    def __repr__(self) -> str:
+        return f"Membership({len(self.codes)} partitions)"
+
+
+def table_membership(records: Records, evidence: TableEvidence, missing: str) -> Membership | None:
     """Divide the units by the cells of a table: inner cells, and every kind of total.
 
     None when some unit has records in several cells, so that cells do not divide the units.
     """
-    dimensions = dimensions_in(evidence)
+    dimensions = evidence.dimensions
     sides = [len(d.leaves) for d in dimensions]
     leaf = np.zeros(len(records), dtype=np.int64)
     for dimension in dimensions:
@@ -29,7 +53,7 @@ def table_membership(records: Records, evidence: Mapping[str, Any], missing: str
     occupied = np.bincount(leaf, minlength=int(np.prod(sides))) > 0
     grid = np.unravel_index(np.arange(len(occupied)), sides)
     shape = [len(d) for d in dimensions]
-    published = ~np.asarray(evidence["withheld"], dtype=np.bool_)
+    published = ~evidence.withheld
     parts = []
     for chosen in product(*(list(layers(d)) for d in dimensions)):
         at = [layer[place] for layer, place in zip(chosen, grid, strict=True)]
@@ -50,13 +74,42 @@ def table_membership(records: Records, evidence: Mapping[str, Any], missing: str
     return _joined(parts)
 
 
-def group_membership(records: Records, evidence: Mapping[str, Any], missing: str) -> Membership | None:
+def group_membership(records: Records, evidence: GroupEvidence, missing: str) -> Membership | None:
     """Divide the units by the groups of a statistic."""
-    groups = records.groups(evidence["by"], missing)
-    published = ~np.asarray(evidence["withheld"], dtype=np.bool_)
+    groups = records.groups(evidence.by, missing)
+    published = ~evidence.withheld
     number = np.where(published, np.cumsum(published), 0).astype(np.int32)
     names = [label for label, kept in zip(groups.labels, published, strict=True) if kept]
     return _joined([_part(records, number[groups.codes], names)])
+
+
+def model_membership(records: Records, fitted: Any, *, formula: bool) -> Membership | None:
+    """Divide the units by the dummies of a model, for it is a table of them; None when nobody can tell.
+
+    Parameters
+    ----------
+    records
+        The records that the model was offered.
+    fitted
+        The model.
+    formula
+        It was fitted here, from a formula.
+    """
+    rows = design.used(records, fitted.model, formula=formula)
+    if rows is None or records.repeated:
+        return None
+    who = records.unit[rows]
+    exog = np.asarray(fitted.model.exog, dtype=np.float64)
+    sample = np.zeros(records.n_units, dtype=np.bool_)
+    sample[who] = True
+    dummies = []
+    for factor in design.factors(exog):
+        codes = np.zeros(records.n_units, dtype=np.int64)
+        codes[who] = design.categories(exog, factor)
+        dummies.append(codes)
+    tables = implied_tables("regression", dummies, sample)
+    cells = tuple(tuple((str(cell),) for cell in range(1, len(table) + 1)) for table in tables)
+    return Membership(codes=tuple(table.codes for table in tables), cells=cells)
 
 
 Part = tuple[NDArray[np.int32], tuple[tuple[str | None, ...], ...]]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from pydantic import dataclasses as validated
 
-from hitoku.checks.evidence import Evidence
-from hitoku.checks.evidence import groups as grouped
+from hitoku.checks.evidence.evidence import STRICT, Counts, Evidence, Texts
+from hitoku.checks.evidence.groups import GroupEvidence, slices
+from hitoku.checks.outputs.group_statistic import GroupStatistic, publish_groups, withhold
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import groups as principles
 from hitoku.checks.principles.verdict import Principle, Verdict
@@ -21,8 +23,30 @@ from hitoku.model.tolerance import LIMIT
 LISTED = 9
 
 
+@validated.dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
+class ModeEvidence(GroupEvidence):
+    """The modes of each group.
+
+    Parameters
+    ----------
+    value
+        The modes, as they are published.
+    fewest_holders, most_holders
+        Of the values that tie, how many units have the rarest and the most frequent.
+    n_tied
+        How many values tie.
+    """
+
+    at_most_units: ClassVar[tuple[str, ...]] = ("fewest_holders", "most_holders")
+
+    value: Texts
+    fewest_holders: Counts
+    most_holders: Counts
+    n_tied: Counts
+
+
 @dataclass(frozen=True)
-class Mode:
+class Mode(GroupStatistic[ModeEvidence]):
     """The most frequent value, overall or by group.
 
     Values that tie are listed together, "3 | 7"; each of them must be that of enough units.
@@ -40,18 +64,19 @@ class Mode:
     """
 
     kind: ClassVar[str] = "mode"
+    evidence: ClassVar[type[Evidence]] = ModeEvidence
 
     value: str
     by: tuple[str, ...] = ()
     weight: str | None = None
     missing: str = "error"
 
-    def collect(self, records: Records) -> Evidence:
+    def collect(self, records: Records) -> ModeEvidence:
         """Count every value once."""
         groups = records.groups(self.by, self.missing)
         values, weights = records.groups([self.value], self.missing), records.weights(self.weight)
         modes, holders, n_tied = [], [], []
-        for own in grouped.slices(groups):
+        for own in slices(groups):
             weight = np.bincount(values.codes[own], weights=weights[own], minlength=len(values))
             tied = np.flatnonzero(weight >= weight.max() * (1 - LIMIT))
             who = [len(np.unique(records.unit[own][values.codes[own] == place])) for place in tied]
@@ -59,25 +84,26 @@ class Mode:
             modes.append(" | ".join([*(values.labels[place][0] for place in tied[:LISTED]), *rest]))
             holders.append([min(who), max(who)])
             n_tied.append(len(tied))
-        return {
-            **grouped.group_evidence(records, groups),
-            "value": modes,
-            "fewest_holders": [low for low, _ in holders],
-            "most_holders": [high for _, high in holders],
-            "n_tied": n_tied,
-        }
+        return ModeEvidence.of(
+            records,
+            groups,
+            value=modes,
+            fewest_holders=[low for low, _ in holders],
+            most_holders=[high for _, high in holders],
+            n_tied=n_tied,
+        )
 
-    def protect(self, evidence: Evidence, policy: Policy) -> Evidence:
+    def protect(self, evidence: ModeEvidence, policy: Policy) -> ModeEvidence:
         """Withhold the groups that do not meet a rule."""
         few, alike = _few_holders(evidence, policy), _alike(evidence, policy)
-        return grouped.with_withheld(evidence, principles.few_units(evidence, policy), few, alike)
+        return withhold(evidence, principles.few_units(evidence, policy), few, alike)
 
-    def judge(self, evidence: Mapping[str, Any], policy: Policy) -> tuple[Verdict, ...]:
+    def judge(self, evidence: ModeEvidence, policy: Policy) -> tuple[Verdict, ...]:
         """Apply the principles to what leaves."""
-        withheld, labels = principles.withheld_of(evidence), evidence["labels"].__getitem__
+        withheld, labels = evidence.withheld, evidence.labels.__getitem__
         return (
             principles.units(evidence, policy),
-            principles.judged(
+            principles.judge_mask(
                 Principle.INDIVIDUAL_VALUE,
                 "mode_of_few",
                 _few_holders(evidence, policy),
@@ -86,12 +112,12 @@ class Mode:
                 f"each mode the value of at least {policy.units.minimum} units",
                 {
                     "minimum": policy.units.minimum,
-                    "smallest": int(np.min(evidence["fewest_holders"])),
-                    "most_tied": int(np.max(evidence["n_tied"])),
+                    "smallest": int(evidence.fewest_holders.min()),
+                    "most_tied": int(evidence.n_tied.max()),
                 },
                 "group the values, so that a mode is that of many",
             ),
-            principles.judged(
+            principles.judge_mask(
                 Principle.GROUP,
                 "nearly_all_equal",
                 _alike(evidence, policy),
@@ -103,15 +129,32 @@ class Mode:
             ),
         )
 
-    def publish(self, evidence: Mapping[str, Any]) -> dict[str, list[Any]]:
+    def publish(self, evidence: ModeEvidence) -> dict[str, list[Any]]:
         """Return what leaves."""
-        return grouped.published_groups(evidence, f"mode_{self.value}")
+        return publish_groups(evidence, evidence.value, f"mode_{self.value}")
+
+    def contradictions(self, evidence: ModeEvidence) -> Iterator[str]:
+        """Name what cannot be true together in the evidence."""
+        yield from super().contradictions(evidence)
+        fewest, most, n_tied = evidence.fewest_holders, evidence.most_holders, evidence.n_tied
+        if np.any(fewest > most) or np.any(fewest < 1) or np.any(n_tied < 1):
+            yield "modes that nobody has, or fewest above most"
+        if np.any((n_tied == 1) & (fewest != most)):
+            yield "one mode, and two numbers of units that have it"
+        listed = np.array([value.count(" | ") + 1 for value in evidence.value])
+        if np.any(listed < np.minimum(n_tied, LISTED)):
+            yield "fewer modes listed than tie"
+        if self.weight is None and np.array_equal(evidence.n_units, evidence.n_records):
+            if np.any(fewest != most):
+                yield "modes that tie have unequal numbers of units"
+            if np.any(n_tied * most > evidence.n_units):
+                yield "modes of more units than the group has"
 
 
-def _few_holders(evidence: Mapping[str, Any], policy: Policy) -> Mask:
-    return np.asarray(evidence["fewest_holders"]) < policy.units.minimum
+def _few_holders(evidence: ModeEvidence, policy: Policy) -> Mask:
+    return evidence.fewest_holders < policy.units.minimum
 
 
-def _alike(evidence: Mapping[str, Any], policy: Policy) -> Mask:
-    most, n_units = np.asarray(evidence["most_holders"]), np.asarray(evidence["n_units"])
+def _alike(evidence: ModeEvidence, policy: Policy) -> Mask:
+    most, n_units = evidence.most_holders, evidence.n_units
     return most - policy.mode.share * n_units > LIMIT * n_units

@@ -4,32 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from html import escape
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
 
-from hitoku.checks.evidence import Evidence
+from hitoku.attacks.differencing.definition import Nested
+from hitoku.checks.evidence.evidence import Evidence, Unreadable, read_checked, refuse
+from hitoku.checks.outputs.definition import read_definition
+from hitoku.checks.outputs.membership import Membership
+from hitoku.checks.outputs.output_type import OutputType
 from hitoku.checks.principles.verdict import Status, Verdict, worst
+from hitoku.errors import HitokuError
 
 WITHHELD = "x"
-
-
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Membership:
-    """In which published cell each unit is; it stays beside the data and is no part of a submission.
-
-    Parameters
-    ----------
-    codes
-        For each way in which the output divides the units: per unit the number of its cell from 1, 0 for
-        none or a withheld one.
-    cells
-        For each of them the codes of the cells, in order; None where a cell sums over a variable.
-    """
-
-    codes: tuple[NDArray[np.int32], ...]
-    cells: tuple[tuple[tuple[str | None, ...], ...], ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -48,6 +37,8 @@ class Output:
         Filter: columns and the values that were kept.
     evidence
         What every rule is computed from; confidential.
+    nested
+        Variables that lie within others, as far as the output is about them; readers know that.
     published
         What leaves: columns and their entries, None where withheld.
     policy
@@ -63,13 +54,19 @@ class Output:
     name: str
     kind: str
     definition: Mapping[str, Any]
-    where: Mapping[str, Any]
+    where: Mapping[str, list[Any]]
     evidence: Evidence
+    nested: tuple[Nested, ...] = ()
     published: Mapping[str, list[Any]]
     policy: Mapping[str, str]
     data: str
     verdicts: tuple[Verdict, ...]
     membership: Membership | None = field(default=None)
+
+    @cached_property
+    def asked(self) -> OutputType[Any]:
+        """The output type with its parameters: a checker judges with it, from the evidence alone."""
+        return read_definition(self.kind, self.definition, f"output {self.name}")
 
     @property
     def status(self) -> Status:
@@ -87,8 +84,8 @@ class Output:
         import pandas as pd  # noqa: PLC0415 - a checker who only reads evidence need not load it
 
         frame = pd.DataFrame(dict(self.published))
-        by = list(self.definition.get("by") or ())
-        if self.kind in {"frequency_table", "magnitude_table"} and len(by) == 2:
+        by = list(self.asked.variables)
+        if self.asked.tabular and len(by) == 2:
             order = [list(dict.fromkeys(self.published[name])) for name in by]
             shape = tuple(len(codes) for codes in order)
             values = frame[frame.columns[-1]].to_numpy().reshape(shape)
@@ -106,12 +103,15 @@ class Output:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold; membership stays behind."""
+        evidence = self.evidence.to_dict()
+        if self.nested:
+            evidence["nested"] = {each.fine: [each.coarse, dict(each.parents)] for each in self.nested}
         return {
             "name": self.name,
             "kind": self.kind,
             "definition": dict(self.definition),
             "where": dict(self.where),
-            "evidence": self.evidence,
+            "evidence": evidence,
             "published": dict(self.published),
             "policy": dict(self.policy),
             "data": self.data,
@@ -120,13 +120,30 @@ class Output:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Output:
-        """Read what :meth:`to_dict` wrote."""
-        verdicts = tuple(Verdict.from_dict(verdict) for verdict in plain["verdicts"])
-        return cls(**{**plain, "verdicts": verdicts})
+        """Read what :meth:`to_dict` wrote.
+
+        What is no output at all is refused. Where only its definition or evidence is not as its type writes
+        it, the output has :class:`Unreadable` evidence, so that the others can be judged.
+        """
+        read = read_checked(lambda: _File.model_validate(plain), "output", "file")
+        if len({len(column) for column in read.published.values()}) > 1:
+            raise refuse("columns of unequal lengths", f"output {read.name}", "published")
+        given = dict(read.evidence)
+        try:
+            nested = _read_nested(given.pop("nested", {}), read.name)
+            asked = read_definition(read.kind, read.definition, f"output {read.name}")
+            evidence = asked.evidence.from_dict(given, f"output {read.name}")
+        except HitokuError as error:
+            nested, evidence = (), Unreadable(reason=error.what)
+        verdicts = read_checked(
+            lambda: tuple(map(Verdict.from_dict, read.verdicts)), f"output {read.name}", "verdicts"
+        )
+        own = {name: getattr(read, name) for name in _File.model_fields}
+        return cls(**{**own, "evidence": evidence, "nested": nested, "verdicts": verdicts})
 
     def __str__(self) -> str:
         # A missing number makes floats of all the others; counts are printed as counts.
-        whole = bool(self.evidence.get("integer"))
+        whole = self.evidence.whole
         frame = self.frame.astype(object)
         shown = frame.where(frame.notna(), WITHHELD)
         if whole:
@@ -137,7 +154,39 @@ class Output:
         )
 
     def _repr_html_(self) -> str:
-        return f"<div><b>{self.name}</b>: {self.status}{self.frame.to_html(na_rep=WITHHELD)}</div>"
+        return f"<div><b>{escape(self.name)}</b>: {self.status}{self.frame.to_html(na_rep=WITHHELD)}</div>"
 
     def __repr__(self) -> str:
         return f"Output({self.name!r}, {self.kind}, {self.status})"
+
+
+Entry = str | int | float | bool | None
+
+
+class _File(BaseModel):
+    """What the file of an output holds, before its evidence is looked at."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    name: str
+    kind: str
+    definition: dict[str, Any]
+    where: dict[str, list[Entry]]
+    evidence: dict[str, Any]
+    published: dict[str, list[Entry]]
+    policy: dict[str, str]
+    data: str
+    verdicts: list[dict[str, Any]]
+
+
+def _read_nested(given: Any, name: str) -> tuple[Nested, ...]:
+    """Read which variables lie within others."""
+    found = []
+    for fine, pair in given.items() if isinstance(given, dict) else [("", given)]:
+        fits = isinstance(pair, list) and len(pair) == 2 and isinstance(pair[1], dict)
+        if not fits or not all(
+            isinstance(text, str) for text in (fine, pair[0], *pair[1], *pair[1].values())
+        ):
+            raise refuse("nested: not a variable and its codes", f"output {name}")
+        found.append(Nested(fine, pair[0], pair[1]))
+    return tuple(found)

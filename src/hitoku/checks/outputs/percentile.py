@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+from pydantic import dataclasses as validated
 
-from hitoku.checks.evidence import Evidence
-from hitoku.checks.evidence import groups as grouped
+from hitoku.checks.evidence.evidence import STRICT, Counts, Evidence, Numbers
+from hitoku.checks.evidence.groups import GroupEvidence, require_finite, slices
+from hitoku.checks.outputs.group_statistic import GroupStatistic, publish_groups, refuse_decimals, withhold
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import groups as principles
 from hitoku.checks.principles.verdict import Principle, Verdict
@@ -19,8 +21,27 @@ from hitoku.errors import ParameterError
 from hitoku.model.arrays import Floats, Mask
 
 
+@validated.dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
+class PercentileEvidence(GroupEvidence):
+    """A percentile of each group.
+
+    Parameters
+    ----------
+    value
+        The percentile.
+    low, high
+        Units with a value of at most, and of at least, the percentile.
+    """
+
+    at_most_units: ClassVar[tuple[str, ...]] = ("low", "high")
+
+    value: Numbers
+    low: Counts
+    high: Counts
+
+
 @dataclass(frozen=True)
-class Percentile:
+class Percentile(GroupStatistic[PercentileEvidence]):
     """A percentile, overall or by group.
 
     Parameters
@@ -41,6 +62,7 @@ class Percentile:
     """
 
     kind: ClassVar[str] = "percentile"
+    evidence: ClassVar[type[Evidence]] = PercentileEvidence
 
     value: str
     percent: float
@@ -50,30 +72,31 @@ class Percentile:
     decimals: int | None = None
 
     def __post_init__(self) -> None:
-        grouped.refuse_decimals(self.decimals)
+        refuse_decimals(self.decimals)
         if not isinstance(self.percent, Real) or not 0 <= self.percent <= 100:
             raise ParameterError(
                 f"percent must lie in [0, 100], got {self.percent!r}", where="percent", fix="50 is the median"
             )
         object.__setattr__(self, "percent", float(self.percent))
 
-    def collect(self, records: Records) -> Evidence:
+    def collect(self, records: Records) -> PercentileEvidence:
         """Sort once; count the units on each side."""
         groups = records.groups(self.by, self.missing)
         values, weights = records.numbers(self.value), records.weights(self.weight)
         found, low, high = [], [], []
-        for own in grouped.slices(groups):
+        for own in slices(groups):
             x, who = values[own], records.unit[own]
             at = self._of(x, weights[own])
             found.append(at)
             low.append(len(np.unique(who[x <= at])))
             high.append(len(np.unique(who[x >= at])))
-        return {
-            **grouped.group_evidence(records, groups),
-            "value": grouped.finite(np.array(found), f"percentile of {self.value}"),
-            "low": low,
-            "high": high,
-        }
+        return PercentileEvidence.of(
+            records,
+            groups,
+            value=require_finite(np.array(found), f"percentile of {self.value}"),
+            low=low,
+            high=high,
+        )
 
     def _of(self, x: Floats, weights: Floats) -> float:
         if self.weight is None:
@@ -85,13 +108,13 @@ class Percentile:
         place = int(np.searchsorted(reached, self.percent / 100 * reached[-1] * (1 - 1e-12)))
         return float(x[order][min(place, len(x) - 1)])
 
-    def protect(self, evidence: Evidence, policy: Policy) -> Evidence:
+    def protect(self, evidence: PercentileEvidence, policy: Policy) -> PercentileEvidence:
         """Withhold the groups that do not meet a rule; all of them for an extreme."""
-        extreme = np.full(len(evidence["n_units"]), self.percent in {0, 100})
+        extreme = np.full(evidence.n_parts, self.percent in {0, 100})
         short = _one_sided(evidence, policy)
-        return grouped.with_withheld(evidence, principles.few_units(evidence, policy), short, extreme)
+        return withhold(evidence, principles.few_units(evidence, policy), short, extreme)
 
-    def judge(self, evidence: Mapping[str, Any], policy: Policy) -> tuple[Verdict, ...]:
+    def judge(self, evidence: PercentileEvidence, policy: Policy) -> tuple[Verdict, ...]:
         """Apply the principles to what leaves."""
         if self.percent in {0, 100}:
             name = "minimum" if self.percent == 0 else "maximum"
@@ -100,25 +123,40 @@ class Percentile:
             )
             return principles.units(evidence, policy), refused
         side = policy.percentile.side
-        least = int(np.minimum(evidence["low"], evidence["high"]).min())
+        least = int(np.minimum(evidence.low, evidence.high).min())
         return (
             principles.units(evidence, policy),
-            principles.judged(
+            principles.judge_mask(
                 Principle.INDIVIDUAL_VALUE,
                 "too_near_the_end",
                 _one_sided(evidence, policy),
-                principles.withheld_of(evidence),
-                evidence["labels"].__getitem__,
+                evidence.withheld,
+                evidence.labels.__getitem__,
                 f"at least {side} units on each side",
                 {"side": side, "smallest": least},
                 "take a percentile nearer to the middle, or larger groups",
             ),
         )
 
-    def publish(self, evidence: Mapping[str, Any]) -> dict[str, list[Any]]:
+    def publish(self, evidence: PercentileEvidence) -> dict[str, list[Any]]:
         """Return what leaves."""
-        return grouped.published_groups(evidence, f"p{self.percent:g}_{self.value}", self.decimals)
+        name = f"p{self.percent:g}_{self.value}"
+        return publish_groups(evidence, evidence.value.tolist(), name, self.decimals)
+
+    def contradictions(self, evidence: PercentileEvidence) -> Iterator[str]:
+        """Name what cannot be true together in the evidence."""
+        yield from super().contradictions(evidence)
+        if np.any(evidence.low + evidence.high < evidence.n_units):
+            yield "low, high: some units lie on neither side"
+        # Units with several records may stand on either side, and weights move the place.
+        if self.weight is not None or not np.array_equal(evidence.n_units, evidence.n_records):
+            return
+        place = (evidence.n_units - 1) * self.percent / 100
+        least_low = np.floor(place + 1e-9) + 1
+        least_high = evidence.n_units - np.ceil(place - 1e-9)
+        if np.any(evidence.low < least_low) or np.any(evidence.high < least_high):
+            yield "fewer units on one side than a percentile has"
 
 
-def _one_sided(evidence: Mapping[str, Any], policy: Policy) -> Mask:
-    return np.asarray(np.minimum(evidence["low"], evidence["high"]) < policy.percentile.side)
+def _one_sided(evidence: PercentileEvidence, policy: Policy) -> Mask:
+    return np.asarray(np.minimum(evidence.low, evidence.high) < policy.percentile.side)

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from hitoku.checks.evidence import Evidence, design
+from hitoku.checks.evidence import design
+from hitoku.checks.evidence.cells import CodedCells
+from hitoku.checks.evidence.evidence import Evidence
+from hitoku.checks.evidence.model import ModelEvidence
+from hitoku.checks.ledger import Measure
+from hitoku.checks.outputs.facts import Fact
 from hitoku.checks.outputs.formula import refuse_formula
+from hitoku.checks.outputs.membership import Membership, model_membership
+from hitoku.checks.outputs.output_type import NOT_WRITTEN, TableClaim
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.verdict import Principle, Status, Verdict, worst
 from hitoku.checks.records import Records
@@ -18,6 +25,8 @@ from hitoku.errors import DataError, ParameterError, did_you_mean, some
 from hitoku.model.arrays import Floats
 
 MODELS = ("ols", "logit", "probit")
+# Models whose normal equations hold the sums of the outcome over every dummy.
+SUMS_FOLLOW = ("ols", "logit")
 # Predictions this close to the outcome, as a share of its spread, are the outcome.
 PERFECT = 1e-6
 
@@ -32,12 +41,27 @@ class Regression:
         Such as "income ~ age + C(region)", fitted with statsmodels; None for a model that is fitted already.
     model
         "ols", "logit" or "probit", for a formula.
+    result
+        What statsmodels returned from ``.fit()``, of a model that is fitted already; no part of a submission.
     """
 
     kind: ClassVar[str] = "regression"
+    evidence: ClassVar[type[Evidence]] = ModelEvidence
+    tabular: ClassVar[bool] = False
 
     formula: str | None = None
     model: str = "ols"
+    result: Any = field(default=None, compare=False, repr=False, metadata=NOT_WRITTEN)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Terms are no codes of variables."""
+        return ()
+
+    @property
+    def repeatable(self) -> bool:
+        """The data are enough to collect its evidence again: a formula is, a fitted model is not."""
+        return self.formula is not None
 
     def __post_init__(self) -> None:
         if self.formula is not None and self.model not in MODELS:
@@ -45,8 +69,16 @@ class Regression:
                 f"no model {self.model!r}", where="model", fix=did_you_mean(self.model, MODELS)
             )
 
-    def fitted(self, records: Records) -> Any:
-        """Fit the formula."""
+    def fit(self, records: Records) -> Any:
+        """Fit the formula; a result that was handed over is what it is."""
+        if self.result is not None:
+            return self.result
+        if self.formula is None:
+            raise DataError(
+                "a model that was fitted elsewhere is not in the data",
+                where="regression",
+                fix="give a formula, or the fitted result",
+            )
         try:
             # An extra of the package; a fitted result brings its own.
             formulas = importlib.import_module("statsmodels.formula.api")
@@ -56,7 +88,7 @@ class Regression:
                 where="regression",
                 fix="install hitoku[regression], or hand over a fitted model",
             ) from error
-        refuse_formula(str(self.formula), records.table.column_names)
+        refuse_formula(self.formula, records.table.column_names)
         try:
             fit = getattr(formulas, self.model)(self.formula, data=records.table.to_pandas())
             return fit.fit() if self.model == "ols" else fit.fit(disp=0)
@@ -67,11 +99,11 @@ class Regression:
                 fix="numbers on the left side, 0 and 1 for logit and probit; text columns as C(column)",
             ) from None
 
-    def collect(self, records: Records, fitted: Any = None) -> Evidence:
+    def collect(self, records: Records) -> ModelEvidence:
         """Look once at the design and the fit."""
-        result = self.fitted(records) if fitted is None else fitted
+        result = self.fit(records)
         exog, endog, names, estimates, errors, freedom = _parts(result)
-        rows = design.used(records, result.model, formula=self.formula is not None)
+        rows = design.used(records, result.model, formula=self.repeatable)
         if rows is None and records.repeated:
             raise DataError(
                 f"the model was fitted on {len(exog)} records, and nobody can tell whose they are",
@@ -80,32 +112,39 @@ class Regression:
             )
         # Where every record is a unit, it does not matter which they are.
         who = np.arange(len(exog)) if rows is None else records.unit[rows]
-        same = len(exog) == len(records)
         influence, rank = design.leverage(exog)
         n_units = len(np.unique(who))
-        return {
-            "names": names,
-            "coefficient": estimates,
-            "standard_error": errors,
-            "n_units": n_units,
-            "n_records": len(exog),
-            "sample": "all records" if same else "some records",
-            "n_parameters": rank,
+        terms, support = design.support(exog, names, who)
+        crossing = design.cells(exog, who)
+        predicted = _predict(result, exog, endog, names)
+        return ModelEvidence(
+            names=tuple(names),
+            coefficient=np.array(estimates),
+            standard_error=np.array(errors),
+            n_units=n_units,
+            n_records=len(exog),
+            sample="all records" if len(exog) == len(records) else "some records",
+            n_parameters=rank,
             # Several records of one unit are no more freedom than one.
-            "freedom": float(min(freedom, n_units - rank)),
-            "leverage": float(influence.max()),
-            "n_leverage": len(influence),
-            **design.support(exog, names, who),
-            **design.cells(exog, who),
-            **_prediction(result, exog, endog, names),
-        }
+            freedom=float(min(freedom, n_units - rank)),
+            leverage=float(influence.max()),
+            n_leverage=len(influence),
+            terms=tuple(terms),
+            support=np.array(support, dtype=np.int64),
+            categorical=crossing.categorical,
+            n_cells=crossing.n_cells,
+            smallest_cell=crossing.smallest_cell,
+            perfect=predicted.perfect,
+            binary=predicted.binary,
+            separated=predicted.separated,
+        )
 
-    def protect(self, evidence: Evidence, policy: Policy) -> Evidence:
+    def protect(self, evidence: ModelEvidence, policy: Policy) -> ModelEvidence:
         """Withhold all coefficients when something is wrong: they are solved for together."""
-        found = worst(self.judge({**evidence, "withheld": [False]}, policy))
-        return {**evidence, "withheld": [found is Status.FAIL]}
+        failed = worst(self.judge(evidence, policy)) is Status.FAIL
+        return replace(evidence, withheld=np.array([failed]))
 
-    def judge(self, evidence: Mapping[str, Any], policy: Policy) -> tuple[Verdict, ...]:
+    def judge(self, evidence: ModelEvidence, policy: Policy) -> tuple[Verdict, ...]:
         """Apply the principles; coefficients that are withheld have failed all the same."""
         return (
             _units(evidence, policy),
@@ -116,12 +155,51 @@ class Regression:
             _perfect(evidence),
         )
 
-    def publish(self, evidence: Mapping[str, Any]) -> dict[str, list[Any]]:
+    def publish(self, evidence: ModelEvidence) -> dict[str, list[Any]]:
         """Return what leaves."""
-        gone = bool(evidence["withheld"][0])
-        columns = {name: evidence[name] for name in ("coefficient", "standard_error")}
-        hidden = {name: [None] * len(values) if gone else list(values) for name, values in columns.items()}
-        return {"term": list(evidence["names"]), **hidden}
+        gone = bool(evidence.withheld[0])
+        columns = {
+            "coefficient": evidence.coefficient.tolist(),
+            "standard_error": evidence.standard_error.tolist(),
+        }
+        hidden = {name: [None] * len(values) if gone else values for name, values in columns.items()}
+        return {"term": list(evidence.names), **hidden}
+
+    def contradictions(self, evidence: ModelEvidence) -> Iterator[str]:
+        """Name what cannot be true together in the evidence."""
+        yield from evidence.contradictions(formula=self.repeatable, ols=self.model == "ols")
+
+    def facts(self, evidence: ModelEvidence) -> Iterator[Fact]:
+        """Say how many records and units there are, where the model used all of them."""
+        if evidence.sample == "all records":
+            yield Fact({}, ("records",), evidence.n_records)
+            yield Fact({}, ("units",), evidence.n_units)
+
+    def cells(self, evidence: ModelEvidence) -> CodedCells | None:  # noqa: ARG002 - for coded groups
+        """Return nothing: codes do not say who is behind a model's dummies."""
+        return None
+
+    def claim(self, evidence: ModelEvidence, policy: Policy) -> TableClaim | None:  # noqa: ARG002 - for tables
+        """Return nothing: coefficients are no table, and have no certificate."""
+        return None
+
+    def membership(
+        self,
+        records: Records,
+        evidence: ModelEvidence,  # noqa: ARG002 - the dummies are in the fit
+    ) -> Membership | None:
+        """Divide the units by the dummies; None for a model whose records are not known."""
+        if self.result is None and not self.repeatable:
+            return None
+        return model_membership(records, self.fit(records), formula=self.repeatable)
+
+    def measures(self, records: Records) -> dict[str, Measure]:
+        """Return the outcome: coefficients imply its sums over every set of dummies, where it is a column."""
+        if self.formula is None or self.model not in SUMS_FOLLOW:
+            return {}
+        outcome = self.formula.partition("~")[0].strip()
+        known = outcome in records.table.column_names and records.is_numeric(outcome)
+        return {outcome: Measure.of(records.per_unit(outcome))} if known else {}
 
 
 def _parts(result: Any) -> tuple[Floats, Floats, list[str], list[float], list[float], float]:
@@ -153,7 +231,14 @@ def _parts(result: Any) -> tuple[Floats, Floats, list[str], list[float], list[fl
     return exog, endog, names, estimates, errors, freedom
 
 
-def _prediction(result: Any, exog: Floats, endog: Floats, names: list[str]) -> Evidence:
+class _Prediction(NamedTuple):
+    perfect: bool
+    binary: bool
+    separated: tuple[str, ...]
+
+
+def _predict(result: Any, exog: Floats, endog: Floats, names: list[str]) -> _Prediction:
+    """Look at what the model predicts of its own outcomes."""
     predicted = np.asarray(result.predict(), dtype=np.float64)
     spread = float(np.ptp(endog)) or 1.0
     binary = bool(np.isin(endog, (0.0, 1.0)).all())
@@ -164,13 +249,9 @@ def _prediction(result: Any, exog: Floats, endog: Floats, names: list[str]) -> E
         and len(np.unique(column)) == 2
         and any(np.ptp(endog[column == v]) == 0 for v in np.unique(column))
     ]
-    # Of two outcomes, each predicted on its side says the same as all digits.
+    # A binary outcome is given away by any prediction on the right side of one half.
     close = 0.5 - PERFECT if binary else PERFECT * spread
-    return {
-        "perfect": bool(np.abs(predicted - endog).max() <= close),
-        "binary": binary,
-        "separated": pure,
-    }
+    return _Prediction(bool(np.abs(predicted - endog).max() <= close), binary, tuple(pure))
 
 
 def _verdict(
@@ -186,31 +267,29 @@ def _verdict(
     )
 
 
-def _units(evidence: Mapping[str, Any], policy: Policy) -> Verdict:
-    n, minimum = evidence["n_units"], policy.units.minimum
+def _units(evidence: ModelEvidence, policy: Policy) -> Verdict:
+    n, minimum = evidence.n_units, policy.units.minimum
     text = f"at least {minimum} units: {n}"
     numbers = {"units": n, "minimum": minimum}
     return _verdict(Principle.UNITS, "too_few_units", text, numbers, "use more units", wrong=n < minimum)
 
 
-def _freedom(evidence: Mapping[str, Any], policy: Policy) -> Verdict:
-    found = evidence["freedom"]
+def _freedom(evidence: ModelEvidence, policy: Policy) -> Verdict:
+    found = evidence.freedom
     return _verdict(
         Principle.FREEDOM,
         "too_few_degrees_of_freedom",
-        f"degrees of freedom {policy.freedom}: {found:g} ({evidence['n_units']} units)",
-        {"freedom": found, "limit": policy.freedom.limit, "parameters": evidence["n_parameters"]},
+        f"degrees of freedom {policy.freedom}: {found:g} ({evidence.n_units} units)",
+        {"freedom": found, "limit": policy.freedom.limit, "parameters": evidence.n_parameters},
         "use more units or fewer parameters",
         wrong=not policy.freedom.met(found),
     )
 
 
-def _support(evidence: Mapping[str, Any], policy: Policy) -> Verdict:
-    needed = policy.regression.support
-    weak = [
-        f"{term}: {n}" for term, n in zip(evidence["terms"], evidence["support"], strict=True) if n < needed
-    ]
-    smallest = min(evidence["support"], default=evidence["n_units"])
+def _support(evidence: ModelEvidence, policy: Policy) -> Verdict:
+    needed, support = policy.regression.support, evidence.support.tolist()
+    weak = [f"{term}: {n}" for term, n in zip(evidence.terms, support, strict=True) if n < needed]
+    smallest = min(support, default=evidence.n_units)
     return _verdict(
         Principle.UNITS,
         "coefficient_of_few",
@@ -222,10 +301,10 @@ def _support(evidence: Mapping[str, Any], policy: Policy) -> Verdict:
     )
 
 
-def _table(evidence: Mapping[str, Any], policy: Policy) -> Verdict:
-    n_cells, smallest, needed = evidence["n_cells"], evidence["smallest_cell"], policy.units.minimum
+def _table(evidence: ModelEvidence, policy: Policy) -> Verdict:
+    n_cells, smallest, needed = evidence.n_cells, evidence.smallest_cell, policy.units.minimum
     # As many parameters as cells: each cell's mean is a sum of coefficients.
-    saturated = evidence["categorical"] and evidence["n_parameters"] >= n_cells
+    saturated = evidence.categorical and evidence.n_parameters >= n_cells
     if not saturated:
         text = "not a table: some regressor is a measurement, or there are fewer parameters than cells"
     else:
@@ -234,14 +313,14 @@ def _table(evidence: Mapping[str, Any], policy: Policy) -> Verdict:
         Principle.GROUP,
         "saturated_with_small_cells",
         text,
-        {"cells": n_cells, "parameters": evidence["n_parameters"], "smallest": smallest, "minimum": needed},
+        {"cells": n_cells, "parameters": evidence.n_parameters, "smallest": smallest, "minimum": needed},
         "merge categories until every cell has enough units, or leave interactions out",
         wrong=bool(saturated) and smallest < needed,
     )
 
 
-def _leverage(evidence: Mapping[str, Any], policy: Policy) -> Verdict:
-    rule, found = policy.regression, evidence["leverage"]
+def _leverage(evidence: ModelEvidence, policy: Policy) -> Verdict:
+    rule, found = policy.regression, evidence.leverage
     status = (
         Status.FAIL
         if found >= rule.leverage_fail
@@ -260,8 +339,8 @@ def _leverage(evidence: Mapping[str, Any], policy: Policy) -> Verdict:
     )
 
 
-def _perfect(evidence: Mapping[str, Any]) -> Verdict:
-    perfect, separated = evidence["perfect"], evidence["separated"]
+def _perfect(evidence: ModelEvidence) -> Verdict:
+    perfect, separated = evidence.perfect, evidence.separated
     if perfect:
         text = "the model predicts every outcome: coefficients and regressors give everybody's value"
     elif separated:

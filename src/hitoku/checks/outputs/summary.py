@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from pydantic import Field
+from pydantic import dataclasses as validated
 
-from hitoku.checks.evidence import Evidence
-from hitoku.checks.evidence import groups as grouped
+from hitoku.checks.evidence.consistency import compare_range
+from hitoku.checks.evidence.evidence import STRICT, CountPairs, Counts, Evidence, Wholes
+from hitoku.checks.evidence.groups import (
+    GroupEvidence,
+    compare_holders,
+    count_holders,
+    count_units,
+    require_pairs,
+    slices,
+)
+from hitoku.checks.outputs.group_statistic import GroupStatistic, publish_groups, refuse_decimals, withhold
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import groups as principles
 from hitoku.checks.principles.verdict import Principle, Status, Verdict
 from hitoku.checks.records import Records
 from hitoku.errors import DataError, ParameterError, did_you_mean
 from hitoku.model.arrays import Floats, Mask
+
+# A statistic, or None where it is not defined; of tests the p value is beside it.
+Statistic = Annotated[float, Field(strict=True, allow_inf_nan=False)] | None
 
 
 def _centred(x: Floats, w: Floats) -> Floats:
@@ -61,8 +75,52 @@ STATISTICS = (*ONE, *TWO, *TESTS)
 COUNTS_OF_TWO = {*ONE, "ratio", "index"} - {*EXTREMES}
 
 
+# Values of a statistic that there are, whatever the data.
+RANGES: Mapping[str, tuple[float, float]] = {
+    "correlation": (-1.0, 1.0),
+    "std": (0.0, np.inf),
+    "variance": (0.0, np.inf),
+    "kurtosis": (-2.0, np.inf),
+}
+
+
+@validated.dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
+class SummaryEvidence(GroupEvidence):
+    """A summary or test statistic of each group.
+
+    Parameters
+    ----------
+    holders
+        Of a variable with two values: how many units of each group have which.
+    value
+        The statistic, None where it is not defined; of a test the p value as well.
+    freedom
+        Units minus the parameters estimated on the way.
+    alike
+        Of an extreme the units that have it; else all units where they are all alike, and 0.
+    """
+
+    at_most_units: ClassVar[tuple[str, ...]] = ("alike", "freedom")
+
+    holders: CountPairs | None = None
+    value: tuple[tuple[Statistic, ...], ...]
+    freedom: Wholes
+    alike: Counts
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_pairs(self, self.holders)
+        widths = {len(row) for row in self.value}
+        self.require(widths <= {1} or widths == {2}, "value: not a statistic for each group")
+
+    def contradictions(self) -> Iterator[str]:
+        """Name what cannot be true together in the counts of groups."""
+        yield from super().contradictions()
+        yield from compare_holders(self, self.holders)
+
+
 @dataclass(frozen=True)
-class Summary:
+class Summary(GroupStatistic[SummaryEvidence]):
     """A statistic with degrees of freedom, overall or by group.
 
     Parameters
@@ -89,6 +147,7 @@ class Summary:
     """
 
     kind: ClassVar[str] = "summary"
+    evidence: ClassVar[type[Evidence]] = SummaryEvidence
 
     statistic: str
     value: str
@@ -100,7 +159,7 @@ class Summary:
     decimals: int | None = None
 
     def __post_init__(self) -> None:
-        grouped.refuse_decimals(self.decimals)
+        refuse_decimals(self.decimals)
         if self.statistic not in STATISTICS:
             fix = did_you_mean(self.statistic, STATISTICS, otherwise=f"use one of: {', '.join(STATISTICS)}")
             raise ParameterError(f"no statistic {self.statistic!r}", where="statistic", fix=fix)
@@ -114,30 +173,30 @@ class Summary:
                 f"{self.statistic} takes no weights", where="weight", fix="leave it out: it is about records"
             )
 
-    def collect(self, records: Records) -> Evidence:
+    def collect(self, records: Records) -> SummaryEvidence:
         """Compute once per group."""
         groups = records.groups(self.by, self.missing)
-        evidence = grouped.group_evidence(records, groups)
         numbers = {} if self.statistic == "chi2" else {"x": records.numbers(self.value)}
         if self.statistic in TWO:
             numbers["y"] = records.numbers(str(self.other))
         if self.statistic not in TESTS:
             numbers["w"] = records.weights(self.weight)
-        if self.statistic in COUNTS_OF_TWO:
-            evidence |= grouped.holder_evidence(records, groups, numbers["x"])
+        holders = count_holders(records, groups, numbers["x"]) if self.statistic in COUNTS_OF_TWO else None
         rows, lost, spread = [], [], []
-        for own in grouped.slices(groups):
+        for own in slices(groups):
             part = {name: column[own] for name, column in numbers.items()}
             value, parameters, at = self._one(records, own, part)
             rows.append(value)
             lost.append(parameters)
             spread.append(at)
-        return {
-            **evidence,
-            "value": [[x if np.isfinite(x) else None for x in row] for row in rows],
-            "freedom": (np.asarray(evidence["n_units"]) - np.array(lost)).tolist(),
-            "alike": spread,
-        }
+        return SummaryEvidence.of(
+            records,
+            groups,
+            holders=holders,
+            value=tuple(tuple(x if np.isfinite(x) else None for x in row) for row in rows),
+            freedom=count_units(records, groups) - np.array(lost),
+            alike=spread,
+        )
 
     def _one(
         self, records: Records, own: Any, part: Mapping[str, Floats]
@@ -189,48 +248,50 @@ class Summary:
         test = stats.chi2_contingency(counts, correction=False)
         return (float(test.statistic), float(test.pvalue)), int(test.dof) + 1
 
-    def protect(self, evidence: Evidence, policy: Policy) -> Evidence:
+    def protect(self, evidence: SummaryEvidence, policy: Policy) -> SummaryEvidence:
         """Withhold the groups that do not meet a rule; all of them for an extreme that is not structural."""
         few = principles.few_units(evidence, policy)
         if self.statistic in EXTREMES:
-            return grouped.with_withheld(evidence, few, np.full(len(few), not self.structural))
-        unsafe = np.array(
-            [not policy.freedom.met(float(each)) for each in evidence["freedom"]], dtype=np.bool_
+            return withhold(evidence, few, np.full(len(few), not self.structural))
+        return withhold(
+            evidence,
+            few,
+            principles.too_little_freedom(evidence.freedom, policy),
+            self._constant(evidence),
+            principles.told_apart(evidence.n_units, evidence.holders, policy),
         )
-        apart = principles.told_apart(evidence, policy)
-        return grouped.with_withheld(evidence, few, unsafe, self._constant(evidence), apart)
 
-    def _constant(self, evidence: Mapping[str, Any]) -> Mask:
+    def _constant(self, evidence: SummaryEvidence) -> Mask:
         """Tell where all units have the same value, or the statistic is not defined for the like of it."""
-        undefined = np.array([None in row for row in evidence["value"]], dtype=np.bool_)
-        return undefined | ((np.asarray(evidence["alike"]) > 0) & (self.statistic not in EXTREMES))
+        undefined = np.array([None in row for row in evidence.value], dtype=np.bool_)
+        return undefined | ((evidence.alike > 0) & (self.statistic not in EXTREMES))
 
-    def judge(self, evidence: Mapping[str, Any], policy: Policy) -> tuple[Verdict, ...]:
+    def judge(self, evidence: SummaryEvidence, policy: Policy) -> tuple[Verdict, ...]:
         """Apply the principles to what leaves."""
         units = principles.units(evidence, policy)
         if self.statistic in EXTREMES:
             return units, self._extreme(evidence, policy)
-        alike = principles.judged(
+        alike = principles.judge_mask(
             Principle.GROUP,
             "all_equal",
             self._constant(evidence),
-            principles.withheld_of(evidence),
-            evidence["labels"].__getitem__,
+            evidence.withheld,
+            evidence.labels.__getitem__,
             "units that differ, and a statistic that is defined",
             {},
             "take larger groups",
         )
-        freedom = principles.freedom(evidence, policy)
-        return units, freedom, alike, *principles.two_values(evidence, policy)
+        freedom = principles.degrees_of_freedom(evidence, evidence.freedom, policy)
+        return units, freedom, alike, *principles.two_values(evidence, evidence.holders, policy)
 
-    def _extreme(self, evidence: Mapping[str, Any], policy: Policy) -> Verdict:
+    def _extreme(self, evidence: SummaryEvidence, policy: Policy) -> Verdict:
         if not self.structural:
             return principles.individual(
                 f"the {self.statistic} is the value of one unit",
                 "give a percentile further inside, or structural=True where it follows from the definition",
             )
-        leaving = ~principles.withheld_of(evidence)
-        fewest = int(np.asarray(evidence["alike"])[leaving].min(initial=max(evidence["alike"])))
+        leaving = ~evidence.withheld
+        fewest = int(evidence.alike[leaving].min(initial=evidence.alike.max()))
         enough = fewest >= policy.units.minimum
         return Verdict(
             principle=Principle.INDIVIDUAL_VALUE,
@@ -241,11 +302,50 @@ class Summary:
             remedy="" if enough else "the checker decides whether the bound follows from the definition",
         )
 
-    def publish(self, evidence: Mapping[str, Any]) -> dict[str, list[Any]]:
+    def publish(self, evidence: SummaryEvidence) -> dict[str, list[Any]]:
         """Return what leaves."""
         names = [self.statistic, "p_value"] if self.statistic in TESTS else [f"{self.statistic}_{self.value}"]
         columns: dict[str, list[Any]] = {}
         for place, name in enumerate(names):
-            one = {**evidence, "value": [row[place] for row in evidence["value"]]}
-            columns |= grouped.published_groups(one, name, self.decimals)
+            column = [row[place] for row in evidence.value]
+            columns |= publish_groups(evidence, column, name, self.decimals)
         return columns
+
+    def contradictions(self, evidence: SummaryEvidence) -> Iterator[str]:
+        """Name what cannot be true together in the evidence."""
+        yield from super().contradictions(evidence)
+        n_units, freedom, alike = evidence.n_units, evidence.freedom, evidence.alike
+        known: dict[str, int] = {name: lost for name, (_, lost) in [*ONE.items(), *TWO.items()]} | {"t": 2}
+        lost = known.get(self.statistic)
+        if lost is not None and np.any(freedom != n_units - lost):
+            yield f"degrees of freedom are not the units minus {lost}"
+        if self.statistic in EXTREMES:
+            if np.any(alike < 1):
+                yield "an extreme that nobody has"
+        elif np.any((alike != 0) & (alike != n_units)):
+            yield "alike: neither nobody nor all units"
+        width = 2 if self.statistic in TESTS else 1
+        if any(len(row) != width for row in evidence.value):
+            yield "value: not the numbers of such a statistic"
+            return
+        rows = [row for row in evidence.value if None not in row]
+        low, high = RANGES.get(self.statistic, (-np.inf, np.inf))
+        yield from compare_range(
+            np.array([row[0] for row in rows], dtype=np.float64), low, high, self.statistic
+        )
+        if self.statistic in TESTS and rows:
+            yield from self._p_value(evidence, *rows[0])
+
+    def _p_value(self, evidence: SummaryEvidence, found: Any, p_value: Any) -> Iterator[str]:
+        """Compare the p value of a test with its statistic."""
+        from scipy import stats  # noqa: PLC0415 - slow to load, and only tests need it
+
+        n_units, freedom = int(evidence.n_units[0]), float(evidence.freedom[0])
+        if self.statistic == "chi2":
+            least = most = float(stats.chi2.sf(found, max(n_units - freedom - 1, 1)))
+        else:
+            # Welch's degrees of freedom lie somewhere between.
+            ends = (int(evidence.n_records[0]) - 2, 1)
+            least, most = (float(2 * stats.t.sf(abs(found), max(df, 1))) for df in ends)
+        if not least * (1 - 1e-6) - 1e-12 <= p_value <= most * (1 + 1e-6) + 1e-12:
+            yield "the p value is not that of the statistic and its degrees of freedom"

@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from hitoku.checks.evidence.groups import AmountEvidence, GroupEvidence
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.verdict import Principle, Status, Verdict
 from hitoku.errors import some
-from hitoku.model.arrays import Floats, Mask
+from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.tolerance import LIMIT
 
 SHOWN = 3
 
 
-def judged(
+def judge_mask(
     principle: Principle,
     reason: str,
     unsafe: Mask,
@@ -65,33 +66,32 @@ def judged(
     )
 
 
-def few_units(evidence: Mapping[str, Any], policy: Policy) -> Mask:
+def few_units(evidence: GroupEvidence, policy: Policy) -> Mask:
     """Tell which groups have too few units."""
-    return np.asarray(evidence["n_units"]) < policy.least_units
+    return evidence.n_units < policy.least_units
 
 
-def units(evidence: Mapping[str, Any], policy: Policy) -> Verdict:
+def units(evidence: GroupEvidence, policy: Policy) -> Verdict:
     """Check that at least so many units are behind everything that leaves."""
-    n_units = np.asarray(evidence["n_units"])
     minimum = policy.least_units
     unsafe = few_units(evidence, policy)
-    found = judged(
+    found = judge_mask(
         Principle.UNITS,
         "too_few_units",
         unsafe,
-        withheld_of(evidence),
-        evidence["labels"].__getitem__,
+        evidence.withheld,
+        evidence.labels.__getitem__,
         f"at least {minimum} units",
-        {"minimum": minimum, "smallest": int(n_units.min())},
-        merging(evidence["labels"], n_units, minimum) if unsafe.any() else "",
+        {"minimum": minimum, "smallest": int(evidence.n_units.min())},
+        merging(evidence.labels, evidence.n_units, minimum) if unsafe.any() else "",
     )
-    return sampled(found, evidence, policy)
+    return sampled(found, evidence.n_units, evidence.withheld, policy)
 
 
-def sampled(found: Verdict, evidence: Mapping[str, Any], policy: Policy) -> Verdict:
+def sampled(found: Verdict, n_units: Integers, withheld: Mask, policy: Policy) -> Verdict:
     """Have a person look at what leaves only because the data are a sample, with the estimate."""
-    n_units, sample = np.asarray(evidence["n_units"]), policy.sampling
-    relaxed = (n_units > 0) & (n_units < policy.units.minimum) & ~withheld_of(evidence)
+    sample = policy.sampling
+    relaxed = (n_units > 0) & (n_units < policy.units.minimum) & ~withheld
     if sample is None or found.status is not Status.PASS or not relaxed.any():
         return found
     fewest = int(n_units[relaxed].min())
@@ -116,9 +116,9 @@ def sampled(found: Verdict, evidence: Mapping[str, Any], policy: Policy) -> Verd
     )
 
 
-def dominated(evidence: Mapping[str, Any], policy: Policy) -> Mask:
+def dominated(evidence: AmountEvidence, policy: Policy) -> Mask:
     """Tell which groups are dominated by their largest contributors."""
-    total, largest = np.asarray(evidence["size"]), np.asarray(evidence["largest"])
+    total, largest = evidence.size, evidence.largest
     rule = policy.dominance
     unsafe = largest[:, : rule.n].sum(axis=1) - rule.k / 100 * total > LIMIT * total
     if rule.p is not None:
@@ -127,70 +127,70 @@ def dominated(evidence: Mapping[str, Any], policy: Policy) -> Mask:
     return np.asarray(unsafe)
 
 
-def dominance(evidence: Mapping[str, Any], policy: Policy) -> Verdict:
+def dominance(evidence: AmountEvidence, policy: Policy) -> Verdict:
     """Check that the largest contributors hold no more than they may."""
-    rule = policy.dominance
-    total, largest = np.asarray(evidence["size"]), np.asarray(evidence["largest"])
-    share: Floats = largest[:, : rule.n].sum(axis=1) / np.where(total > 0, total, 1.0)
+    rule, total = policy.dominance, evidence.size
+    share: Floats = evidence.largest[:, : rule.n].sum(axis=1) / np.where(total > 0, total, 1.0)
     more = f" and the {rule.p:g} % rule" if rule.p is not None else ""
-    return judged(
+    return judge_mask(
         Principle.DOMINANCE,
         "dominated",
         dominated(evidence, policy),
-        withheld_of(evidence),
-        evidence["labels"].__getitem__,
+        evidence.withheld,
+        evidence.labels.__getitem__,
         f"({rule.n}, {rule.k:g}) dominance{more}",
         {"n": rule.n, "k": rule.k, "largest_share": float(share.max())},
         "merge these groups with others, or leave the dominant contributor's group out",
     )
 
 
-def told_apart(evidence: Mapping[str, Any], policy: Policy) -> Mask:
+def told_apart(n_units: Integers, holders: Integers | None, policy: Policy) -> Mask:
     """Tell which groups of a variable with two values say too much as the table of counts that they are."""
-    n_units = np.asarray(evidence["n_units"])
-    if "holders" not in evidence:
+    if holders is None:
         return np.zeros(len(n_units), dtype=np.bool_)
-    counts = np.asarray(evidence["holders"]).T
-    few = (counts > 0) & (counts < policy.least_units)
-    return np.asarray(few.any(axis=0) | (counts.max(axis=0) - policy.group.share * n_units > LIMIT * n_units))
+    few = (holders > 0) & (holders < policy.least_units)
+    excess = holders.max(axis=1) - policy.group.share * n_units
+    return np.asarray(few.any(axis=1) | (excess > LIMIT * n_units))
 
 
-def two_values(evidence: Mapping[str, Any], policy: Policy) -> tuple[Verdict, ...]:
+def two_values(evidence: GroupEvidence, holders: Integers | None, policy: Policy) -> tuple[Verdict, ...]:
     """Hold a variable with two values to what is asked of the table of counts that its average is."""
-    if "holders" not in evidence:
+    if holders is None:
         return ()
-    counts = np.asarray(evidence["holders"]).T
     return (
-        judged(
+        judge_mask(
             Principle.GROUP,
             "two_values",
-            told_apart(evidence, policy),
-            withheld_of(evidence),
-            evidence["labels"].__getitem__,
+            told_apart(evidence.n_units, holders, policy),
+            evidence.withheld,
+            evidence.labels.__getitem__,
             f"a variable with two values, so a count: each that of at least {policy.least_units} units or of "
             f"none, and of at most {policy.group.share:.0%}",
             {
                 "minimum": policy.least_units,
                 "share": policy.group.share,
-                "smallest": int(counts[counts > 0].min()),
+                "smallest": int(holders[holders > 0].min()),
             },
             "take larger groups, or ask for a frequency table, which withholds less",
         ),
     )
 
 
-def freedom(evidence: Mapping[str, Any], policy: Policy) -> Verdict:
+def too_little_freedom(freedom: Integers, policy: Policy) -> Mask:
+    """Tell which groups have too few degrees of freedom."""
+    return np.array([not policy.freedom.met(float(each)) for each in freedom], dtype=np.bool_)
+
+
+def degrees_of_freedom(evidence: GroupEvidence, freedom: Integers, policy: Policy) -> Verdict:
     """Check that enough degrees of freedom are behind everything that leaves."""
-    found = np.asarray(evidence["freedom"])
-    unsafe = np.array([not policy.freedom.met(float(each)) for each in found], dtype=np.bool_)
-    return judged(
+    return judge_mask(
         Principle.FREEDOM,
         "too_few_degrees_of_freedom",
-        unsafe,
-        withheld_of(evidence),
-        evidence["labels"].__getitem__,
+        too_little_freedom(freedom, policy),
+        evidence.withheld,
+        evidence.labels.__getitem__,
         f"degrees of freedom {policy.freedom}",
-        {"limit": policy.freedom.limit, "smallest": float(found.min())},
+        {"limit": policy.freedom.limit, "smallest": float(freedom.min())},
         "use more units or fewer parameters",
     )
 
@@ -204,11 +204,6 @@ def individual(text: str, remedy: str) -> Verdict:
         text=text,
         remedy=remedy,
     )
-
-
-def withheld_of(evidence: Mapping[str, Any]) -> Mask:
-    """Return what does not leave."""
-    return np.asarray(evidence["withheld"], dtype=np.bool_)
 
 
 def in_order(code: str) -> list[str | int]:

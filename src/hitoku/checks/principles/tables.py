@@ -1,27 +1,22 @@
-"""Tables as evidence: plain lists that make the table again, its protection, and the verdicts on it."""
+"""The principles as functions of evidence about tables: what is unsafe, what is withheld for it, verdicts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import product
-from math import prod
-from typing import Any
 
 import numpy as np
 
-from hitoku.checks.evidence import Evidence
-from hitoku.checks.evidence.groups import own_name
-from hitoku.checks.evidence.trees import dimensions_in, plain_trees, siblings
+from hitoku.checks.evidence.table import TableEvidence
+from hitoku.checks.evidence.trees import siblings
 from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.groups import in_order, judged, withheld_of
+from hitoku.checks.principles.groups import in_order, judge_mask, sampled
 from hitoku.checks.principles.insiders import kept_out
 from hitoku.checks.principles.verdict import Principle, Status, Verdict
-from hitoku.errors import DataError, NeedError, some
+from hitoku.errors import NeedError, some
 from hitoku.evidence.audit import audit
 from hitoku.methods.greedy import Greedy
 from hitoku.model.arrays import Mask
-from hitoku.model.contributors import Contributors
-from hitoku.model.hierarchy import TOTAL
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
@@ -30,82 +25,20 @@ from hitoku.rules.assess import assess
 from hitoku.rules.withheld_counts import merge_withheld
 
 
-def evidence_of(table: Table) -> Evidence:
-    """Write a table as plain lists."""
-    found: Evidence = {
-        "by": [d.name for d in table.dimensions],
-        "codes": [list(d.leaves) for d in table.dimensions],
-        "value": table.value.tolist(),
-        "records": table.measures["records"].tolist(),
-        "n_units": table.frequency.tolist() if table.frequency is not None else [],
-        "integer": table.integer,
-        "measure": table.measure,
-    }
-    trees = {
-        d.name: d.hierarchies for d in table.dimensions if len(d) > len(d.leaves) + 1 or d.total != TOTAL
-    }
-    if trees:
-        found["hierarchies"] = plain_trees(trees, found["by"])
-    who = table.contributors
-    if who is not None and who.largest.shape[1]:
-        found |= {
-            "n_contributors": who.count.tolist(),
-            "largest": who.largest.tolist(),
-            "size": who.total.tolist(),
-            "negative": who.negative,
-        }
-    return found
-
-
-def table_of(evidence: Mapping[str, Any]) -> Table:
-    """Make the table again."""
-    who = None
-    if "largest" in evidence:
-        who = Contributors(
-            count=evidence["n_contributors"],
-            largest=evidence["largest"],
-            total=evidence["size"],
-            negative=evidence["negative"],
-            magnitude="abs",
-        )
-    dimensions = dimensions_in(evidence)
-    if len(evidence["value"]) != prod(len(dimension) for dimension in dimensions):
-        # Before room is made for all of them: evidence may come from anybody.
-        raise DataError(
-            "there is not one value for each cell", where="evidence", fix="have the output made again"
-        )
-    return Table(
-        value=evidence["value"],
-        dimensions=dimensions,
-        frequency=evidence["n_units"],
-        units=who,
-        integer=evidence["integer"],
-        measure=evidence["measure"],
-    )
-
-
-def counts_of(evidence: Mapping[str, Any]) -> Table:
-    """Make the table of records behind it, with its units as frequency."""
-    return table_of(
-        {key: evidence[key] for key in ("by", "codes", "hierarchies", "n_units") if key in evidence}
-        | {"value": evidence["records"], "integer": True, "measure": "count"}
-    )
-
-
-def count_need(evidence: Mapping[str, Any], policy: Policy) -> Need:
+def count_need(evidence: TableEvidence, policy: Policy) -> Need:
     """Apply the rules on counts."""
-    return assess(counts_of(evidence), policy.count_rules, width=policy.interval.count)
+    return assess(evidence.counts, policy.count_rules, width=policy.interval.count)
 
 
-def magnitude_need(evidence: Mapping[str, Any], policy: Policy, counts: Mask) -> Need:
+def magnitude_need(evidence: TableEvidence, policy: Policy, counts: Mask) -> Need:
     """Apply the rules on magnitudes, and add the cells whose counts are withheld."""
-    table = table_of(evidence)
+    table = evidence.table
     share = policy.interval.share
     own = assess(table, policy.magnitude_rules, width=share * np.abs(table.value))
     return merge_withheld(table, own, counts, share)
 
 
-def protected(table: Table, need: Need, *, insiders: bool = False) -> Mask:
+def choose_withheld(table: Table, need: Need, *, insiders: bool = False) -> Mask:
     """Choose what to withhold; everything when no choice is enough.
 
     With ``insiders``, further cells are withheld from contributors who know their own amounts.
@@ -121,15 +54,15 @@ def protected(table: Table, need: Need, *, insiders: bool = False) -> Mask:
 def rule_verdict(
     principle: Principle,
     reason: str,
-    evidence: Mapping[str, Any],
+    evidence: TableEvidence,
     unsafe: Mask,
     rule: str,
     numbers: Mapping[str, float],
     remedy: str,
 ) -> Verdict:
     """Say whether the cells that a rule hits stay behind."""
-    label = table_of(evidence).labels.codes_of
-    return judged(principle, reason, unsafe, withheld_of(evidence), label, rule, numbers, remedy)
+    label = evidence.table.labels.codes_of
+    return judge_mask(principle, reason, unsafe, evidence.withheld, label, rule, numbers, remedy)
 
 
 def interval_verdict(table: Table, need: Need, withheld: Mask, asked: str) -> Verdict:
@@ -153,10 +86,10 @@ def interval_verdict(table: Table, need: Need, withheld: Mask, asked: str) -> Ve
     )
 
 
-def merge_remedy(evidence: Mapping[str, Any], policy: Policy) -> str:
+def merge_remedy(evidence: TableEvidence, policy: Policy) -> str:
     """Propose categories to merge so that cells reach the number of units, from the counts alone."""
-    dimensions = dimensions_in(evidence)
-    counts = np.asarray(evidence["n_units"]).reshape([len(d) for d in dimensions])
+    dimensions = evidence.dimensions
+    counts = evidence.n_units.reshape([len(d) for d in dimensions])
     counts = counts[tuple(slice(len(d.leaves)) for d in dimensions)]
     small = (counts > 0) & (counts < policy.least_units)
     proposed: list[tuple[int, int, str]] = []
@@ -178,15 +111,30 @@ def merge_remedy(evidence: Mapping[str, Any], policy: Policy) -> str:
     return min(proposed)[2] if proposed else ""
 
 
-def published_columns(evidence: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Return what leaves: codes and the value, None where withheld."""
-    labels = table_of(evidence).labels
-    columns: dict[str, list[Any]] = {
-        name: [labels.codes[v][int(p)] for p in labels.column(v)] for v, name in enumerate(labels.names)
-    }
-    whole = evidence["integer"]
-    columns[own_name(evidence["measure"], columns)] = [
-        None if gone else int(value) if whole else value
-        for value, gone in zip(evidence["value"], evidence["withheld"], strict=True)
-    ]
-    return columns
+def count_verdicts(
+    evidence: TableEvidence, rules: Mapping[str, Mask], policy: Policy
+) -> tuple[Verdict, Verdict]:
+    """Say what the rules on counts find."""
+    counts = evidence.n_units
+    smallest = int(counts[counts > 0].min(initial=counts.max()))
+    units = rule_verdict(
+        Principle.UNITS,
+        "too_few_units",
+        evidence,
+        rules["min_frequency"],
+        f"at least {policy.least_units} units",
+        {"minimum": policy.least_units, "smallest": smallest},
+        merge_remedy(evidence, policy),
+    )
+    return (
+        sampled(units, counts, evidence.withheld, policy),
+        rule_verdict(
+            Principle.GROUP,
+            "group_disclosure",
+            evidence,
+            rules["group_disclosure"],
+            f"no cell above {policy.group.share:.0%} of its row or column",
+            {"share": policy.group.share},
+            "merge the category with others, or leave this breakdown out",
+        ),
+    )

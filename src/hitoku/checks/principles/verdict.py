@@ -85,10 +85,15 @@ class Verdict:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Verdict:
-        """Read what :meth:`to_dict` wrote."""
+        """Read what :meth:`to_dict` wrote; anything else is a ValueError."""
+        texts, numbers = [plain.get(key) for key in ("reason", "text", "remedy")], plain.get("numbers")
+        if not all(isinstance(text, str) for text in texts) or not isinstance(numbers, Mapping):
+            raise ValueError("not as they are written")
+        if not all(isinstance(n, int | float) and isinstance(name, str) for name, n in numbers.items()):
+            raise ValueError("numbers that are none")
         return cls(
-            principle=Principle(plain["principle"]),
-            status=Status(plain["status"]),
+            principle=Principle(str(plain.get("principle"))),
+            status=Status(str(plain.get("status"))),
             reason=plain["reason"],
             text=plain["text"],
             numbers=plain["numbers"],

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from hitoku.attacks.differencing.definition import Nested
 from hitoku.checks.outputs.average import Average
 from hitoku.checks.outputs.concentration import Concentration
+from hitoku.checks.outputs.definition import write_definition
 from hitoku.checks.outputs.frequency_table import FrequencyTable
-from hitoku.checks.outputs.implied import model_membership
 from hitoku.checks.outputs.magnitude_table import MagnitudeTable
-from hitoku.checks.outputs.membership import group_membership, table_membership
 from hitoku.checks.outputs.mode import Mode
-from hitoku.checks.outputs.output import Membership, Output
+from hitoku.checks.outputs.output import Output
+from hitoku.checks.outputs.output_type import OutputType
 from hitoku.checks.outputs.percentile import Percentile
 from hitoku.checks.outputs.regression import Regression
 from hitoku.checks.outputs.summary import TESTS, Summary
@@ -22,7 +23,7 @@ from hitoku.checks.policies.policy import Policy
 from hitoku.checks.policies.policy import policy as policy_named
 from hitoku.checks.principles.verdict import Status
 from hitoku.checks.records import Records
-from hitoku.checks.submission.desk import Desk, measures_of
+from hitoku.checks.submission.draft_ledger import DraftLedger
 from hitoku.checks.submission.submission import write_submission
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model.from_frame import Hierarchies
@@ -79,10 +80,9 @@ class Session:
         self.policy = policy_named(policy)
         self.records = Records.open(data, unit)
         self.outputs: list[Output] = []
-        self._nested = {
-            fine: (coarse, self.records.within(fine, coarse)) for fine, coarse in (nested or {}).items()
-        }
-        self._desk = Desk(name, self.records, self.policy, ledger, unit_word)
+        pairs = sorted((nested or {}).items())
+        self._nested = [Nested(fine, coarse, self.records.within(fine, coarse)) for fine, coarse in pairs]
+        self._draft = DraftLedger(name, self.records, self.policy, ledger, unit_word)
 
     def frequency_table(
         self,
@@ -94,7 +94,7 @@ class Session:
         name: str | None = None,
     ) -> Output:
         """Count records; see :class:`FrequencyTable`."""
-        return self._made(FrequencyTable(_names(by), missing, hierarchies or {}), where, name)
+        return self.output(FrequencyTable(_names(by), missing, hierarchies or {}), where=where, name=name)
 
     def magnitude_table(
         self,
@@ -110,7 +110,7 @@ class Session:
     ) -> Output:
         """Add up a variable; see :class:`MagnitudeTable`."""
         kind = MagnitudeTable(_names(by), value, holding, weight, missing, hierarchies or {})
-        return self._made(kind, where, name)
+        return self.output(kind, where=where, name=name)
 
     def mean(self, value: str, by: By = (), **options: Any) -> Output:
         """Average a variable; see :class:`Average`."""
@@ -134,7 +134,7 @@ class Session:
         name: str | None = None,
     ) -> Output:
         kind = Average(value, _names(by), statistic, holding, weight, missing, decimals)
-        return self._made(kind, where, name)
+        return self.output(kind, where=where, name=name)
 
     def percentile(
         self,
@@ -149,7 +149,9 @@ class Session:
         name: str | None = None,
     ) -> Output:
         """Find a percentile; see :class:`Percentile`."""
-        return self._made(Percentile(value, percent, _names(by), weight, missing, decimals), where, name)
+        return self.output(
+            Percentile(value, percent, _names(by), weight, missing, decimals), where=where, name=name
+        )
 
     def mode(
         self,
@@ -162,7 +164,7 @@ class Session:
         name: str | None = None,
     ) -> Output:
         """Find the most frequent value; see :class:`Mode`."""
-        return self._made(Mode(value, _names(by), weight, missing), where, name)
+        return self.output(Mode(value, _names(by), weight, missing), where=where, name=name)
 
     def concentration(
         self,
@@ -179,7 +181,7 @@ class Session:
     ) -> Output:
         """Measure concentration; see :class:`Concentration`."""
         kind = Concentration(value, statistic, _names(by), holding, missing, weight, decimals)
-        return self._made(kind, where, name)
+        return self.output(kind, where=where, name=name)
 
     def summary(
         self,
@@ -197,7 +199,7 @@ class Session:
     ) -> Output:
         """Compute a summary statistic; see :class:`Summary`."""
         kind = Summary(statistic, value, other, _names(by), structural, missing, weight, decimals)
-        return self._made(kind, where, name)
+        return self.output(kind, where=where, name=name)
 
     def test(
         self, statistic: str, value: str, other: str, *, where: Where | None = None, name: str | None = None
@@ -207,7 +209,7 @@ class Session:
             raise ParameterError(
                 f"no test {statistic!r}", where="statistic", fix=did_you_mean(statistic, TESTS)
             )
-        return self._made(Summary(statistic, value, other), where, name)
+        return self.output(Summary(statistic, value, other), where=where, name=name)
 
     def regression(
         self,
@@ -228,62 +230,57 @@ class Session:
         where, name
             As in the other methods.
         """
-        records = self._kept(where)
-        kind = Regression(model if isinstance(model, str) else None, family)
-        fitted = kind.fitted(records) if isinstance(model, str) else model
-        output = self._judged(kind, kind.collect(records, fitted), where, name)
-        member = model_membership(records, output.name, fitted, formula=isinstance(model, str))
-        return self._compared(output, member, measures_of(self.records, output))
+        if not isinstance(model, str):
+            return self.output(Regression(None, family, model), where=where, name=name)
+        asked = Regression(model, family)
+        # Fitted once, for the evidence and for the ledger.
+        fitted = replace(asked, result=asked.fit(self.records.where(where or {})))
+        return self.output(fitted, where=where, name=name)
 
-    def submit(self, path: str | Path) -> Path:
-        """Write all outputs with their evidence into a new folder for ``hitoku check``; return it."""
-        return write_submission(path, self.name, self.outputs, self.policy)
+    def output(
+        self, asked: OutputType[Any], *, where: Where | None = None, name: str | None = None
+    ) -> Output:
+        """Ask for an output of any type; the other methods are short for this one.
 
-    def _made(self, kind: Any, where: Where | None, name: str | None) -> Output:
-        records = self._kept(where)
-        output = self._judged(kind, kind.collect(records), where, name)
-        tabular = "codes" in output.evidence
-        member = (table_membership if tabular else group_membership)(records, output.evidence, kind.missing)
-        return self._compared(output, member, measures_of(self.records, output))
-
-    def _kept(self, where: Where | None) -> Records:
-        return self.records.where(where or {})
-
-    def _judged(self, kind: Any, collected: Any, where: Where | None, name: str | None) -> Output:
-        known_names = {*self._desk.ledger.names, *(each.name for each in self.outputs)}
-        if name in known_names:
+        Parameters
+        ----------
+        asked
+            An output type with its parameters, such as ``Percentile("income", 50, by=("region",))``.
+        where, name
+            As in the other methods.
+        """
+        taken = {*self._draft.ledger.names, *(each.name for each in self.outputs)}
+        if name in taken:
             raise ParameterError(
                 f"there is an output {name!r} already",
                 where="name",
                 fix="give the new output a name of its own",
             )
-        evidence = kind.protect(collected, self.policy)
-        known = {*evidence.get("by", ()), *(where or ())} & set(self._nested)
-        if known:
-            evidence["nested"] = {fine: list(self._nested[fine]) for fine in sorted(known)}
-        return Output(
-            name=name or self._desk.free_name(kind.kind, (each.name for each in self.outputs)),
-            kind=kind.kind,
-            definition={key: list(v) if isinstance(v, tuple) else v for key, v in asdict(kind).items()},
+        records = self.records.where(where or {})
+        evidence = asked.protect(asked.collect(records), self.policy)
+        about = {*asked.variables, *(where or ())}
+        made = Output(
+            name=name or free_name(asked.kind, taken),
+            kind=asked.kind,
+            definition=write_definition(asked),
             where=self.records.filter_codes(where or {}),
             evidence=evidence,
-            published=kind.publish(evidence),
-            policy={
-                "name": self.policy.name,
-                "version": self.policy.version,
-                "hash": self.policy.hash,
-            },
+            nested=tuple(each for each in self._nested if each.fine in about),
+            published=asked.publish(evidence),
+            policy={"name": self.policy.name, "version": self.policy.version, "hash": self.policy.hash},
             data=self.records.hash,
-            verdicts=kind.judge(evidence, self.policy),
+            verdicts=asked.judge(evidence, self.policy),
+            membership=asked.membership(records, evidence),
         )
-
-    def _compared(self, output: Output, member: Membership | None, measures: Any) -> Output:
-        placed = output.placed(member)
         # What does not leave gives nothing away, and need not be compared.
-        found = () if output.status is Status.FAIL else self._desk.compare(placed, measures)
-        done = placed.checked(*found)
-        self.outputs.append(done)
-        return done
+        if made.status is not Status.FAIL:
+            made = made.checked(*self._draft.compare(made, asked.measures(self.records)))
+        self.outputs.append(made)
+        return made
+
+    def submit(self, path: str | Path) -> Path:
+        """Write all outputs with their evidence into a new folder for ``hitoku check``; return it."""
+        return write_submission(path, self.name, self.outputs, self.policy)
 
     def __repr__(self) -> str:
         tally = [output.status for output in self.outputs]
@@ -293,3 +290,17 @@ class Session:
 
 def _names(by: By) -> tuple[str, ...]:
     return (by,) if isinstance(by, str) else tuple(by)
+
+
+def free_name(kind: str, taken: Collection[str]) -> str:
+    """Return a name that no output has, neither released nor of this session.
+
+    Examples
+    --------
+    >>> free_name("mode", {"mode 1"})
+    'mode 2'
+    """
+    number = 1
+    while f"{kind} {number}" in taken:
+        number += 1
+    return f"{kind} {number}"

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from hitoku.checks.evidence import Evidence
-from hitoku.checks.outputs.frequency_table import FrequencyTable, count_verdicts
+from hitoku.checks.evidence.table import MagnitudeEvidence, TableEvidence
+from hitoku.checks.outputs.frequency_table import FrequencyTable
 from hitoku.checks.outputs.magnitude_table import MagnitudeTable
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
@@ -62,17 +62,26 @@ def check_table(
     """
     own = policy_named(policy)
     evidence = _evidence(table, withheld)
-    counts = bool(np.array_equal(evidence["value"], evidence["n_units"]))
-    by = tuple(evidence["by"])
-    kind = FrequencyTable(by) if counts else MagnitudeTable(by, table.measure)
-    judged = kind.judge(evidence, own) if counts or "largest" in evidence else _by_counts(evidence, own)
+    by = evidence.by
+    counts = bool(np.array_equal(evidence.value, evidence.n_units))
+    asked: FrequencyTable | MagnitudeTable
+    if counts:
+        asked = FrequencyTable(by)
+        judged = asked.judge(evidence, own)
+    else:
+        asked = MagnitudeTable(by, table.measure)
+        judged = (
+            asked.judge(evidence, own)
+            if isinstance(evidence, MagnitudeEvidence)
+            else _by_counts(evidence, own)
+        )
     output = Output(
         name=name,
-        kind=kind.kind,
+        kind=asked.kind,
         definition={"by": list(by)} if counts else {"by": list(by), "value": table.measure},
         where={},
         evidence=evidence,
-        published=kind.publish(evidence),
+        published=asked.publish(evidence),
         policy={"name": own.name, "version": own.version, "hash": own.hash},
         data="",
         verdicts=judged,
@@ -94,8 +103,8 @@ def check_table(
     )
 
 
-def _evidence(table: Table, withheld: Mask) -> Evidence:
-    """Write a table as the evidence of a session; nobody says more than one unit per record."""
+def _evidence(table: Table, withheld: Mask) -> TableEvidence:
+    """Take a table as the evidence of a session; nobody says more than one unit per record."""
     if table.frequency is None and not table.integer:
         raise ParameterError(
             "a table of amounts does not say how many units are in its cells",
@@ -104,19 +113,16 @@ def _evidence(table: Table, withheld: Mask) -> Evidence:
         )
     n_units = np.rint(table.value if table.frequency is None else table.frequency).astype(np.int64)
     known = replace(table, frequency=n_units, measures={**table.measures, "records": n_units})
+    who = known.contributors
     # Nobody says which cells are withheld because of their counts; those that the rules hit are known.
-    nobody = np.zeros(table.n_cells, dtype=np.bool_)
-    return {
-        **tables.evidence_of(known),
-        "withheld": withheld.tolist(),
-        "counts_withheld": nobody.tolist(),
-    }
+    evidence = MagnitudeEvidence if who is not None and who.largest.shape[1] else TableEvidence
+    return evidence.of(known, withheld=withheld)
 
 
-def _by_counts(evidence: Evidence, policy: Policy) -> tuple[Verdict, ...]:
+def _by_counts(evidence: TableEvidence, policy: Policy) -> tuple[Verdict, ...]:
     """Judge amounts without contributions: by their counts, and dominance not at all."""
     need = tables.count_need(evidence, policy)
-    table, withheld = tables.table_of(evidence), np.asarray(evidence["withheld"], dtype=np.bool_)
+    table = evidence.table
     nothing = Need(unsafe=np.zeros(table.n_cells, dtype=np.bool_))
     wide = merge_withheld(table, nothing, need.unsafe, policy.interval.share)
     unknown = Verdict(
@@ -128,7 +134,7 @@ def _by_counts(evidence: Evidence, policy: Policy) -> tuple[Verdict, ...]:
     )
     asked = f"intervals of withheld values at least {policy.interval.share:.0%} of them wide"
     return (
-        *count_verdicts(evidence, need.rules, policy),
+        *tables.count_verdicts(evidence, need.rules, policy),
         unknown,
-        tables.interval_verdict(table, wide, withheld, asked),
+        tables.interval_verdict(table, wide, evidence.withheld, asked),
     )

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from hitoku.attacks.differencing.atoms import Disclosed
 from hitoku.attacks.differencing.defined import Defined, defined_differences
 from hitoku.checks.ledger.alarm import way_out
@@ -17,10 +19,9 @@ from hitoku.checks.ledger.entry import Entry
 from hitoku.checks.ledger.entry import read as read_ledger
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles import tables
 from hitoku.checks.principles.verdict import Principle, Status, Verdict
-from hitoku.checks.submission.desk import described
 from hitoku.checks.submission.differences import UNSOUND, not_tested
+from hitoku.checks.submission.draft_ledger import describe
 from hitoku.checks.submission.submission import Submission
 from hitoku.errors import HitokuError, some
 
@@ -59,30 +60,17 @@ def by_codes(
 
 def counted(output: Output) -> Defined | str:
     """Describe the published cells of an output and count their units; or say why that cannot be done."""
-    evidence = output.evidence
-    if "by" not in evidence:
+    cells = output.asked.cells(output.evidence)
+    if cells is None:
         return "the units behind a model's dummies are known with the data only"
-    n_units, tabular = evidence["n_units"], "codes" in evidence
-    if n_units != evidence["records" if tabular else "n_records"]:
+    if not np.array_equal(cells.n_units, cells.n_records):
         return "a unit may be in several cells, and only the data tell"
-    if tabular:
-        table = tables.table_of(evidence)
-        totals = [dimension.total for dimension in table.dimensions]
-        labels = [
-            tuple(
-                None if code == total else code
-                for code, total in zip(table.labels.codes_of(cell), totals, strict=True)
-            )
-            for cell in range(table.n_cells)
-        ]
-    else:
-        labels = [tuple(label) for label in evidence["labels"]]
-    kept = [place for place, gone in enumerate(evidence["withheld"]) if not gone]
+    kept = np.flatnonzero(~output.evidence.withheld).tolist()
     try:
-        definition = described(output, [[labels[place] for place in kept]])
+        definition = describe(output, cells, [[cells.labels[place] for place in kept]])
     except HitokuError as error:
         return f"its codes cannot be read: {error.what}"
-    return Defined(output.name, definition, (tuple(int(n_units[place]) for place in kept),))
+    return Defined(output.name, definition, (tuple(int(cells.n_units[place]) for place in kept),))
 
 
 def _released(ledger: str | Path | None, data: str) -> tuple[list[Defined], list[str]]:

@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hitoku.checks.ledger import Measure
-from hitoku.checks.outputs import OUTPUT_TYPES
-from hitoku.checks.outputs.implied import model_membership
-from hitoku.checks.outputs.membership import group_membership, table_membership
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.verdict import Principle, Status, Verdict
 from hitoku.checks.records import Records
-from hitoku.checks.submission.desk import Desk, measures_of
+from hitoku.checks.submission.draft_ledger import DraftLedger
 from hitoku.checks.submission.submission import Submission
 
 UNSOUND = "its evidence is not to be trusted"
@@ -28,7 +25,7 @@ def by_units(
     records: Records,
 ) -> list[tuple[Verdict, ...]]:
     """Test every output for differences with those before it, by who is in its cells."""
-    desk = Desk(submission.name, records, policy, ledger)
+    draft = DraftLedger(submission.name, records, policy, ledger)
     found: list[tuple[Verdict, ...]] = []
     for output, trusted, failing in zip(submission.outputs, sound, failed, strict=True):
         if failing:
@@ -36,25 +33,17 @@ def by_units(
         elif not trusted:
             found.append((not_tested(UNSOUND),))
         else:
-            found.append(desk.compare(*placed(output, records)))
+            found.append(draft.compare(*place_units(output, records)))
     return found
 
 
-def placed(output: Output, records: Records) -> tuple[Output, dict[str, Measure]]:
+def place_units(output: Output, records: Records) -> tuple[Output, dict[str, Measure]]:
     """Find out who is in the cells of an output, and the amounts it is about.
 
     A formula is fitted again. Of a model that was handed over fitted, the records are not known.
     """
-    kept = records.where(output.where)
-    if output.kind == "regression":
-        if output.definition.get("formula") is None:
-            return output, {}
-        fitted = OUTPUT_TYPES["regression"](**output.definition).fitted(kept)
-        member = model_membership(kept, output.name, fitted, formula=True)
-        return output.placed(member), measures_of(records, output)
-    place = table_membership if "codes" in output.evidence else group_membership
-    member = place(kept, output.evidence, output.definition["missing"])
-    return output.placed(member), measures_of(records, output)
+    member = output.asked.membership(records.where(output.where), output.evidence)
+    return output.placed(member), output.asked.measures(records)
 
 
 def warned(output: Output) -> tuple[Verdict, ...]:

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from hitoku.checks.evidence.evidence import Unreadable
 from hitoku.checks.ledger.entry import read as read_ledger
-from hitoku.checks.outputs import OUTPUT_TYPES, type_of
-from hitoku.checks.outputs.consistency import contradictions
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.policies.policy import policy as policy_named
@@ -23,7 +22,6 @@ from hitoku.checks.submission.agreement import disagreements
 from hitoku.checks.submission.code_differences import by_codes
 from hitoku.checks.submission.exceptions import Granted
 from hitoku.checks.submission.submission import (
-    TABLES,
     Submission,
     certificate_of,
     claim_of,
@@ -251,20 +249,21 @@ def judged_again(
 ) -> tuple[tuple[Verdict, ...], tuple[Finding, ...]]:
     """Apply the principles to the evidence of one output, and compare it with everything else submitted."""
     output = submission.outputs[place]
+    if isinstance(output.evidence, Unreadable):
+        reason = f"the evidence cannot be judged: {output.evidence.reason}"
+        return (), (_wrong(output.name, reason, "have it made again"),)
     findings: list[Finding] = []
-    if output.kind not in OUTPUT_TYPES:
-        return (), (_wrong(output.name, f"there is no output type {output.kind!r}", "have it made again"),)
+    asked = output.asked
     try:
-        kind = type_of(output)
-        verdicts = kind.judge(output.evidence, policy)
-        again = kind.publish(output.evidence)
+        verdicts = asked.judge(output.evidence, policy)
+        again = asked.publish(output.evidence)
         findings += [
             _wrong(output.name, f"evidence contradicts itself: {text}", "have it made again")
-            for text in contradictions(output.kind, output.evidence, output.definition)
+            for text in asked.contradictions(output.evidence)
         ]
         findings += _proof(submission, place)
         if records is not None:
-            findings += _collected(output, kind, policy, records)
+            findings += _collected(output, policy, records)
     except MALFORMED as error:
         # Our own errors name codes and counts; others may show a value.
         why = error.what if isinstance(error, HitokuError) else type(error).__name__
@@ -307,10 +306,11 @@ def _proof(submission: Submission, place: int) -> list[Finding]:
     answer = proof.verify(path)
     if not answer.ok:
         return [_wrong(output.name, f"the certificate is refuted: {answer.reason}", "do not release it")]
-    if output.kind not in TABLES:
+    due_claim = claim_of(output, submission.policy)
+    if due_claim is None:
         return [_wrong(output.name, "it has a certificate and cannot have one", "do not release it")]
     # Which witnesses prove it does not matter: another version of the program may find others.
-    if not is_about(proof.read(path), claim_of(output, submission.policy)):
+    if not is_about(proof.read(path), due_claim):
         return [_wrong(output.name, "the certificate is about another table or policy", "do not release it")]
     return []
 
@@ -332,16 +332,17 @@ def _lies(output: Output, verdicts: Sequence[Verdict]) -> list[Finding]:
     return findings
 
 
-def _collected(output: Output, kind: Any, policy: Policy, records: Records) -> list[Finding]:
+def _collected(output: Output, policy: Policy, records: Records) -> list[Finding]:
     """Collect the evidence again from the data."""
-    if output.kind == "regression" and output.definition.get("formula") is None:
-        return []  # a fitted model is not in the data
-    fresh = kind.protect(kind.collect(records.where(output.where)), policy)
+    asked = output.asked
+    if not asked.repeatable:
+        return []
+    fresh = asked.protect(asked.collect(records.where(output.where)), policy).to_dict()
+    said = output.evidence.to_dict()
     differing = sorted(
         name
-        for name in {*fresh, *output.evidence}
-        if name not in {"withheld", "counts_withheld", "nested"}
-        and not _close(fresh.get(name), output.evidence.get(name))
+        for name in {*fresh, *said}
+        if name not in {"withheld", "counts_withheld"} and not _close(fresh.get(name), said.get(name))
     )
     if not differing:
         return []

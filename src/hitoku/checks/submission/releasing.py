@@ -7,8 +7,8 @@ from typing import Any
 
 from hitoku.checks.ledger import Ledger
 from hitoku.checks.records import Records
-from hitoku.checks.submission.desk import definition_of, partitions
-from hitoku.checks.submission.differences import placed
+from hitoku.checks.submission.differences import place_units
+from hitoku.checks.submission.draft_ledger import definition_of, partitions
 from hitoku.checks.submission.recheck import Recheck
 from hitoku.errors import ParameterError
 
@@ -44,7 +44,7 @@ def remember(found: Recheck, ledger: str | Path, data: Any, unit: str | None = N
         units=None if records.names is None else records.names.to_pylist(),
     )
     for each in found.outputs:
-        known, measures = placed(each.output, records)
+        known, measures = place_units(each.output, records)
         book.remember(
             known.name, partitions(known), definition_of(known), measures, published=dict(known.published)
         )

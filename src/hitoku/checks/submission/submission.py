@@ -22,21 +22,14 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from hitoku.checks.outputs.output import WITHHELD, Output
 from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles import tables
 from hitoku.errors import DataError, OutputError, some
 from hitoku.evidence.audit import audit
 from hitoku.evidence.certificate import Certificate, claim
 from hitoku.evidence.grid import Grid
 from hitoku.evidence.problem import AuditProblem
 from hitoku.files import new_folder, refuse_occupied, sha256
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.release import Release
-from hitoku.model.table import Table
 
 FORMAT = "hitoku submission 1"
 MANIFEST, POLICY = "manifest.json", "policy.json"
@@ -44,8 +37,6 @@ PUBLIC, CHECKER = "public", "checker"
 # What the manifest says about an output.
 ENTRY = ("name", "kind", "files")
 CERTIFICATE = ".certificate.json.gz"
-# Outputs that are protected tables.
-TABLES = ("frequency_table", "magnitude_table")
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -208,12 +199,11 @@ def _output(folder: Path, entry: Mapping[str, Any], data: str) -> Output:
     try:
         whole, published = _json(folder / name), _json(folder / PUBLIC / f"{entry['files']}.json")
         output = Output.from_dict({**whole, "published": published})
-        filtered = isinstance(output.where, dict) and all(isinstance(v, list) for v in output.where.values())
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+    except (ValueError, TypeError, AttributeError, RecursionError):
         # Not "from error": its message may hold a part of the file.
         raise _refused(folder, name, "is not as hitoku writes it") from None
-    if not filtered:
-        raise _refused(folder, name, "has a filter that is none")
+    except DataError as error:
+        raise _refused(folder, name, f"is not as hitoku writes it: {error.what}") from None
     if (output.name, output.kind, output.data) != (entry["name"], entry["kind"], data):
         raise _refused(folder, name, "is about another output, or other data, than the manifest says")
     return output
@@ -226,26 +216,17 @@ def is_submission(path: Path) -> bool:
 
 def certificate_of(output: Output, policy: Policy) -> Certificate | None:
     """Return the proof that a protected table leaves its unsafe cells uncertain; None where there is none."""
-    if output.kind not in TABLES:
+    claimed = output.asked.claim(output.evidence, policy)
+    return None if claimed is None else audit(*claimed).certificate
+
+
+def claim_of(output: Output, policy: Policy) -> dict[str, Any] | None:
+    """Return what the certificate of a table must be about; None for what can have none."""
+    claimed = output.asked.claim(output.evidence, policy)
+    if claimed is None:
         return None
-    return audit(*_protected(output, policy)).certificate
-
-
-def claim_of(output: Output, policy: Policy) -> dict[str, Any]:
-    """Return what the certificate of a table must be about."""
-    table, need, release = _protected(output, policy)
-    grid = Grid.of(table.value)
-    return claim(release, grid, AuditProblem.of(grid, need, release))
-
-
-def _protected(output: Output, policy: Policy) -> tuple[Table, Need, Release]:
-    evidence = output.evidence
-    need: Need = tables.count_need(evidence, policy)
-    if output.kind == "magnitude_table":
-        counts = np.asarray(evidence["counts_withheld"], dtype=np.bool_) | need.unsafe
-        need = tables.magnitude_need(evidence, policy, counts)
-    table, withheld = tables.table_of(evidence), np.asarray(evidence["withheld"], dtype=np.bool_)
-    return table, need, Release.of(table, Protection.withhold(table, withheld, need))
+    grid = Grid.of(claimed.table.value)
+    return claim(claimed.release, grid, AuditProblem.of(grid, claimed.need, claimed.release))
 
 
 def csv_text(published: Mapping[str, Sequence[Any]]) -> str:

@@ -1,0 +1,190 @@
+"""Evidence as a value: validated when it is made, and plain lists only at the file's edge.
+
+A submission may come from anybody. Every field has a type, a length and a range; what a file holds instead is
+refused by the name of its field, and no later code meets it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import field, fields
+from typing import Annotated, Any, Self, TypeVar
+
+import numpy as np
+from pydantic import ConfigDict, PlainValidator, StrictStr
+from pydantic.dataclasses import dataclass
+
+from hitoku.errors import DataError
+from hitoku.model.arrays import Floats, Integers, Mask
+
+STRICT = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+WITHHELD = "withheld"
+# Counts of records beyond this are none, and sums of them would leave the range of whole numbers.
+MOST = 2**53
+
+T = TypeVar("T")
+
+
+def _array(
+    kinds: tuple[type, ...],
+    dtype: Any,
+    words: str,
+    *,
+    ndim: int = 1,
+    least: float = -MOST,
+    finite: bool = True,
+) -> PlainValidator:
+    """Read a list, or a list of equally long lists, into a read-only array; arrays are checked likewise."""
+
+    def read(given: object) -> Any:
+        if isinstance(given, np.ndarray):
+            array = np.asarray(given, dtype=dtype)
+        else:
+            rows = given if ndim == 2 else [given]
+            if not isinstance(rows, list | tuple) or not all(isinstance(row, list | tuple) for row in rows):
+                raise ValueError(f"not a list of {words}")
+            if any(type(entry) not in kinds for row in rows for entry in row):
+                raise ValueError(f"not a list of {words}")
+            if len({len(row) for row in rows}) > 1:
+                raise ValueError("lists of unequal lengths")
+            try:
+                array = np.array(given, dtype=dtype).reshape((len(rows), -1) if ndim == 2 else -1)
+            except (OverflowError, ValueError):
+                raise ValueError(f"not a list of {words}") from None
+        if array.ndim != ndim:
+            raise ValueError(f"not a list of {words}")
+        if finite and not np.isfinite(array).all():
+            raise ValueError("a number that is not finite")
+        if dtype is not np.bool_ and np.any((array < least) | (array > MOST) & (dtype is np.int64)):
+            raise ValueError("a number out of range")
+        array.setflags(write=False)
+        return array
+
+    return PlainValidator(read)
+
+
+Counts = Annotated[Integers, _array((int,), np.int64, "counts", least=0)]
+CountPairs = Annotated[Integers, _array((int,), np.int64, "pairs of counts", ndim=2, least=0)]
+Wholes = Annotated[Integers, _array((int,), np.int64, "whole numbers")]
+Numbers = Annotated[Floats, _array((int, float), np.float64, "numbers", least=-np.inf)]
+NumberRows = Annotated[Floats, _array((int, float), np.float64, "lists of numbers", ndim=2, least=-np.inf)]
+# Estimates of a model that was solved for with too few records may be anything.
+Estimates = Annotated[Floats, _array((int, float), np.float64, "numbers", least=-np.inf, finite=False)]
+Flags = Annotated[Mask, _array((bool,), np.bool_, "true and false")]
+Texts = tuple[StrictStr, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
+class Evidence:
+    """What the rules of one output are computed from; confidential.
+
+    A subclass adds its fields, in the order of the file.
+
+    Parameters
+    ----------
+    withheld
+        What does not leave: a mask over cells or groups, or one entry for a model as a whole. Nothing until
+        the output is protected.
+    """
+
+    withheld: Flags = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+
+    @property
+    def whole(self) -> bool:
+        """Whether published numbers are whole."""
+        return False
+
+    @property
+    def n_parts(self) -> int:
+        """How many cells or groups there are; 1 for what leaves as a whole."""
+        return 1
+
+    def __post_init__(self) -> None:
+        if not self.withheld.size:
+            object.__setattr__(self, WITHHELD, np.zeros(self.n_parts, dtype=np.bool_))
+        self.require(len(self.withheld) == self.n_parts, f"{WITHHELD}: not one entry for each cell or group")
+
+    @staticmethod
+    def require(fits: bool, otherwise: str) -> None:
+        """Refuse fields that do not fit together."""
+        if not fits:
+            raise ValueError(otherwise)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold, in the order of the file."""
+        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        found[WITHHELD] = found.pop(WITHHELD)
+        return {name: _plain(value) for name, value in found.items() if value is not None}
+
+    @classmethod
+    def from_dict(cls, plain: object, where: str) -> Self:
+        """Read what :meth:`to_dict` wrote; anything else is refused by the name of its field.
+
+        Parameters
+        ----------
+        plain
+            What the file holds.
+        where
+            The output, for the message.
+        """
+        if not isinstance(plain, Mapping) or not all(isinstance(name, str) for name in plain):
+            raise refuse("it has no fields", where)
+        if WITHHELD not in plain:
+            raise refuse(f"{WITHHELD}: missing", where)
+        made = read_checked(lambda: cls(**plain), where)
+        if len(plain[WITHHELD]) != made.n_parts:
+            raise refuse(f"{WITHHELD}: not one entry for each cell or group", where)
+        return made
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.n_parts:_} parts, {int(self.withheld.sum()):_} withheld)"
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
+class Unreadable(Evidence):
+    """In place of evidence that could not be read; nothing is judged by it.
+
+    Parameters
+    ----------
+    reason
+        What is wrong with it.
+    """
+
+    reason: StrictStr
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return value
+
+
+def refuse(what: str, where: str, part: str = "evidence") -> DataError:
+    """Return the error for a part of an output that is not as its type writes it."""
+    return DataError(f"{part}: {what}", where=where, fix="have the output made again")
+
+
+def read_checked(make: Callable[[], T], where: str, part: str = "evidence") -> T:
+    """Make something from a file, and turn what validation says into our error; no value is shown.
+
+    Parameters
+    ----------
+    make
+        Makes it, or raises a ValueError; those of pydantic name the field.
+    where
+        The output, for the message.
+    part
+        Which part of it.
+    """
+    try:
+        return make()
+    except ValueError as error:
+        listed = getattr(error, "errors", None)
+        if listed is None:
+            raise refuse(str(error), where, part) from None
+        first = listed(include_input=False, include_url=False, include_context=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        what = first["msg"].removeprefix("Value error, ").lower()
+        raise refuse(f"{place}: {what}" if place else what, where, part) from None

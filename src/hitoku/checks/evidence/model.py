@@ -1,0 +1,145 @@
+"""A fitted model as evidence: its coefficients, and who is behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field, StrictBool
+from pydantic.dataclasses import dataclass
+
+from hitoku.checks.evidence.evidence import STRICT, Counts, Estimates, Evidence, Texts
+
+# Leverages add up to the number of parameters, but for rounding.
+ROUNDING = 1e-6
+
+Count = Annotated[int, Field(ge=0, le=2**53, strict=True)]
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
+class ModelEvidence(Evidence):
+    """Coefficients, and the units that each of them rests on.
+
+    Parameters
+    ----------
+    names, coefficient, standard_error
+        Of every term.
+    n_units, n_records
+        That the model was fitted on.
+    sample
+        Whether these are all that it was offered.
+    n_parameters
+        Rank of the design.
+    freedom
+        Residual degrees of freedom, with the units in place of the records.
+    leverage, n_leverage
+        The largest leverage of a record, and how many there are.
+    terms, support
+        Dummies, interactions and reference categories, and the units behind each.
+    categorical, n_cells, smallest_cell
+        Whether every regressor is a category; if so, the combinations of them that occur, and the units of
+        the smallest.
+    perfect, binary, separated
+        Whether every outcome is predicted; whether there are two; terms of which one value has one outcome.
+    """
+
+    names: Texts
+    coefficient: Estimates
+    standard_error: Estimates
+    n_units: Count
+    n_records: Count
+    sample: Literal["all records", "some records"]
+    n_parameters: Count
+    freedom: Number
+    leverage: Number
+    n_leverage: Count
+    terms: Texts
+    support: Counts
+    categorical: StrictBool
+    n_cells: Count
+    smallest_cell: Count
+    perfect: StrictBool
+    binary: StrictBool
+    separated: Texts
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require(len(self.names) > 0, "names: there is no term")
+        for name in ("coefficient", "standard_error"):
+            self.require(
+                len(getattr(self, name)) == len(self.names), f"{name}: not one coefficient for each term"
+            )
+        self.require(len(self.support) == len(self.terms), "support: not one number for each term")
+
+    def contradictions(self, *, formula: bool, ols: bool) -> Iterator[str]:
+        """Name what cannot be true together.
+
+        Parameters
+        ----------
+        formula
+            The model was fitted by us, so that more is known of it.
+        ols
+            It is a linear one; the others are about an outcome with two values.
+        """
+        yield from self._freedom(formula=formula, ols=ols)
+        yield from self._leverages()
+        yield from self._cells()
+        if (self.standard_error < 0).any():
+            yield "a standard error below zero"
+        if ((self.support < 1) | (self.support > self.n_units)).any():
+            yield "a term with more units than the model, or none"
+        if self.n_units == self.n_records:
+            yield from self._factors()
+        if (self.separated or (formula and not ols)) and not self.binary:
+            yield "a model of a binary outcome, which is not binary"
+
+    def _freedom(self, *, formula: bool, ols: bool) -> Iterator[str]:
+        if self.n_units > self.n_records:
+            yield "more units than records"
+        if not 0 < self.n_parameters <= len(self.names):
+            yield "more parameters than terms, or none"
+        if self.freedom > self.n_units - self.n_parameters:
+            yield "more degrees of freedom than units minus parameters"
+        # Of a formula both are counted alike; a logit or probit without an intercept has one less.
+        if formula and self.freedom < self.n_units - self.n_parameters - (not ols):
+            yield "fewer degrees of freedom than units minus parameters"
+
+    def _leverages(self) -> Iterator[str]:
+        if self.n_leverage != self.n_records:
+            yield "not one leverage for each record"
+        if not 0 <= self.leverage <= 1 + ROUNDING:
+            yield "a leverage outside of 0 to 1"
+        # The largest is at least their mean.
+        if self.leverage * self.n_leverage < self.n_parameters * (1 - ROUNDING):
+            yield "the largest leverage is below the mean leverage"
+
+    def _cells(self) -> Iterator[str]:
+        if not self.categorical:
+            if self.n_cells or self.smallest_cell:
+                yield "cells of a model that is no table"
+            return
+        if self.n_cells < self.n_parameters:
+            yield "more parameters than cells"
+        many = self.n_units == self.n_records and self.n_cells * self.smallest_cell > self.n_units
+        if self.smallest_cell < 1 or many:
+            yield "cells of more units than the model has"
+        if (self.support < self.smallest_cell).any():
+            yield "a term with fewer units than the smallest cell"
+
+    def _factors(self) -> Iterator[str]:
+        """Add up the categories of each factor: every unit is in one of them."""
+        support = dict(zip(self.terms, self.support.tolist(), strict=True))
+        names = list(self.names)
+        for term, rest in support.items():
+            first, _, last = term.removeprefix("reference of ").partition(" to ")
+            if not term.startswith("reference of ") or first not in names or last not in names:
+                continue
+            dummies = [
+                support[name] for name in names[names.index(first) : names.index(last) + 1] if name in support
+            ]
+            whole = sum(dummies) + rest
+            # A category of more than half is counted by the others.
+            larger_half = any(n == whole - n for n in dummies)
+            if whole != self.n_units and not (larger_half and whole < self.n_units):
+                yield f"the categories of {first} to {last} are not all units"

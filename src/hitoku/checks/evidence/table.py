@@ -1,0 +1,248 @@
+"""Tables as evidence: what makes the table again, with its records, units and largest contributions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+from functools import cached_property
+from math import prod
+from typing import Annotated, Any, Self
+
+import numpy as np
+from pydantic import PlainValidator, StrictBool, StrictStr
+from pydantic.dataclasses import dataclass
+
+from hitoku.checks.evidence.cells import CodedCells
+from hitoku.checks.evidence.consistency import compare_units
+from hitoku.checks.evidence.evidence import (
+    STRICT,
+    Counts,
+    Evidence,
+    Flags,
+    NumberRows,
+    Numbers,
+    Texts,
+    refuse,
+)
+from hitoku.checks.evidence.trees import dimension_of, plain_trees, read_trees, unions
+from hitoku.errors import DataError
+from hitoku.model.contributors import Contributors
+from hitoku.model.dimension import Dimension
+from hitoku.model.hierarchy import TOTAL, Hierarchy
+from hitoku.model.table import Table
+
+Trees = Annotated[Mapping[str, tuple[Hierarchy, ...]] | None, PlainValidator(read_trees)]
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
+class TableEvidence(Evidence):
+    """A table, cell by cell in the order of :class:`hitoku.Table`.
+
+    Parameters
+    ----------
+    by, codes
+        The variables and their codes, without totals and the groups of hierarchies.
+    value
+        What the table says: counts or sums.
+    records, n_units
+        Records and units behind each cell.
+    integer
+        Its values are whole.
+    measure
+        What the values are called.
+    hierarchies
+        Code trees of the variables that have one.
+    """
+
+    by: Texts
+    codes: tuple[Texts, ...]
+    value: Numbers
+    records: Counts
+    n_units: Counts
+    integer: StrictBool
+    measure: StrictStr
+    hierarchies: Trees = None
+
+    @classmethod
+    def of(cls, table: Table, **own: Any) -> Self:
+        """Take a table apart."""
+        trees = {
+            d.name: d.hierarchies for d in table.dimensions if len(d) > len(d.leaves) + 1 or d.total != TOTAL
+        }
+        return cls(
+            by=tuple(d.name for d in table.dimensions),
+            codes=tuple(d.leaves for d in table.dimensions),
+            value=table.value,
+            records=table.measures["records"],
+            n_units=np.zeros(0, dtype=np.int64) if table.frequency is None else table.frequency,
+            integer=table.integer,
+            measure=table.measure,
+            hierarchies=trees or None,
+            **own,
+        )
+
+    @property
+    def whole(self) -> bool:
+        return self.integer
+
+    @property
+    def n_parts(self) -> int:
+        return len(self.value)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require(len(set(self.by)) == len(self.by) > 0, "by: a variable named twice, or none")
+        self.require(
+            len(self.codes) == len(self.by) and all(self.codes), "codes: not one list for each variable"
+        )
+        # Before room is made for all of them: evidence may come from anybody.
+        self.require(
+            len(self.value) == prod(map(len, self.dimensions)), "value: there is not one value for each cell"
+        )
+        self._require_cells("records", "n_units")
+
+    def _require_cells(self, *names: str) -> None:
+        for name in names:
+            one_each = len(getattr(self, name)) == self.n_parts
+            self.require(one_each, f"{name}: there is not one entry for each cell")
+
+    @cached_property
+    def dimensions(self) -> tuple[Dimension, ...]:
+        """The variables with their totals and groups."""
+        trees = self.hierarchies or {}
+        pairs = zip(self.by, self.codes, strict=True)
+        return tuple(dimension_of(name, codes, trees.get(name)) for name, codes in pairs)
+
+    @property
+    def contributors(self) -> Contributors | None:
+        """Who contributes how much to each cell; None for counts."""
+        return None
+
+    @cached_property
+    def table(self) -> Table:
+        """The table again; values that do not add up are refused."""
+        return Table(
+            value=self.value,
+            dimensions=self.dimensions,
+            frequency=self.n_units,
+            units=self.contributors,
+            integer=self.integer,
+            measure=self.measure,
+        )
+
+    @cached_property
+    def counts(self) -> Table:
+        """The table of records behind it, with its units as frequency."""
+        return Table(
+            value=self.records.astype(np.float64),
+            dimensions=self.dimensions,
+            frequency=self.n_units,
+            integer=True,
+            measure="count",
+        )
+
+    @cached_property
+    def cells(self) -> CodedCells:
+        """Every cell with its codes."""
+        totals, labels = [dimension.total for dimension in self.dimensions], self.table.labels
+        return CodedCells(
+            codes=dict(zip(self.by, self.codes, strict=True)),
+            above={d.name: own for d in self.dimensions if (own := unions(d))},
+            labels=tuple(
+                tuple(
+                    None if code == total else code
+                    for code, total in zip(labels.codes_of(cell), totals, strict=True)
+                )
+                for cell in range(self.n_parts)
+            ),
+            n_units=self.n_units,
+            n_records=self.records,
+        )
+
+    def contradictions(self) -> Iterator[str]:
+        """Name what cannot be true together in the counts of a table."""
+        # Made as tables, for a table that does not add up is refused.
+        records, n_units = self.counts.value, self.n_units
+        yield from compare_units(n_units, self.records)
+        # Units of the whole can be fewer than those of its parts, for one unit may be in several; never more.
+        if n_units[-1] == records[-1] and not np.array_equal(n_units, records):
+            yield "every record is a unit in total, but not in every cell"
+        cube = n_units.reshape([len(d) for d in self.dimensions])
+        for axis, dimension in enumerate(self.table.dimensions):
+            for code, below in dimension.groups:
+                parts = cube.take([dimension.position[part] for part in below], axis)
+                whole = cube.take(dimension.position[code], axis)
+                if np.any((whole > parts.sum(axis=axis)) | (whole < parts.max(axis=axis))):
+                    yield f"units do not fit their totals by {dimension.name}"
+                    break
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold, in the order of the file."""
+        found = super().to_dict()
+        if self.hierarchies is not None:
+            found["hierarchies"] = plain_trees(self.hierarchies, self.by)
+        return found
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
+class MagnitudeEvidence(TableEvidence):
+    """A table of sums, and who contributes how much to them.
+
+    Parameters
+    ----------
+    n_contributors, largest, size
+        Contributors to each cell, their largest contributions by size, and the sum of all sizes.
+    negative
+        Some amount is below zero.
+    counts_withheld
+        Cells that are withheld because of their counts; none until the table is protected.
+    """
+
+    n_contributors: Counts
+    largest: NumberRows
+    size: Numbers
+    negative: StrictBool
+    counts_withheld: Flags = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+
+    @classmethod
+    def of(cls, table: Table, **own: Any) -> Self:
+        """Take a table apart that knows its contributors."""
+        who = table.contributors
+        if who is None or not who.largest.shape[1]:
+            raise DataError(
+                "the table does not know its largest contributions", where="table", fix="tabulate the records"
+            )
+        return super().of(
+            table,
+            n_contributors=who.count,
+            largest=who.largest,
+            size=who.total,
+            negative=who.negative,
+            **own,
+        )
+
+    def __post_init__(self) -> None:
+        if not self.counts_withheld.size:
+            object.__setattr__(self, "counts_withheld", np.zeros(self.n_parts, dtype=np.bool_))
+        super().__post_init__()
+        self._require_cells("n_contributors", "largest", "size", "counts_withheld")
+        self.require(self.largest.shape[1] > 0, "largest: none is given")
+
+    @classmethod
+    def from_dict(cls, plain: object, where: str) -> Self:
+        """Read what :meth:`to_dict` wrote; anything else is refused by the name of its field."""
+        made = super().from_dict(plain, where)
+        if not isinstance(plain, Mapping) or len(plain.get("counts_withheld", ())) != made.n_parts:
+            raise refuse("counts_withheld: there is not one entry for each cell", where)
+        return made
+
+    @cached_property
+    def contributors(self) -> Contributors:
+        """Who contributes how much to each cell."""
+        return Contributors(
+            count=self.n_contributors,
+            largest=self.largest,
+            total=self.size,
+            negative=self.negative,
+            magnitude="abs",
+        )

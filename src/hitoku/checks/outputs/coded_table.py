@@ -1,0 +1,99 @@
+"""What protected tables have in common, whatever they count or add up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Generic, TypeVar
+
+from hitoku.checks.evidence.cells import CodedCells
+from hitoku.checks.evidence.table import TableEvidence
+from hitoku.checks.ledger import Measure
+from hitoku.checks.outputs.facts import Fact, record_facts, unit_facts
+from hitoku.checks.outputs.group_statistic import own_name
+from hitoku.checks.outputs.membership import Membership, table_membership
+from hitoku.checks.outputs.output_type import TableClaim
+from hitoku.checks.records import Records
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+from hitoku.tabulation.tabulate import tabulate
+
+UNIT = "hitoku unit"
+
+T = TypeVar("T", bound=TableEvidence)
+
+
+class CodedTable(Generic[T]):
+    """Numbers for every combination of codes, with totals; a subclass is a frozen dataclass."""
+
+    tabular: ClassVar[bool] = True
+
+    by: tuple[str, ...]
+    missing: str
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables of the table."""
+        return self.by
+
+    @property
+    def repeatable(self) -> bool:
+        """The data are enough to collect its evidence again."""
+        return True
+
+    def publish(self, evidence: TableEvidence) -> dict[str, list[Any]]:
+        """Return what leaves: codes and the value, None where withheld."""
+        labels = evidence.table.labels
+        columns: dict[str, list[Any]] = {
+            name: [labels.codes[v][int(p)] for p in labels.column(v)] for v, name in enumerate(labels.names)
+        }
+        columns[own_name(evidence.measure, columns)] = [
+            None if gone else int(value) if evidence.integer else value
+            for value, gone in zip(evidence.value.tolist(), evidence.withheld.tolist(), strict=True)
+        ]
+        return columns
+
+    def contradictions(self, evidence: T) -> Iterator[str]:
+        """Name what cannot be true together in the evidence."""
+        yield from evidence.contradictions()
+
+    def facts(self, evidence: T) -> Iterator[Fact]:
+        """Say how many units and records the cells have."""
+        yield from unit_facts(evidence.cells)
+        yield from record_facts(evidence.cells)
+
+    def cells(self, evidence: T) -> CodedCells | None:
+        """Return the cells with their codes."""
+        return evidence.cells
+
+    def membership(self, records: Records, evidence: T) -> Membership | None:
+        """Tell in which published cell each unit is."""
+        return table_membership(records, evidence, self.missing)
+
+    def measures(self, records: Records) -> dict[str, Measure]:  # noqa: ARG002 - for sums and means
+        """Return nothing: neither sums nor means are published, unless a subclass says so."""
+        return {}
+
+
+def claim_about(evidence: TableEvidence, need: Need) -> TableClaim:
+    """Return what the certificate of a table is about."""
+    table = evidence.table
+    return TableClaim(table, need, Release.of(table, Protection.withhold(table, evidence.withheld, need)))
+
+
+def tabulate_records(records: Records, by: tuple[str, ...], **options: Any) -> Table:
+    """Tabulate records with their units."""
+    wanted = [*by, *(options[key] for key in ("value", "weight", "holding") if options.get(key))]
+    for name in wanted:
+        records.column(name)
+    chosen = records.table.select(list(dict.fromkeys(wanted)))
+    for name in set(by) - set(wanted[len(by) :]):
+        # As everything else in a session writes them: a table's cells are found again by their codes.
+        chosen = chosen.set_column(
+            chosen.column_names.index(name), name, records.texts(name, options["missing"])
+        )
+    if records.repeated:
+        chosen = chosen.append_column(UNIT, [records.unit])
+        options["unit"] = UNIT
+    return tabulate(chosen, by=list(by), **options)

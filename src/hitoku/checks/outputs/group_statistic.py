@@ -1,0 +1,113 @@
+"""What statistics by group have in common; a type adds how it is computed and the rules it is held to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+
+from hitoku.checks.evidence.cells import CodedCells
+from hitoku.checks.evidence.groups import GroupEvidence
+from hitoku.checks.ledger import Measure
+from hitoku.checks.outputs.facts import Fact, added_up, unit_facts
+from hitoku.checks.outputs.membership import Membership, group_membership
+from hitoku.checks.outputs.output_type import TableClaim
+from hitoku.checks.policies.policy import Policy
+from hitoku.checks.records import Records
+from hitoku.errors import ParameterError
+from hitoku.model.arrays import Mask
+
+MOST_DECIMALS = 15
+
+G = TypeVar("G", bound=GroupEvidence)
+
+
+class GroupStatistic(Generic[G]):
+    """A statistic for each group of records; a subclass is a frozen dataclass with ``by`` and ``missing``."""
+
+    tabular: ClassVar[bool] = False
+
+    by: tuple[str, ...]
+    missing: str
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables that make the groups."""
+        return self.by
+
+    @property
+    def repeatable(self) -> bool:
+        """The data are enough to collect its evidence again."""
+        return True
+
+    def contradictions(self, evidence: G) -> Iterator[str]:
+        """Name what cannot be true together in the evidence."""
+        yield from evidence.contradictions()
+
+    def facts(self, evidence: G) -> Iterator[Fact]:
+        """Say how many units the groups have, and how many records any of them together."""
+        yield from unit_facts(evidence.cells)
+        records = evidence.n_records.tolist()
+        yield from added_up(evidence.cells, {("records",): records}, records)
+
+    def cells(self, evidence: G) -> CodedCells | None:
+        """Return the groups with their codes."""
+        return evidence.cells
+
+    def claim(self, evidence: G, policy: Policy) -> TableClaim | None:  # noqa: ARG002 - for tables
+        """Return nothing: groups have no totals that anything follows from, and so no certificate."""
+        return None
+
+    def membership(self, records: Records, evidence: G) -> Membership | None:
+        """Tell in which published group each unit is."""
+        return group_membership(records, evidence, self.missing)
+
+    def measures(self, records: Records) -> dict[str, Measure]:  # noqa: ARG002 - for sums and means
+        """Return nothing: neither sums nor means are published, unless a subclass says so."""
+        return {}
+
+
+def withhold(evidence: G, *unsafe: Mask) -> G:
+    """Withhold the groups that something is wrong with."""
+    return replace(evidence, withheld=np.logical_or.reduce(unsafe))
+
+
+def publish_groups(
+    evidence: GroupEvidence, values: Sequence[Any], name: str, decimals: int | None = None
+) -> dict[str, list[Any]]:
+    """Return what leaves: the codes of the groups and one value each, rounded, None where withheld."""
+    columns: dict[str, list[Any]] = {
+        variable: [label[place] for label in evidence.labels] for place, variable in enumerate(evidence.by)
+    }
+    columns[own_name(name, columns)] = [
+        None if gone else value if decimals is None else round(value, decimals)
+        for value, gone in zip(values, evidence.withheld.tolist(), strict=True)
+    ]
+    return columns
+
+
+def own_name(name: str, columns: Mapping[str, Any]) -> str:
+    """Return the name of a column of numbers beside columns of codes, one of which may be called the same.
+
+    Examples
+    --------
+    >>> own_name("count", {"region": []}), own_name("count", {"count": []})
+    ('count', 'count_')
+    """
+    while name in columns:
+        name += "_"
+    return name
+
+
+def refuse_decimals(decimals: int | None) -> None:
+    """Raise unless numbers can be rounded to so many decimals."""
+    if decimals is None:
+        return
+    if isinstance(decimals, bool) or not isinstance(decimals, int) or abs(decimals) > MOST_DECIMALS:
+        raise ParameterError(
+            f"decimals must be a whole number, got {decimals!r}",
+            where="decimals",
+            fix="2 stands for hundredths, -3 for thousands; leave it out to publish all digits",
+        )
