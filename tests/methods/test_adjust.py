@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -348,3 +349,13 @@ def test_a_time_limit_is_not_reached_silently():
     assert not found.proven
     assert found.gap > 0
     assert audit(table, need, Release.of(table, found)).safe
+
+
+def test_conditions_that_are_not_met_leave_the_proof_open(monkeypatch):
+    table = Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 3]])
+    need = Need(unsafe=table.value == 3, lower=2.0, upper=2.0)
+    assert Adjust(norm="l2").protect(table, need).proven
+    near = lambda *parts, **more: replace(closest(*parts, **more), conditions=1e-3)  # noqa: E731
+    monkeypatch.setattr("hitoku.methods.adjust.adjust.closest", near)
+    assert not Adjust(norm="l2").protect(table, need).proven
+    assert Adjust(norm="l1").protect(table, need).proven

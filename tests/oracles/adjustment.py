@@ -70,7 +70,9 @@ def kkt_violation(relations, weight, lower, upper, deviation, duals, norm):
     # A bound below carries what is positive, one above what is negative, nothing else carries anything.
     wrong = np.maximum(np.where(at_lower, 0, least), np.where(at_upper, 0, -most))
     scale = np.abs(pull) + weight * (np.abs(deviation) if norm == "l2" else 1) + 1e-12
-    sums = np.abs(relations @ deviation) / (abs(relations) @ np.abs(deviation) + 1e-12)
+    # A row in which nothing moves has no size of its own: a millionth of the largest move stands for it.
+    size = abs(relations) @ np.abs(deviation) + 1e-6 * np.abs(deviation).max(initial=1e-12)
+    sums = np.abs(relations @ deviation) / size
     outside = np.maximum(lower - deviation, deviation - upper) / np.maximum(1, np.abs(deviation))
     # Conditions weigh with how far the cell could go: they bound what could be gained.
     gain = np.maximum(wrong, 0) / scale.max()

@@ -25,8 +25,10 @@ MOST_GUESSES = 30
 # answer, so weak, gives them one; repeated, it has no effect on the rest.
 PULL = 1e-7
 REPEATED = 8
-# Pushes and distances below this are rounding.
+# Pushes and distances below this share of the largest column are rounding.
 NOISE = 1e-9
+# A row in which less than this share of the largest column moves is judged as if so much did.
+LITTLE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +88,49 @@ class Conditions:
             y, duals = solved
             yield y, duals
             push, activity = self._push(y, duals), self.matrix @ y
+            noise = NOISE * np.abs(y).max(initial=0.0)
             at_low, at_high = (
-                stuck | np.where(at_low, push > -NOISE, y < self.low - NOISE),
-                ~stuck & np.where(at_high, push < NOISE, y > self.high + NOISE),
+                stuck | np.where(at_low, push > -noise, y < self.low - noise),
+                ~stuck & np.where(at_high, push < noise, y > self.high + noise),
             )
             on_least, on_most = (
-                equal | np.where(on_least, duals > -NOISE, activity < self.least - NOISE),
-                ~equal & np.where(on_most, duals < NOISE, activity > self.most + NOISE),
+                equal | np.where(on_least, duals > -noise, activity < self.least - noise),
+                ~equal & np.where(on_most, duals < noise, activity > self.most + noise),
             )
+
+    def violation(self, y: Floats, duals: Floats) -> float:
+        """Return how far a point and its multipliers are from an optimum's.
+
+        Each column is moved to where its own cost, with the pull of the rows, is least between its bounds,
+        and each row is held against its multiplier in the same way: at an optimum nothing moves (the natural
+        residual of the conditions of Karush, Kuhn and Tucker). The longest way counts, for a column as a
+        share of the largest one, for a row as a share of what moves in it.
+
+        Examples
+        --------
+        >>> conditions = Conditions(
+        ...     cost=np.zeros(2),
+        ...     squares=np.full(2, 2.0),
+        ...     matrix=sparse.csr_array([[1.0, 1.0]]),
+        ...     low=np.array([0.0, 6.0]),
+        ...     high=np.full(2, np.inf),
+        ...     least=np.array([10.0]),
+        ...     most=np.array([10.0]),
+        ... )
+        >>> conditions.violation(np.array([4.0, 6.0]), np.array([8.0]))
+        0.0
+        >>> round(conditions.violation(np.array([3.7, 6.3]), np.array([8.0])), 6)  # either is 0.3 off, of 6.3
+        0.047619
+        """
+        # A straight column moves by its slope, one that is bent by what its curvature makes of it.
+        slope = self._push(y, duals) / np.where(self.squares > 0, self.squares, 1.0)
+        activity = self.matrix @ y
+        columns = np.abs(y - np.clip(y - slope, self.low, self.high))
+        rows = np.abs(activity - np.clip(activity - duals, self.least, self.most))
+        largest = np.abs(y).max(initial=np.finfo(float).tiny)
+        # A row in which nothing moves has no size of its own.
+        moving = abs(self.matrix) @ np.abs(y) + LITTLE * largest
+        return float(max((columns / largest).max(initial=0.0), (rows / moving).max(initial=0.0)))
 
     def _push(self, y: Floats, duals: Floats) -> Floats:
         """How hard each column presses on its lower bound, or, negative, on its upper one."""

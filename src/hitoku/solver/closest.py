@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from hitoku.errors import ParameterError, did_you_mean
-from hitoku.solver.quadratic import QuadraticProgram, solve
+from hitoku.solver.quadratic import CONDITIONS, QuadraticProgram, solve
 from hitoku.solver.solution import Status
 
 Floats = NDArray[np.float64]
@@ -126,6 +126,8 @@ class Closest:
     bound
         What no allowed deviation can beat in ``cost + paid``: recomputed from the multipliers, so it does
         not rest on the solver's word.
+    conditions
+        By how much the optimality conditions are missed, as a share of what moves; see ``exact``.
     """
 
     status: Status
@@ -136,10 +138,16 @@ class Closest:
     multiplier: Floats | None = None
     duals: Floats | None = None
     bound: float = float("nan")
+    conditions: float = float("nan")
 
     @property
     def optimal(self) -> bool:
         return self.status is Status.OPTIMAL
+
+    @property
+    def exact(self) -> bool:
+        """Whether the optimality conditions hold: the point is the optimum, not only as cheap."""
+        return self.optimal and self.conditions <= CONDITIONS
 
     def __repr__(self) -> str:
         # A deviation tells the true value to whoever holds the published one: a repr shows the status alone.
@@ -206,6 +214,7 @@ def closest(
             multiplier=nothing,
             duals=np.zeros(len(problem.rhs)),
             bound=0.0,
+            conditions=0.0,
         )
     columns = _Columns.of(problem, norm)
     found = solve(columns.program, threads=threads, time_limit_s=time_limit_s)
@@ -223,6 +232,7 @@ def closest(
         multiplier=_multiplier(problem, norm, deviation, duals),
         duals=duals,
         bound=found.bound + problem.cost(columns.still, norm),
+        conditions=found.conditions,
     )
 
 

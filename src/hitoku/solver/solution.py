@@ -53,6 +53,8 @@ class Solution:
         What no point can beat; the value itself when proven.
     gap
         ``abs(value - bound)`` as a share of the value.
+    conditions
+        Of a convex program: by how much its optimality conditions are missed, as a share of what moves.
     """
 
     status: Status
@@ -63,6 +65,7 @@ class Solution:
     reduced: NDArray[np.float64] | None = None
     bound: float = float("nan")
     gap: float = float("nan")
+    conditions: float = float("nan")
 
     @property
     def optimal(self) -> bool:

@@ -181,14 +181,16 @@ class Adjust:
         _refuse_broken(table, deviation, bounds)
         cost = problem.cost(deviation, self.norm)
         gap = max(cost - chosen.bound, 0.0) / cost if cost > 0 else 0.0
+        # In L2 a cost may be right to seven digits and the table still not be the closest one.
+        proven = gap <= PROVEN and (self.norm == "l1" or found.exact)
         nowhere = np.zeros(table.n_cells, dtype=bool)
         protection = Protection(
             withheld=nowhere,
             value=value,
             secondary=nowhere,
             cost=cost,
-            proven=gap <= PROVEN,
-            gap=0.0 if gap <= PROVEN else gap,
+            proven=proven,
+            gap=0.0 if proven else gap,
             method="adjust",
         )
         return Adjusted(
