@@ -352,3 +352,26 @@ def test_pins_are_plain_and_addresses_nowhere():
     assert pins
     assert [pin for pin in pins if not re.fullmatch(r"[\w.-]+==[\w.+!-]+", pin)] == []
     assert [path.name for path in tracked() if path.suffix == ".lock" or path.name == "pylock.toml"] == []
+
+
+def classes_of_one_name(sources: dict[str, str]) -> dict[str, list[str]]:
+    """Names that several classes have, and where; private ones are their module's own affair."""
+    places: dict[str, list[str]] = {}
+    for place, source in sources.items():
+        for node in ast.parse(source).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(place)
+    return {name: found for name, found in places.items() if len(found) > 1}
+
+
+def test_one_class_name_is_one_class():
+    sources = {path.relative_to(SRC).as_posix(): path.read_text("utf-8") for path in SRC.rglob("*.py")}
+    # What an output check says and what a solver or the verifier says still share two words.
+    assert classes_of_one_name(sources).keys() <= {"Status", "Verdict"}
+
+
+def test_a_class_name_that_occurs_twice_is_noticed():
+    one, other = "class Grid:\n    x = 1", "class Grid:\n    y = 2\nclass _Own: ..."
+    assert classes_of_one_name({"a.py": one, "b.py": other, "c.py": "class _Own: ..."}) == {
+        "Grid": ["a.py", "b.py"]
+    }

@@ -201,6 +201,38 @@ def test_every_registered_name_has_its_page(kind):
     assert not missing, f"write docs/reference/{kind}/<name>.md for {missing}"
 
 
+# The vocabulary of the design, and words of the field that a reader of the code looks up.
+VOCABULARY = ("Table", "Need", "Protection", "Release", "Bounds", "Certificate")
+FIELD = (
+    "augmenting path", "Benders cut", "bipartite", "capacity constraint", "circulation", "coalition",
+    "dual bound", "Farkas certificate", "incumbent", "minimum cut", "presolve", "residual network",
+    "separation", "warm start", "witness",
+)  # fmt: skip
+
+
+def unexplained(glossary: str) -> list[str]:
+    """Words of the design without a row of their own, and words of the field that no row has."""
+    rows = [line for line in glossary.splitlines() if line.startswith("|")]
+    missing = [word for word in VOCABULARY if not any(row.startswith(f"| `{word}` |") for row in rows)]
+    return missing + [word for word in FIELD if not any(word in row for row in rows)]
+
+
+def test_the_glossary_explains_the_words_of_the_design_and_of_the_field():
+    glossary = (DOCS / "explanation" / "glossary.md").read_text("utf-8")
+    assert unexplained(glossary) == []
+    assert unexplained(glossary.replace("| `Need` |", "| need |").replace("coalition", "group")) == [
+        "Need",
+        "coalition",
+    ]
+
+
+@pytest.mark.parametrize("word", FIELD)
+def test_the_code_uses_the_words_of_the_field(word):
+    sources = " ".join(path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py")).casefold()
+    stem = word.casefold().replace("warm start", "warm-start")
+    assert stem in sources or word.casefold() in sources
+
+
 GENERATED = re.compile(r"^::: (?P<path>[\w.]+)$", re.MULTILINE)
 
 

@@ -37,6 +37,7 @@ ORDER = {
         "limits",
         "tabulation",
         "what-hitoku-does-not-promise",
+        "glossary",
     ],
 }
 TITLES = {"How to": "How-to guides", "Checks": "Output checks", "Python": "Python, from docstrings"}

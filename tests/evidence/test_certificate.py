@@ -11,7 +11,7 @@ import pytest
 from hitoku.errors import OutputError
 from hitoku.evidence.audit import audit
 from hitoku.evidence.problem import AuditProblem, Demand, Witness
-from hitoku.evidence.prover import Reach, drop_superfluous
+from hitoku.evidence.prover import WitnessReach, drop_superfluous
 from hitoku.evidence.verify import verify
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
@@ -92,12 +92,12 @@ def test_witnesses_that_others_replace_are_dropped():
         Witness(1, {0: -2, 1: -2, 2: 4}),
     )
     reach = {
-        0: Reach(Fraction(-2), Fraction(2), 2, 0),
-        1: Reach(Fraction(-2), Fraction(1), 0, 1),
-        2: Reach(Fraction(0), Fraction(4), None, 2),
+        0: WitnessReach(Fraction(-2), Fraction(2), 2, 0),
+        1: WitnessReach(Fraction(-2), Fraction(1), 0, 1),
+        2: WitnessReach(Fraction(0), Fraction(4), None, 2),
     }
     kept, again = drop_superfluous([first, second, third], reach, problem)
     assert kept == (second, third)
-    assert again[0] == Reach(Fraction(-2), Fraction(2), 1, 0)
-    assert again[1] == Reach(Fraction(0), Fraction(1), None, 0)
-    assert again[2] == Reach(Fraction(0), Fraction(4), None, 1)
+    assert again[0] == WitnessReach(Fraction(-2), Fraction(2), 1, 0)
+    assert again[1] == WitnessReach(Fraction(0), Fraction(1), None, 0)
+    assert again[2] == WitnessReach(Fraction(0), Fraction(4), None, 1)

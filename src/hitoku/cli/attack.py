@@ -59,11 +59,11 @@ def attack(
     # A command loads what it needs.
     from hitoku.files import require_path
     from hitoku.model.finding import Severity
-    from hitoku.pipeline.attack import Folder, attack_folder
+    from hitoku.pipeline.attack import AttackedFolder, attack_folder
 
     with progress(len(attack) + 1) as step:
         step("reading the release")
-        folder = Folder.read(require_path(release))
+        folder = AttackedFolder.read(require_path(release))
         findings = {}
         for word in attack:
             step(f"attacking: {word}")

@@ -32,7 +32,7 @@ SINGLE_NODES = 20_000
 
 
 @dataclass(frozen=True)
-class Reach:
+class WitnessReach:
     """How far one unsafe cell is known to move, and which witnesses show it (None: the true table)."""
 
     low: Fraction = Fraction(0)
@@ -62,7 +62,7 @@ class Proof:
     """
 
     witnesses: tuple[Witness, ...]
-    reach: Mapping[int, Reach]
+    reach: Mapping[int, WitnessReach]
     failed: Mapping[int, tuple[Disclosure, ...]]
     exposed: frozenset[int]
     undecided: tuple[int, ...]
@@ -102,14 +102,14 @@ class _Search:
     exposed: frozenset[int]
     warm: Warm = field(init=False)
     witnesses: list[Witness] = field(default_factory=list)
-    reach: dict[int, Reach] = field(default_factory=dict)
+    reach: dict[int, WitnessReach] = field(default_factory=dict)
     # One side of one cell at a time: tried to the end, and what bounds it.
     tried: set[tuple[int, bool]] = field(default_factory=set)
     reasons: dict[tuple[int, bool], Disclosure] = field(default_factory=dict)
     n_programs: int = 0
 
     def __post_init__(self) -> None:
-        self.reach = {place: Reach() for place in self.problem.demands}
+        self.reach = {place: WitnessReach() for place in self.problem.demands}
         self.slot = {place: slot for slot, place in enumerate(self.problem.demands)}
         # Cells that must still go further; none of them comes back once it has gone far enough.
         self.lacking = {
@@ -300,8 +300,8 @@ class _Search:
 
 
 def drop_superfluous(
-    witnesses: list[Witness], reach: dict[int, Reach], problem: AuditProblem
-) -> tuple[tuple[Witness, ...], dict[int, Reach]]:
+    witnesses: list[Witness], reach: dict[int, WitnessReach], problem: AuditProblem
+) -> tuple[tuple[Witness, ...], dict[int, WitnessReach]]:
     """Drop witnesses that others make superfluous, and number the rest anew.
 
     Where only the ends matter, any witness beyond an end will do; cells that need a width keep their pair.
@@ -351,7 +351,7 @@ def _moved(witnesses: list[Witness], number: int | None, place: int) -> Fraction
     return Fraction(0) if number is None else witnesses[number].at(place)
 
 
-def _renumber(reach: Reach, rank: dict[int, int]) -> Reach:
+def _renumber(reach: WitnessReach, rank: dict[int, int]) -> WitnessReach:
     low, high = (
         None if number is None else rank.get(number) for number in (reach.low_witness, reach.high_witness)
     )

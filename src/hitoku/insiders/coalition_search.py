@@ -30,7 +30,7 @@ from hitoku.attacks.deadline import Deadline
 from hitoku.attacks.equations import ROUNDS, components, parts
 from hitoku.attacks.insider import Insider
 from hitoku.errors import ParameterError, SolverError
-from hitoku.insiders.deviations import DeviationPool, Reach
+from hitoku.insiders.deviations import CoalitionReach, DeviationPool
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.finding import Finding, Severity
 from hitoku.model.need import Need
@@ -242,13 +242,13 @@ class CoalitionSearch:
         room = np.where(known, 0.0, self._truth - lower), np.where(known, 0.0, self._room[1])
         self._push(self._reach(self.open[~known[self.open]], room), room, alone=False)
 
-    def _reach(self, cells: Integers, room: tuple[Floats, Floats]) -> Reach:
+    def _reach(self, cells: Integers, room: tuple[Floats, Floats]) -> CoalitionReach:
         """Return how far cells must move for somebody who gives them so much room without a release."""
         need, (below, above) = self._need, (side[cells] for side in room)
         # What a coalition knows without the release no release can blur.
         lower, upper = np.minimum(need.lower[cells], below), np.minimum(need.upper[cells], above)
         width = np.minimum(need.width[cells], below + above)
-        return Reach(cells, self._slack[cells], self._least[cells], lower, upper, width)
+        return CoalitionReach(cells, self._slack[cells], self._least[cells], lower, upper, width)
 
     def examine(self, members: Coalition) -> TooClose:
         """Return the open cells about which a coalition can infer too much."""
@@ -298,7 +298,7 @@ class CoalitionSearch:
                 scale[far] = np.minimum(scale[far], room / -moved[far])
         return scale
 
-    def _push(self, reach: Reach, room: tuple[Floats, Floats], *, alone: bool = True) -> None:
+    def _push(self, reach: CoalitionReach, room: tuple[Floats, Floats], *, alone: bool = True) -> None:
         """Move cells as far as they go, all that are missing at once, then one by one."""
         down, up = (side[self._withheld] for side in room)
         while reach.missing.sum() > 1:
@@ -312,7 +312,9 @@ class CoalitionSearch:
                 if reach.missing[one]:
                     self._move(reach, np.array([one]), down, up, upwards=upwards)
 
-    def _move(self, reach: Reach, which: Integers, down: Floats, up: Floats, *, upwards: bool) -> None:
+    def _move(
+        self, reach: CoalitionReach, which: Integers, down: Floats, up: Floats, *, upwards: bool
+    ) -> None:
         """Solve one program: these cells together, none of them farther than it has to go."""
         places = np.searchsorted(self._withheld, reach.cells[which])
         down, up = down.copy(), up.copy()

@@ -32,7 +32,7 @@ class DeviationPool:
         np.maximum(self.high, deviation, out=self.high)
 
 
-class Reach:
+class CoalitionReach:
     """How far each cell is known to move in the eyes of one coalition, and how far it must.
 
     Parameters

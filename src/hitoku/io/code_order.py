@@ -10,7 +10,7 @@ from hitoku.model.labels import Labels
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class StubLine:
     """One code as it is printed: its position among the codes, its depth, whether it is a sum of others."""
 
     place: int
@@ -19,7 +19,7 @@ class Line:
     is_sum: bool = False
 
 
-def lines_of(labels: Labels, variable: int, dimensions: Sequence[Dimension]) -> list[Line]:
+def lines_of(labels: Labels, variable: int, dimensions: Sequence[Dimension]) -> list[StubLine]:
     """List the codes of a variable in the order in which a person reads them.
 
     A flat variable is read from its first code to its total. A tree is read from the total down, parts below
@@ -34,14 +34,14 @@ def lines_of(labels: Labels, variable: int, dimensions: Sequence[Dimension]) -> 
     """
     codes = labels.codes[variable]
     if not dimensions:
-        return [Line(place, code) for place, code in enumerate(codes)]
+        return [StubLine(place, code) for place, code in enumerate(codes)]
     dimension = dimensions[variable]
     sums = {code for code, _ in dimension.groups}
     if len(sums) == 1:
-        return [Line(place, code, 0, code in sums) for place, code in enumerate(codes)]
+        return [StubLine(place, code, 0, code in sums) for place, code in enumerate(codes)]
     depth: dict[str, int] = {}
     for number, tree in enumerate(dimension.hierarchies):
         for code, above in zip(tree.codes, tree.parents.tolist(), strict=True):
             below = 0 if above < 0 else depth[tree.codes[above]] + 1
             depth.setdefault(code, below if number == 0 else 1)
-    return [Line(dimension.position[code], code, level, code in sums) for code, level in depth.items()]
+    return [StubLine(dimension.position[code], code, level, code in sums) for code, level in depth.items()]

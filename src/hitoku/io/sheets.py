@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.io.code_order import Line, lines_of
+from hitoku.io.code_order import StubLine, lines_of
 from hitoku.model.release import Release
 
 # More sheets than this nobody leafs through.
@@ -26,7 +26,7 @@ RESERVED = ("history", "notes")  # one of Excel's, one of ours
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SheetRow:
     """One row: its texts in the stub, how far the last of them is indented, the cells beside it."""
 
     texts: tuple[str, ...]
@@ -59,8 +59,8 @@ class Sheet:
     caption: str
     stub: tuple[str, ...]
     across: str
-    columns: tuple[Line, ...]
-    rows: tuple[Row, ...]
+    columns: tuple[StubLine, ...]
+    rows: tuple[SheetRow, ...]
 
 
 def sheets_of(release: Release) -> list[Sheet]:
@@ -82,12 +82,12 @@ def sheets_of(release: Release) -> list[Sheet]:
     cells = np.arange(release.n_cells).reshape(labels.shape)
     columns, across = tuple(lines[1]), [line.place for line in lines[1]]
 
-    def rows(further: tuple[Line, ...], *, named: bool) -> Iterator[Row]:
+    def rows(further: tuple[StubLine, ...], *, named: bool) -> Iterator[SheetRow]:
         before = tuple(line.code for line in further) if named else ()
         places = tuple(line.place for line in further)
         for line in lines[0]:
             here: Any = (line.place, across, *places)
-            yield Row((*before, line.code), line.depth, line.is_sum, tuple(cells[here].tolist()))
+            yield SheetRow((*before, line.code), line.depth, line.is_sum, tuple(cells[here].tolist()))
 
     head, further = (labels.names[0],), list(itertools.product(*lines[2:]))
     if len(further) > MOST_SHEETS:
@@ -112,12 +112,13 @@ def _listing(release: Release) -> Sheet:
     labels = release.labels
     if len(labels.names) == 1:
         lines = lines_of(labels, 0, release.dimensions)
-        rows = tuple(Row((line.code,), line.depth, line.is_sum, (line.place,)) for line in lines)
+        rows = tuple(SheetRow((line.code,), line.depth, line.is_sum, (line.place,)) for line in lines)
     else:
         rows = tuple(
-            Row(labels.codes_of(cell), depth=0, is_sum=False, cells=(cell,)) for cell in range(len(labels))
+            SheetRow(labels.codes_of(cell), depth=0, is_sum=False, cells=(cell,))
+            for cell in range(len(labels))
         )
-    return Sheet("Table", "", labels.names, "", (Line(0, release.measure),), rows)
+    return Sheet("Table", "", labels.names, "", (StubLine(0, release.measure),), rows)
 
 
 def sheet_names(wanted: list[str]) -> list[str]:

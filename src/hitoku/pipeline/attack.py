@@ -40,7 +40,7 @@ SAME = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Folder:
+class AttackedFolder:
     """A release folder that was read."""
 
     path: Path
@@ -49,7 +49,7 @@ class Folder:
     release: Release
 
     @classmethod
-    def read(cls, path: str | Path) -> Folder:
+    def read(cls, path: str | Path) -> AttackedFolder:
         """Read a folder as its public table is now."""
         return cls(Path(path), *read_release(path))
 
@@ -131,7 +131,7 @@ class Made:
 Given = Mapping[str, Any]
 
 
-def _known(folder: Folder, given: Given) -> Known:
+def _known(folder: AttackedFolder, given: Given) -> Known:
     """Return what can be known about an adjustment; a scenario uses as much of it as it grants."""
     return known(
         folder.table,
@@ -143,7 +143,7 @@ def _known(folder: Folder, given: Given) -> Known:
 
 
 # What an attack may ask for beside the release, by the name of its parameter; what the word gives is at hand.
-SUPPLIED: Mapping[str, Callable[[Folder, Given], Any]] = {
+SUPPLIED: Mapping[str, Callable[[AttackedFolder, Given], Any]] = {
     "contributions": lambda folder, _: folder.contributions(),
     "method": lambda folder, _: folder.made.method,
     "rules": lambda folder, _: folder.made.rules,
@@ -153,7 +153,7 @@ SUPPLIED: Mapping[str, Callable[[Folder, Given], Any]] = {
 }
 
 
-def attack_folder(folder: Folder, word: str) -> list[Finding]:
+def attack_folder(folder: AttackedFolder, word: str) -> list[Finding]:
     """Run one attack on a release folder; say what it finds.
 
     Parameters

@@ -19,7 +19,7 @@ from hitoku.errors import NeedError, OutputError, ParameterError, did_you_mean
 from hitoku.evidence.outcome import Outcome
 from hitoku.files import refuse_occupied
 from hitoku.insiders.contributions import contributions_in
-from hitoku.io.argus.asked import JJ, Session, Suppress, Write
+from hitoku.io.argus.asked import JJ, BatchSession, Suppress, Write
 from hitoku.io.argus.batch import read_batch
 from hitoku.io.argus.batch_check import Checked, Ready, check_batch
 from hitoku.io.argus.batch_write import BatchRun, Done, written
@@ -114,7 +114,7 @@ class _Runner:
             *checked.batch.notes,
         ]
 
-    def session(self, session: Session, tables: Sequence[Ready], sources: Sources) -> tuple[Done, ...]:
+    def session(self, session: BatchSession, tables: Sequence[Ready], sources: Sources) -> tuple[Done, ...]:
         self.tell("build")
         judged = []
         for ready in tables:
@@ -139,7 +139,7 @@ class _Runner:
             for ready, made in zip(tables, judged, strict=True)
         )
 
-    def adjusts(self, session: Session, table: int) -> bool:
+    def adjusts(self, session: BatchSession, table: int) -> bool:
         """Tell whether the values of a table are changed, and none is withheld."""
         if self.replacement is not None:
             return isinstance(self.replacement, Adjust)

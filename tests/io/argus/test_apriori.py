@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hitoku.errors import DataError, OutputError
-from hitoku.io.argus.apriori import Entry, apply_apriori, read_apriori, write_apriori
+from hitoku.io.argus.apriori import AprioriEntry, apply_apriori, read_apriori, write_apriori
 from hitoku.io.argus.judged import judge
 from hitoku.io.argus.safety import Safety, parse_safety
 from hitoku.model.dimension import Dimension
@@ -27,7 +27,7 @@ CODES = TABLE.dimensions[0].codes
 
 
 def applied(*entries, ignore=False, expand=False):
-    listed = [Entry(*entry) for entry in entries]
+    listed = [AprioriEntry(*entry) for entry in entries]
     return apply_apriori(judge(TABLE, RULES), listed, ignore=ignore, expand=expand, where="t.hst")
 
 
@@ -125,13 +125,13 @@ def test_equal_cells_of_a_chain_are_marked_together_on_demand():
 
 def test_blanks_around_codes_do_not_count():
     table = Table.from_array([20.0, 50.0], names=["size"], codes=[[" 1", "10"]], integer=False)
-    judged = apply_apriori(judge(table, Safety()), [Entry(("1",), "u")]).judged
+    judged = apply_apriori(judge(table, Safety()), [AprioriEntry(("1",), "u")]).judged
     assert judged.status.tolist() == [9, 1, 1]
 
 
 entries_of_two = st.lists(
     st.builds(
-        lambda codes, action, numbers: Entry(
+        lambda codes, action, numbers: AprioriEntry(
             codes, action, numbers[: {"c": 1, "w": 1, "pl": 2, "ab": 2}.get(action, 0)]
         ),
         st.tuples(*[st.text("AB12 .", min_size=1).map(str.strip).filter(bool)] * 2),
@@ -175,17 +175,17 @@ def test_lines_that_cannot_be_read(tmp_path, line, what):
 def test_decimal_commas_and_quotes_are_read(tmp_path):
     path = tmp_path / "t.hst"
     path.write_bytes(b'"N1";" 1";pl;1,5;2,5\r\n')
-    assert read_apriori(path, 2)[0][0] == Entry(("N1", "1"), "pl", (1.5, 2.5), 1)
+    assert read_apriori(path, 2)[0][0] == AprioriEntry(("N1", "1"), "pl", (1.5, 2.5), 1)
 
 
 def test_a_code_that_holds_the_separator_is_refused(tmp_path):
     with pytest.raises(OutputError, match="'a;b'"):
-        write_apriori(tmp_path / "t.hst", [Entry(("a;b",), "u")])
+        write_apriori(tmp_path / "t.hst", [AprioriEntry(("a;b",), "u")])
     assert not list(tmp_path.iterdir())
 
 
 def test_nothing_is_changed_in_place():
     before = judge(TABLE, RULES)
     kept = before.status.copy()
-    apply_apriori(before, [Entry(("N2",), "u")])
+    apply_apriori(before, [AprioriEntry(("N2",), "u")])
     assert np.array_equal(before.status, kept)

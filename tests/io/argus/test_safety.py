@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hitoku.io.argus.safety import Asked, Few, Remainder, Safety, Share, parse_safety
+from hitoku.io.argus.safety import Few, Remainder, RequestRule, Safety, Share, parse_safety
 
 
 def parsed(text: str) -> tuple[Safety, list[str]]:
@@ -28,7 +28,7 @@ def parsed(text: str) -> tuple[Safety, list[str]]:
             Safety(freq=(Few(3, 30, False), Few(2, 10, True))),
             id="the second frequency is of holdings",
         ),
-        pytest.param("REQ(50,70,3,20)", Safety(req=(Asked(50, 70, 3, 20, False),)), id="four numbers"),
+        pytest.param("REQ(50,70,3,20)", Safety(req=(RequestRule(50, 70, 3, 20, False),)), id="four numbers"),
         pytest.param(
             "ZERO(5)|MAN(25)|WGT(1)|MIS(1)",
             Safety(zero=5, manual=25, weighted=True, missing_safe=True),

@@ -60,7 +60,7 @@ class DominanceRule(Section):
     p: Percent | None = None
 
 
-class Group(Section):
+class GroupSection(Section):
     """No cell above this share of its row or column."""
 
     share: Share
@@ -124,7 +124,7 @@ class Policy(Section):
     units: Units
     freedom: Freedom
     dominance: DominanceRule
-    group: Group
+    group: GroupSection
     interval: Width
     percentile: PercentileRule
     mode: ModeRule

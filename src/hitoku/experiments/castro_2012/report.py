@@ -9,7 +9,7 @@ import numpy as np
 from hitoku.evidence.recovery import BINS, EXACT
 from hitoku.experiments.castro_2012.conclusions import conclusions, exact, within_5
 from hitoku.experiments.castro_2012.published import SCENARIOS, dimensions, number, printed_name, shares
-from hitoku.experiments.castro_2012.run import ATTACKERS, Attack, ExperimentResult
+from hitoku.experiments.castro_2012.run import ATTACKERS, AttackResult, ExperimentResult
 from hitoku.experiments.page import Cell, Page, PageTable, Picture, Words, side_by_side
 from hitoku.solver.closest import PENALTY
 
@@ -106,7 +106,7 @@ def _table_1(outcome: ExperimentResult) -> PageTable:
     )
 
 
-def _papers(outcome: ExperimentResult, norm: str) -> list[Attack]:
+def _papers(outcome: ExperimentResult, norm: str) -> list[AttackResult]:
     """Attacks that the paper made as well."""
     wanted = (norm, "up", outcome.plan.reading)
     return [a for a in outcome.attacks if a.scenario in SCENARIOS and (a.norm, a.senses, a.reading) == wanted]

@@ -81,7 +81,7 @@ class ExperimentPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Attack:
+class AttackResult:
     """One line of results: who was attacked, how, and where the estimates fell.
 
     Parameters
@@ -130,7 +130,7 @@ class ExperimentResult:
     plan: ExperimentPlan
     instances: tuple[TableInstance, ...]
     protections: Mapping[tuple[str, str, str], Facts]
-    attacks: tuple[Attack, ...]
+    attacks: tuple[AttackResult, ...]
     failures: tuple[str, ...]
 
     def shares(
@@ -293,7 +293,7 @@ def _attack_all(
     store: Store,
     jobs: int,
     progress: Progress | None,
-) -> list[Attack]:
+) -> list[AttackResult]:
     tasks = []
     for instance, norm, senses, scenario, reading in which:
         published = protections[instance.name, norm, senses]["published"]
@@ -318,7 +318,7 @@ def _attack_all(
         good = [facts for facts in mine if "failed" not in facts]
         if good:
             found.append(
-                Attack(
+                AttackResult(
                     instance.name,
                     norm,
                     senses,

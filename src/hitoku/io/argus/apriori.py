@@ -14,24 +14,24 @@ import numpy as np
 from scipy.sparse import csgraph, csr_array
 
 from hitoku.errors import DataError, OutputError, did_you_mean
-from hitoku.io.argus.judged import BY_HAND, UNSAFE, Judged, Status
+from hitoku.io.argus.judged import BY_HAND, UNSAFE, ArgusStatus, Judged
 from hitoku.io.argus.text import lines_of, quoted, read_text, write_text
 from hitoku.model.arrays import Integers
 from hitoku.model.need import Need
 from hitoku.model.table import Table
 
 MARKS = {
-    "s": Status.SAFE_BY_HAND,
-    "u": Status.BY_HAND,
-    "p": Status.PROTECTED,
-    "m": Status.SECONDARY_BY_HAND,
-    "ml": Status.SECONDARY,
+    "s": ArgusStatus.SAFE_BY_HAND,
+    "u": ArgusStatus.BY_HAND,
+    "p": ArgusStatus.PROTECTED,
+    "m": ArgusStatus.SECONDARY_BY_HAND,
+    "ml": ArgusStatus.SECONDARY,
 }
 # How many numbers each action takes.
 ACTIONS = {**dict.fromkeys(MARKS, 0), "c": 1, "w": 1, "pl": 2, "ab": 2}
 
 
-class Entry(NamedTuple):
+class AprioriEntry(NamedTuple):
     """One line: a cell by its codes, an action, its numbers."""
 
     codes: tuple[str, ...]
@@ -53,7 +53,7 @@ class _RefusedError(Exception):
 
 def read_apriori(
     path: str | Path, n_variables: int, separator: str = ";", *, ignore: bool = False
-) -> tuple[tuple[Entry, ...], tuple[str, ...]]:
+) -> tuple[tuple[AprioriEntry, ...], tuple[str, ...]]:
     """Read an a priori file.
 
     Parameters
@@ -73,7 +73,7 @@ def read_apriori(
         The entries, and the lines passed over with their reasons.
     """
     name = Path(path).name
-    entries: list[Entry] = []
+    entries: list[AprioriEntry] = []
     passed_over: list[str] = []
     for line in lines_of(read_text(path, "a priori file")):
         parts = [part.strip().strip('"').strip() for part in line.text.split(separator)]
@@ -87,7 +87,7 @@ def read_apriori(
     return tuple(entries), tuple(passed_over)
 
 
-def _entry(parts: Sequence[str], n_variables: int, line: int) -> Entry:
+def _entry(parts: Sequence[str], n_variables: int, line: int) -> AprioriEntry:
     if len(parts) <= n_variables:
         what = f"{len(parts)} part(s) in a line; {n_variables} codes and an action are due"
         raise _RefusedError(what, "check the separator, and give a code for every variable")
@@ -104,10 +104,10 @@ def _entry(parts: Sequence[str], n_variables: int, line: int) -> Entry:
             f"action {action} takes {ACTIONS[action]} number(s)",
             "c takes a cost, pl and ab a lower and an upper number, the others none",
         )
-    return Entry(codes, action, numbers, line)
+    return AprioriEntry(codes, action, numbers, line)
 
 
-def write_apriori(path: str | Path, entries: Iterable[Entry], separator: str = ";") -> None:
+def write_apriori(path: str | Path, entries: Iterable[AprioriEntry], separator: str = ";") -> None:
     """Write an a priori file; blanks around codes are left out, as the program does."""
     lines = []
     for entry in entries:
@@ -124,7 +124,12 @@ def write_apriori(path: str | Path, entries: Iterable[Entry], separator: str = "
 
 
 def apply_apriori(
-    judged: Judged, entries: Sequence[Entry], *, ignore: bool = False, expand: bool = False, where: str = ""
+    judged: Judged,
+    entries: Sequence[AprioriEntry],
+    *,
+    ignore: bool = False,
+    expand: bool = False,
+    where: str = "",
 ) -> Applied:
     """Apply an a priori file to cells.
 
@@ -199,9 +204,9 @@ class _Cells:
         self.cost: Any = None if table.cost is None else np.array(table.cost)
         self.manual = judged.range_of(judged.safety.manual)
 
-    def take(self, cell: int, entry: Entry) -> None:
+    def take(self, cell: int, entry: AprioriEntry) -> None:
         status, action = self.status[cell], entry.action
-        if status == Status.PROTECTED and action in {"u", "m", "ml"}:
+        if status == ArgusStatus.PROTECTED and action in {"u", "m", "ml"}:
             raise _RefusedError(
                 f"action {action} on a protected cell", "a cell is protected or withheld, not both"
             )
@@ -211,7 +216,7 @@ class _Cells:
             )
         if action in MARKS:
             # An empty cell stays one unless it is to be withheld; an unsafe one keeps its rule.
-            idle = status in UNSAFE if action == "u" else status == Status.EMPTY and action in {"s", "p"}
+            idle = status in UNSAFE if action == "u" else status == ArgusStatus.EMPTY and action in {"s", "p"}
             if not idle:
                 self.status[cell] = MARKS[action]
                 self.low[cell] = self.high[cell] = self.manual[cell] if action == "u" else 0.0
@@ -245,11 +250,11 @@ class _Cells:
         before = self.before
         unsafe = np.isin(self.status, UNSAFE)
         rules = {name: hits & unsafe for name, hits in before.need.rules.items()}
-        marked = self.status == Status.BY_HAND
+        marked = self.status == ArgusStatus.BY_HAND
         if marked.any():
             rules[BY_HAND] = rules.get(BY_HAND, marked) | marked
         table = before.table
-        fixed = np.isin(self.status, (Status.PROTECTED, Status.EMPTY))
+        fixed = np.isin(self.status, (ArgusStatus.PROTECTED, ArgusStatus.EMPTY))
         return replace(
             before,
             table=replace(

@@ -99,7 +99,7 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class BatchSession:
     """What stands between two ``<CLEAR>`` commands."""
 
     tables: tuple[Asked, ...] = ()
@@ -124,7 +124,7 @@ class Batch:
     """
 
     path: Path
-    sessions: tuple[Session, ...]
+    sessions: tuple[BatchSession, ...]
     logbook: str = ""
     version_file: str = ""
     notes: tuple[str, ...] = ()

@@ -26,8 +26,8 @@ from hitoku.io.argus.asked import (
     Apriori,
     Asked,
     Batch,
+    BatchSession,
     Recoding,
-    Session,
     Suppress,
     Write,
 )
@@ -108,7 +108,7 @@ class _Reader:
         self.path, self.replaced = path, replaced
         self.problems: list[Problem] = []
         self.notes: list[str] = []
-        self.sessions: list[Session] = []
+        self.sessions: list[BatchSession] = []
         self.logbook = self.version_file = ""
         self.line = 0
         self.clear()
@@ -158,7 +158,7 @@ class _Reader:
                 Problem(table.line, f"table {number} is specified but never read", f"add {command}")
             )
         if self.tables:
-            self.sessions.append(Session(tuple(self.tables), tuple(self.suppress), tuple(self.writes)))
+            self.sessions.append(BatchSession(tuple(self.tables), tuple(self.suppress), tuple(self.writes)))
 
     # One function per command: what stands after it, quoted or not.
 

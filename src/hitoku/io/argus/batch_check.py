@@ -18,7 +18,7 @@ from hitoku.io.argus.asked import (
     UNIT_COST,
     Asked,
     Batch,
-    Session,
+    BatchSession,
     Write,
 )
 from hitoku.io.argus.batch import Problem, refuse_problems
@@ -65,7 +65,7 @@ class Checked:
     """A batch that can run: for every session its tables, and where every file goes."""
 
     batch: Batch
-    sessions: tuple[tuple[Session, tuple[Ready, ...]], ...]
+    sessions: tuple[tuple[BatchSession, tuple[Ready, ...]], ...]
     targets: dict[str, Path]
 
 
@@ -99,7 +99,7 @@ class _Checker:
             place = f" ({error.where})" if error.where else ""
             self.refuse(line, f"{error.what}{place}", error.fix)
 
-    def session(self, session: Session) -> tuple[Ready, ...]:
+    def session(self, session: BatchSession) -> tuple[Ready, ...]:
         ready = [one for one in map(self.table, session.tables) if one is not None]
         later = {one.table: one.line for one in session.suppress}
         for write in session.writes:

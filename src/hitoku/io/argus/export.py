@@ -18,9 +18,9 @@ from hitoku.attacks.interval import Interval
 from hitoku.errors import OutputError
 from hitoku.evidence.grid import Grid, texts
 from hitoku.files import new_folder
-from hitoku.io.argus.apriori import Entry, write_apriori
+from hitoku.io.argus.apriori import AprioriEntry, write_apriori
 from hitoku.io.argus.asked import JJ
-from hitoku.io.argus.judged import Judged, Status
+from hitoku.io.argus.judged import ArgusStatus, Judged
 from hitoku.io.argus.metadata import Metadata, read_metadata
 from hitoku.io.argus.safe_file import write_safe_file
 from hitoku.io.argus.safe_table import SafeTable
@@ -82,10 +82,10 @@ def export_table(out: str | Path, table: Table, need: Need, release: Release) ->
     """Write a table, its need and what is withheld as files for τ-ARGUS; see :func:`export_release`."""
     _refuse(table, release)
     protection = Protection.withhold(replace(table, fixed=None), release.withheld, need)
-    status = np.full(table.n_cells, int(Status.SAFE))
+    status = np.full(table.n_cells, int(ArgusStatus.SAFE))
     if table.fixed is not None:
-        status[table.fixed] = Status.PROTECTED
-    status[need.unsafe] = Status.BY_HAND
+        status[table.fixed] = ArgusStatus.PROTECTED
+    status[need.unsafe] = ArgusStatus.BY_HAND
     judged = Judged(table=table, need=need, status=status, safety=Safety())
     # The last bits of sums are no decimals of the table: 0.1 + 0.2 goes out as 0.3.
     printed = np.array([float(text) for text in texts(table.value)])
@@ -146,7 +146,7 @@ def _levels(table: Table, need: Need, release: Release) -> Need:
     )
 
 
-def _marks(table: Table, need: Need, protection: Protection) -> list[Entry]:
+def _marks(table: Table, need: Need, protection: Protection) -> list[AprioriEntry]:
     """Return the lines of the a priori file: what is withheld, and unsafe cells that are empty."""
     nobody = np.zeros(table.n_cells, dtype=bool) if table.frequency is None else table.frequency == 0
     lost = need.unsafe & nobody & (table.value == 0)
@@ -154,10 +154,10 @@ def _marks(table: Table, need: Need, protection: Protection) -> list[Entry]:
     for cell in np.flatnonzero(protection.withheld & (~need.unsafe | lost)).tolist():
         codes = table.labels.codes_of(cell)
         if lost[cell]:
-            entries.append(Entry(codes, "u"))
-            entries.append(Entry(codes, "pl", (float(need.lower[cell]), float(need.upper[cell]))))
+            entries.append(AprioriEntry(codes, "u"))
+            entries.append(AprioriEntry(codes, "pl", (float(need.lower[cell]), float(need.upper[cell]))))
         else:
-            entries.append(Entry(codes, "m"))
+            entries.append(AprioriEntry(codes, "m"))
     return entries
 
 

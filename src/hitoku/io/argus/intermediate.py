@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from hitoku.errors import OutputError
-from hitoku.io.argus.judged import UNSAFE, Status
+from hitoku.io.argus.judged import UNSAFE, ArgusStatus
 from hitoku.io.argus.metadata import Metadata, Variable, write_metadata
 from hitoku.io.argus.safe_table import SafeTable, codes_of
 from hitoku.io.argus.table_writer import SEPARATOR, only_tree
@@ -21,10 +21,10 @@ from hitoku.io.argus.variable import Part
 
 LETTERS = {
     **dict.fromkeys(UNSAFE, "U"),
-    Status.PROTECTED: "P",
-    Status.SECONDARY: "M",
-    Status.SECONDARY_BY_HAND: "M",
-    Status.EMPTY: "E",
+    ArgusStatus.PROTECTED: "P",
+    ArgusStatus.SECONDARY: "M",
+    ArgusStatus.SECONDARY_BY_HAND: "M",
+    ArgusStatus.EMPTY: "E",
 }
 
 
@@ -61,7 +61,7 @@ def write_intermediate(
     lines = [
         SEPARATOR.join([*codes_of(table, cell, options, SEPARATOR), *rows[cell]])
         for cell in table.order.tolist()
-        if status[cell] != Status.EMPTY or "SE" not in options
+        if status[cell] != ArgusStatus.EMPTY or "SE" not in options
     ]
     write_text(path, lines, "intermediate file")
     spanning, trees = [], []
@@ -119,7 +119,7 @@ def _numbers(table: SafeTable) -> list[Column]:
 
 def _levels(table: SafeTable) -> list[Column]:
     need, decimals = table.judged.need, table.judged.decimals
-    letters = [LETTERS.get(Status(int(status)), "S") for status in table.status]
+    letters = [LETTERS.get(ArgusStatus(int(status)), "S") for status in table.status]
     return [
         (Variable("Status", part="status"), letters),
         (Variable("LowerPL", numeric=True, decimals=decimals, part="lower"), _texts(need.lower)),

@@ -25,7 +25,7 @@ from hitoku.rules.rule import Rule
 from hitoku.rules.zero import Zero
 
 
-class Status(IntEnum):
+class ArgusStatus(IntEnum):
     """How τ-ARGUS numbers what it knows about a cell."""
 
     SAFE = 1
@@ -41,14 +41,14 @@ class Status(IntEnum):
     EMPTY = 14
 
 
-UNSAFE = (Status.RULE, Status.REQUEST, Status.FREQUENCY, Status.ZERO, Status.BY_HAND)
+UNSAFE = (ArgusStatus.RULE, ArgusStatus.REQUEST, ArgusStatus.FREQUENCY, ArgusStatus.ZERO, ArgusStatus.BY_HAND)
 # The first rule that hits a cell gives its status, in this order.
 ORDER = ("dominance", "p_percent", "prior_posterior", "request", "min_frequency", "few_contributors", "zero")
 STATUS_OF = {
-    "request": Status.REQUEST,
-    "min_frequency": Status.FREQUENCY,
-    "few_contributors": Status.FREQUENCY,
-    "zero": Status.ZERO,
+    "request": ArgusStatus.REQUEST,
+    "min_frequency": ArgusStatus.FREQUENCY,
+    "few_contributors": ArgusStatus.FREQUENCY,
+    "zero": ArgusStatus.ZERO,
 }
 BY_HAND = "given"  # what a need calls cells that somebody marked
 
@@ -83,7 +83,7 @@ class Judged:
     need
         Unsafe cells and their levels.
     status
-        Numbers of :class:`Status`.
+        Numbers of :class:`ArgusStatus`.
     safety
         The rules that were applied.
     decimals
@@ -107,7 +107,7 @@ class Judged:
     @property
     def withheld(self) -> Mask:
         """Cells that are withheld before any method runs, besides the unsafe ones."""
-        return np.isin(self.status, (Status.SECONDARY, Status.SECONDARY_BY_HAND))
+        return np.isin(self.status, (ArgusStatus.SECONDARY, ArgusStatus.SECONDARY_BY_HAND))
 
     def after(self, protection: Protection | None) -> Integers:
         """Return the status of every cell once a method has decided."""
@@ -115,7 +115,9 @@ class Judged:
             return self.status
         added = protection.withheld & ~self.need.unsafe & ~self.withheld
         by_hand = np.where(
-            self.status == Status.SAFE_BY_HAND, int(Status.SECONDARY_BY_HAND), int(Status.SECONDARY)
+            self.status == ArgusStatus.SAFE_BY_HAND,
+            int(ArgusStatus.SECONDARY_BY_HAND),
+            int(ArgusStatus.SECONDARY),
         )
         return np.where(added, by_hand, self.status)
 
@@ -174,7 +176,7 @@ def judge(
     blank = Judged(
         table=table,
         need=Need(unsafe=np.zeros(n, dtype=bool)),
-        status=np.full(n, int(Status.SAFE)),
+        status=np.full(n, int(ArgusStatus.SAFE)),
         safety=safety,
         decimals=decimals,
     )
@@ -198,19 +200,19 @@ def judge(
     need = Need.merge(needs) if needs else blank.need
     # Without rules every status comes from a file, also that of safe cells.
     told = marks is not None and not safety.by_rule
-    status = np.full(n, int(Status.SAFE_BY_HAND if told else Status.SAFE))
+    status = np.full(n, int(ArgusStatus.SAFE_BY_HAND if told else ArgusStatus.SAFE))
     if BY_HAND in need.rules:
-        status[need.rules[BY_HAND]] = Status.BY_HAND
+        status[need.rules[BY_HAND]] = ArgusStatus.BY_HAND
     for kind in reversed(ORDER):
         for name, hits in need.rules.items():
             if name.split(" ")[0] == kind:
-                status[hits] = STATUS_OF.get(kind, Status.RULE)
+                status[hits] = STATUS_OF.get(kind, ArgusStatus.RULE)
     stay = np.zeros(n, dtype=bool) if table.fixed is None else table.fixed & ~need.unsafe
     if marks is not None:
         stay = stay | (marks.protected & ~need.unsafe)
-        status[marks.withheld & ~need.unsafe] = Status.SECONDARY_BY_HAND
-    status[stay] = Status.PROTECTED
-    status[empty] = Status.EMPTY
+        status[marks.withheld & ~need.unsafe] = ArgusStatus.SECONDARY_BY_HAND
+    status[stay] = ArgusStatus.PROTECTED
+    status[empty] = ArgusStatus.EMPTY
     fixed = empty | stay
     table = replace(table, fixed=fixed if fixed.any() else None)
     return Judged(table=table, need=need, status=status, safety=safety, decimals=decimals)

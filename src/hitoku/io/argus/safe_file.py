@@ -17,7 +17,7 @@ import numpy as np
 from hitoku.errors import ParameterError
 from hitoku.io.argus.asked import CODE_VALUE, CSV, INTERMEDIATE, JJ, PIVOT, SBS
 from hitoku.io.argus.intermediate import write_intermediate
-from hitoku.io.argus.judged import UNSAFE, Judged, Status
+from hitoku.io.argus.judged import UNSAFE, ArgusStatus, Judged
 from hitoku.io.argus.safe_table import SafeTable, coded, codes_of, ordered_codes
 from hitoku.io.argus.text import write_text
 from hitoku.io.jj import write_jj
@@ -30,7 +30,7 @@ WITHHELD, EMPTY = "x", "-"
 LARGEST_COST = 20_000
 # Nobody is assumed to know more than that a cell is no larger than this many times the largest one.
 BEYOND = 1.5
-FLAGS = {Status.FREQUENCY: "A", Status.SECONDARY: "D", Status.SECONDARY_BY_HAND: "D"}
+FLAGS = {ArgusStatus.FREQUENCY: "A", ArgusStatus.SECONDARY: "D", ArgusStatus.SECONDARY_BY_HAND: "D"}
 
 
 def confidential(kind: int, options: frozenset[str]) -> bool:
@@ -79,7 +79,7 @@ def _code_lines(table: SafeTable, options: frozenset[str]) -> Iterator[str]:
         last = ["Status"] if "SO" in options else [source.measure, *(["Status"] if "AS" in options else [])]
         yield ",".join(coded(name, options) for name in (*source.labels.names, *last))
     for cell in table.order.tolist():
-        empty = status[cell] == Status.EMPTY
+        empty = status[cell] == ArgusStatus.EMPTY
         if empty and "SE" in options:
             continue
         shown = table.text(value[cell])
@@ -98,7 +98,7 @@ def _cross_lines(table: SafeTable, options: frozenset[str]) -> Iterator[str]:
     grid = np.arange(source.n_cells).reshape(source.shape)
 
     def shown(cell: int) -> str:
-        if status[cell] == Status.EMPTY:
+        if status[cell] == ArgusStatus.EMPTY:
             return EMPTY
         return WITHHELD if withheld[cell] else table.text(value[cell])
 
@@ -121,7 +121,7 @@ def _sbs_lines(table: SafeTable, options: frozenset[str]) -> Iterator[str]:
     source, status = table.judged.table, table.status
     depth = {d.name: _depths(d) for d in source.dimensions}
     for cell in table.order.tolist():
-        if status[cell] == Status.EMPTY:
+        if status[cell] == ArgusStatus.EMPTY:
             continue
         words: list[str] = []
         for name, code in zip(source.labels.names, source.labels.codes_of(cell), strict=True):
@@ -145,14 +145,14 @@ def _depths(dimension: Dimension) -> dict[str, int]:
 
 def _flag(judged: Judged, status: Integers, cell: int) -> list[str]:
     """Return the flag of a cell and, where it is due, the shares of its largest contributors in percent."""
-    own = Status(int(status[cell]))
-    if own not in UNSAFE or own is Status.FREQUENCY:
+    own = ArgusStatus(int(status[cell]))
+    if own not in UNSAFE or own is ArgusStatus.FREQUENCY:
         return [FLAGS.get(own, "V")]
     why = judged.need.why(cell)
     dominated = [rule.n for place, rule in enumerate(judged.safety.nk) if _named("dominance", place) in why]
     if dominated:
         flag, ranks = ("B", 1) if dominated[0] == 1 else ("C", 2)
-    elif own is Status.RULE:
+    elif own is ArgusStatus.RULE:
         flag, ranks = "F", 2
     else:
         flag, ranks = "B", 1

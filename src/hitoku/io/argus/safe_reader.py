@@ -13,23 +13,23 @@ from pathlib import Path
 import numpy as np
 
 from hitoku.errors import DataError, TableError
-from hitoku.io.argus.judged import UNSAFE, Status
+from hitoku.io.argus.judged import UNSAFE, ArgusStatus
 from hitoku.io.argus.safe_file import EMPTY, WITHHELD
 from hitoku.io.argus.text import read_text
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.table import Table
 
-HIDDEN = (*UNSAFE, Status.SECONDARY, Status.SECONDARY_BY_HAND)
+HIDDEN = (*UNSAFE, ArgusStatus.SECONDARY, ArgusStatus.SECONDARY_BY_HAND)
 # Whole numbers below this one are told apart by doubles.
 MOST = 2**53
 # What a flag of an SBS file says, as a status; B and C are rules alike.
 OF_FLAG = {
-    "V": Status.SAFE,
-    "A": Status.FREQUENCY,
-    "B": Status.RULE,
-    "C": Status.RULE,
-    "F": Status.RULE,
-    "D": Status.SECONDARY,
+    "V": ArgusStatus.SAFE,
+    "A": ArgusStatus.FREQUENCY,
+    "B": ArgusStatus.RULE,
+    "C": ArgusStatus.RULE,
+    "F": ArgusStatus.RULE,
+    "D": ArgusStatus.SECONDARY,
 }
 
 
@@ -120,7 +120,7 @@ def read_code_value(path: str | Path, n_variables: int, *, statuses: bool = Fals
     stated = [row[-1] for row in rows] if len(rows[0]) == n_variables + 2 else ["0"] * len(rows)
     status = np.array([_count(text, "status", path.name) for text in stated], dtype=np.int64)
     value = np.array([_value(text, path.name) for text in shown])
-    empty = np.array([text == EMPTY for text in shown]) | (status == Status.EMPTY)
+    empty = np.array([text == EMPTY for text in shown]) | (status == ArgusStatus.EMPTY)
     hidden = np.array([text == WITHHELD for text in shown]) & (not statuses)
     withheld = hidden | np.isin(status, HIDDEN)
     return SafeCells(
@@ -163,7 +163,7 @@ def read_sbs(path: str | Path, n_variables: int, *, levels: bool = False) -> Saf
         codes=tuple(tuple(row[:end:step]) for row in rows),
         value=np.array([_value(row[end], path.name) for row in rows]),
         status=status,
-        withheld=status != Status.SAFE,
+        withheld=status != ArgusStatus.SAFE,
         empty=np.zeros(len(rows), dtype=bool),
         frequency=np.array([_count(row[end + 1], "number of contributors", path.name) for row in rows]),
     )

@@ -56,7 +56,7 @@ class Few(NamedTuple):
     holding: bool
 
 
-class Asked(NamedTuple):
+class RequestRule(NamedTuple):
     """The request rule: shares in percent for either code, least number of contributors, range in percent."""
 
     first: float
@@ -87,7 +87,7 @@ class Safety:
     p: tuple[Remainder, ...] = ()
     nk: tuple[Share, ...] = ()
     freq: tuple[Few, ...] = ()
-    req: tuple[Asked, ...] = ()
+    req: tuple[RequestRule, ...] = ()
     zero: float | None = None
     manual: float = MANUAL
     weighted: bool = False
@@ -176,7 +176,7 @@ def _made(found: dict[str, list[list[float]]], refuse: Refuse) -> Safety:
         if least
     ]
     req = [
-        Asked(first, second, _whole("REQ", least, refuse), percent, place >= 1)
+        RequestRule(first, second, _whole("REQ", least, refuse), percent, place >= 1)
         for place, (first, second, least, percent) in enumerate(found["REQ"])
         if first or second
     ]

@@ -22,7 +22,7 @@ WORD = re.compile(r'"(?P<quoted>[^"]*)"?|(?P<plain>[^\s"]+)')
 LONGEST_NAME = 255
 
 
-class Line(NamedTuple):
+class SourceLine(NamedTuple):
     """A line that says something, with its number for messages."""
 
     number: int
@@ -63,7 +63,7 @@ def read_text(path: str | Path, what: str) -> str:
     return text.rstrip("\x1a")  # DOS programs end a file with it
 
 
-def lines_of(text: str) -> Iterator[Line]:
+def lines_of(text: str) -> Iterator[SourceLine]:
     r"""Lines without tabs and surrounding blanks; empty ones and comments (``//``) are passed over.
 
     Examples
@@ -74,7 +74,7 @@ def lines_of(text: str) -> Iterator[Line]:
     for number, line in enumerate(text.splitlines(), 1):
         stripped = line.replace("\t", " ").strip()
         if stripped and not stripped.startswith("//"):
-            yield Line(number, stripped)
+            yield SourceLine(number, stripped)
 
 
 def words_of(line: str) -> list[Word]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hitoku.errors import OutputError
-from hitoku.io.code_order import Line
+from hitoku.io.code_order import StubLine
 from hitoku.io.formats.format import Format
 from hitoku.io.publication import ADJUSTED, LEGEND, WITHHELD, Publication
 from hitoku.io.sheets import Sheet, sheets_of
@@ -145,7 +145,7 @@ class _Workbook:
         texts = [2 * row.depth * last + len(row.texts[place]) for row in sheet.rows]
         return min(max([NARROWEST, len(sheet.stub[place]), *texts]), WIDEST_CODE) + 2
 
-    def _value_width(self, line: Line) -> int:
+    def _value_width(self, line: StubLine) -> int:
         return min(max(NARROWEST, self.width, len(line.code) + 2), WIDEST_VALUE)
 
     def _source(self) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.io.code_order import Line, lines_of
+from hitoku.io.code_order import StubLine, lines_of
 from hitoku.model.table import Table
 
 # More columns than this do not fit beside each other on paper.
@@ -22,12 +22,12 @@ MOST_MARGINS = 2_000
 class Row:
     """One line: its codes and its cells."""
 
-    heads: tuple[Line, ...]
+    heads: tuple[StubLine, ...]
     cells: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class LayoutSection:
     """One table of the page.
 
     Parameters
@@ -47,7 +47,7 @@ class Section:
     title: str
     stubs: tuple[str, ...]
     across: str
-    columns: tuple[Line, ...]
+    columns: tuple[StubLine, ...]
     rows: tuple[Row, ...]
     depth: int = 0
 
@@ -56,7 +56,7 @@ class Section:
         return [cell for row in self.rows for cell in row.cells]
 
 
-def sections(table: Table) -> tuple[Section, ...]:
+def sections(table: Table) -> tuple[LayoutSection, ...]:
     """Lay out all cells of a table.
 
     Rows are the first variable and columns the second, as everywhere in hitoku, unless there are too many
@@ -83,7 +83,7 @@ def sections(table: Table) -> tuple[Section, ...]:
         named = [(labels.names[v], lines[v][p]) for v, p in zip(further, place, strict=True)]
         here: Any = (slice(None), slice(None), *place)
         found.append(
-            Section(
+            LayoutSection(
                 title=", ".join(f"{name}: {line.code}" for name, line in named),
                 stubs=(labels.names[row],),
                 across=labels.names[column],
@@ -98,20 +98,20 @@ def sections(table: Table) -> tuple[Section, ...]:
     return tuple(found)
 
 
-def listing(table: Table, cells: Iterable[int]) -> Section:
+def listing(table: Table, cells: Iterable[int]) -> LayoutSection:
     """One line per cell."""
     labels = table.labels
     # With a single variable cells are codes, and their tree can be shown.
     alone = len(labels.names) == 1 and labels.positions is None
     lines = {line.place: line for line in lines_of(labels, 0, table.dimensions)} if alone else {}
     rows = tuple(
-        Row((lines[cell],) if alone else tuple(Line(0, code) for code in labels.codes_of(cell)), (cell,))
+        Row((lines[cell],) if alone else tuple(StubLine(0, code) for code in labels.codes_of(cell)), (cell,))
         for cell in cells
     )
-    return Section("", labels.names, "", (Line(0, table.measure),), rows)
+    return LayoutSection("", labels.names, "", (StubLine(0, table.measure),), rows)
 
 
-def margins(table: Table) -> Section | None:
+def margins(table: Table) -> LayoutSection | None:
     """List the cells that are totals of all variables but one at most; None where that is no overview.
 
     Examples

@@ -20,7 +20,7 @@ from hitoku.evidence.audit_result import Audit
 from hitoku.files import new_file
 from hitoku.io.report.bars import adjusted_bar, interval_bar
 from hitoku.io.report.cells import Cells
-from hitoku.io.report.layout import Section, margins, sections
+from hitoku.io.report.layout import LayoutSection, margins, sections
 from hitoku.io.report.numbers import MINUS, bound, interval, number, percent, times
 from hitoku.io.report.words import attacks, classes, figures, remarks, verdict
 from hitoku.model.arrays import Mask
@@ -239,7 +239,7 @@ def _required(cells: Cells, cell: int) -> str:
     return ", ".join(said) or "not exact"
 
 
-def _section(cells: Cells, section: Section) -> dict[str, Any]:
+def _section(cells: Cells, section: LayoutSection) -> dict[str, Any]:
     """Join a table with what the template asks about it."""
     inside, wide = section.cells, _width_mm(cells, section)
     # Of a long table the part with the grand total, which is the last cell, is printed if it is short.
@@ -254,7 +254,7 @@ def _section(cells: Cells, section: Section) -> dict[str, Any]:
     }
 
 
-def _width_mm(cells: Cells, section: Section) -> float:
+def _width_mm(cells: Cells, section: LayoutSection) -> float:
     """Estimate how wide a table is on paper, from the longest text of each column."""
     withheld, value = cells.protection.withheld, cells.protection.value
     heads = [[len(row.heads[k].code) for row in section.rows] for k in range(len(section.stubs))]

@@ -17,7 +17,7 @@ CLASSES = (1.0, 1.5, 2.0, 5.0, 10.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class HeadlineVerdict:
     """The answer at the top: a sign, a word, a sentence; ``kind`` is good, bad or look."""
 
     kind: str
@@ -53,7 +53,7 @@ class Tried:
         return {"good": "✓ held", "bad": "✗ broken", "look": "? open", "none": "not run"}[self.kind]
 
 
-def verdict(cells: Cells) -> Verdict:
+def verdict(cells: Cells) -> HeadlineVerdict:
     """Say whether the release may leave, as far as the audit can tell."""
     audit, unsafe = cells.audit, int(cells.need.unsafe.sum())
     if not audit.safe:
@@ -61,10 +61,10 @@ def verdict(cells: Cells) -> Verdict:
         what = f"{n:,} of {_many(unsafe, 'unsafe cell')} {'is' if n == 1 else 'are'} not protected"
         if cells.adjusted is not None and cells.adjusted.n_broken:
             what += f"; {_many(cells.adjusted.n_broken, 'sum')} of the published values do not add up"
-        return Verdict("bad", "✗", "Not safe", f"{what}. Do not publish this release.")
+        return HeadlineVerdict("bad", "✗", "Not safe", f"{what}. Do not publish this release.")
     if cells.protection.caution:
         text = f"The audit found nothing, and still: {cells.protection.caution}"
-        return Verdict("bad", "✗", "Not for publication", text)
+        return HeadlineVerdict("bad", "✗", "Not for publication", text)
     how = "published with another value" if cells.adjusted else "withheld"
     away = (
         "as far from its own as its rules require"
@@ -76,11 +76,11 @@ def verdict(cells: Cells) -> Verdict:
         text = "No rule finds an unsafe cell in this table."
     if audit.certificate is None:
         reason = "There is no certificate, because the values do not add up exactly."
-        return Verdict("look", "✓", "Safe, without a certificate", f"{text} {reason}")
+        return HeadlineVerdict("look", "✓", "Safe, without a certificate", f"{text} {reason}")
     proof = (
         "The certificate proves it; anybody can check it again." if unsafe else "There is nothing to prove."
     )
-    return Verdict("good", "✓", "Safe", f"{text} {proof}")
+    return HeadlineVerdict("good", "✓", "Safe", f"{text} {proof}")
 
 
 def figures(cells: Cells) -> tuple[Figure, ...]:
