@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from hitoku.checks.outputs.output import Output
-from hitoku.checks.principles.verdict import Principle, Status, worst
+from hitoku.checks.principles.verdict import Clearance, Principle, worst
 from hitoku.checks.session import Session
 from hitoku.checks.submission.agreement import disagreements
 from hitoku.checks.submission.recheck import judged_again
@@ -120,7 +120,7 @@ def passed(honest: Submission, *, careful: bool) -> dict[str, list[int]]:
                 honest, outputs=tuple(changed if other is output else other for other in honest.outputs)
             )
             verdicts, found = judged_again(lie, place, honest.policy)
-            if not found and worst(verdicts) is not Status.FAIL:
+            if not found and worst(verdicts) is not Clearance.FAIL:
                 counts[output.name][1] += 1
                 counts[output.name][2] += not disagreements(lie.outputs)[place]
     return counts

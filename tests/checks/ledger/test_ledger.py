@@ -12,7 +12,7 @@ from hitoku.attacks.differencing.definition import MISSING, Definition
 from hitoku.attacks.differencing.grade import Grade
 from hitoku.attacks.differencing.partition import Partition
 from hitoku.checks.ledger import Concern, Ledger, Measure, implied_tables, unit_numbers
-from hitoku.checks.principles.verdict import Status
+from hitoku.checks.principles.verdict import Clearance
 from hitoku.errors import DataError, HitokuError, ParameterError
 from hitoku.rules.dominance import Dominance
 
@@ -47,7 +47,7 @@ def test_table_1_of_the_paper_is_caught_explained_and_has_a_way_out(tmp_path):
     assert (alarm.concern, alarm.n_groups, alarm.n_units) == (Concern.SMALL_GROUP, 1, 1)
     assert alarm.grade is Grade.BY_DEFINITION
     assert "already released" in alarm.remedy
-    assert alarm.verdict.status is Status.FAIL
+    assert alarm.verdict.status is Clearance.FAIL
 
 
 def test_the_remedy_names_the_cut_points_released_before(tmp_path):
@@ -206,7 +206,7 @@ def test_an_output_without_membership_is_not_testable_and_never_safe(tmp_path):
     parts, definition = table_1("output 4", [19, 26], FIRST)
     (alarm,) = ledger.check("output 4", parts, definition)
     assert str(alarm) == "not testable against output 3"
-    assert alarm.verdict.status is Status.LOOK
+    assert alarm.verdict.status is Clearance.LOOK
     ledger.remember("output 4", parts, definition)
     (alarm,) = opened(tmp_path).check("output 5", None)
     assert str(alarm) == "output 5 is not testable against output 3, output 4"
@@ -224,7 +224,7 @@ def test_a_harmless_output_passes_with_the_scope(tmp_path):
     alarms = ledger.check("second", *table_1("second", [19, 26], FIRST))
     (verdict,) = ledger.verdicts(alarms)
     assert (verdict.status, verdict.text) == (
-        Status.PASS,
+        Clearance.PASS,
         "tested up to three outputs together, against 1 released before",
     )
 

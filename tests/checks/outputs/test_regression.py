@@ -9,7 +9,7 @@ import pytest
 import hitoku as ht
 from hitoku.checks.outputs.regression import Regression
 from hitoku.checks.policies.policy import policy
-from hitoku.checks.principles.verdict import Principle, Status, worst
+from hitoku.checks.principles.verdict import Clearance, Principle, worst
 from hitoku.checks.records import Records
 from hitoku.checks.submission.recheck import recheck
 from hitoku.errors import DataError, ParameterError
@@ -49,7 +49,7 @@ def dummies(*sizes):
 
 
 def failing(verdicts):
-    return {verdict.reason for verdict in verdicts if verdict.status is Status.FAIL}
+    return {verdict.reason for verdict in verdicts if verdict.status is Clearance.FAIL}
 
 
 def test_a_coefficient_that_is_one_persons_income_fails():
@@ -59,14 +59,14 @@ def test_a_coefficient_that_is_one_persons_income_fails():
     assert fitted.df_resid == 38
     assert fitted.params[0] + fitted.params[2] == pytest.approx(income[-1])
     status, verdicts, published = run(fitted, 41)
-    assert status is Status.FAIL
+    assert status is Clearance.FAIL
     assert failing(verdicts) == {"coefficient_of_few", "saturated_with_small_cells", "leverage"}
     assert set(published["coefficient"]) == {None}
 
 
 def test_nor_may_the_reference_category_be_one_person():
     status, verdicts, _ = run(least_squares(noise(41), **dummies(1, 20, 20)), 41)
-    assert status is Status.FAIL
+    assert status is Clearance.FAIL
     assert "coefficient_of_few" in failing(verdicts)
 
 
@@ -78,7 +78,7 @@ def test_every_category_takes_ten_units(n, wrong, place):
     status, verdicts, _ = run(least_squares(noise(sum(sizes)), **dummies(*sizes)), sum(sizes))
     assert ("coefficient_of_few" in failing(verdicts)) is wrong
     assert ("saturated_with_small_cells" in failing(verdicts)) is wrong
-    assert (status is Status.FAIL) is wrong
+    assert (status is Clearance.FAIL) is wrong
 
 
 @pytest.mark.parametrize(("n", "wrong"), [(13, True), (14, False)])
@@ -90,7 +90,7 @@ def test_degrees_of_freedom(n, wrong):
 
 def test_a_continuous_regressor_of_many_is_fine():
     status, _, published = run(least_squares(noise(60), x=np.linspace(-1, 1, 60)), 60)
-    assert status is Status.PASS
+    assert status is Clearance.PASS
     assert published["term"] == ["Intercept", "x"]
     assert None not in published["coefficient"]
 
@@ -113,9 +113,9 @@ def test_a_slope_in_a_small_group_fails():
 @pytest.mark.parametrize(
     ("outlier", "status"),
     [
-        pytest.param(1.0, Status.PASS, id="as others"),
-        pytest.param(10.0, Status.LOOK, id="decides much: look"),
-        pytest.param(1000.0, Status.FAIL, id="decides all: fail"),
+        pytest.param(1.0, Clearance.PASS, id="as others"),
+        pytest.param(10.0, Clearance.LOOK, id="decides much: look"),
+        pytest.param(1000.0, Clearance.FAIL, id="decides all: fail"),
     ],
 )
 def test_leverage(outlier, status):
@@ -168,21 +168,21 @@ def test_formulas_and_results_of_statsmodels():
     frame = pd.DataFrame({"y": noise(90), "g": ["a"] * 30 + ["b"] * 30 + ["c"] * 30, "x": np.arange(90.0)})
     work = ht.Session("s", frame)
     out = work.regression("y ~ x + C(g)")
-    assert out.status is Status.PASS
+    assert out.status is Clearance.PASS
     fitted = formulas.ols("y ~ x + C(g)", data=frame).fit()
     assert out.frame["coefficient"].tolist() == pytest.approx(fitted.params.tolist())
-    assert work.regression(fitted, name="once more").status is Status.PASS
+    assert work.regression(fitted, name="once more").status is Clearance.PASS
 
 
 def test_models_on_nearly_the_same_people_are_compared():
     frame = pd.DataFrame({"y": noise(93), "x": np.arange(93.0), "late": ["no"] * 90 + ["yes"] * 3})
     work = ht.Session("s", frame)
     everybody = least_squares(frame["y"].to_numpy(), x=frame["x"].to_numpy())
-    assert work.regression(everybody).status is Status.PASS
+    assert work.regression(everybody).status is Clearance.PASS
     fewer = least_squares(frame["y"].to_numpy()[:90], x=frame["x"].to_numpy()[:90])
     out = work.regression(fewer, where={"late": "no"})
     found = [verdict for verdict in out.verdicts if verdict.principle is Principle.DIFFERENCING]
-    assert out.status is not Status.PASS
+    assert out.status is not Clearance.PASS
     assert found[0].numbers["units"] == 3
 
 
@@ -204,7 +204,7 @@ def test_models_of_which_one_leaves_out_missing_values_are_compared(by_formula, 
         work.regression(each if by_formula else formulas.ols(each, data=frame).fit()) for each in asked
     )
     found = [verdict for verdict in second.verdicts if verdict.principle is Principle.DIFFERENCING]
-    assert (first.status, second.status) == (Status.PASS, Status.FAIL)
+    assert (first.status, second.status) == (Clearance.PASS, Clearance.FAIL)
     assert found[0].numbers["units"] <= 2
     # The checker fits formulas again; of a fitted model, the session's bad news is not forgotten.
     check = recheck(work.submit(tmp_path / "s"), data=frame)
@@ -216,7 +216,7 @@ def test_units_of_a_sample_that_left_records_out_are_counted():
     # One person has all but ten of the records.
     frame = incomplete().assign(id=[0] * 83 + list(range(1, 11)))
     out = ht.Session("s", frame, unit="id").regression("y ~ age")
-    assert (out.evidence.n_records, out.evidence.n_units, out.status) == (91, 11, Status.FAIL)
+    assert (out.evidence.n_records, out.evidence.n_units, out.status) == (91, 11, Clearance.FAIL)
 
 
 def test_a_sample_of_unknown_people_with_several_records_is_refused():
@@ -242,5 +242,5 @@ def test_a_binary_outcome_that_is_predicted_without_an_error_fails():
     told = 1 / (1 + np.exp(-2.0 * (age - 40.5)))
     fitted.predict = lambda: told
     status, verdicts, _ = run(fitted, 40)
-    assert status is Status.FAIL
+    assert status is Clearance.FAIL
     assert verdicts[-1].reason == "perfect_prediction"

@@ -11,7 +11,7 @@ from hitoku.checks.outputs.mode import Mode
 from hitoku.checks.outputs.percentile import Percentile
 from hitoku.checks.outputs.summary import Summary
 from hitoku.checks.policies.policy import policy
-from hitoku.checks.principles.verdict import Principle, Status, worst
+from hitoku.checks.principles.verdict import Clearance, Principle, worst
 from hitoku.checks.records import Records
 from hitoku.errors import DataError, HitokuError, ParameterError
 
@@ -108,7 +108,7 @@ def test_mode(values, principle, status, mode):
     assert found == status
     assert published["mode_x"] == [mode]
     if principle is not None:
-        assert verdicts[principle].status is Status.FAIL
+        assert verdicts[principle].status is Clearance.FAIL
 
 
 def test_concentration_is_what_the_definitions_say():

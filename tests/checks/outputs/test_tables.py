@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import hitoku as ht
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import policy
-from hitoku.checks.principles.verdict import Principle, Status
+from hitoku.checks.principles.verdict import Clearance, Principle
 from hitoku.errors import DataError, HitokuError
 
 JAPAN = policy("japan-2017")
@@ -38,7 +38,7 @@ def session(frame, **options):
 def test_a_safe_table_is_what_pandas_counts():
     frame = people([[20, 30, 15], [25, 12, 40], [33, 21, 18]])
     out = session(frame).frequency_table(by=["region", "job"])
-    assert out.status is Status.PASS
+    assert out.status is Clearance.PASS
     expected = pd.crosstab(frame["region"], frame["job"], margins=True, margins_name="Total")
     assert out.frame.to_numpy().tolist() == expected.to_numpy().tolist()
     assert list(out.frame.columns) == ["c0", "c1", "c2", "Total"]
@@ -48,7 +48,7 @@ def test_a_safe_table_is_what_pandas_counts():
 def test_ten_units_are_enough(n, withheld):
     out = session(people([[n, 30, 45], [25, 32, 40], [33, 41, 28]])).frequency_table(by=["region", "job"])
     assert bool(pd.isna(out.frame.loc["r0", "c0"])) is withheld
-    assert out.status is Status.PASS
+    assert out.status is Clearance.PASS
 
 
 @pytest.mark.parametrize(("n", "withheld"), [(90, False), (91, True)])
@@ -78,9 +78,9 @@ def test_the_judge_does_not_trust_what_is_withheld():
     out = session(people([[3, 50, 40], [45, 60, 55], [45, 40, 35]])).frequency_table(by=["region", "job"])
     withheld = np.zeros(len(out.evidence.withheld), dtype=bool)
     again = out.asked.judge(replace(out.evidence, withheld=np.arange(len(withheld)) == 0), JAPAN)
-    assert next(v for v in again if v.principle is Principle.INTERVAL).status is Status.FAIL
+    assert next(v for v in again if v.principle is Principle.INTERVAL).status is Clearance.FAIL
     again = out.asked.judge(replace(out.evidence, withheld=withheld), JAPAN)
-    assert next(v for v in again if v.principle is Principle.UNITS).status is Status.FAIL
+    assert next(v for v in again if v.principle is Principle.UNITS).status is Clearance.FAIL
 
 
 def test_the_checker_gets_the_same_from_json():

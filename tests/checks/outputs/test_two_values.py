@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import hitoku as ht
-from hitoku.checks.principles.verdict import Principle, Status
+from hitoku.checks.principles.verdict import Clearance, Principle
 from hitoku.checks.submission.recheck import recheck
 from hitoku.errors import DataError
 
@@ -34,11 +34,11 @@ def people(n_sick, n_well, unit=None):
 @pytest.mark.parametrize(
     ("n_sick", "n_well", "status"),
     [
-        (9, 50, Status.FAIL),  # nine are sick
-        (10, 50, Status.PASS),
-        (50, 9, Status.FAIL),  # nine are not
-        (90, 10, Status.PASS),  # 90 % is not above 90 %
-        (100, 11, Status.FAIL),  # 90.1 % is
+        (9, 50, Clearance.FAIL),  # nine are sick
+        (10, 50, Clearance.PASS),
+        (50, 9, Clearance.FAIL),  # nine are not
+        (90, 10, Clearance.PASS),  # 90 % is not above 90 %
+        (100, 11, Clearance.FAIL),  # 90.1 % is
     ],
 )
 def test_both_values_are_those_of_enough_and_neither_of_nearly_all(ask, n_sick, n_well, status):
@@ -50,7 +50,7 @@ def test_a_group_in_which_all_are_alike_is_withheld():
     out = ht.Session("sick", data).mean("sick", by="area")
     assert out.published["mean_sick"] == [0.5, None]
     verdict = next(each for each in out.verdicts if each.principle is Principle.GROUP)
-    assert (verdict.status, verdict.reason, verdict.numbers["unsafe"]) == (Status.PASS, "withheld", 1)
+    assert (verdict.status, verdict.reason, verdict.numbers["unsafe"]) == (Clearance.PASS, "withheld", 1)
 
 
 def test_units_are_counted_not_records():
@@ -69,7 +69,7 @@ def test_a_table_of_sums_of_two_values_is_asked_for_as_the_table_of_counts_it_is
 def test_a_ratio_over_a_constant_is_an_average_and_not_a_way_around_dominance():
     data = pd.DataFrame({"income": [1e6, *range(1, 41)], "one": 1})
     out = ht.Session("ratio", data).summary("ratio", "income", "one")
-    assert out.status is Status.FAIL
+    assert out.status is Clearance.FAIL
 
 
 def test_the_checker_comes_to_the_same(tmp_path):

@@ -11,7 +11,7 @@ from hitoku.checks.outputs.average import Average
 from hitoku.checks.outputs.concentration import Concentration
 from hitoku.checks.outputs.percentile import Percentile
 from hitoku.checks.outputs.summary import Summary
-from hitoku.checks.principles.verdict import Principle, Status
+from hitoku.checks.principles.verdict import Clearance, Principle
 from hitoku.checks.session import Session
 from hitoku.checks.submission.recheck import recheck
 from hitoku.errors import DataError, HitokuError
@@ -82,8 +82,8 @@ def test_who_has_several_records_weighs_as_they_do_on_average():
 
 def test_a_weight_makes_a_contributor_dominant():
     frame = FRAME.assign(x=1.0, w=[60.0, *[1.0] * (N - 1)])
-    assert run(Concentration("x", "gini"), frame)[0] is Status.PASS
-    assert run(Concentration("x", "gini", weight="w"), frame)[0] is Status.FAIL
+    assert run(Concentration("x", "gini"), frame)[0] is Clearance.PASS
+    assert run(Concentration("x", "gini", weight="w"), frame)[0] is Clearance.FAIL
 
 
 @pytest.mark.parametrize("statistic", ["min", "max", "t", "chi2"])
@@ -144,9 +144,9 @@ CROWD.loc[2985, "income"] = 4200.0
 @pytest.mark.parametrize(
     ("decimals", "status"),
     [
-        pytest.param(None, Status.FAIL, id="all digits"),
-        pytest.param(3, Status.FAIL, id="thousandths: 3 are under a tenth of 4,200"),
-        pytest.param(0, Status.PASS, id="whole numbers: 2,992 are more"),
+        pytest.param(None, Clearance.FAIL, id="all digits"),
+        pytest.param(3, Clearance.FAIL, id="thousandths: 3 are under a tenth of 4,200"),
+        pytest.param(0, Clearance.PASS, id="whole numbers: 2,992 are more"),
     ],
 )
 def test_rounded_means_blur_what_their_difference_tells(decimals, status, tmp_path):
@@ -169,7 +169,7 @@ def test_weighted_sums_are_sums_of_another_variable():
     assert np.sum(vars(measure)["values"]) == pytest.approx(2 * frame["income"].sum())
     assert work.mean("income", weight="w").asked.measures(work.records) == {}
     out = work.sum("income", weight="w", where={"part": "a"})
-    assert out.status is Status.FAIL
+    assert out.status is Clearance.FAIL
 
 
 def test_a_model_implies_the_sums_of_its_outcome():
@@ -182,5 +182,5 @@ def test_a_model_implies_the_sums_of_its_outcome():
     work.mean("income", by="sex")
     model = work.regression("income ~ C(sex)", where={"part": "a"})
     (found,) = [v for v in model.verdicts if v.principle is Principle.DIFFERENCING]
-    assert found.status is Status.FAIL
+    assert found.status is Clearance.FAIL
     assert "income fails dominance" in found.text

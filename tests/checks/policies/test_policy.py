@@ -7,7 +7,7 @@ from importlib import resources
 import pytest
 
 from hitoku.checks.policies.policy import parsed, policy
-from hitoku.checks.principles.verdict import Principle, Status, Verdict, worst
+from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, worst
 from hitoku.errors import ParameterError
 
 JAPAN = {
@@ -107,8 +107,13 @@ def test_a_missing_section_is_named():
 
 
 def test_verdicts_survive_json():
-    verdict = Verdict(
-        principle=Principle.UNITS, status=Status.LOOK, reason="r", text="t", numbers={"units": 3}, remedy="m"
+    verdict = PrincipleVerdict(
+        principle=Principle.UNITS,
+        status=Clearance.LOOK,
+        reason="r",
+        text="t",
+        numbers={"units": 3},
+        remedy="m",
     )
-    assert Verdict.from_dict(json.loads(json.dumps(verdict.to_dict()))) == verdict
-    assert worst([verdict]) is Status.LOOK
+    assert PrincipleVerdict.from_dict(json.loads(json.dumps(verdict.to_dict()))) == verdict
+    assert worst([verdict]) is Clearance.LOOK

@@ -12,7 +12,7 @@ from tests.checks.outputs.test_tables import people
 
 from hitoku.checks.policies.policy import Sampling, policy
 from hitoku.checks.policies.sampling import population_risk
-from hitoku.checks.principles.verdict import Principle, Status
+from hitoku.checks.principles.verdict import Clearance, Principle
 from hitoku.checks.session import Session
 from hitoku.checks.submission.exceptions import parsed as exceptions_in
 from hitoku.checks.submission.recheck import recheck
@@ -92,10 +92,10 @@ def units_of(out):
 @pytest.mark.parametrize(
     ("n", "rules", "shown", "status"),
     [
-        pytest.param(4, TENTH, True, Status.LOOK, id="leaves, and a person looks"),
-        pytest.param(3, TENTH, False, Status.PASS, id="withheld"),
-        pytest.param(4, JAPAN, False, Status.PASS, id="without a sample withheld"),
-        pytest.param(10, TENTH, True, Status.PASS, id="ten are ten"),
+        pytest.param(4, TENTH, True, Clearance.LOOK, id="leaves, and a person looks"),
+        pytest.param(3, TENTH, False, Clearance.PASS, id="withheld"),
+        pytest.param(4, JAPAN, False, Clearance.PASS, id="without a sample withheld"),
+        pytest.param(10, TENTH, True, Clearance.PASS, id="ten are ten"),
     ],
 )
 def test_a_table_with_a_cell_that_a_sample_makes_up_for(n, rules, shown, status):
@@ -113,7 +113,7 @@ def test_a_table_with_a_cell_that_a_sample_makes_up_for(n, rules, shown, status)
 def test_a_group_that_a_sample_makes_up_for_is_told_with_its_numbers():
     frame = pd.DataFrame({"region": ["N"] * 5 + ["S"] * 30, "income": np.arange(35.0) % 7 + 10})
     found = units_of(Session("s", frame, policy=TENTH).mean("income", by="region"))
-    assert (found.status, found.reason) == (Status.LOOK, "relaxed_by_sampling")
+    assert (found.status, found.reason) == (Clearance.LOOK, "relaxed_by_sampling")
     assert found.numbers["relaxed"] == 1
     assert found.numbers["population_risk"] == population_risk(5, 0.1, 10)
     assert units_of(Session("s", frame).mean("income", by="region")).reason == "withheld"

@@ -16,7 +16,7 @@ from hitoku.checks.evidence.table import TableEvidence
 from hitoku.checks.evidence.trees import layers, plain_trees, trees_of, unions
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import policy
-from hitoku.checks.principles.verdict import Principle, Status
+from hitoku.checks.principles.verdict import Clearance, Principle
 from hitoku.checks.records import Records
 from hitoku.checks.session import Session
 from hitoku.checks.submission.draft_ledger import DraftLedger, definition_of
@@ -47,7 +47,7 @@ def test_groups_are_cells_of_the_table():
     frame = places({**SIZES, "N3": 33})
     out = Session("s", frame, unit="id").frequency_table(by="place", hierarchies={"place": [TREE, COAST]})
     shown = out.frame["count"]
-    assert out.status is Status.PASS
+    assert out.status is Clearance.PASS
     assert shown["North"] == 133
     assert shown["South"] == 95
     assert shown["Coast"] == 60 + 50 + 30
@@ -183,7 +183,7 @@ def test_a_group_minus_its_parts_in_a_later_output_is_caught_by_definition():
     assert first.frame["count"]["North"] == 103
     second = work.frequency_table(by="place", where={"place": ["N1", "N2"]})
     (found,) = differencing(second)
-    assert found.status is Status.FAIL
+    assert found.status is Clearance.FAIL
     assert "place=N3: 103 - 60 - 40 = 3 persons" in found.text
     assert "by definition" in found.text
 
@@ -197,15 +197,17 @@ def test_a_group_that_takes_several_levels_of_one_table_is_caught():
     assert shown[["W"]].isna().all()
     second = work.mean("id", where={"place": ["N1", "N3", "S2", "W"]})
     (found,) = differencing(second)
-    assert found.status is Status.FAIL
+    assert found.status is Clearance.FAIL
     assert "place=W" in found.text
 
 
 @pytest.mark.parametrize(
     ("nested", "status", "grade"),
     [
-        pytest.param({"place": "region"}, Status.FAIL, "by definition", id="a reader knows where places are"),
-        pytest.param(None, Status.LOOK, "in these data", id="nobody said so"),
+        pytest.param(
+            {"place": "region"}, Clearance.FAIL, "by definition", id="a reader knows where places are"
+        ),
+        pytest.param(None, Clearance.LOOK, "in these data", id="nobody said so"),
     ],
 )
 def test_variables_within_others(nested, status, grade, tmp_path):
@@ -234,7 +236,7 @@ def test_a_ledger_remembers_trees_and_nesting(tmp_path):
         by="place", where={"place": ["N1", "N2"]}
     )
     (found,) = differencing(out)
-    assert found.status is Status.FAIL
+    assert found.status is Clearance.FAIL
     assert "place=N3" in found.text
     assert "by definition" in found.text
 
@@ -277,15 +279,19 @@ def test_accepted_outputs_with_trees_filters_and_weights_single_nobody_out(seed)
     """Of all that a session lets pass, the ledger's own attack finds nothing below the threshold."""
     frame, work = asked(seed)
     again = DraftLedger("again", Records.open(frame), JAPAN, None)
-    for out in [out for out in work.outputs if out.status is Status.PASS]:
-        assert [v.status for v in again.compare(out, {})] == [Status.PASS]
+    for out in [out for out in work.outputs if out.status is Clearance.PASS]:
+        assert [v.status for v in again.compare(out, {})] == [Clearance.PASS]
 
 
 def test_what_is_asked_for_at_random_is_sometimes_stopped_by_differencing():
     sessions = [asked(seed)[1] for seed in range(4)]
     stopped = [
-        out for work in sessions for out in work.outputs for v in differencing(out) if v.status is Status.FAIL
+        out
+        for work in sessions
+        for out in work.outputs
+        for v in differencing(out)
+        if v.status is Clearance.FAIL
     ]
     assert stopped
-    passed = [sum(out.status is Status.PASS for out in work.outputs) for work in sessions]
+    passed = [sum(out.status is Clearance.PASS for out in work.outputs) for work in sessions]
     assert max(passed) > 2

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import hitoku as ht
-from hitoku.checks.principles.verdict import Principle, Status
+from hitoku.checks.principles.verdict import Clearance, Principle
 from hitoku.checks.submission.recheck import recheck
 from hitoku.errors import DataError, ParameterError
 
@@ -75,12 +75,12 @@ def test_a_variable_called_as_the_column_of_numbers_keeps_its_codes():
 def test_a_filter_is_written_by_its_codes_however_it_is_given(kept):
     data = pd.DataFrame({"area": ["A"] * 60 + ["B"] * 60, "works": [True] * 57 + [False] * 3 + [True] * 60})
     work = ht.Session("filters", data)
-    assert work.frequency_table(by="area").status is Status.PASS
+    assert work.frequency_table(by="area").status is Clearance.PASS
     out = work.frequency_table(by="area", where={"works": kept})
     assert out.where == {"works": ["true"]}
     # The three of A who do not work, by the definitions of both tables.
     found = [verdict for verdict in out.verdicts if verdict.principle is Principle.DIFFERENCING]
-    assert found[0].status is Status.FAIL
+    assert found[0].status is Clearance.FAIL
     assert "by definition" in found[0].text
 
 
@@ -93,7 +93,7 @@ def test_a_filter_that_keeps_codes_of_a_variable_of_the_table_says_so():
 def test_records_without_a_code_can_be_kept():
     data = pd.DataFrame({"g": half("a", None), "x": range(60)})
     out = ht.Session("filters", data).mean("x", by="g", where={"g": [None]}, missing="code")
-    assert (out.where, out.frame.index.tolist(), out.status) == ({"g": [None]}, ["missing"], Status.PASS)
+    assert (out.where, out.frame.index.tolist(), out.status) == ({"g": [None]}, ["missing"], Clearance.PASS)
 
 
 @pytest.mark.parametrize("where", ["g == 'a'", [True] * 60])

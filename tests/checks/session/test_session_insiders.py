@@ -14,7 +14,7 @@ from hitoku.attacks.insider import Insider
 from hitoku.checks.outputs.magnitude_table import MagnitudeTable
 from hitoku.checks.policies.policy import policy
 from hitoku.checks.principles import insiders, tables
-from hitoku.checks.principles.verdict import Principle, Status
+from hitoku.checks.principles.verdict import Clearance, Principle
 from hitoku.checks.records import Records
 from hitoku.insiders.contributions import contributions_in
 from hitoku.model.protection import Protection
@@ -71,7 +71,7 @@ def test_no_contributor_comes_too_close_or_the_verdict_says_so(frame):
     if withheld.all():
         return
     (found,) = insiders.insider_verdicts(table, need, withheld) or [None]
-    if found is None or found.status is Status.LOOK:
+    if found is None or found.status is Clearance.LOOK:
         return
     assert exposed(table, need, withheld) == set()
 
@@ -108,7 +108,7 @@ def test_the_judge_tells_who_comes_too_close(alone):
     assert [v.reason for v in found] == ["proved", "insiders_kept_out"]
     lied = KIND.judge(replace(evidence, withheld=outside), JAPAN)
     (worse,) = [v for v in lied if v.reason == "open_to_insiders"]
-    assert worse.status is Status.LOOK
+    assert worse.status is Clearance.LOOK
     assert worse.numbers["open"] == len(exposed(table, need, outside))
     assert worse.remedy
 
@@ -121,7 +121,7 @@ def test_too_many_to_try_need_a_look(alone, monkeypatch):
     ]
     monkeypatch.setattr(insiders, "MOST", 1)
     (found,) = [v for v in KIND.judge(evidence, JAPAN) if v.reason == "insiders_not_tried"]
-    assert found.status is Status.LOOK
+    assert found.status is Clearance.LOOK
 
 
 def test_a_table_that_withholds_nothing_has_no_insiders():

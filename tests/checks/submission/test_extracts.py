@@ -9,7 +9,7 @@ from tests.checks.submission.test_let_through import TABLE_1
 
 from hitoku.checks.ledger import Ledger
 from hitoku.checks.ledger.membership import joined, pseudonyms
-from hitoku.checks.principles.verdict import Principle, Status
+from hitoku.checks.principles.verdict import Clearance, Principle
 from hitoku.checks.records import Records
 from hitoku.checks.session import Session
 from hitoku.checks.submission.draft_ledger import definition_of, partitions
@@ -157,7 +157,7 @@ def test_a_submission_from_one_extract_is_checked_against_a_ledger_of_another(tm
     assert remember(check, path, PEOPLE, "id") == 1
     extract = PEOPLE.assign(more=1).iloc[::-1]
     second = Session("after", extract, unit="id")
-    assert second.frequency_table(by="wide", name="second").status is Status.PASS
+    assert second.frequency_table(by="wide", name="second").status is Clearance.PASS
     folder = second.submit(tmp_path / "two")
     assert not recheck(folder, data=extract, unit="id", ledger=path).ok
     assert recheck(folder, ledger=path).matrix["second"]["differencing"] == "look"

@@ -8,7 +8,7 @@ import pytest
 
 import hitoku as ht
 from hitoku.checks.ledger import Ledger
-from hitoku.checks.principles.verdict import Principle, Status
+from hitoku.checks.principles.verdict import Clearance, Principle
 from hitoku.checks.submission.draft_ledger import definition_of, partitions
 from hitoku.errors import DataError, HitokuError
 
@@ -33,10 +33,10 @@ def grid(counts):
 
 def test_the_two_bandings_of_the_paper_are_caught_at_the_second():
     work = ht.Session("ages", TABLE_1)
-    assert work.frequency_table(by="narrow").status is Status.PASS
+    assert work.frequency_table(by="narrow").status is Clearance.PASS
     second = work.frequency_table(by="wide")
     found = [v for v in second.verdicts if v.principle is Principle.DIFFERENCING]
-    assert second.status is not Status.PASS
+    assert second.status is not Clearance.PASS
     assert any("= 1 " in verdict.text for verdict in found)
 
 
@@ -44,7 +44,7 @@ def test_a_failed_output_is_not_held_against_the_next():
     work = ht.Session("ages", TABLE_1)
     work.frequency_table(by="narrow")
     work.frequency_table(by="wide")
-    assert work.frequency_table(by="narrow", name="again").status is Status.PASS
+    assert work.frequency_table(by="narrow", name="again").status is Clearance.PASS
 
 
 def test_what_an_earlier_session_released_counts(tmp_path):
@@ -56,7 +56,7 @@ def test_what_an_earlier_session_released_counts(tmp_path):
     ledger.remember(first.name, partitions(first), definition_of(first), published=dict(first.published))
     untouched = path.read_bytes()
     second = ht.Session("after", TABLE_1, ledger=path).frequency_table(by="wide")
-    assert second.status is not Status.PASS
+    assert second.status is not Clearance.PASS
     assert path.read_bytes() == untouched
 
 
@@ -79,7 +79,7 @@ def test_an_unsafe_cell_is_never_printed():
 @pytest.mark.parametrize("statistic", ["min", "max"])
 def test_extreme_values_stay(statistic):
     frame = grid([[30, 50], [45, 60]]).assign(income=np.arange(185.0))
-    assert ht.Session("s", frame).summary(statistic, "income", by=["region", "job"]).status is Status.FAIL
+    assert ht.Session("s", frame).summary(statistic, "income", by=["region", "job"]).status is Clearance.FAIL
 
 
 def test_91_percent_of_a_row_are_a_group_disclosure():
@@ -92,7 +92,7 @@ def test_91_percent_of_a_row_are_a_group_disclosure():
 def test_a_top_contributor_of_63_percent_is_a_dominance():
     frame = grid([[60, 60], [60, 60]]).assign(income=37 / 59)
     frame.loc[0, "income"] = 63.0
-    assert ht.Session("s", frame).mean("income", where={"region": "r0", "job": "c0"}).status is Status.FAIL
+    assert ht.Session("s", frame).mean("income", where={"region": "r0", "job": "c0"}).status is Clearance.FAIL
 
 
 def test_one_unsafe_cell_does_not_blank_a_table_of_deviations():
@@ -103,7 +103,7 @@ def test_one_unsafe_cell_does_not_blank_a_table_of_deviations():
 
 def test_no_mode_is_drawn_by_lot():
     frame = pd.DataFrame({"x": [1] * 5 + [2] * 5 + [3] * 2})
-    assert ht.Session("s", frame).mode("x").status is Status.FAIL
+    assert ht.Session("s", frame).mode("x").status is Clearance.FAIL
 
 
 def test_unequal_lengths_cannot_be_aligned_silently():
@@ -131,7 +131,7 @@ def test_a_zero_that_is_no_small_count_is_kept():
     table = ht.Session("s", grid([[0, 50, 40], [45, 60, 55], [45, 40, 35]])).frequency_table(
         by=["region", "job"]
     )
-    assert table.status is Status.PASS
+    assert table.status is Clearance.PASS
     assert table.frame.loc["r0", "c0"] == 0
 
 
@@ -139,4 +139,4 @@ def test_a_safe_table_passes_and_needs_no_look():
     table = ht.Session("s", grid([[30, 50, 40], [45, 60, 55], [45, 40, 35]])).frequency_table(
         by=["region", "job"]
     )
-    assert {verdict.status for verdict in table.verdicts} == {Status.PASS}
+    assert {verdict.status for verdict in table.verdicts} == {Clearance.PASS}

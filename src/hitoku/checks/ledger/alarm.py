@@ -11,7 +11,7 @@ from hitoku.attacks.differencing.definition import Definition, Nested
 from hitoku.attacks.differencing.grade import Grade, Graded, grade_certificate
 from hitoku.attacks.differencing.partition import Cell, Certificate
 from hitoku.attacks.differencing.search import SingledOut
-from hitoku.checks.principles.verdict import Principle, Status, Verdict
+from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.errors import some
 
 # A sum with more cells than this is told by how many they are.
@@ -64,12 +64,12 @@ class Alarm:
     certificate: Mapping[Cell, int] | None = None
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> PrincipleVerdict:
         """The same as a verdict: what only who knows the data can do, or cannot be tested, needs a look."""
         look = self.concern is Concern.NOT_TESTABLE or self.grade is Grade.IN_DATA
-        return Verdict(
+        return PrincipleVerdict(
             principle=Principle.DIFFERENCING,
-            status=Status.LOOK if look else Status.FAIL,
+            status=Clearance.LOOK if look else Clearance.FAIL,
             reason=self.concern.replace(" ", "_"),
             text=self.text,
             numbers={"outputs": len(self.outputs), "groups": self.n_groups, "units": self.n_units},

@@ -22,7 +22,7 @@ from hitoku.checks.ledger.alarm import Alarm, Concern, Speaker
 from hitoku.checks.ledger.entry import Entry, read, write
 from hitoku.checks.ledger.magnitude import Measure, failing, half_width
 from hitoku.checks.ledger.membership import Folder, Pseudonyms, damaged, joined, pseudonyms
-from hitoku.checks.principles.verdict import Principle, Status, Verdict
+from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.errors import DataError, ParameterError, some
 from hitoku.model.arrays import Floats, Integers
 from hitoku.rules.rule import Rule
@@ -212,14 +212,14 @@ class Ledger:
             alarms.append(self._not_testable(self._unknown, "not testable"))
         return alarms
 
-    def verdicts(self, alarms: Sequence[Alarm]) -> tuple[Verdict, ...]:
+    def verdicts(self, alarms: Sequence[Alarm]) -> tuple[PrincipleVerdict, ...]:
         """Turn what :meth:`check` said into verdicts; where it said nothing, how far it looked."""
         if alarms:
             return tuple(alarm.verdict for alarm in alarms)
         n_outputs = len(self._entries)
-        passed = Verdict(
+        passed = PrincipleVerdict(
             principle=Principle.DIFFERENCING,
-            status=Status.PASS,
+            status=Clearance.PASS,
             reason="nothing_found",
             text=f"{self.scope}, against {n_outputs} released before" if n_outputs else "nothing before it",
             numbers={"outputs": n_outputs, "together": self.search.depth},

@@ -17,7 +17,7 @@ from hitoku.checks.outputs.group_statistic import GroupStatistic, publish_groups
 from hitoku.checks.outputs.measures import sum_measures
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import groups as principles
-from hitoku.checks.principles.verdict import Verdict
+from hitoku.checks.principles.verdict import PrincipleVerdict
 from hitoku.checks.records import Records
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model.arrays import Floats
@@ -93,7 +93,7 @@ class Average(GroupStatistic[AmountEvidence]):
             principles.told_apart(evidence.n_units, evidence.holders, policy),
         )
 
-    def judge(self, evidence: AmountEvidence, policy: Policy) -> tuple[Verdict, ...]:
+    def judge(self, evidence: AmountEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
         """Apply the principles to what leaves."""
         return (
             principles.units(evidence, policy),

@@ -22,7 +22,7 @@ from hitoku.checks.outputs.facts import Fact, added_up, contribution_facts, unit
 from hitoku.checks.outputs.group_statistic import GroupStatistic, publish_groups, refuse_decimals, withhold
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import groups as principles
-from hitoku.checks.principles.verdict import Verdict
+from hitoku.checks.principles.verdict import PrincipleVerdict
 from hitoku.checks.records import Records, per_contributor
 from hitoku.errors import DataError, ParameterError, did_you_mean
 from hitoku.model.arrays import Floats
@@ -130,7 +130,7 @@ class Concentration(GroupStatistic[AmountEvidence]):
             principles.told_apart(evidence.n_units, evidence.holders, policy),
         )
 
-    def judge(self, evidence: AmountEvidence, policy: Policy) -> tuple[Verdict, ...]:
+    def judge(self, evidence: AmountEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
         """Apply the principles to what leaves."""
         found = (
             principles.units(evidence, policy),

@@ -15,7 +15,7 @@ from hitoku.checks.outputs.coded_table import CodedTable, claim_about, tabulate_
 from hitoku.checks.outputs.output_type import TableClaim
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import tables
-from hitoku.checks.principles.verdict import Verdict
+from hitoku.checks.principles.verdict import PrincipleVerdict
 from hitoku.checks.records import Records
 
 
@@ -55,7 +55,7 @@ class FrequencyTable(CodedTable[TableEvidence]):
             evidence, withheld=tables.choose_withheld(evidence.table, tables.count_need(evidence, policy))
         )
 
-    def judge(self, evidence: TableEvidence, policy: Policy) -> tuple[Verdict, ...]:
+    def judge(self, evidence: TableEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
         """Apply the principles to what leaves."""
         need = tables.count_need(evidence, policy)
         asked = f"intervals of withheld counts at least {policy.interval.count:g} wide"

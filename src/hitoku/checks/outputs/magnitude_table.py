@@ -21,7 +21,7 @@ from hitoku.checks.outputs.output_type import TableClaim
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import tables
 from hitoku.checks.principles.insiders import insider_verdicts
-from hitoku.checks.principles.verdict import Principle, Verdict
+from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
 from hitoku.checks.records import Records
 from hitoku.model.need import Need
 from hitoku.rules.withheld_counts import FROM_COUNTS
@@ -85,7 +85,7 @@ class MagnitudeTable(CodedTable[MagnitudeEvidence]):
         withheld = tables.choose_withheld(evidence.table, need, insiders=True)
         return replace(evidence, counts_withheld=counts, withheld=withheld)
 
-    def judge(self, evidence: MagnitudeEvidence, policy: Policy) -> tuple[Verdict, ...]:
+    def judge(self, evidence: MagnitudeEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
         """Apply the principles to what leaves."""
         count_need = tables.count_need(evidence, policy)
         need = _need(evidence, count_need, policy)

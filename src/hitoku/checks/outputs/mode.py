@@ -14,7 +14,7 @@ from hitoku.checks.evidence.groups import GroupEvidence, slices
 from hitoku.checks.outputs.group_statistic import GroupStatistic, publish_groups, withhold
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import groups as principles
-from hitoku.checks.principles.verdict import Principle, Verdict
+from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
 from hitoku.checks.records import Records
 from hitoku.model.arrays import Mask
 from hitoku.model.tolerance import LIMIT
@@ -98,7 +98,7 @@ class Mode(GroupStatistic[ModeEvidence]):
         few, alike = _few_holders(evidence, policy), _alike(evidence, policy)
         return withhold(evidence, principles.few_units(evidence, policy), few, alike)
 
-    def judge(self, evidence: ModeEvidence, policy: Policy) -> tuple[Verdict, ...]:
+    def judge(self, evidence: ModeEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
         """Apply the principles to what leaves."""
         withheld, labels = evidence.withheld, evidence.labels.__getitem__
         return (

@@ -15,7 +15,7 @@ from hitoku.checks.evidence.evidence import Evidence, Unreadable, read_checked, 
 from hitoku.checks.outputs.definition import read_definition
 from hitoku.checks.outputs.membership import Membership
 from hitoku.checks.outputs.output_type import OutputType
-from hitoku.checks.principles.verdict import Status, Verdict, worst
+from hitoku.checks.principles.verdict import Clearance, PrincipleVerdict, worst
 from hitoku.errors import HitokuError
 
 WITHHELD = "x"
@@ -60,7 +60,7 @@ class Output:
     published: Mapping[str, list[Any]]
     policy: Mapping[str, str]
     data: str
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[PrincipleVerdict, ...]
     membership: Membership | None = field(default=None)
 
     @cached_property
@@ -69,7 +69,7 @@ class Output:
         return read_definition(self.kind, self.definition, f"output {self.name}")
 
     @property
-    def status(self) -> Status:
+    def status(self) -> Clearance:
         """That of the worst verdict."""
         return worst(self.verdicts)
 
@@ -93,7 +93,7 @@ class Output:
             return pd.DataFrame(values, index=index, columns=columns)
         return frame.set_index(by) if by else frame
 
-    def checked(self, *verdicts: Verdict) -> Output:
+    def checked(self, *verdicts: PrincipleVerdict) -> Output:
         """Return the same output with further verdicts."""
         return replace(self, verdicts=(*self.verdicts, *verdicts))
 
@@ -136,7 +136,7 @@ class Output:
         except HitokuError as error:
             nested, evidence = (), Unreadable(reason=error.what)
         verdicts = read_checked(
-            lambda: tuple(map(Verdict.from_dict, read.verdicts)), f"output {read.name}", "verdicts"
+            lambda: tuple(map(PrincipleVerdict.from_dict, read.verdicts)), f"output {read.name}", "verdicts"
         )
         own = {name: getattr(read, name) for name in _File.model_fields}
         return cls(**{**own, "evidence": evidence, "nested": nested, "verdicts": verdicts})
@@ -150,7 +150,7 @@ class Output:
             shown = shown.map(lambda each: each if isinstance(each, str) else int(each))
         lines = [f"{self.name}: {self.status}", str(shown)]
         return "\n".join(
-            [*lines, *(str(v) for v in self.verdicts if v.status is not Status.PASS or v.remedy)]
+            [*lines, *(str(v) for v in self.verdicts if v.status is not Clearance.PASS or v.remedy)]
         )
 
     def _repr_html_(self) -> str:

@@ -16,7 +16,7 @@ from hitoku.checks.ledger import Measure
 from hitoku.checks.outputs.facts import Fact
 from hitoku.checks.outputs.membership import Membership
 from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.verdict import Verdict
+from hitoku.checks.principles.verdict import PrincipleVerdict
 from hitoku.checks.records import Records
 from hitoku.model.need import Need
 from hitoku.model.release import Release
@@ -60,7 +60,7 @@ class OutputType(Protocol[E]):
     def protect(self, evidence: E, policy: Policy) -> E:
         """Decide what is withheld."""
 
-    def judge(self, evidence: E, policy: Policy) -> tuple[Verdict, ...]:
+    def judge(self, evidence: E, policy: Policy) -> tuple[PrincipleVerdict, ...]:
         """Apply the principles to what leaves."""
 
     def publish(self, evidence: E) -> dict[str, list[Any]]:

@@ -15,7 +15,7 @@ from hitoku.checks.evidence.groups import GroupEvidence, require_finite, slices
 from hitoku.checks.outputs.group_statistic import GroupStatistic, publish_groups, refuse_decimals, withhold
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import groups as principles
-from hitoku.checks.principles.verdict import Principle, Verdict
+from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
 from hitoku.checks.records import Records
 from hitoku.errors import ParameterError
 from hitoku.model.arrays import Floats, Mask
@@ -114,7 +114,7 @@ class Percentile(GroupStatistic[PercentileEvidence]):
         short = _one_sided(evidence, policy)
         return withhold(evidence, principles.few_units(evidence, policy), short, extreme)
 
-    def judge(self, evidence: PercentileEvidence, policy: Policy) -> tuple[Verdict, ...]:
+    def judge(self, evidence: PercentileEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
         """Apply the principles to what leaves."""
         if self.percent in {0, 100}:
             name = "minimum" if self.percent == 0 else "maximum"

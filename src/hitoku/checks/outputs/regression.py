@@ -19,7 +19,7 @@ from hitoku.checks.outputs.formula import refuse_formula
 from hitoku.checks.outputs.membership import Membership, model_membership
 from hitoku.checks.outputs.output_type import NOT_WRITTEN, TableClaim
 from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.verdict import Principle, Status, Verdict, worst
+from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, worst
 from hitoku.checks.records import Records
 from hitoku.errors import DataError, ParameterError, did_you_mean, some
 from hitoku.model.arrays import Floats
@@ -141,10 +141,10 @@ class Regression:
 
     def protect(self, evidence: ModelEvidence, policy: Policy) -> ModelEvidence:
         """Withhold all coefficients when something is wrong: they are solved for together."""
-        failed = worst(self.judge(evidence, policy)) is Status.FAIL
+        failed = worst(self.judge(evidence, policy)) is Clearance.FAIL
         return replace(evidence, withheld=np.array([failed]))
 
-    def judge(self, evidence: ModelEvidence, policy: Policy) -> tuple[Verdict, ...]:
+    def judge(self, evidence: ModelEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
         """Apply the principles; coefficients that are withheld have failed all the same."""
         return (
             _units(evidence, policy),
@@ -256,10 +256,10 @@ def _predict(result: Any, exog: Floats, endog: Floats, names: list[str]) -> _Pre
 
 def _verdict(
     principle: Principle, reason: str, text: str, numbers: Mapping[str, float], remedy: str, *, wrong: bool
-) -> Verdict:
-    return Verdict(
+) -> PrincipleVerdict:
+    return PrincipleVerdict(
         principle=principle,
-        status=Status.FAIL if wrong else Status.PASS,
+        status=Clearance.FAIL if wrong else Clearance.PASS,
         reason=reason if wrong else "met",
         text=text,
         numbers=numbers,
@@ -267,14 +267,14 @@ def _verdict(
     )
 
 
-def _units(evidence: ModelEvidence, policy: Policy) -> Verdict:
+def _units(evidence: ModelEvidence, policy: Policy) -> PrincipleVerdict:
     n, minimum = evidence.n_units, policy.units.minimum
     text = f"at least {minimum} units: {n}"
     numbers = {"units": n, "minimum": minimum}
     return _verdict(Principle.UNITS, "too_few_units", text, numbers, "use more units", wrong=n < minimum)
 
 
-def _freedom(evidence: ModelEvidence, policy: Policy) -> Verdict:
+def _freedom(evidence: ModelEvidence, policy: Policy) -> PrincipleVerdict:
     found = evidence.freedom
     return _verdict(
         Principle.FREEDOM,
@@ -286,7 +286,7 @@ def _freedom(evidence: ModelEvidence, policy: Policy) -> Verdict:
     )
 
 
-def _support(evidence: ModelEvidence, policy: Policy) -> Verdict:
+def _support(evidence: ModelEvidence, policy: Policy) -> PrincipleVerdict:
     needed, support = policy.regression.support, evidence.support.tolist()
     weak = [f"{term}: {n}" for term, n in zip(evidence.terms, support, strict=True) if n < needed]
     smallest = min(support, default=evidence.n_units)
@@ -301,7 +301,7 @@ def _support(evidence: ModelEvidence, policy: Policy) -> Verdict:
     )
 
 
-def _table(evidence: ModelEvidence, policy: Policy) -> Verdict:
+def _table(evidence: ModelEvidence, policy: Policy) -> PrincipleVerdict:
     n_cells, smallest, needed = evidence.n_cells, evidence.smallest_cell, policy.units.minimum
     # As many parameters as cells: each cell's mean is a sum of coefficients.
     saturated = evidence.categorical and evidence.n_parameters >= n_cells
@@ -319,27 +319,27 @@ def _table(evidence: ModelEvidence, policy: Policy) -> Verdict:
     )
 
 
-def _leverage(evidence: ModelEvidence, policy: Policy) -> Verdict:
+def _leverage(evidence: ModelEvidence, policy: Policy) -> PrincipleVerdict:
     rule, found = policy.regression, evidence.leverage
     status = (
-        Status.FAIL
+        Clearance.FAIL
         if found >= rule.leverage_fail
-        else Status.LOOK
+        else Clearance.LOOK
         if found >= rule.leverage_look
-        else Status.PASS
+        else Clearance.PASS
     )
     remedy = "leave out the term that one record decides, or the record"
-    return Verdict(
+    return PrincipleVerdict(
         principle=Principle.INDIVIDUAL_VALUE,
         status=status,
-        reason="met" if status is Status.PASS else "leverage",
+        reason="met" if status is Clearance.PASS else "leverage",
         text=f"no record with leverage of {rule.leverage_fail:g} or more: largest {found:.2f}",
         numbers={"leverage": found, "fail": rule.leverage_fail, "look": rule.leverage_look},
-        remedy="" if status is Status.PASS else remedy,
+        remedy="" if status is Clearance.PASS else remedy,
     )
 
 
-def _perfect(evidence: ModelEvidence) -> Verdict:
+def _perfect(evidence: ModelEvidence) -> PrincipleVerdict:
     perfect, separated = evidence.perfect, evidence.separated
     if perfect:
         text = "the model predicts every outcome: coefficients and regressors give everybody's value"

@@ -23,7 +23,7 @@ from hitoku.checks.evidence.groups import (
 from hitoku.checks.outputs.group_statistic import GroupStatistic, publish_groups, refuse_decimals, withhold
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import groups as principles
-from hitoku.checks.principles.verdict import Principle, Status, Verdict
+from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.checks.records import Records
 from hitoku.errors import DataError, ParameterError, did_you_mean
 from hitoku.model.arrays import Floats, Mask
@@ -266,7 +266,7 @@ class Summary(GroupStatistic[SummaryEvidence]):
         undefined = np.array([None in row for row in evidence.value], dtype=np.bool_)
         return undefined | ((evidence.alike > 0) & (self.statistic not in EXTREMES))
 
-    def judge(self, evidence: SummaryEvidence, policy: Policy) -> tuple[Verdict, ...]:
+    def judge(self, evidence: SummaryEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
         """Apply the principles to what leaves."""
         units = principles.units(evidence, policy)
         if self.statistic in EXTREMES:
@@ -284,7 +284,7 @@ class Summary(GroupStatistic[SummaryEvidence]):
         freedom = principles.degrees_of_freedom(evidence, evidence.freedom, policy)
         return units, freedom, alike, *principles.two_values(evidence, evidence.holders, policy)
 
-    def _extreme(self, evidence: SummaryEvidence, policy: Policy) -> Verdict:
+    def _extreme(self, evidence: SummaryEvidence, policy: Policy) -> PrincipleVerdict:
         if not self.structural:
             return principles.individual(
                 f"the {self.statistic} is the value of one unit",
@@ -293,9 +293,9 @@ class Summary(GroupStatistic[SummaryEvidence]):
         leaving = ~evidence.withheld
         fewest = int(evidence.alike[leaving].min(initial=evidence.alike.max()))
         enough = fewest >= policy.units.minimum
-        return Verdict(
+        return PrincipleVerdict(
             principle=Principle.INDIVIDUAL_VALUE,
-            status=Status.PASS if enough else Status.LOOK,
+            status=Clearance.PASS if enough else Clearance.LOOK,
             reason="structural",
             text=f"said to be structural; it is the value of {fewest} unit(s) where they are fewest",
             numbers={"smallest": fewest, "minimum": policy.units.minimum},

@@ -10,7 +10,7 @@ import numpy as np
 
 from hitoku.checks.evidence.groups import AmountEvidence, GroupEvidence
 from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.verdict import Principle, Status, Verdict
+from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.errors import some
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.tolerance import LIMIT
@@ -27,7 +27,7 @@ def judge_mask(
     rule: str,
     numbers: Mapping[str, float],
     remedy: str = "",
-) -> Verdict:
+) -> PrincipleVerdict:
     """Put a principle's finding into words: pass when nothing unsafe leaves, fail when something does.
 
     Parameters
@@ -52,13 +52,18 @@ def judge_mask(
     if n_leaving or every:
         names = some((", ".join(label(place)) or "all" for place in np.flatnonzero(unsafe).tolist()), SHOWN)
         text = f"{rule}: not met by {n_unsafe} of {len(unsafe)} ({names})"
-        return Verdict(
-            principle=principle, status=Status.FAIL, reason=reason, text=text, numbers=counted, remedy=remedy
+        return PrincipleVerdict(
+            principle=principle,
+            status=Clearance.FAIL,
+            reason=reason,
+            text=text,
+            numbers=counted,
+            remedy=remedy,
         )
     text = f"{rule}: {'met' if not n_unsafe else f'{n_unsafe} of {len(unsafe)} withheld'}"
-    return Verdict(
+    return PrincipleVerdict(
         principle=principle,
-        status=Status.PASS,
+        status=Clearance.PASS,
         reason="withheld" if n_unsafe else "met",
         text=text,
         numbers=counted,
@@ -71,7 +76,7 @@ def few_units(evidence: GroupEvidence, policy: Policy) -> Mask:
     return evidence.n_units < policy.least_units
 
 
-def units(evidence: GroupEvidence, policy: Policy) -> Verdict:
+def units(evidence: GroupEvidence, policy: Policy) -> PrincipleVerdict:
     """Check that at least so many units are behind everything that leaves."""
     minimum = policy.least_units
     unsafe = few_units(evidence, policy)
@@ -88,18 +93,18 @@ def units(evidence: GroupEvidence, policy: Policy) -> Verdict:
     return sampled(found, evidence.n_units, evidence.withheld, policy)
 
 
-def sampled(found: Verdict, n_units: Integers, withheld: Mask, policy: Policy) -> Verdict:
+def sampled(found: PrincipleVerdict, n_units: Integers, withheld: Mask, policy: Policy) -> PrincipleVerdict:
     """Have a person look at what leaves only because the data are a sample, with the estimate."""
     sample = policy.sampling
     relaxed = (n_units > 0) & (n_units < policy.units.minimum) & ~withheld
-    if sample is None or found.status is not Status.PASS or not relaxed.any():
+    if sample is None or found.status is not Clearance.PASS or not relaxed.any():
         return found
     fewest = int(n_units[relaxed].min())
     risk = policy.population_risk(fewest)
     asked, n_relaxed = policy.units.minimum, int(relaxed.sum())
-    return Verdict(
+    return PrincipleVerdict(
         principle=Principle.UNITS,
-        status=Status.LOOK,
+        status=Clearance.LOOK,
         reason="relaxed_by_sampling",
         text=f"{found.text}; {n_relaxed} of {len(n_units)} leave with fewer than {asked}: a sample of "
         f"{sample.fraction:g} shows {fewest} or more of fewer than {asked} in the population with a "
@@ -127,7 +132,7 @@ def dominated(evidence: AmountEvidence, policy: Policy) -> Mask:
     return np.asarray(unsafe)
 
 
-def dominance(evidence: AmountEvidence, policy: Policy) -> Verdict:
+def dominance(evidence: AmountEvidence, policy: Policy) -> PrincipleVerdict:
     """Check that the largest contributors hold no more than they may."""
     rule, total = policy.dominance, evidence.size
     share: Floats = evidence.largest[:, : rule.n].sum(axis=1) / np.where(total > 0, total, 1.0)
@@ -153,7 +158,9 @@ def told_apart(n_units: Integers, holders: Integers | None, policy: Policy) -> M
     return np.asarray(few.any(axis=1) | (excess > LIMIT * n_units))
 
 
-def two_values(evidence: GroupEvidence, holders: Integers | None, policy: Policy) -> tuple[Verdict, ...]:
+def two_values(
+    evidence: GroupEvidence, holders: Integers | None, policy: Policy
+) -> tuple[PrincipleVerdict, ...]:
     """Hold a variable with two values to what is asked of the table of counts that its average is."""
     if holders is None:
         return ()
@@ -181,7 +188,7 @@ def too_little_freedom(freedom: Integers, policy: Policy) -> Mask:
     return np.array([not policy.freedom.met(float(each)) for each in freedom], dtype=np.bool_)
 
 
-def degrees_of_freedom(evidence: GroupEvidence, freedom: Integers, policy: Policy) -> Verdict:
+def degrees_of_freedom(evidence: GroupEvidence, freedom: Integers, policy: Policy) -> PrincipleVerdict:
     """Check that enough degrees of freedom are behind everything that leaves."""
     return judge_mask(
         Principle.FREEDOM,
@@ -195,11 +202,11 @@ def degrees_of_freedom(evidence: GroupEvidence, freedom: Integers, policy: Polic
     )
 
 
-def individual(text: str, remedy: str) -> Verdict:
+def individual(text: str, remedy: str) -> PrincipleVerdict:
     """Refuse something that is a value of one unit."""
-    return Verdict(
+    return PrincipleVerdict(
         principle=Principle.INDIVIDUAL_VALUE,
-        status=Status.FAIL,
+        status=Clearance.FAIL,
         reason="individual_value",
         text=text,
         remedy=remedy,

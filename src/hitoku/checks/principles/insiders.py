@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from hitoku.attacks.contribution import Contribution
 from hitoku.attacks.insider import Insider
-from hitoku.checks.principles.verdict import Principle, Status, Verdict
+from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.errors import NeedError, some
 from hitoku.insiders.coalition_search import CoalitionSearch
 from hitoku.insiders.contributions import contributions_in
@@ -51,32 +51,32 @@ def _n_people(contributions: list[Contribution]) -> int:
     return len({one.contributor for one in contributions})
 
 
-def insider_verdicts(table: Table, need: Need, withheld: Mask) -> tuple[Verdict, ...]:
+def insider_verdicts(table: Table, need: Need, withheld: Mask) -> tuple[PrincipleVerdict, ...]:
     """Let contributors attack; nothing to say when nothing, or everything, is withheld."""
     if not withheld.any() or withheld.all():
         return ()
     attack, words = attack_on(table, withheld)
     if attack is None:
         text = f"{words} to withheld cells who know their own amounts: more than {MOST:,}, not tried"
-        return (_verdict(Status.LOOK, "insiders_not_tried", text, {"limit": MOST}),)
+        return (_verdict(Clearance.LOOK, "insiders_not_tried", text, {"limit": MOST}),)
     release = Release.of(table, Protection.withhold(table, withheld, need))
     found = CoalitionSearch(table, need, release, attack).verdict()
     told = f"{words} to withheld cells who know their own amounts, {found.tried:,} of them:"
     numbers = {"insiders": found.tried, "open": len(found.cells)}
     if not found.cells:
-        return (_verdict(Status.PASS, "insiders_kept_out", f"{told} none comes too close", numbers),)
+        return (_verdict(Clearance.PASS, "insiders_kept_out", f"{told} none comes too close", numbers),)
     places = some((f"[{table.describe(cell)}]" for cell in found.cells), 3)
     text = f"{told} some come too close to {len(found.cells)} cell(s): {places}"
-    return (_verdict(Status.LOOK, "open_to_insiders", text, numbers),)
+    return (_verdict(Clearance.LOOK, "open_to_insiders", text, numbers),)
 
 
-def _verdict(status: Status, reason: str, text: str, numbers: Mapping[str, float]) -> Verdict:
+def _verdict(status: Clearance, reason: str, text: str, numbers: Mapping[str, float]) -> PrincipleVerdict:
     remedy = "merge categories, so that nobody is alone in a withheld cell"
-    return Verdict(
+    return PrincipleVerdict(
         principle=Principle.INTERVAL,
         status=status,
         reason=reason,
         text=text,
         numbers=numbers,
-        remedy="" if status is Status.PASS else remedy,
+        remedy="" if status is Clearance.PASS else remedy,
     )

@@ -12,7 +12,7 @@ from hitoku.checks.evidence.trees import siblings
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.groups import in_order, judge_mask, sampled
 from hitoku.checks.principles.insiders import kept_out
-from hitoku.checks.principles.verdict import Principle, Status, Verdict
+from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.errors import NeedError, some
 from hitoku.evidence.audit import audit
 from hitoku.methods.greedy import Greedy
@@ -59,26 +59,26 @@ def rule_verdict(
     rule: str,
     numbers: Mapping[str, float],
     remedy: str,
-) -> Verdict:
+) -> PrincipleVerdict:
     """Say whether the cells that a rule hits stay behind."""
     label = evidence.table.labels.codes_of
     return judge_mask(principle, reason, unsafe, evidence.withheld, label, rule, numbers, remedy)
 
 
-def interval_verdict(table: Table, need: Need, withheld: Mask, asked: str) -> Verdict:
+def interval_verdict(table: Table, need: Need, withheld: Mask, asked: str) -> PrincipleVerdict:
     """Attack what leaves: every unsafe cell must stay as uncertain as the policy asks."""
     release = Release.of(table, Protection.withhold(table, withheld, need))
     found = audit(table, need, release)
     numbers = {key: found.summary[key] for key in ("unsafe", "withheld", "secondary", "open")}
     if found.safe:
         text = f"{asked}: proved for {numbers['unsafe']} cell(s), {numbers['withheld']} withheld in all"
-        return Verdict(
-            principle=Principle.INTERVAL, status=Status.PASS, reason="proved", text=text, numbers=numbers
+        return PrincipleVerdict(
+            principle=Principle.INTERVAL, status=Clearance.PASS, reason="proved", text=text, numbers=numbers
         )
     places = some((f"[{f.place}]" for f in found.findings if f.severity == "fail"), 3)
-    return Verdict(
+    return PrincipleVerdict(
         principle=Principle.INTERVAL,
-        status=Status.FAIL,
+        status=Clearance.FAIL,
         reason="interval_too_narrow",
         text=f"{asked}: not met in {numbers['open']} cell(s): {places}",
         numbers=numbers,
@@ -113,7 +113,7 @@ def merge_remedy(evidence: TableEvidence, policy: Policy) -> str:
 
 def count_verdicts(
     evidence: TableEvidence, rules: Mapping[str, Mask], policy: Policy
-) -> tuple[Verdict, Verdict]:
+) -> tuple[PrincipleVerdict, PrincipleVerdict]:
     """Say what the rules on counts find."""
     counts = evidence.n_units
     smallest = int(counts[counts > 0].min(initial=counts.max()))

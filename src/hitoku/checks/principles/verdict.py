@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 
-class Status(StrEnum):
+class Clearance(StrEnum):
     """Whether an output may leave."""
 
     PASS = "pass"  # noqa: S105 - a verdict
@@ -30,7 +30,7 @@ class Principle(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class PrincipleVerdict:
     """One principle applied to one output.
 
     Parameters
@@ -50,16 +50,16 @@ class Verdict:
 
     Examples
     --------
-    >>> verdict = Verdict(
-    ...     principle=Principle.UNITS, status=Status.FAIL, reason="too_few_units", text="3 units, 10 needed",
-    ...     numbers={"units": 3, "minimum": 10}, remedy="merge 19-20 with 21-25",
+    >>> verdict = PrincipleVerdict(
+    ...     principle=Principle.UNITS, status=Clearance.FAIL, reason="too_few_units",
+    ...     text="3 units, 10 needed", numbers={"units": 3, "minimum": 10}, remedy="merge 19-20 with 21-25",
     ... )
     >>> print(verdict)
     fail: units: 3 units, 10 needed (merge 19-20 with 21-25)
     """
 
     principle: Principle
-    status: Status
+    status: Clearance
     reason: str
     text: str
     numbers: Mapping[str, float] = field(default_factory=dict)
@@ -84,7 +84,7 @@ class Verdict:
         }
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Verdict:
+    def from_dict(cls, plain: Mapping[str, Any]) -> PrincipleVerdict:
         """Read what :meth:`to_dict` wrote; anything else is a ValueError."""
         texts, numbers = [plain.get(key) for key in ("reason", "text", "remedy")], plain.get("numbers")
         if not all(isinstance(text, str) for text in texts) or not isinstance(numbers, Mapping):
@@ -93,7 +93,7 @@ class Verdict:
             raise ValueError("numbers that are none")
         return cls(
             principle=Principle(str(plain.get("principle"))),
-            status=Status(str(plain.get("status"))),
+            status=Clearance(str(plain.get("status"))),
             reason=plain["reason"],
             text=plain["text"],
             numbers=plain["numbers"],
@@ -101,13 +101,13 @@ class Verdict:
         )
 
 
-def worst(verdicts: Iterable[Verdict]) -> Status:
+def worst(verdicts: Iterable[PrincipleVerdict]) -> Clearance:
     """Return the status of an output: that of its worst verdict.
 
     Examples
     --------
     >>> worst([])
-    <Status.PASS: 'pass'>
+    <Clearance.PASS: 'pass'>
     """
     found = {verdict.status for verdict in verdicts}
-    return next((status for status in (Status.FAIL, Status.LOOK) if status in found), Status.PASS)
+    return next((status for status in (Clearance.FAIL, Clearance.LOOK) if status in found), Clearance.PASS)

@@ -21,7 +21,7 @@ from hitoku.checks.outputs.regression import Regression
 from hitoku.checks.outputs.summary import TESTS, Summary
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.policies.policy import policy as policy_named
-from hitoku.checks.principles.verdict import Status
+from hitoku.checks.principles.verdict import Clearance
 from hitoku.checks.records import Records
 from hitoku.checks.submission.draft_ledger import DraftLedger
 from hitoku.checks.submission.submission import write_submission
@@ -273,7 +273,7 @@ class Session:
             membership=asked.membership(records, evidence),
         )
         # What does not leave gives nothing away, and need not be compared.
-        if made.status is not Status.FAIL:
+        if made.status is not Clearance.FAIL:
             made = made.checked(*self._draft.compare(made, asked.measures(self.records)))
         self.outputs.append(made)
         return made
@@ -284,7 +284,7 @@ class Session:
 
     def __repr__(self) -> str:
         tally = [output.status for output in self.outputs]
-        counts = ", ".join(f"{tally.count(status)} {status}" for status in Status)
+        counts = ", ".join(f"{tally.count(status)} {status}" for status in Clearance)
         return f"Session({self.name!r}, {len(tally)} outputs: {counts})"
 
 

@@ -20,7 +20,7 @@ from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.policies.policy import policy as policy_named
 from hitoku.checks.principles import tables
-from hitoku.checks.principles.verdict import Principle, Status, Verdict
+from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.checks.submission.differences import not_tested
 from hitoku.checks.submission.recheck import Recheck, Rechecked
 from hitoku.checks.submission.submission import Submission
@@ -119,15 +119,15 @@ def _evidence(table: Table, withheld: Mask) -> TableEvidence:
     return evidence.of(known, withheld=withheld)
 
 
-def _by_counts(evidence: TableEvidence, policy: Policy) -> tuple[Verdict, ...]:
+def _by_counts(evidence: TableEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
     """Judge amounts without contributions: by their counts, and dominance not at all."""
     need = tables.count_need(evidence, policy)
     table = evidence.table
     nothing = Need(unsafe=np.zeros(table.n_cells, dtype=np.bool_))
     wide = merge_withheld(table, nothing, need.unsafe, policy.interval.share)
-    unknown = Verdict(
+    unknown = PrincipleVerdict(
         principle=Principle.DOMINANCE,
-        status=Status.LOOK,
+        status=Clearance.LOOK,
         reason="not_testable",
         text="not testable: the largest contributions are not given",
         remedy="give the columns with the largest contributions of every cell",

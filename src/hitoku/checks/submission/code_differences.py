@@ -19,7 +19,7 @@ from hitoku.checks.ledger.entry import Entry
 from hitoku.checks.ledger.entry import read as read_ledger
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.verdict import Principle, Status, Verdict
+from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.checks.submission.differences import UNSOUND, not_tested
 from hitoku.checks.submission.draft_ledger import describe
 from hitoku.checks.submission.submission import Submission
@@ -38,10 +38,10 @@ def by_codes(
     sound: Sequence[bool],
     failed: Sequence[bool],
     ledger: str | Path | None,
-) -> list[tuple[Verdict, ...]]:
+) -> list[tuple[PrincipleVerdict, ...]]:
     """Join every output with those before it, and with the ledger, through their codes."""
     earlier, unknown = _released(ledger, submission.data)
-    found: list[tuple[Verdict, ...]] = []
+    found: list[tuple[PrincipleVerdict, ...]] = []
     for output, trusted, failing in zip(submission.outputs, sound, failed, strict=True):
         if failing:
             found.append(())  # what does not leave gives nothing away
@@ -53,7 +53,7 @@ def by_codes(
             continue
         verdicts = _compared(own, earlier, unknown, policy)
         found.append(verdicts)
-        if verdicts[0].status is not Status.FAIL:
+        if verdicts[0].status is not Clearance.FAIL:
             earlier.append(own)
     return found
 
@@ -93,7 +93,7 @@ def _released(ledger: str | Path | None, data: str) -> tuple[list[Defined], list
 
 def _compared(
     own: Defined, earlier: Sequence[Defined], unknown: Sequence[str], policy: Policy
-) -> tuple[Verdict, ...]:
+) -> tuple[PrincipleVerdict, ...]:
     threshold, unjoined = policy.units.minimum, list(unknown)
     disclosed: list[tuple[list[Defined], Disclosed]] = []
     together, how = [*earlier, own], "all together"
@@ -143,7 +143,7 @@ def _new(group: Sequence[Defined], threshold: int, most: int) -> list[Disclosed]
 
 def _told(
     own: Defined, disclosed: Sequence[tuple[list[Defined], Disclosed]], earlier: Sequence[Defined]
-) -> tuple[Verdict, ...]:
+) -> tuple[PrincipleVerdict, ...]:
     """Return one verdict for each set of outputs, with the smallest group and the way out."""
     sets: dict[tuple[str, ...], list[tuple[list[Defined], Disclosed]]] = {}
     for group, each in disclosed:
@@ -155,9 +155,9 @@ def _told(
         text = worst.told({place: each.name for place, each in enumerate(group)}, "unit")
         involved = [group[place].definition for place in worst.releases if group[place] is not own]
         verdicts.append(
-            Verdict(
+            PrincipleVerdict(
                 principle=Principle.DIFFERENCING,
-                status=Status.FAIL,
+                status=Clearance.FAIL,
                 reason="small_group",
                 text=f"{text} (by definition){more}",
                 numbers={"outputs": len(names), "groups": len(own_groups), "units": worst.most},
@@ -167,10 +167,10 @@ def _told(
     return tuple(verdicts)
 
 
-def _passed(text: str, n: int) -> Verdict:
-    return Verdict(
+def _passed(text: str, n: int) -> PrincipleVerdict:
+    return PrincipleVerdict(
         principle=Principle.DIFFERENCING,
-        status=Status.PASS,
+        status=Clearance.PASS,
         reason="nothing_found",
         text=text,
         numbers={"outputs": n},

@@ -8,7 +8,7 @@ from pathlib import Path
 from hitoku.checks.ledger import Measure
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.verdict import Principle, Status, Verdict
+from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.checks.records import Records
 from hitoku.checks.submission.draft_ledger import DraftLedger
 from hitoku.checks.submission.submission import Submission
@@ -23,10 +23,10 @@ def by_units(
     failed: Sequence[bool],
     ledger: str | Path | None,
     records: Records,
-) -> list[tuple[Verdict, ...]]:
+) -> list[tuple[PrincipleVerdict, ...]]:
     """Test every output for differences with those before it, by who is in its cells."""
     draft = DraftLedger(submission.name, records, policy, ledger)
-    found: list[tuple[Verdict, ...]] = []
+    found: list[tuple[PrincipleVerdict, ...]] = []
     for output, trusted, failing in zip(submission.outputs, sound, failed, strict=True):
         if failing:
             found.append(())  # what does not leave gives nothing away
@@ -46,20 +46,20 @@ def place_units(output: Output, records: Records) -> tuple[Output, dict[str, Mea
     return output.placed(member), output.asked.measures(records)
 
 
-def warned(output: Output) -> tuple[Verdict, ...]:
+def warned(output: Output) -> tuple[PrincipleVerdict, ...]:
     """Return what the session found by who is in the cells: bad news is taken from anybody."""
     return tuple(
         verdict
         for verdict in output.verdicts
-        if verdict.principle is Principle.DIFFERENCING and verdict.status is not Status.PASS
+        if verdict.principle is Principle.DIFFERENCING and verdict.status is not Clearance.PASS
     )
 
 
-def not_tested(text: str) -> Verdict:
+def not_tested(text: str) -> PrincipleVerdict:
     """Say that something was not tested: a person has to look."""
-    return Verdict(
+    return PrincipleVerdict(
         principle=Principle.DIFFERENCING,
-        status=Status.LOOK,
+        status=Clearance.LOOK,
         reason="not_testable",
         text=f"not testable: {text}",
         remedy="check again with the data, or have a person compare it with everything released",

@@ -16,7 +16,7 @@ from hitoku.checks.evidence.cells import CodedCells
 from hitoku.checks.ledger import Ledger, Measure
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.verdict import Status, Verdict
+from hitoku.checks.principles.verdict import Clearance, PrincipleVerdict
 from hitoku.checks.records import MISSING, Records
 
 
@@ -58,7 +58,7 @@ class DraftLedger:
             draft=True,
         )
 
-    def compare(self, output: Output, measures: Mapping[str, Measure]) -> tuple[Verdict, ...]:
+    def compare(self, output: Output, measures: Mapping[str, Measure]) -> tuple[PrincipleVerdict, ...]:
         """Compare an output with all before it; unless it fails, later ones are compared with it."""
         parts = partitions(output)
         definition = definition_of(output)
@@ -66,7 +66,7 @@ class DraftLedger:
             output.name, parts, definition, measures, rules=self._policy.magnitude_rules if measures else ()
         )
         verdicts = self.ledger.verdicts(alarms)
-        if Status.FAIL not in {output.status, *(verdict.status for verdict in verdicts)}:
+        if Clearance.FAIL not in {output.status, *(verdict.status for verdict in verdicts)}:
             self.ledger.remember(output.name, parts, definition, measures)
         return verdicts
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from hitoku.checks.principles.verdict import Principle, Verdict
+from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
 from hitoku.errors import ParameterError, did_you_mean
 
 Text = Annotated[str, Field(min_length=1)]
@@ -36,7 +36,7 @@ class Granted(BaseModel):
     def words(self) -> str:
         """The reason in a sentence."""
 
-    def answers(self, verdict: Verdict) -> bool:
+    def answers(self, verdict: PrincipleVerdict) -> bool:
         """Tell whether the reason is about what a verdict says."""
         return verdict.principle is self.principle
 
@@ -55,7 +55,7 @@ class SamplingFraction(Granted):
     def words(self) -> str:
         return f"a sample of {self.fraction:.3g} of the population"
 
-    def answers(self, verdict: Verdict) -> bool:
+    def answers(self, verdict: PrincipleVerdict) -> bool:
         """Refuse another fraction than the one that the units were relaxed by."""
         relaxed = verdict.numbers.get("fraction", self.fraction)
         return super().answers(verdict) and bool(np.isclose(relaxed, self.fraction))

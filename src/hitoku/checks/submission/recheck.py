@@ -15,7 +15,7 @@ from hitoku.checks.ledger.entry import read as read_ledger
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.policies.policy import policy as policy_named
-from hitoku.checks.principles.verdict import Principle, Status, Verdict, worst
+from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, worst
 from hitoku.checks.records import Records
 from hitoku.checks.submission import differences
 from hitoku.checks.submission.agreement import disagreements
@@ -55,7 +55,7 @@ class Rechecked:
     """
 
     output: Output
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[PrincipleVerdict, ...]
     findings: tuple[Finding, ...] = ()
     exceptions: tuple[Granted, ...] = ()
 
@@ -67,17 +67,17 @@ class Rechecked:
             own = [verdict for verdict in self.verdicts if verdict.principle is principle]
             status = str(worst(own)) if own else NOT_ASKED
             excepted = any(each.principle is principle for each in self.exceptions)
-            row[principle] = EXCEPTED if excepted and status in {Status.FAIL, Status.LOOK} else status
+            row[principle] = EXCEPTED if excepted and status in {Clearance.FAIL, Clearance.LOOK} else status
         return row
 
     @property
     def status(self) -> str:
         """The worst of the row, and "fail" when the submission itself is wrong."""
         if self.findings:
-            return str(Status.FAIL)
+            return str(Clearance.FAIL)
         found = set(self.row.values())
-        order = (str(Status.FAIL), str(Status.LOOK), EXCEPTED)
-        return next((status for status in order if status in found), str(Status.PASS))
+        order = (str(Clearance.FAIL), str(Clearance.LOOK), EXCEPTED)
+        return next((status for status in order if status in found), str(Clearance.PASS))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
@@ -123,7 +123,7 @@ class Recheck:
     @property
     def ok(self) -> bool:
         """Nothing fails; what needs a look is for a person."""
-        return not self.findings and all(each.status != Status.FAIL for each in self.outputs)
+        return not self.findings and all(each.status != Clearance.FAIL for each in self.outputs)
 
     @property
     def matrix(self) -> dict[str, dict[str, str]]:
@@ -137,7 +137,7 @@ class Recheck:
     def tally(self) -> dict[str, int]:
         """How many outputs have each status."""
         found = [each.status for each in self.outputs]
-        return {status: found.count(status) for status in (*map(str, Status), EXCEPTED)}
+        return {status: found.count(status) for status in (*map(str, Clearance), EXCEPTED)}
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
@@ -208,7 +208,7 @@ def recheck(
         [judged_again(submission, place, own, records) for place in range(len(submission.outputs))],
     )
     sound = [not found for _, found in again]
-    failed = [worst(verdicts) is Status.FAIL for verdicts, _ in again]
+    failed = [worst(verdicts) is Clearance.FAIL for verdicts, _ in again]
     compared = (
         by_codes(submission, own, sound, failed, ledger)
         if records is None
@@ -221,7 +221,7 @@ def recheck(
         tested = records is not None and all(verdict.reason != "not_testable" for verdict in with_others)
         warned = () if tested else differences.warned(output)
         verdicts = (*judged, *with_others, *(verdict for verdict in warned if verdict.text not in known))
-        stopped = [verdict for verdict in verdicts if verdict.status is not Status.PASS]
+        stopped = [verdict for verdict in verdicts if verdict.status is not Clearance.PASS]
         granted = [
             n for n, e in enumerate(exceptions) if e.output == output.name and any(map(e.answers, stopped))
         ]
@@ -246,7 +246,7 @@ def recheck(
 
 def judged_again(
     submission: Submission, place: int, policy: Policy, records: Records | None = None
-) -> tuple[tuple[Verdict, ...], tuple[Finding, ...]]:
+) -> tuple[tuple[PrincipleVerdict, ...], tuple[Finding, ...]]:
     """Apply the principles to the evidence of one output, and compare it with everything else submitted."""
     output = submission.outputs[place]
     if isinstance(output.evidence, Unreadable):
@@ -285,8 +285,8 @@ def judged_again(
 
 
 def _agreeing(
-    submission: Submission, judged: Sequence[tuple[tuple[Verdict, ...], tuple[Finding, ...]]]
-) -> list[tuple[tuple[Verdict, ...], tuple[Finding, ...]]]:
+    submission: Submission, judged: Sequence[tuple[tuple[PrincipleVerdict, ...], tuple[Finding, ...]]]
+) -> list[tuple[tuple[PrincipleVerdict, ...], tuple[Finding, ...]]]:
     """Compare the outputs that are sound with one another."""
     sound = [place for place, (_, found) in enumerate(judged) if not found]
     again = list(judged)
@@ -315,7 +315,7 @@ def _proof(submission: Submission, place: int) -> list[Finding]:
     return []
 
 
-def _lies(output: Output, verdicts: Sequence[Verdict]) -> list[Finding]:
+def _lies(output: Output, verdicts: Sequence[PrincipleVerdict]) -> list[Finding]:
     """Compare with the session's own verdicts, which nothing here rests on."""
     findings = []
     for principle in Principle:
