@@ -7,11 +7,13 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --co
 PEERS := .bench/peers-venv
 # What pytest is told: two processes, unless somebody says otherwise.
 PYTEST ?= -n 2
+# How long make fuzz begins new rounds; with SEED there is one round, a replay.
+MINUTES ?= 5
 # Set-up is repeated when one of these changes.
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo setup test check format lint types tests bench bench-peers docs changelog clean
+.PHONY: help demo setup test check format lint types tests fuzz bench bench-peers docs changelog clean
 
 help:  ## show this list
 	@echo "hitoku: protect statistical tables, attack them, prove them safe"
@@ -41,7 +43,10 @@ types: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 tests: $(VENV)/.installed-dev
-	$(BIN)/pytest $(PYTEST)
+	$(BIN)/pytest --durations=10 $(PYTEST)
+
+fuzz: $(VENV)/.installed-dev  ## property tests with other examples: MINUTES=10 PYTEST=tests/rules
+	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(PYTEST)
 
 bench: $(VENV)/.installed-dev  ## speed and memory, beside a baseline measured in the same run
 	@set -e; for file in bench/*.py; do \

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -10,11 +9,13 @@ from hypothesis import HealthCheck, settings
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared"
 
-# Numba compiles on the first call and machines are shared, so no test has a deadline.
-settings.register_profile("local", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-# The same examples on every run: a red build can be repeated, a green one is no luck.
-settings.register_profile("ci", parent=settings.get_profile("local"), derandomize=True, database=None)
-settings.load_profile("ci" if os.environ.get("CI") else "local")
+# Numba compiles on the first call and machines are shared, so no test has a deadline. The same examples on
+# every run, for everybody: a red build can be repeated, a green one is no luck.
+SLOW = [HealthCheck.too_slow]
+settings.register_profile("same", deadline=None, suppress_health_check=SLOW, derandomize=True, database=None)
+# Other examples with every seed; make fuzz asks for it.
+settings.register_profile("fuzz", settings.get_profile("same"), derandomize=False, print_blob=True)
+settings.load_profile("same")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,0 +1,71 @@
+"""Run property tests with other examples, round after round, and print how to replay what fails.
+
+python -m tests.fuzz --minutes 10 tests/rules -n 2
+
+A round draws everything from one seed. The first round that fails is the last one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+NOTHING_COLLECTED = 5  # exit code of pytest
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter, allow_abbrev=False
+    )
+    parser.add_argument("--minutes", type=float, default=5.0, help="begin no new round after so long")
+    parser.add_argument("--seed", type=int, help="one round, with this seed")
+    options, words = parser.parse_known_args(arguments)
+    until = time.monotonic() + 60 * options.minutes
+    rounds = 0
+    while True:
+        seed = secrets.randbelow(2**32) if options.seed is None else options.seed
+        failed = one_round(seed, words)
+        rounds += 1
+        if failed:
+            sys.stdout.write(replay(seed, words))
+            return failed
+        if options.seed is not None or time.monotonic() > until:
+            sys.stdout.write(f"{rounds} round(s), nothing found\n")
+            return 0
+
+
+def one_round(seed: int, words: list[str]) -> int:
+    """Run every property test once, with examples of this seed; return the exit code of pytest."""
+    command = [
+        *(sys.executable, "-m", "pytest", "-m", "hypothesis", "-p", "no:cacheprovider"),
+        *("--hypothesis-profile", "fuzz", "--hypothesis-seed", str(seed), *words),
+    ]
+    done = subprocess.run(command, cwd=Path(__file__).resolve().parents[1], check=False)
+    if done.returncode == NOTHING_COLLECTED:
+        sys.stdout.write("no property test among these; name a folder or file that has some\n")
+    return done.returncode
+
+
+def replay(seed: int, words: list[str]) -> str:
+    """Say how to see the failure again.
+
+    Examples
+    --------
+    >>> print(replay(7, ["tests/rules", "-x"]), end="")
+    <BLANKLINE>
+    the same round again:  make fuzz SEED=7 PYTEST='tests/rules -x'
+    one test alone:        put its line @reproduce_failure(...) from above over the test
+    """
+    return (
+        f"\nthe same round again:  make fuzz SEED={seed} PYTEST={shlex.quote(shlex.join(words))}\n"
+        f"one test alone:        put its line @reproduce_failure(...) from above over the test\n"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
