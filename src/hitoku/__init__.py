@@ -13,6 +13,7 @@ from typing import Any
 _HOMES = {
     "attacks": "ATTACKS",
     "attacks.adjustment": "Adjustment Known Scenario",
+    "attacks.attack": "Attack Inference",
     "attacks.contribution": "Contribution",
     "attacks.differencing.joined": "Differences differencing",
     "attacks.exposure": "exposed null_dimension",

@@ -3,6 +3,7 @@
 from hitoku import samples
 from hitoku.attacks import ATTACKS
 from hitoku.attacks.adjustment import Adjustment, Known, Scenario
+from hitoku.attacks.attack import Attack, Inference
 from hitoku.attacks.contribution import Contribution
 from hitoku.attacks.differencing.joined import Differences, differencing
 from hitoku.attacks.exposure import exposed, null_dimension
@@ -61,6 +62,7 @@ __all__ = [
     "RULES",
     "Adjust",
     "Adjustment",
+    "Attack",
     "Audit",
     "Bayes",
     "Blocks",
@@ -82,6 +84,7 @@ __all__ = [
     "GroupDisclosure",
     "Hierarchy",
     "HitokuError",
+    "Inference",
     "Insider",
     "Interval",
     "KDisclosure",

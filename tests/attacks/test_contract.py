@@ -321,6 +321,13 @@ def test_one_name_travels(name):
     assert kind.__name__ in hitoku.attacks.__all__
 
 
+@pytest.mark.parametrize("name", ATTACKS)
+def test_its_page_says_what_the_reader_is_assumed_to_know(name):
+    page = Path(__file__).parents[2] / "docs" / "reference" / "attacks" / f"{name}.md"
+    said = " ".join(page.read_text("utf-8").split())
+    assert f"**Assumes** that the reader knows {ATTACKS[name].assumes}." in said
+
+
 # Numbers that nothing prints by chance.
 TELLING = np.array([[4711, 1933], [2917, 6007]])
 SECRETS = ("4711", "1933", "2917", "6007", "zoe")

@@ -1,4 +1,8 @@
-"""Whom a release is attacked by: what counts as out of the question, and what as likely."""
+"""Decision rules of a reader who knows the method: which candidates they rule out, how they weigh the others.
+
+A candidate is a feasible table; its likelihood is the probability with which the method, run on it, would
+have led to the release that was published.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +18,20 @@ from hitoku.model.arrays import Floats, Integers, Mask
 
 @runtime_checkable
 class Attacker(Protocol):
-    """Judges candidates by the probability with which each would have led to this very release."""
+    """A decision rule over candidates by their likelihood: which to rule out, how to weigh the others."""
 
     def keeps(self, likelihood: Floats) -> Mask:
-        """Tell which candidates are not out of the question."""
+        """Tell which candidates are not ruled out."""
         ...
 
     def weights(self, values: Integers, likelihood: Floats) -> Floats:
-        """Weigh the candidates; ``values`` are candidates by withheld inner cells."""
+        """Return posterior weights, up to a factor; ``values`` are candidates by withheld inner cells."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """A candidate is out when it could not have led to this release.
+    """Rule out a candidate whose likelihood is zero: the method could not have published this release of it.
 
     Examples
     --------
@@ -44,7 +48,7 @@ class Support:
 
 @dataclass(frozen=True, slots=True)
 class Likelihood:
-    """A candidate is out when another would have led to this release so many times as probably.
+    """Rule out a candidate whose likelihood ratio to the most likely one is below ``1 / ratio``.
 
     Parameters
     ----------
@@ -77,7 +81,7 @@ class Likelihood:
 
 @dataclass(frozen=True, slots=True)
 class Bayes:
-    """Candidates are weighed by how likely they were before, times how probably they led to this release.
+    """Weigh candidates by their posterior probability: prior times likelihood.
 
     Parameters
     ----------
