@@ -31,7 +31,17 @@ EXAMPLES = {
     "given": {"unsafe": "marked"},
 }
 # Files of the package that hold no rule.
-SHARED_PARTS = {"assess", "contributions", "levels", "parameters", "parts", "rule", "withheld_counts", "word"}
+SHARED_PARTS = {
+    "assess",
+    "contributions",
+    "levels",
+    "parameters",
+    "parts",
+    "rule",
+    "withheld_counts",
+    "word",
+    "word_types",
+}
 
 
 def made(name):
