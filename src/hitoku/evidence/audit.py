@@ -7,6 +7,7 @@ sum of published numbers that gives the cell away.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -33,6 +34,7 @@ def audit(
     intervals: bool = False,
     insiders: Insider | None = None,
     moves: Sequence[Mapping[int, int]] = (),
+    reader: Mapping[str, Any] | None = None,
 ) -> Audit:
     """Check that a release blurs every unsafe cell as far as the need asks, and prove it.
 
@@ -55,6 +57,9 @@ def audit(
     moves
         Where to look for witnesses first: ``protection.moves``, which ``Gauss(prove=True)`` leaves. They are
         checked like any other; the answer does not depend on them.
+    reader
+        A claim about a reader who knows the method, ``protection.reader``. The certificate carries it, and
+        :func:`hitoku.verify` checks it; the verdict of the audit is about a reader who does not.
 
     Examples
     --------
@@ -97,6 +102,7 @@ def audit(
         additive=table.additive and grid.adds_up(release.relations),
         intervals=Interval(integer=release.integer).bounds(release) if intervals else None,
         insiders=None if insiders is None else CoalitionSearch(table, need, release, insiders).verdict(),
+        reader=reader,
     )
 
 

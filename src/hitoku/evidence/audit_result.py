@@ -75,6 +75,9 @@ class Audit:
         Bounds of all cells, where they were asked for.
     insiders
         What contributors can do who know their own amounts; None when that was not asked.
+    reader
+        What the method claims about a reader who knows it; the certificate repeats it, and verifying that
+        one checks it.
     """
 
     table: Table
@@ -89,6 +92,7 @@ class Audit:
     additive: bool
     intervals: Bounds | None = None
     insiders: InsiderVerdict | None = None
+    reader: Mapping[str, Any] | None = None
 
     @property
     def safe(self) -> bool:
@@ -102,7 +106,7 @@ class Audit:
         """The proof; None when the release is not safe, or the table does not add up exactly."""
         if not self.safe or not self.additive:
             return None
-        return Certificate(self.release, self.grid, self.problem, self.proof)
+        return Certificate(self.release, self.grid, self.problem, self.proof, self.reader)
 
     @property
     def summary(self) -> Mapping[str, int]:

@@ -20,7 +20,7 @@ from hitoku.errors import OutputError
 from hitoku.evidence.grid import Grid, exact_rows, text
 from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.prover import Proof
-from hitoku.evidence.verify import ADJUSTED, FORMAT, fingerprint
+from hitoku.evidence.verify import ADJUSTED, FORMAT, KNOWN, fingerprint
 from hitoku.model.arrays import Floats
 from hitoku.model.rational import rational
 from hitoku.model.release import Release
@@ -33,13 +33,15 @@ NAMES = ("certificate.json", "certificate.json.gz")
 class Certificate:
     """A proof that every unsafe cell of a release is blurred as far as it must be.
 
-    Made by :func:`hitoku.audit`. Same table, same release, same bytes.
+    Made by :func:`hitoku.audit`. Same table, same release, same bytes. With a claim about a ``reader`` who
+    knows the method it is of version 2; without one it is of version 1, and means what that always meant.
     """
 
     release: Release
     grid: Grid
     problem: AuditProblem
     proof: Proof
+    reader: Mapping[str, Any] | None = None
 
     @cached_property
     def content(self) -> Mapping[str, Any]:
@@ -63,7 +65,9 @@ class Certificate:
             }
             for witness in self.proof.witnesses
         ]
-        return {"unsafe": unsafe, "witnesses": witnesses}
+        if self.reader is None:
+            return {"unsafe": unsafe, "witnesses": witnesses}
+        return {"format": KNOWN, "unsafe": unsafe, "witnesses": witnesses, "reader": dict(self.reader)}
 
     @property
     def digest(self) -> str:
@@ -163,7 +167,9 @@ def is_about(content: Mapping[str, Any], claimed: Mapping[str, Any]) -> bool:
     claimed
         What :func:`claim` returned.
     """
-    own = {name: part for name, part in content.items() if name not in {"witnesses", "sha256"}}
+    own = {name: part for name, part in content.items() if name not in {"witnesses", "reader", "sha256"}}
+    # A claim about a reader who knows the method comes on top.
+    own["format"] = FORMAT if own["format"] == KNOWN else own["format"]
     own["unsafe"] = [
         {name: part for name, part in need.items() if name not in {"low", "high"}} for need in own["unsafe"]
     ]

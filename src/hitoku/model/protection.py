@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -45,6 +45,8 @@ class Protection:
         How, from a method that decides cell by cell; confidential.
     moves
         Ways to change withheld cells, whole numbers by cell, that keep every sum: the audit may use them.
+    reader
+        What the method claims about a reader who knows it, as a certificate states it; None: nothing.
     caution
         Why a release made like this must not be published, though an audit may find it safe; empty otherwise.
     """
@@ -60,6 +62,7 @@ class Protection:
     steps: tuple[Step, ...] = ()
     moves: tuple[Mapping[int, int], ...] = ()
     caution: str = ""
+    reader: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         n = len(np.atleast_1d(self.withheld))

@@ -93,7 +93,7 @@ def finished(
     else:
         bounds = Interval().bounds(release)
     tell("audit")
-    verdict = audit(table, need, release, insiders=attack, moves=protection.moves)
+    verdict = audit(table, need, release, insiders=attack, moves=protection.moves, reader=protection.reader)
     return Outcome(
         table=table, need=need, protection=protection, release=release, bounds=bounds, audit=verdict
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike
 from hitoku.errors import NeedError, ParameterError, ScopeError, did_you_mean
 from hitoku.methods.blocks.expectation import SPLITS, expectation, tree_of
 from hitoku.methods.blocks.pattern import pattern
+from hitoku.methods.blocks.reach import FAR
 from hitoku.methods.blocks.terms import Terms, terms_of, totals
 from hitoku.methods.method import Progress
-from hitoku.model.arrays import Mask
+from hitoku.model.arrays import Integers, Mask
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.table import Table
@@ -116,7 +117,29 @@ class Blocks:
             secondary=chosen & ~need.unsafe,
             cost=float(chosen.sum()),
             method="blocks",
+            reader=claim(terms, self.split, None if self.expected is None else expected),
         )
+
+
+def claim(terms: Terms, split: str, expected: Integers | None) -> dict[str, Any] | None:
+    """State for a certificate what the reader who knows the method is left with.
+
+    None where its cells are not all judged in the same way: the verifier does not go that far.
+    """
+    first, last, width = (np.unique(part).tolist() for part in (terms.first, terms.last, terms.width))
+    if max(len(first), len(last), len(width)) > 1 or last[0] < first[0] or np.any(terms.large < FAR):
+        return None
+    return {
+        "method": "blocks",
+        "version": 1,
+        "rows": terms.width.shape[0],
+        "columns": terms.width.shape[1],
+        "first": first[0],
+        "last": last[0],
+        "width": width[0],
+        "split": split,
+        "expected": None if expected is None else expected.tolist(),
+    }
 
 
 def refuse_other_needs(table: Table, need: Need, terms: Terms, unsafe: Mask) -> None:

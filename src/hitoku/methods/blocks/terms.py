@@ -121,8 +121,9 @@ def small_counts(
     first, last = np.where(zero, 0, 1), np.zeros(len(inner), dtype=np.int64)
     going = np.ones(len(inner), dtype=np.bool_)
     for count in range(1, LARGEST_THRESHOLD + 1):
-        going &= judged(table, inner, count, rules)[inner] & (count <= most)
-        if not going.any():
+        # Counts that a cell cannot have decide nothing.
+        going &= judged(table, inner, count, rules)[inner] | (count > most)
+        if not np.any(going & (count <= most)):
             return first, last
         last[going] = count
     raise ScopeError(

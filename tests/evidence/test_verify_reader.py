@@ -1,0 +1,155 @@
+"""Certificates of version 2: the claim about a reader who knows the method, checked in plain Python."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hitoku.evidence import verify
+from hitoku.methods.blocks import Blocks
+from hitoku.methods.blocks.expectation import drawn, expectation
+from hitoku.methods.blocks.pattern import pattern
+from hitoku.methods.blocks.terms import Terms
+from hitoku.methods.blocks.tree import tree
+from hitoku.methods.greedy import Greedy
+from hitoku.model.table import Table
+from hitoku.pipeline.protect import protect
+from hitoku.rules import MinFrequency
+
+RULES = [MinFrequency(5)]
+
+
+def counts(rows=14, columns=11, seed=3):
+    rng = np.random.default_rng(seed)
+    return rng.poisson(np.outer(rng.lognormal(0, 1, rows), rng.lognormal(0, 1, columns)) * 25) + 1
+
+
+def certified(method=None, seed=3):
+    outcome = protect(Table.from_array(counts(seed=seed)), RULES, method=method or Blocks(), width=9)
+    return dict(outcome.audit.certificate.content)
+
+
+def judged(tmp_path, content, *, sign=True):
+    if sign:
+        content = {**content, "sha256": verify.fingerprint(content)}
+    path = tmp_path / "certificate.json"
+    path.write_text(json.dumps(content))
+    return verify.verify(path)
+
+
+@settings(deadline=None, max_examples=60)
+@given(data=st.data())
+def test_the_verifier_withholds_what_the_method_withholds(data):
+    rows, columns = data.draw(st.integers(2, 13)), data.draw(st.integers(2, 13))
+    seed, mean = data.draw(st.integers(0, 10**6)), data.draw(st.sampled_from([2, 8, 40]))
+    rng = np.random.default_rng(seed)
+    values = rng.poisson(rng.gamma(1, mean, (rows, columns)))
+    threshold, width = data.draw(st.integers(2, 6)), data.draw(st.integers(2, 12))
+    zeros, split = data.draw(st.booleans()), data.draw(st.sampled_from(["count", "mass"]))
+    given_table = rng.poisson(20, values.shape) if data.draw(st.booleans()) else None
+    expected = expectation(values.sum(axis=1), values.sum(axis=0), given_table)
+    fast = pattern(tree(expected, split), values, Terms.below(values.shape, threshold, width, zeros=zeros))
+    node = verify.rectangles(expected.tolist(), list(range(rows)), list(range(columns)), split)
+    plain = verify.blocks(node, values.tolist(), (0 if zeros else 1, threshold - 1, width))
+    assert plain == {(int(i), int(j)) for i, j in np.argwhere(fast)}
+
+
+def test_the_verifier_draws_the_tables_of_the_method():
+    values = counts()
+    expected = expectation(values.sum(axis=1), values.sum(axis=0), None)
+    for draw in range(3):
+        assert verify.drawn(expected.tolist(), draw) == drawn(expected, draw).tolist()
+
+
+@pytest.mark.parametrize("split", ["auto", "count", "mass"])
+def test_a_release_of_blocks_carries_a_claim_that_is_verified(tmp_path, split):
+    content = certified(Blocks(split=split))
+    assert content["format"] == "hitoku certificate 2"
+    verdict = judged(tmp_path, content, sign=False)
+    assert verdict.ok
+    assert "a reader who knows the method of blocks is left with a width of 9" in verdict.reason
+
+
+def test_a_public_expectation_is_part_of_the_claim(tmp_path):
+    content = certified(Blocks(expected=counts(seed=8)))
+    assert judged(tmp_path, content, sign=False).ok
+    without = {**content, "reader": {**content["reader"], "expected": None}}
+    assert not judged(tmp_path, without).ok
+
+
+def test_certificates_of_other_methods_keep_their_meaning(tmp_path):
+    content = certified(Greedy(keep="margins"))
+    assert content["format"] == "hitoku certificate 1"
+    assert "reader" not in content
+    verdict = judged(tmp_path, content, sign=False)
+    assert verdict.ok
+    assert "knows the method" not in verdict.reason
+
+
+def test_a_pattern_of_another_method_does_not_get_the_claim(tmp_path):
+    blocks, greedy = certified(), certified(Greedy(keep="margins"))
+    forged = {**greedy, "format": "hitoku certificate 2", "reader": blocks["reader"]}
+    verdict = judged(tmp_path, forged)
+    assert not verdict.ok
+    assert "withholds other cells" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        pytest.param({"width": 8}, "requires more", id="a smaller width than the cells require"),
+        pytest.param({"width": 10**6}, "totals alone", id="a width that the totals do not allow"),
+        pytest.param({"last": 3}, "other cells are unsafe", id="another threshold"),
+        pytest.param({"first": 2}, "an empty claim", id="counts from two on"),
+        pytest.param({"rows": 13}, "another table", id="another shape"),
+        pytest.param({"rows": 11, "columns": 14}, "other sums", id="rows and columns exchanged"),
+        pytest.param({"method": "greedy"}, "unknown method", id="another method"),
+        pytest.param({"version": 2}, "unknown method", id="another version"),
+        pytest.param({"split": "halves"}, "unknown split", id="another split"),
+        pytest.param({"expected": [[1, 2], [3, 4]]}, "no expectation", id="an expectation of another table"),
+        pytest.param({"width": "9"}, "without numbers", id="a width in words"),
+    ],
+)
+def test_a_changed_claim_is_refuted(tmp_path, change, reason):
+    content = certified()
+    verdict = judged(tmp_path, {**content, "reader": {**content["reader"], **change}})
+    assert not verdict.ok
+    assert reason in verdict.reason
+
+
+def test_a_claim_in_version_one_is_no_certificate(tmp_path):
+    content = certified()
+    assert judged(tmp_path, {**content, "format": "hitoku certificate 1"}).code == 2
+    bare = {name: part for name, part in content.items() if name != "reader"}
+    assert judged(tmp_path, bare).code == 2
+
+
+def test_a_table_with_known_bounds_does_not_get_the_claim(tmp_path):
+    content = certified()
+    upper = [*content["upper"]]
+    upper[0] = content["values"][-1]
+    assert "upper bounds" in judged(tmp_path, {**content, "upper": upper}).reason
+
+
+def test_a_further_relation_makes_the_claim_void(tmp_path):
+    content = certified()
+    twice = [*content["relations"], content["relations"][0]]
+    assert "other sums" in judged(tmp_path, {**content, "relations": twice}).reason
+
+
+def test_an_empty_line_changes_nothing_about_the_claim(tmp_path):
+    values = counts()
+    values[4] = 0
+    outcome = protect(Table.from_array(values), RULES, method=Blocks(), width=9)
+    assert outcome.protection.reader is not None
+    assert judged(tmp_path, dict(outcome.audit.certificate.content), sign=False).ok
+
+
+def test_cells_judged_in_different_ways_make_no_claim():
+    table = Table.from_array(counts() + 20)
+    width = np.where(np.arange(table.n_cells) % 2, 9, 7)
+    assert protect(table, RULES, method=Blocks(), width=width).protection.reader is None
