@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from hitoku.cli import main
 from hitoku.cli.commands import app
 from hitoku.cli.exit_codes import BAD_INPUT, FOUND
-from hitoku.io.release.write import write_release_folder
+from hitoku.io.release.write import write_release
 from hitoku.methods.greedy import Greedy
 from hitoku.model.table import Table
 from hitoku.pipeline.protect import protect
@@ -22,7 +22,7 @@ TABLE = Table.from_array(
 @pytest.fixture
 def exported(tmp_path):
     outcome = protect(TABLE, [MinFrequency(5, percent=50)], method=Greedy())
-    write_release_folder(tmp_path / "release", TABLE, outcome.need, outcome.protection, outcome.audit)
+    write_release(tmp_path / "release", outcome)
     found = run("export", tmp_path / "release", "--out", tmp_path / "argus")
     assert found.exit_code == 0
     assert "check.arb" in found.output

@@ -14,9 +14,10 @@ from hitoku.attacks.insider import Insider
 from hitoku.errors import ParameterError, ProtectionError
 from hitoku.evidence.adjusted import AdjustedAudit
 from hitoku.evidence.audit import audit
+from hitoku.evidence.outcome import Outcome
 from hitoku.evidence.verify import Refuted, fingerprint, prove, verify
 from hitoku.io.release.read import read_release
-from hitoku.io.release.write import write_release_folder
+from hitoku.io.release.write import write_release
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
@@ -226,7 +227,7 @@ def test_a_certificate_of_withheld_cells_is_not_one_of_adjusted_values(tmp_path)
 @pytest.fixture
 def folder(tmp_path) -> Path:
     found, protection = shown(square(1, 0, 0, 3))
-    return write_release_folder(tmp_path / "release", TABLE, NEED, protection, found)
+    return write_release(tmp_path / "release", Outcome(protection, found))
 
 
 def test_a_release_folder_is_written_verified_and_audited_again(folder):

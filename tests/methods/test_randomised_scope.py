@@ -9,7 +9,7 @@ import pytest
 
 from hitoku.attacks.matching import Likelihood, Matching
 from hitoku.errors import NeedError, ParameterError, ScopeError
-from hitoku.io.release.write import write_release_folder
+from hitoku.io.release.write import write_release
 from hitoku.methods.randomised import Randomised, randomised
 from hitoku.methods.randomised.public_knowledge import PublicKnowledge
 from hitoku.model.need import Need
@@ -151,8 +151,7 @@ def test_a_seeded_run_repeats_and_says_so():
 @pytest.mark.parametrize("seed", [None, 4])
 def test_a_seeded_release_is_marked_in_its_folder(seed, tmp_path):
     outcome = protect(make(), RULES, method=Randomised(seed=seed), width=9)
-    parts = (outcome.table, outcome.need, outcome.protection, outcome.audit)
-    folder = write_release_folder(tmp_path / "release", *parts)
+    folder = write_release(tmp_path / "release", outcome)
     marked = seed is not None
     assert (folder / "NOT_FOR_PUBLICATION.txt").exists() == marked
     assert ("NOT FOR PUBLICATION" in (folder / "public" / "table.html").read_text("utf-8")) == marked

@@ -39,7 +39,8 @@ def demo(
 
     from hitoku.cli.summary import counts, show, show_compared
     from hitoku.files import refuse_occupied
-    from hitoku.io.release.write import write_release_folder
+    from hitoku.io.publication import PublicationPlan
+    from hitoku.io.release.write import write_release
     from hitoku.methods.gauss import Gauss
     from hitoku.methods.greedy import Greedy
     from hitoku.methods.method import Method
@@ -85,13 +86,7 @@ def demo(
         compared = compare(small, assess(small, rules), methods)
         step("writing the release")
         naive = recomputable(table, outcome.need)
-        write_release_folder(
-            out,
-            table,
-            outcome.need,
-            outcome.protection,
-            outcome.audit,
-            bounds=outcome.bounds,
+        plan = PublicationPlan(
             title=f"Turnover by {', '.join(by)} (made up)",
             recipe={
                 "by": by,
@@ -101,6 +96,7 @@ def demo(
                 "method": repr(method),
             },
         )
+        write_release(out, outcome, plan)
     if as_json:
         print_json(
             {

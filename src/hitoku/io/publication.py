@@ -7,8 +7,10 @@ writer can give it away.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -103,3 +105,39 @@ class Publication:
     def value(self) -> Floats:
         """The same as doubles, NaN where withheld."""
         return np.array([float(text) if text else np.nan for text in self.texts])
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class PublicationPlan:
+    """How a release is published, and what is recorded about it beside the evidence.
+
+    Parameters
+    ----------
+    title
+        Heading of the published table.
+    source, footnotes
+        Words that go out with the table.
+    formats
+        Names in :data:`hitoku.io.formats.FORMATS`; CSV, a web page and a workbook where left out.
+    parts
+        Linked tables, each as its readers see it, by the name of its files.
+    recipe, recipe_text
+        What was asked for: in ``summary.json``, and as the file ``checker/recipe.toml``.
+    """
+
+    title: str = ""
+    source: str = ""
+    footnotes: Sequence[str] = ()
+    formats: Sequence[str] | None = None
+    parts: Mapping[str, Release] = field(default_factory=dict)
+    recipe: Mapping[str, Any] = field(default_factory=dict)
+    recipe_text: str = ""
+
+    def words(self, warning: str) -> dict[str, Any]:
+        """Return the words that go out with every table."""
+        return {
+            "title": self.title,
+            "warning": warning,
+            "source": self.source,
+            "footnotes": tuple(self.footnotes),
+        }

@@ -6,13 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hitoku.attacks.insider import Insider
-from hitoku.attacks.interval import Interval
 from hitoku.evidence.audit import audit
-from hitoku.evidence.outcome import Outcome
+from hitoku.evidence.outcome import Outcome, inferable
 from hitoku.insiders.contributions import insiders_of
 from hitoku.methods.insiders import against_insiders
 from hitoku.methods.method import Method, Progress, Promise, informed
-from hitoku.model.bounds import Bounds
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
@@ -87,13 +85,7 @@ def finished(
         )
     release = Release.of(table, protection)
     tell("attack")
-    if getattr(method, "promise", None) is Promise.ADJUSTED:
-        # Published values are not the true ones, so they prove nothing: only what was known before is left.
-        bounds = Bounds(lower=release.lower, upper=release.upper)
-    else:
-        bounds = Interval().bounds(release)
+    bounds = inferable(release, adjusted=getattr(method, "promise", None) is Promise.ADJUSTED)
     tell("audit")
     verdict = audit(table, need, release, insiders=attack, moves=protection.moves, reader=protection.reader)
-    return Outcome(
-        table=table, need=need, protection=protection, release=release, bounds=bounds, audit=verdict
-    )
+    return Outcome(protection, verdict, bounds)

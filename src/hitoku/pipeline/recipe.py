@@ -12,8 +12,9 @@ import numpy as np
 
 from hitoku.evidence.outcome import Outcome
 from hitoku.files import new_folder, refuse_occupied
+from hitoku.io.publication import PublicationPlan
 from hitoku.io.recipe.recipe import Recipe
-from hitoku.io.release.write import write_release_folder
+from hitoku.io.release.write import write_release
 from hitoku.methods import METHODS
 from hitoku.methods.costs import costs
 from hitoku.methods.keep import kept
@@ -125,22 +126,17 @@ def run_recipe(
 
 
 def _write(folder: Path, run: Run, kind: str, recipe: Recipe, asked_for: Mapping[str, Any]) -> None:
-    outcome = run.outcomes[kind]
-    write_release_folder(
-        folder,
-        outcome.table,
-        outcome.need,
-        outcome.protection,
-        outcome.audit,
-        bounds=outcome.bounds,
-        title=recipe.keys.title,
+    keys = recipe.keys
+    plan = PublicationPlan(
+        title=keys.title,
+        source=keys.source,
+        footnotes=keys.footnotes,
+        formats=keys.formats,
+        parts=run.parts[kind],
         recipe=asked_for,
         recipe_text=recipe.text,
-        parts=run.parts[kind],
-        formats=recipe.keys.formats,
-        source=recipe.keys.source,
-        footnotes=recipe.keys.footnotes,
     )
+    write_release(folder, run.outcomes[kind], plan)
 
 
 def _folder(recipe: Recipe, out: str | Path | None) -> Path | None:

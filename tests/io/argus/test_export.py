@@ -5,13 +5,14 @@ import pytest
 
 from hitoku.errors import DataError, OutputError
 from hitoku.evidence.audit import audit
+from hitoku.evidence.outcome import Outcome
 from hitoku.io.argus.apriori import read_apriori
 from hitoku.io.argus.export import export_release, export_table
 from hitoku.io.argus.metadata import read_metadata
 from hitoku.io.argus.safe_reader import read_code_value
 from hitoku.io.argus.table_file import read_table
 from hitoku.io.jj import read_jj, read_jj_pattern
-from hitoku.io.release.write import write_release_folder
+from hitoku.io.release.write import write_release
 from hitoku.methods.adjust import Adjust
 from hitoku.methods.greedy import Greedy
 from hitoku.model.dimension import Dimension
@@ -31,7 +32,7 @@ FILES = ["README.txt", "check.arb", "release.arb", "release.hst", "table.jj", "t
 
 def released(path, table, rules, **options):
     outcome = protect(table, rules, **{"method": Greedy(), **options})
-    write_release_folder(path, table, outcome.need, outcome.protection, outcome.audit)
+    write_release(path, outcome)
     return outcome
 
 
@@ -184,7 +185,7 @@ def test_adjusted_releases_have_no_pattern(tmp_path):
     need = Need(unsafe=table.value == 3, lower=2.0, upper=2.0)
     protection = Adjust().protect(table, need)
     verdict = audit(table, need, Release.of(table, protection))
-    write_release_folder(tmp_path / "release", table, need, protection, verdict)
+    write_release(tmp_path / "release", Outcome(protection, verdict))
     with pytest.raises(OutputError, match="adjusted"):
         export_release(tmp_path / "release", tmp_path / "argus")
     assert not (tmp_path / "argus").exists()

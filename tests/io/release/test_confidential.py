@@ -16,8 +16,10 @@ from openpyxl.workbook.defined_name import DefinedName
 from tests.oracles.leaks import leaked, words_in
 
 from hitoku.evidence.audit import audit
+from hitoku.evidence.outcome import Outcome
 from hitoku.io.formats import FORMATS
-from hitoku.io.release.write import write_release_folder
+from hitoku.io.publication import PublicationPlan
+from hitoku.io.release.write import write_release
 from hitoku.model.contributors import Contributors
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
@@ -66,9 +68,8 @@ def decided(inner=INNER, unsafe=HIDDEN[:1], **parts):
 
 
 def written(path: Path, parts) -> Path:
-    return write_release_folder(
-        path,
-        *parts,
+    _, _, protection, found = parts
+    plan = PublicationPlan(
         title="Turnover of mills",
         recipe={"rules": ["p_percent:p=10"]},
         recipe_text='rules = ["p_percent:p=10"]\n',
@@ -76,6 +77,7 @@ def written(path: Path, parts) -> Path:
         source="Register of mills",
         footnotes=["Thousand thalers."],
     )
+    return write_release(path, Outcome(protection, found), plan)
 
 
 @pytest.fixture(scope="module")
@@ -245,11 +247,8 @@ def test_adjusted_values_do_not_tell_which_were_changed(tmp_path):
         protection = Protection(withheld=nothing, value=shown.value, secondary=nothing, method="adjust")
         found = audit(table, need, Release.of(table, protection))
         assert found.safe
-        folders.append(
-            write_release_folder(
-                tmp_path / str(number), table, need, protection, found, formats=list(FORMATS), title="Persons"
-            )
-        )
+        plan = PublicationPlan(formats=list(FORMATS), title="Persons")
+        folders.append(write_release(tmp_path / str(number), Outcome(protection, found), plan))
     for name, one in FORMATS.items():
         file = folders[0] / "public" / f"table{one.suffix}"
         assert b"adjusted" in words_in(file), name

@@ -12,9 +12,11 @@ import pytest
 
 from hitoku.errors import DataError, OutputError
 from hitoku.evidence.audit import audit
+from hitoku.evidence.outcome import Outcome
 from hitoku.evidence.verify import verify
+from hitoku.io.publication import PublicationPlan
 from hitoku.io.release.read import read_cells, read_release
-from hitoku.io.release.write import write_release_folder
+from hitoku.io.release.write import write_release
 from hitoku.methods.greedy import Greedy
 from hitoku.model.hierarchy import Hierarchy
 from hitoku.model.need import Need
@@ -52,7 +54,11 @@ def decided():
 
 
 def test_the_release_is_complete_and_verifies(decided, tmp_path):
-    folder = write_release_folder(tmp_path / "out", *decided, title="Turnover", recipe={"rules": "p_percent"})
+    folder = write_release(
+        tmp_path / "out",
+        Outcome(*decided[2:]),
+        PublicationPlan(title="Turnover", recipe={"rules": "p_percent"}),
+    )
     names = sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
     assert names == [
         "checker/README.txt",
@@ -77,7 +83,7 @@ def test_the_release_is_complete_and_verifies(decided, tmp_path):
 
 def test_nothing_withheld_is_in_the_public_files(decided, tmp_path):
     table, _, protection, _ = decided
-    folder = write_release_folder(tmp_path / "out", *decided)
+    folder = write_release(tmp_path / "out", Outcome(*decided[2:]))
     text = "".join((folder / "public" / name).read_text() for name in ("table.csv", "table.html"))
     for value in table.value[protection.withheld]:
         for written in (f"{value:.2f}", f"{value:,.2f}", repr(float(value))):
@@ -87,7 +93,7 @@ def test_nothing_withheld_is_in_the_public_files(decided, tmp_path):
 
 
 def test_the_same_decision_gives_the_same_bytes(decided, tmp_path):
-    one, two = (write_release_folder(tmp_path / name, *decided) for name in ("one", "two"))
+    one, two = (write_release(tmp_path / name, Outcome(*decided[2:])) for name in ("one", "two"))
     for path in sorted(one.rglob("*")):
         if path.is_file():
             assert path.read_bytes() == (two / path.relative_to(one)).read_bytes(), path.name
@@ -95,7 +101,7 @@ def test_the_same_decision_gives_the_same_bytes(decided, tmp_path):
 
 def test_a_folder_read_back_is_audited_as_it_stands(decided, tmp_path):
     table, need, protection, _ = decided
-    folder = write_release_folder(tmp_path / "out", *decided)
+    folder = write_release(tmp_path / "out", Outcome(*decided[2:]))
     again, levels, release = read_release(folder)
     assert np.allclose(again.value, table.value, rtol=1e-12)
     assert np.array_equal(levels.unsafe, need.unsafe)
@@ -105,14 +111,16 @@ def test_a_folder_read_back_is_audited_as_it_stands(decided, tmp_path):
 
 def test_flat_variables_are_known_again(decided, tmp_path):
     table = decided[0]
-    again, _, release = read_release(write_release_folder(tmp_path / "out", *decided))
+    again, _, release = read_release(write_release(tmp_path / "out", Outcome(*decided[2:])))
     assert [d.codes for d in again.dimensions] == [d.codes for d in table.dimensions]
     assert again.dimensions == release.dimensions
     assert again.describe(3) == table.describe(3)
 
 
 def test_hashes_of_every_public_file_are_kept(decided, tmp_path):
-    folder = write_release_folder(tmp_path / "out", *decided, formats=["parquet", "json-stat"])
+    folder = write_release(
+        tmp_path / "out", Outcome(*decided[2:]), PublicationPlan(formats=["parquet", "json-stat"])
+    )
     kept = json.loads((folder / "checker" / "summary.json").read_text())["sha256"]
     files = {f"public/{file.name}": file for file in (folder / "public").iterdir()}
     assert sorted(files) == ["public/table.csv", "public/table.json", "public/table.parquet"]
@@ -121,12 +129,12 @@ def test_hashes_of_every_public_file_are_kept(decided, tmp_path):
 
 def test_a_table_too_large_to_leaf_through_gets_a_workbook_only_when_asked(decided, tmp_path, monkeypatch):
     monkeypatch.setattr("hitoku.io.formats.xlsx.COMFORTABLE_CELLS", 29)
-    folder = write_release_folder(tmp_path / "out", *decided)
+    folder = write_release(tmp_path / "out", Outcome(*decided[2:]))
     assert sorted(file.name for file in (folder / "public").iterdir()) == ["table.csv", "table.html"]
     summary = json.loads((folder / "checker" / "summary.json").read_text())
     assert list(summary["not_written"]) == ["table.xlsx"]
     assert "table.xlsx was not written" in (folder / "checker" / "README.txt").read_text()
-    asked = write_release_folder(tmp_path / "asked", *decided, formats=["xlsx"])
+    asked = write_release(tmp_path / "asked", Outcome(*decided[2:]), PublicationPlan(formats=["xlsx"]))
     assert (asked / "public" / "table.xlsx").is_file()
 
 
@@ -137,7 +145,7 @@ def test_a_hierarchy_is_read_back_and_without_its_file_not_taken_for_flat(tmp_pa
     need = Need(unsafe=table.value == 1, width=1.0)
     protection = Greedy().protect(table, need)
     found = audit(table, need, Release.of(table, protection))
-    folder = write_release_folder(tmp_path / "out", table, need, protection, found)
+    folder = write_release(tmp_path / "out", Outcome(protection, found))
     again, _, release = read_release(folder)
     assert again.dimensions == release.dimensions
     assert again.dimensions[0].codes == table.dimensions[0].codes
@@ -150,7 +158,7 @@ def test_a_hierarchy_is_read_back_and_without_its_file_not_taken_for_flat(tmp_pa
 
 def test_a_cell_published_by_hand_is_found(decided, tmp_path):
     table, need, _, _ = decided
-    folder = write_release_folder(tmp_path / "out", *decided)
+    folder = write_release(tmp_path / "out", Outcome(*decided[2:]))
     public = folder / "public" / "table.csv"
     with public.open(newline="") as file:
         rows = list(csv.reader(file))
@@ -170,7 +178,7 @@ def test_an_unsafe_release_is_written_without_a_certificate(decided, tmp_path):
     table, need, _, _ = decided
     blank = Protection.withhold(table, need.unsafe, need)
     found = audit(table, need, Release.of(table, blank))
-    folder = write_release_folder(tmp_path / "out", table, need, blank, found)
+    folder = write_release(tmp_path / "out", Outcome(blank, found))
     assert not (folder / "checker" / "certificate.json.gz").exists()
     assert json.loads((folder / "checker" / "summary.json").read_text())["safe"] is False
 
@@ -178,12 +186,12 @@ def test_an_unsafe_release_is_written_without_a_certificate(decided, tmp_path):
 def test_a_folder_that_holds_something_is_refused(decided, tmp_path):
     (tmp_path / "old.txt").write_text("old")
     with pytest.raises(OutputError, match="already holds something"):
-        write_release_folder(tmp_path, *decided)
+        write_release(tmp_path, Outcome(*decided[2:]))
 
 
 @pytest.mark.parametrize("lost", ["checker/table.jj.gz", "checker/summary.json", "public/table.csv"])
 def test_a_folder_that_is_not_whole_is_refused(decided, tmp_path, lost):
-    folder = write_release_folder(tmp_path / "out", *decided)
+    folder = write_release(tmp_path / "out", Outcome(*decided[2:]))
     (folder / lost).unlink()
     with pytest.raises(DataError, match="not a whole release folder"):
         read_release(folder)
@@ -194,7 +202,7 @@ def test_evidence_is_read_back_where_a_variable_is_called_like_one_of_its_column
     need = assess(table, [MinFrequency(3)], width=3)
     protection = Greedy().protect(table, need)
     release = Release.of(table, protection)
-    write_release_folder(tmp_path / "release", table, need, protection, audit(table, need, release))
+    write_release(tmp_path / "release", Outcome(protection, audit(table, need, release)))
     cells = read_cells(tmp_path / "release", table.labels)
     assert [text in {"primary", "secondary"} for text in cells["decision"]] == protection.withheld.tolist()
     assert [float(text) for text in cells["value"]] == table.value.tolist()

@@ -22,7 +22,9 @@ from hitoku.attacks.insider import Contribution, Insider
 from hitoku.errors import OutputError
 from hitoku.evidence.audit import audit
 from hitoku.evidence.loss import loss
-from hitoku.io.release.write import write_release_folder
+from hitoku.evidence.outcome import Outcome
+from hitoku.io.publication import PublicationPlan
+from hitoku.io.release.write import write_release
 from hitoku.io.report import report
 from hitoku.io.report.cells import Cells
 from hitoku.io.report.numbers import interval, number, percent
@@ -339,7 +341,7 @@ def test_what_is_not_printed_is_as_long_as_the_page_says():
 
 def test_the_same_release_gives_the_same_bytes(tmp_path):
     first, second = (
-        write_report(tmp_path / f"{k}.html", c.table, c.need, c.protection, c.audit, bounds=c.attacked)
+        write_report(tmp_path / f"{k}.html", Outcome(c.protection, c.audit, c.attacked))
         for k, c in enumerate((magnitudes(), magnitudes()))
     )
     assert first.read_bytes() == second.read_bytes()
@@ -349,7 +351,7 @@ def test_the_same_release_gives_the_same_bytes(tmp_path):
 def test_a_folder_that_is_not_there_is_an_error_of_ours(tmp_path):
     c = counts()
     with pytest.raises(OutputError, match="cannot write 'report"):
-        write_report(tmp_path / "no" / "report.html", c.table, c.need, c.protection, c.audit)
+        write_report(tmp_path / "no" / "report.html", Outcome(c.protection, c.audit))
 
 
 # In a release
@@ -358,15 +360,10 @@ def test_a_folder_that_is_not_there_is_an_error_of_ours(tmp_path):
 def test_the_report_of_a_release_names_its_files_and_their_fingerprint(tmp_path):
     c = counts()
     text = 'title = "Firms"\n# <by hand>\n'
-    folder = write_release_folder(
+    folder = write_release(
         tmp_path / "out",
-        c.table,
-        c.need,
-        c.protection,
-        c.audit,
-        title="Firms",
-        recipe_text=text,
-        bounds=c.attacked,
+        Outcome(c.protection, c.audit, c.attacked),
+        PublicationPlan(title="Firms", recipe_text=text),
     )
     tree = parsed((folder / "checker" / "report.html").read_text("utf-8"))
     files = sorted([*(folder / "public").iterdir(), folder / "checker" / "certificate.json.gz"])

@@ -15,7 +15,8 @@ from hitoku.io.argus.asked import INTERMEDIATE, JJ, Batch, Write
 from hitoku.io.argus.batch_check import Checked, Ready
 from hitoku.io.argus.safe_file import confidential, write_safe_file
 from hitoku.io.argus.safe_table import SafeTable
-from hitoku.io.release.write import write_release_folder
+from hitoku.io.publication import PublicationPlan
+from hitoku.io.release.write import write_release
 from hitoku.model.release import Release
 
 
@@ -189,13 +190,9 @@ def _release(path: Path, run: BatchRun, group: Sequence[Done]) -> None:
         for done in group
         if done.linked and done.safe.protection is not None
     }
-    write_release_folder(
-        path,
-        outcome.table,
-        outcome.need,
-        outcome.protection,
-        outcome.audit,
+    plan = PublicationPlan(
         title=f"{first.response} by {', '.join(first.by)}",
         recipe={"batch": run.batch.path.name, "log": list(run.log)},
         parts=parts,
     )
+    write_release(path, outcome, plan)

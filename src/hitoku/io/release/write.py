@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -17,15 +17,15 @@ import narwhals as nw
 import numpy as np
 
 from hitoku.evidence.audit_result import Audit
+from hitoku.evidence.outcome import Outcome
 from hitoku.files import new_folder, sha256
 from hitoku.io.cell_rows import printed, write_cells
 from hitoku.io.formats import write_formats
 from hitoku.io.jj import write_jj
-from hitoku.io.publication import Publication
+from hitoku.io.publication import Publication, PublicationPlan
 from hitoku.io.release.hierarchies import write_hierarchies
 from hitoku.io.release.steps import write_steps
 from hitoku.io.report.report import write_report
-from hitoku.model.bounds import Bounds
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
@@ -49,119 +49,98 @@ Do not publish it. checker/audit.csv names the cells and says why.
 """
 
 
-def write_release_folder(
-    path: str | Path,
-    table: Table,
-    need: Need,
-    protection: Protection,
-    audit: Audit,
-    *,
-    title: str = "",
-    recipe: Mapping[str, Any] | None = None,
-    recipe_text: str = "",
-    parts: Mapping[str, Release] | None = None,
-    formats: Sequence[str] | None = None,
-    source: str = "",
-    footnotes: Sequence[str] = (),
-    bounds: Bounds | None = None,
-) -> Path:
+def write_release(path: str | Path, outcome: Outcome, publication: PublicationPlan | None = None) -> Path:
     """Write a release with its evidence; the folder appears whole or not at all.
 
-    The same table, decision and recipe give the same bytes. A release that is not safe is marked as such, in
+    The same outcome and publication give the same bytes. A release that is not safe is marked as such, in
     a file at the top and in the heading of everything that has one.
 
     Parameters
     ----------
     path
         Folder to write; must not hold anything yet.
-    table, need, protection, audit
+    outcome
         What was decided and found.
-    title
-        Heading of the published table.
-    recipe, recipe_text
-        What was asked for: in ``summary.json``, and as the file ``checker/recipe.toml``.
-    parts
-        Linked tables, each as its readers see it, by the name of its files.
-    formats
-        Names in :data:`hitoku.io.formats.FORMATS`; CSV, a web page and a workbook where left out.
-    source, footnotes
-        Words that go out with the table.
-    bounds
-        What an attack worked out about every cell, for the checker's report.
+    publication
+        Title, words, formats, linked tables, recipe.
     """
+    plan = publication or PublicationPlan()
     folder = Path(path)
-    release = Release.of(table, protection)
+    shown = {"table": outcome.release, **plan.parts}
     with new_folder(folder) as draft:
         public, checker = draft / "public", draft / "checker"
         public.mkdir()
         checker.mkdir()
-        adjusted = bool(np.any(~protection.withheld & (protection.value != table.value)))
-        warning = ""
-        if not audit.safe:
-            warning = "NOT SAFE, not for publication"
-            (draft / "NOT_SAFE.txt").write_text(NOT_SAFE, encoding="utf-8")
-        elif protection.caution:
-            warning = "NOT FOR PUBLICATION"
-            text = f"NOT FOR PUBLICATION. {protection.caution}\n"
-            (draft / "NOT_FOR_PUBLICATION.txt").write_text(text, encoding="utf-8")
-        words: dict[str, Any] = {
-            "title": title,
-            "warning": warning,
-            "source": source,
-            "footnotes": tuple(footnotes),
-        }
-        shown = {"table": release, **(parts or {})}
+        words = plan.words(_write_warning(draft, outcome))
         left_out: dict[str, str] = {}
-        for name, one in shown.items():
-            publication = Publication(release=one, adjusted=adjusted, **words)
-            left_out |= write_formats(public, name, publication, formats)
+        for name, release in shown.items():
+            one = Publication(release=release, adjusted=_adjusted(outcome), **words)
+            left_out |= write_formats(public, name, one, plan.formats)
         missing = "".join(f"\npublic/{name} was not written: {why}\n" for name, why in left_out.items())
         (checker / "README.txt").write_text(NOTICE + missing, encoding="utf-8")
-        write_cells(checker / "cells.csv", table.labels, _evidence(table, need, protection))
-        _write_audit(checker / "audit.csv", audit)
-        if audit.certificate is not None:
-            audit.certificate.write(checker / "certificate.json.gz")
-        write_jj(checker / "table.jj.gz", table, need, protection)
-        write_hierarchies(checker / "hierarchies.json", {name: one.dimensions for name, one in shown.items()})
-        if protection.steps:
-            write_steps(checker / "steps.csv", table, protection)
-        if recipe_text:
-            (checker / "recipe.toml").write_text(recipe_text, encoding="utf-8")
+        _write_evidence(checker, outcome, shown)
+        if plan.recipe_text:
+            (checker / "recipe.toml").write_text(plan.recipe_text, encoding="utf-8")
+        versions = _versions()
+        hashes = {f"public/{file.name}": sha256(file) for file in sorted(public.iterdir())}
         summary = {
-            "measure": table.measure,
-            "measures": {name: one.measure for name, one in shown.items()},
-            "integer": table.integer,
-            "safe": audit.safe,
-            "audit": dict(audit.summary),
-            "method": protection.method,
-            "proven": protection.proven,
-            "canonical": protection.canonical,
-            "caution": protection.caution,
-            "adjusted": adjusted,
+            **_summary(outcome),
+            "measures": {name: release.measure for name, release in shown.items()},
             "words": words,
             "not_written": left_out,
-            "recipe": dict(recipe or {}),
-            "versions": _versions(),
-            "sha256": {f"public/{f.name}": sha256(f) for f in sorted(public.iterdir())},
+            "recipe": dict(plan.recipe),
+            "versions": versions,
+            "sha256": hashes,
         }
         text = json.dumps(summary, indent=2, sort_keys=True, default=str)
         (checker / "summary.json").write_text(text + "\n", encoding="utf-8")
-        signed = [*sorted(public.iterdir()), *checker.glob("certificate.json.gz")]
-        write_report(
-            checker / "report.html",
-            table,
-            need,
-            protection,
-            audit,
-            title=title,
-            bounds=bounds,
-            recipe=recipe,
-            recipe_text=recipe_text,
-            versions=_versions(),
-            sha256={f.relative_to(draft).as_posix(): sha256(f) for f in signed},
-            linked=tuple(parts or ()),
-        )
+        proofs = {f"checker/{file.name}": sha256(file) for file in checker.glob("certificate.json.gz")}
+        write_report(checker / "report.html", outcome, plan, versions=versions, sha256=hashes | proofs)
     return folder
+
+
+def _adjusted(outcome: Outcome) -> bool:
+    protection = outcome.protection
+    return bool(np.any(~protection.withheld & (protection.value != outcome.table.value)))
+
+
+def _write_warning(draft: Path, outcome: Outcome) -> str:
+    """Write a file at the top where the release must not be published; return the words for its headings."""
+    if not outcome.audit.safe:
+        (draft / "NOT_SAFE.txt").write_text(NOT_SAFE, encoding="utf-8")
+        return "NOT SAFE, not for publication"
+    if outcome.protection.caution:
+        text = f"NOT FOR PUBLICATION. {outcome.protection.caution}\n"
+        (draft / "NOT_FOR_PUBLICATION.txt").write_text(text, encoding="utf-8")
+        return "NOT FOR PUBLICATION"
+    return ""
+
+
+def _write_evidence(checker: Path, outcome: Outcome, shown: Mapping[str, Release]) -> None:
+    table, need, protection, audit = outcome.table, outcome.need, outcome.protection, outcome.audit
+    write_cells(checker / "cells.csv", table.labels, _evidence(table, need, protection))
+    _write_audit(checker / "audit.csv", audit)
+    if audit.certificate is not None:
+        audit.certificate.write(checker / "certificate.json.gz")
+    write_jj(checker / "table.jj.gz", table, need, protection)
+    write_hierarchies(checker / "hierarchies.json", {name: one.dimensions for name, one in shown.items()})
+    if protection.steps:
+        write_steps(checker / "steps.csv", table, protection)
+
+
+def _summary(outcome: Outcome) -> dict[str, Any]:
+    table, protection, audit = outcome.table, outcome.protection, outcome.audit
+    return {
+        "measure": table.measure,
+        "integer": table.integer,
+        "safe": audit.safe,
+        "audit": dict(audit.summary),
+        "method": protection.method,
+        "proven": protection.proven,
+        "canonical": protection.canonical,
+        "caution": protection.caution,
+        "adjusted": _adjusted(outcome),
+    }
 
 
 def _evidence(table: Table, need: Need, protection: Protection) -> dict[str, Any]:

@@ -16,18 +16,15 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from hitoku.evidence import verify
-from hitoku.evidence.audit_result import Audit
+from hitoku.evidence.outcome import Outcome
 from hitoku.files import new_file
+from hitoku.io.publication import PublicationPlan
 from hitoku.io.report.bars import adjusted_bar, interval_bar
 from hitoku.io.report.cells import Cells
 from hitoku.io.report.layout import LayoutSection, margins, sections
 from hitoku.io.report.numbers import MINUS, bound, interval, number, percent, times
 from hitoku.io.report.words import attacks, classes, figures, remarks, verdict
 from hitoku.model.arrays import Mask
-from hitoku.model.bounds import Bounds
-from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.table import Table
 
 HERE = Path(__file__).parent
 # Beyond this the table itself is left to the CSV file, and the page shows what a checker must look at.
@@ -46,18 +43,11 @@ NOTHING, UNKNOWN = "·", "not computed"
 
 def write_report(
     path: str | Path,
-    table: Table,
-    need: Need,
-    protection: Protection,
-    audit: Audit,
+    outcome: Outcome,
+    publication: PublicationPlan | None = None,
     *,
-    title: str = "",
-    bounds: Bounds | None = None,
-    recipe: Mapping[str, Any] | None = None,
-    recipe_text: str = "",
     versions: Mapping[str, str] | None = None,
     sha256: Mapping[str, str] | None = None,
-    linked: tuple[str, ...] = (),
 ) -> Path:
     """Write the report; an earlier one is replaced.
 
@@ -65,29 +55,22 @@ def write_report(
     ----------
     path
         The HTML file.
-    table, need, protection, audit
+    outcome
         What was decided and found.
-    title
-        Heading; the measure where it is empty.
-    bounds
-        What an attack worked out about every cell, as in ``hitoku.pipeline.Outcome``. Without it, and without
-        ``audit(..., intervals=True)``, intervals are those that the proof needed: at least as far.
-    recipe, recipe_text
-        What was asked for.
+    publication
+        Title (the measure where it is empty), recipe, names of the tables that were protected together.
     versions, sha256
         Programs and their versions; files of the release and their hashes.
-    linked
-        Names of the tables that were protected together.
     """
-    cells = Cells(table, need, protection, audit, bounds)
-    asked = recipe_text or (json.dumps(recipe, indent=2, sort_keys=True, default=str) if recipe else "")
+    plan = publication or PublicationPlan()
+    recipe = json.dumps(plan.recipe, indent=2, sort_keys=True, default=str) if plan.recipe else ""
     text = page(
-        cells,
-        title=title or table.measure,
-        asked=asked,
+        Cells(outcome.table, outcome.need, outcome.protection, outcome.audit, outcome.bounds),
+        title=plan.title or outcome.table.measure,
+        asked=plan.recipe_text or recipe,
         versions=versions or {},
         sha256=sha256 or {},
-        linked=linked,
+        linked=tuple(plan.parts),
     )
     target = Path(path)
     with new_file(target) as draft:
