@@ -25,6 +25,8 @@ Percent = Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)]
 Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, strict=True)]
 
+FOLDER = resources.files("hitoku.checks.policies")
+
 
 class Section(BaseModel):
     """A part of a policy; unknown keys are refused."""
@@ -181,15 +183,25 @@ def policy(name: str | Path | Policy) -> Policy:
         if not path.is_file():
             raise ParameterError(f"no policy file {path.name!r}", where=str(path), fix="check the path")
         return parsed(path.read_text("utf-8"), path.name)
-    folder = resources.files("hitoku.checks.policies")
-    files = (file.name for file in folder.iterdir())
-    known = sorted(name.removesuffix(".toml") for name in files if name.endswith(".toml"))
+    known = policy_names()
     if name not in known:
         fix = did_you_mean(
             str(name), known, otherwise=f"use {' or '.join(known)}, or the path of a .toml file"
         )
         raise ParameterError(f"no policy {str(name)!r}", where="policy", fix=fix)
-    return parsed((folder / f"{name}.toml").read_text("utf-8"), f"{name}.toml")
+    return parsed((FOLDER / f"{name}.toml").read_text("utf-8"), f"{name}.toml")
+
+
+def policy_names() -> list[str]:
+    """Return the names of the policies that come with hitoku: those of the TOML files beside this one.
+
+    Examples
+    --------
+    >>> policy_names()
+    ['essnet-2009', 'japan-2017']
+    """
+    files = (file.name for file in FOLDER.iterdir())
+    return sorted(name.removesuffix(".toml") for name in files if name.endswith(".toml"))
 
 
 def parsed(text: str, where: str) -> Policy:
