@@ -1,0 +1,99 @@
+"""What an attack infers, held against the need; the attacks here say what they are told to say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from hitoku.attacks import Attack, Contribution, Inference, Insider
+from hitoku.evidence.attacked import judge_attack
+from hitoku.model.bounds import Bounds
+from hitoku.model.estimates import Estimates
+from hitoku.model.finding import Finding, Severity
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+
+TABLE = Table.from_array([[7, 11], [10, 60]])
+NEED = Need(unsafe=(TABLE.value == 7) | (TABLE.value == 60), lower=2.0)
+RELEASE = Release.of(TABLE, Protection.withhold(TABLE, TABLE.inner))
+
+
+@dataclass(frozen=True)
+class Told:
+    """An attack with a given answer."""
+
+    answer: Inference
+    name = "told"
+    assumes = "the answer"
+    adjusted = False
+
+    def infer(self, release):
+        del release
+        return self.answer
+
+
+def judged(**parts):
+    attack = Told(Inference(**parts))
+    assert isinstance(attack, Attack)
+    return [(f.severity, f.place, f.reason) for f in judge_attack(attack, TABLE, NEED, RELEASE)]
+
+
+def bounds(below, *, unknown=False):
+    return Bounds(lower=TABLE.value - below, upper=TABLE.value, unknown=unknown)
+
+
+@pytest.mark.parametrize(
+    ("below", "places"),
+    [
+        pytest.param(2.0, [], id="just far enough"),
+        pytest.param(1.0, ["row=1, column=1", "row=2, column=2"], id="too close, to unsafe cells only"),
+        pytest.param(np.where(TABLE.value == 60, 1.0, 5.0), ["row=2, column=2"], id="too close to one"),
+    ],
+)
+def test_bounds_are_held_against_the_need(below, places):
+    reason = "attack told comes closer to the cell than it needs"
+    assert judged(bounds=bounds(below)) == [(Severity.FAIL, place, reason) for place in places]
+
+
+def test_what_an_attack_left_open_is_no_disclosure_and_no_safety():
+    unknown = TABLE.value == 7
+    said = judged(bounds=bounds(np.where(unknown, 0.0, 3.0), unknown=unknown))
+    assert said == [
+        (Severity.LOOK, "unsafe cells", "attack told did not get through with 1 of them"),
+    ]
+
+
+@pytest.mark.parametrize(("hits", "found"), [(0, 0), (1, 0), (2, 1), (3, 1)])
+def test_estimates_count_when_most_replications_hit(hits, found):
+    value = np.tile(TABLE.value + 5.0, (3, 1))
+    value[:hits, TABLE.value == 60] = 60.0
+    estimates = Estimates(value=value, soft=[False] * 3, excess=np.zeros_like(value))
+    said = judged(estimates=estimates)
+    assert len(said) == found
+    if found:
+        assert said[0][1:] == ("row=2, column=2", f"the true value is recovered in {hits} of 3 replications")
+
+
+def test_findings_of_its_own_are_passed_on():
+    own = Finding(severity=Severity.FAIL, place="somewhere", reason="it is so")
+    assert judged(findings=(own,)) == [(Severity.FAIL, "somewhere", "it is so")]
+    assert judged() == []
+
+
+@pytest.mark.parametrize("amount", [4.0, 6.0])
+def test_what_an_insider_knows_without_the_release_is_not_held_against_it(amount):
+    """Of a cell of 7 somebody has 6: it is no less than 6 to them, whatever is withheld."""
+    attack = Insider([Contribution("A", cell=0, amount=amount)])
+    need = Need(unsafe=TABLE.value == 7, lower=np.where(TABLE.value == 7, 2.0, 0.0))
+    assert [f.place for f in judge_attack(attack, TABLE, need, RELEASE)] == []
+    # By its bounds alone the second would fail.
+    assert need.met(TABLE.value, attack.infer(RELEASE).bounds)[0] == (amount <= 5)
+
+
+def test_what_an_insider_learns_from_the_release_is():
+    attack = Insider([Contribution("A", cell=0, amount=7.0, sole=True)])
+    assert [f.place for f in judge_attack(attack, TABLE, NEED, RELEASE)] == ["row=2, column=2"]
