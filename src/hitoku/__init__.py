@@ -35,6 +35,7 @@ _HOMES = {
     "methods": "METHODS",
     "methods.adjust": "Adjust",
     "methods.blocks": "Blocks",
+    "methods.circulation": "Circulation",
     "methods.gauss": "Gauss",
     "methods.greedy": "Greedy",
     "methods.optimal": "Optimal",

@@ -25,6 +25,7 @@ from hitoku.io.recipe.recipe import Recipe
 from hitoku.methods import METHODS
 from hitoku.methods.adjust import Adjust
 from hitoku.methods.blocks import Blocks
+from hitoku.methods.circulation import Circulation
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.optimal import Optimal
@@ -68,6 +69,7 @@ __all__ = [
     "Blocks",
     "Bounds",
     "Certificate",
+    "Circulation",
     "Comparison",
     "Contribution",
     "Contributors",

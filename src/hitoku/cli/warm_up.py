@@ -91,6 +91,18 @@ def prove_a_little() -> None:
     circulation.warm_up()
 
 
+def circulate_a_little() -> None:
+    """Protect a small table along boxes."""
+    import numpy as np
+
+    from hitoku.methods.circulation import Circulation
+    from hitoku.model.need import Need
+    from hitoku.model.table import Table
+
+    table = Table.from_array(np.arange(1, 10).reshape(3, 3))
+    Circulation().protect(table, Need(unsafe=table.value == 1, upper=np.where(table.value == 1, 1.0, 0.0)))
+
+
 def match_a_little() -> None:
     """Attack a release as somebody who knows the optimal method, on the smallest inputs there are."""
     from hitoku.kernels import boxes, random_walk, rivals, shave, widening
@@ -122,6 +134,8 @@ JOBS: Mapping[str, Callable[[], None]] = {
     "random_walk": match_a_little,
     "joint_partition": compare_a_little,
     "circulation": prove_a_little,
+    "box_search": circulate_a_little,
+    "packing": circulate_a_little,
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hitoku.methods.adjust import Adjust
 from hitoku.methods.blocks import Blocks
+from hitoku.methods.circulation import Circulation
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.method import Method
@@ -15,6 +16,7 @@ METHODS: dict[str, type[Method]] = {
     "greedy": Greedy,
     "gauss": Gauss,
     "optimal": Optimal,
+    "circulation": Circulation,
     "adjust": Adjust,
     "randomised": Randomised,
     "blocks": Blocks,
@@ -24,6 +26,7 @@ __all__ = [
     "METHODS",
     "Adjust",
     "Blocks",
+    "Circulation",
     "Gauss",
     "Greedy",
     "Method",

@@ -7,9 +7,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hitoku.errors import NeedError, ParameterError, did_you_mean, some
+from hitoku.errors import NeedError, ParameterError, ProtectionError, did_you_mean, some
 from hitoku.model.arrays import Mask, frozen
 from hitoku.model.need import Need
+from hitoku.model.protection import Protection
 from hitoku.model.table import Table
 
 Keep = Literal["margins"]
@@ -44,6 +45,32 @@ def kept(table: Table, keep: Keep | ArrayLike | None) -> Mask:
     else:
         stay = np.array(frozen(keep, np.bool_, shape=(table.n_cells,), what="keep"))
     return stay if table.fixed is None else stay | table.fixed
+
+
+def by_hand(table: Table, start: ArrayLike | Protection | None, stay: Mask) -> Mask:
+    """Return the cells that somebody withheld already; none of them may be among those that stay published.
+
+    Parameters
+    ----------
+    table
+        The table.
+    start
+        A mask, or the protection that a method decided on before; or None.
+    stay
+        Cells that stay published.
+    """
+    if start is None:
+        return np.zeros(table.n_cells, dtype=bool)
+    given = start.withheld if isinstance(start, Protection) else start
+    withheld: Mask = frozen(given, np.bool_, shape=(table.n_cells,), what="start")
+    places = np.flatnonzero(withheld & stay)
+    if len(places):
+        raise ProtectionError(
+            f"{len(places)} cell(s) withheld by hand must stay published",
+            where=f"cells {some((table.describe(int(p)) for p in places[:4]), 3)}",
+            fix="take them out of start, or out of keep or fixed",
+        )
+    return withheld
 
 
 def refuse_unsafe(table: Table, need: Need, stay: Mask) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +49,8 @@ class Protection:
         What the method claims about a reader who knows it, as a certificate states it; None: nothing.
     caution
         Why a release made like this must not be published, though an audit may find it safe; empty otherwise.
+    note
+        One line for whoever reads the result: which way was chosen and why, or that a limit ended the search.
     """
 
     withheld: Mask
@@ -60,9 +62,10 @@ class Protection:
     canonical: bool = False
     method: str = "given"
     steps: tuple[Step, ...] = ()
-    moves: tuple[Mapping[int, int], ...] = ()
+    moves: Sequence[Mapping[int, int]] = ()
     caution: str = ""
     reader: Mapping[str, Any] | None = None
+    note: str = ""
 
     def __post_init__(self) -> None:
         n = len(np.atleast_1d(self.withheld))

@@ -14,13 +14,13 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hitoku.errors import NeedError, ParameterError, ProtectionError, did_you_mean, some
+from hitoku.errors import NeedError, ParameterError, did_you_mean, some
 from hitoku.methods.costs import costs
 from hitoku.methods.greedy.incremental_audit import IncrementalAudit
 from hitoku.methods.greedy.tidy import unnecessary
-from hitoku.methods.keep import Keep, kept, refuse_unsafe
+from hitoku.methods.keep import Keep, by_hand, kept, refuse_unsafe
 from hitoku.methods.method import Progress
-from hitoku.model.arrays import Floats, Integers, Mask, frozen
+from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.step import Reason, Step
@@ -135,8 +135,8 @@ class Greedy:
         cost = costs(table, self.cost)
         stay = kept(table, self.keep)
         refuse_unsafe(table, need, stay)
-        by_hand = self._by_hand(table, stay)
-        first = need.unsafe | by_hand
+        start = by_hand(table, self.start, stay)
+        first = need.unsafe | start
         eligible = ~stay & (table.upper > table.lower)
         refuse_hopeless(table, need, eligible | first)
         walk = Walk(table, need, first, eligible, cost, self.prefer)
@@ -145,7 +145,7 @@ class Greedy:
             steps = with_intervals(table, need, first, steps)
         withheld = np.array(walk.audit.pattern.withheld)
         if self.tidy:
-            spare = withheld & ~need.unsafe & ~by_hand
+            spare = withheld & ~need.unsafe & ~start
             cells = unnecessary(table, need, withheld, removable=spare, cost=cost, progress=progress)
             withheld[cells] = False
             steps += [Step(int(cell), Reason.UNNECESSARY) for cell in cells]
@@ -157,20 +157,6 @@ class Greedy:
             method="greedy",
             steps=tuple(steps),
         )
-
-    def _by_hand(self, table: Table, stay: Mask) -> Mask:
-        if self.start is None:
-            return np.zeros(table.n_cells, dtype=bool)
-        given = self.start.withheld if isinstance(self.start, Protection) else self.start
-        by_hand: Mask = frozen(given, np.bool_, shape=(table.n_cells,), what="start")
-        places = np.flatnonzero(by_hand & stay)
-        if len(places):
-            raise ProtectionError(
-                f"{len(places)} cell(s) withheld by hand must stay published",
-                where=f"cells {some((table.describe(int(p)) for p in places[:4]), 3)}",
-                fix="take them out of start, or out of keep or fixed",
-            )
-        return by_hand
 
 
 class Walk:

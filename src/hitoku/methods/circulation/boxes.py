@@ -1,0 +1,195 @@
+"""A pattern built from boxes: every claim owns a witness, and cells in no witness are published.
+
+First pass, largest claim first; every claim once more, now that it knows what others use; then the dearest
+cells are avoided: all witnesses are led round one cell if what they need instead costs less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from hitoku.methods.circulation.claims import Claims, Rooms
+from hitoku.methods.circulation.cover import Cover
+from hitoku.model.arrays import Floats, Integers, Mask
+
+# Share of its cost that a cell in use still has for others, divided by the number of users.
+SHARE = 0.1
+# Starts of every search, and cells that are cancelled by further boxes where that is cheaper.
+EFFORT, EFFORT_HARD = (3, 8), (40, 8)
+ONE, MANY = (1,), (1, 2, 4, 8, 16)
+# A cell with more users than this is not avoided: it is worth its cost.
+MOST_USERS = 60
+# Room for witnesses that one call may add.
+SLACK = 2**21
+
+Tick = Callable[[float], bool]
+
+
+class Boxes:
+    """Witnesses of all claims over a cover, and the cost of the cells that they use.
+
+    Parameters
+    ----------
+    cover
+        The cross of all codes.
+    rooms, claims
+        What may move, and what must.
+    cost
+        Price of each cell; zero where it is withheld in any case.
+    """
+
+    def __init__(self, cover: Cover, rooms: Rooms, claims: Claims, cost: Floats) -> None:
+        self.cover, self.claims = cover, claims
+        size = cover.size
+        self.cost = np.zeros(size)
+        self.cost[cover.position] = cost
+        self.ground = np.empty((2, size, 3))
+        self.ground[:, :, 0], self.ground[:, :, 1:] = self.cost, np.inf
+        for column, room in ((1, rooms.down), (2, rooms.up)):
+            self.ground[0, cover.position, column] = room
+            self.ground[1, cover.position, column] = rooms.even
+        self.use = np.zeros(size, dtype=np.int64)
+        longest = cover.longest_box
+        self._longest = max(longest, 4_096)
+        n = len(claims.amount)
+        self._cells = np.empty(SLACK, dtype=np.int64)
+        self._amounts = np.empty(SLACK, dtype=np.int64)
+        self._begins, self._lengths = np.zeros(n + 1, dtype=np.int64), np.zeros(n, dtype=np.int64)
+        widest = max(cover.shape)
+        self._scratch = (
+            np.empty(longest, dtype=np.int64),
+            np.empty(longest, dtype=np.int64),
+            np.empty((widest, 2)),
+            np.full(size, -1, dtype=np.int32),
+            np.empty((self._longest, 3)),
+        )
+
+    @cached_property
+    def _space(self) -> tuple[Any, ...]:
+        return self.cover.space()
+
+    @property
+    def _book(self) -> tuple[Integers, Integers, Integers, Integers]:
+        return self._cells, self._amounts, self._begins, self._lengths
+
+    @property
+    def _prices(self) -> tuple[Integers, Floats, float]:
+        return self.use, self.cost, SHARE
+
+    @property
+    def total(self) -> float:
+        """Cost of all cells in use."""
+        return float(self.cost[self.use > 0].sum())
+
+    def open(self) -> Integers:
+        """Claims without a witness."""
+        made = self.claims.made
+        return np.asarray(made[self._lengths[made] == 0])
+
+    def _asked(self) -> tuple[Integers, Integers, Floats, Mask]:
+        position = self.cover.position[self.claims.cells]
+        return np.concatenate([position, position]), self.claims.sign, self.claims.amount, self.claims.even
+
+    def route(
+        self,
+        order: Integers,
+        *,
+        effort: tuple[int, int] = EFFORT,
+        pieces: Sequence[int] = ONE,
+        tick: Tick | None = None,
+    ) -> None:
+        """Give claims a witness, or a cheaper one, in this order; stop early when told to."""
+        from hitoku.kernels.box_search import route  # noqa: PLC0415 - loads numba
+
+        asked = self._asked()
+        chunk = max(16, min(2_000, SLACK // (2 * self._longest)))
+        for first in range(0, len(order), chunk):
+            self._make_room()
+            part = order[first : first + chunk]
+            route(
+                self._space, self.ground, self._book, asked, part, self._prices, effort, np.array(pieces),
+                self._longest, self._scratch,
+            )  # fmt: skip
+            if tick is not None and not tick(min(1.0, (first + chunk) / len(order))):
+                return
+
+    def avoid(
+        self, *, effort: tuple[int, int] = EFFORT, pieces: Sequence[int] = ONE, tick: Tick | None = None
+    ) -> None:
+        """Lead witnesses round cells in use, the dearest first, where that makes the pattern cheaper."""
+        from hitoku.kernels.box_search import avoid  # noqa: PLC0415 - loads numba
+
+        dear = np.flatnonzero((self.use > 0) & (self.cost > 0))
+        dear = dear[np.lexsort((dear, -self.cost[dear]))]
+        asked, chunk = self._asked(), 2_000
+        for first in range(0, len(dear), chunk):
+            self._make_room()
+            cells = dear[first : first + chunk]
+            avoid(
+                self._space, self.ground, self._book, asked, cells, self._users(cells), self._prices, effort,
+                np.array(pieces), MOST_USERS, self._longest, self._scratch,
+            )  # fmt: skip
+            if tick is not None and not tick(min(1.0, (first + chunk) / len(dear))):
+                return
+
+    def _users(self, cells: Integers) -> tuple[Integers, Integers]:
+        """List for each cell the claims whose witness moves it."""
+        claim, where, _ = self.entries()
+        rank = np.full(len(self.use), -1, dtype=np.int64)
+        rank[cells] = np.arange(len(cells))
+        place = rank[where]
+        claim, place = claim[place >= 0], place[place >= 0]
+        order = np.lexsort((claim, place))
+        ends = np.searchsorted(place[order], np.arange(len(cells) + 1))
+        return ends.astype(np.int64), claim[order]
+
+    def entries(self) -> tuple[Integers, Integers, Integers]:
+        """All witnesses: claim, position and amount of every cell they move."""
+        claim = np.repeat(np.arange(len(self._lengths)), self._lengths)
+        places = _ranges(self._begins[:-1], self._lengths)
+        return claim, self._cells[places], self._amounts[places]
+
+    def served(self, claim: int) -> bool:
+        """Tell whether a claim owns a witness."""
+        return bool(self._lengths[claim] > 0)
+
+    def forget(self, claim: int) -> None:
+        """Take a claim's witness away."""
+        self.put(claim, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+
+    def put(self, claim: int, positions: Integers, amounts: Integers) -> None:
+        """Take a witness that was found otherwise."""
+        from hitoku.kernels.box_search import charge  # noqa: PLC0415 - loads numba
+
+        self._make_room(len(positions))
+        charge(self._book, claim, -1, self.use, self.cost, SHARE, self.ground)
+        free = int(self._begins[-1])
+        self._cells[free : free + len(positions)] = positions
+        self._amounts[free : free + len(positions)] = amounts
+        self._begins[claim], self._lengths[claim], self._begins[-1] = (
+            free,
+            len(positions),
+            free + len(positions),
+        )
+        charge(self._book, claim, 1, self.use, self.cost, SHARE, self.ground)
+
+    def _make_room(self, wanted: int = SLACK // 2) -> None:
+        """Close the gaps that replaced witnesses left, and see that there is space for more."""
+        if len(self._cells) - self._begins[-1] >= wanted:
+            return
+        _, cells, amounts = self.entries()
+        size = len(cells) + max(wanted, SLACK // 2) + len(cells) // 2
+        self._cells, self._amounts = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+        self._cells[: len(cells)], self._amounts[: len(cells)] = cells, amounts
+        self._begins = np.concatenate([[0], np.cumsum(self._lengths)]).astype(np.int64)
+
+
+def _ranges(starts: Integers, lengths: Integers) -> Integers:
+    """Count up from each start, as far as its length."""
+    ends = np.cumsum(lengths)
+    within = np.arange(int(ends[-1]) if len(ends) else 0)
+    return np.asarray(within + np.repeat(starts - (ends - lengths), lengths))

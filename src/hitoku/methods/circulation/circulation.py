@@ -1,0 +1,281 @@
+"""Secondary suppression of large tables: a pattern built from its own proof.
+
+Every need owns a witness, a whole-number circulation through withheld cells that takes its cell as far as
+it must go; so the pattern is safe by construction, and the audit is handed the witnesses. Witnesses are boxes
+and sums of boxes, found without linear programs; what boxes cannot reach is reached by linear programs over a
+neighbourhood. See ``docs/explanation/large-tables.md``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hitoku.errors import ParameterError
+from hitoku.methods.circulation.boxes import EFFORT, EFFORT_HARD, MANY, Boxes
+from hitoku.methods.circulation.claims import Claims, Rooms
+from hitoku.methods.circulation.cover import Cover, cover_of
+from hitoku.methods.circulation.packs import packed
+from hitoku.methods.circulation.reach import Reach
+from hitoku.methods.costs import costs
+from hitoku.methods.greedy.greedy import unreachable
+from hitoku.methods.keep import Keep, by_hand, kept, refuse_unsafe
+from hitoku.methods.method import Progress
+from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.table import Table
+
+# What a cell costs for being one more blank, as a multiple of the median cost of the unsafe cells.
+PER_CELL = 1.0
+# A zero withheld fools few readers: it is taken only where nothing else will do.
+ZERO = 1e4
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Circulation:
+    """Withhold cells along cheap circulations, one for every need, shared as far as possible.
+
+    For tables of any size with dimensions, hierarchies and links; ten thousand cells take seconds, a million
+    some minutes. Other tables, such as those of JJ files, are treated with linear programs alone.
+
+    Parameters
+    ----------
+    cost
+        What withholding a cell costs: "value", "unit", "frequency", "own" (the table's cost column), "log",
+        or one number per cell.
+    keep
+        Cells that stay published: a mask, or "margins". The table's ``fixed`` cells always do.
+    start
+        Cells that are withheld in any case.
+    rounds
+        How often the whole pattern is gone through to make it cheaper; zero takes the first one.
+    time_limit_s
+        Seconds after which no further improvement is begun. The pattern is safe all the same; its ``note``
+        says that the limit was reached. Without a limit one table has one answer on every computer.
+
+    Examples
+    --------
+    >>> table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
+    >>> need = Need(unsafe=table.value == 7, width=11)
+    >>> protection = Circulation().protect(table, need)
+    >>> np.where(protection.withheld, "x", ".").reshape(4, 4)[:3, :3].tolist()
+    [['x', 'x', '.'], ['x', 'x', '.'], ['.', '.', '.']]
+    """
+
+    cost: str | ArrayLike = "value"
+    keep: Keep | ArrayLike | None = None
+    start: ArrayLike | Protection | None = None
+    rounds: int = 2
+    time_limit_s: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.rounds < 0:
+            raise ParameterError(
+                "rounds must not be negative", where="rounds", fix="zero takes the first pattern"
+            )
+        if self.time_limit_s is not None and self.time_limit_s <= 0:
+            raise ParameterError(
+                "time_limit_s must be positive", where="time_limit_s", fix="leave it out for no limit"
+            )
+
+    def __repr__(self) -> str:
+        # Arrays over cells are named, not shown: costs may be values.
+        words = []
+        for name, default in (
+            ("cost", "value"),
+            ("keep", None),
+            ("start", None),
+            ("rounds", 2),
+            ("time_limit_s", None),
+        ):
+            given = getattr(self, name)
+            plain = given is None or isinstance(given, str | int | float)
+            if not plain or given != default:
+                words.append(f"{name}={given!r}" if plain else f"{name}=<given>")
+        return f"Circulation({', '.join(words)})"
+
+    def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
+        """Withhold cells until every unsafe one owns a witness.
+
+        Parameters
+        ----------
+        table
+            The table.
+        need
+            Which cells are unsafe, and how far each must be blurred.
+        progress
+            Told how many passes are done, of how many.
+
+        Raises
+        ------
+        NeedError
+            When a cell cannot be protected, however much is withheld; it names the cells.
+        """
+        began = time.monotonic()
+        cost = costs(table, self.cost)
+        stay = kept(table, self.keep)
+        refuse_unsafe(table, need, stay)
+        start = by_hand(table, self.start, stay)
+        first = need.unsafe | start
+        movable = (~stay | first) & (table.upper > table.lower)
+        rooms = Rooms.of(table, movable)
+        search = Search(
+            table, rooms, Claims.of(table, need, rooms), _prices(table, need, cost, first), movable
+        )
+        clock = Clock(began, self.time_limit_s, 1 + 2 * self.rounds, progress)
+        search.run(self.rounds, clock)
+        withheld = first.copy()
+        withheld[search.used] = True
+        return Protection(
+            withheld=withheld,
+            value=table.value,
+            secondary=withheld & ~need.unsafe,
+            cost=float(cost[withheld].sum()),
+            method="circulation",
+            moves=packed(search.boxes, rooms),
+            note=clock.note,
+        )
+
+
+def _prices(table: Table, need: Need, cost: Floats, first: Mask) -> Floats:
+    """Price cells for the search: at most one; nothing where they are withheld in any case."""
+    typical = float(np.median(cost[need.unsafe])) if need.unsafe.any() else 0.0
+    price = cost + PER_CELL * typical
+    largest = float(price.max(initial=0.0)) or 1.0
+    price = price / largest + np.where(price > 0, 0.0, 1e-9)
+    price = np.where(table.value == 0, price + ZERO, price)
+    return np.where(first, 0.0, price)
+
+
+@dataclass(eq=False)
+class Clock:
+    """Counts passes, tells whoever waits, and says when time is up."""
+
+    began: float
+    limit_s: float | None
+    n_passes: int
+    progress: Progress | None
+    done: int = 0
+    stopped: bool = False
+
+    def tick(self, share: float) -> bool:
+        """Note how much of a pass is done; False when no more should be."""
+        if self.progress is not None:
+            self.progress(min(self.done + share, self.n_passes), self.n_passes)
+        if self.limit_s is not None and time.monotonic() - self.began > self.limit_s:
+            self.stopped = True
+        return not self.stopped
+
+    def passed(self) -> bool:
+        """Count one more pass."""
+        more = self.tick(1.0)
+        self.done += 1
+        return more
+
+    @property
+    def note(self) -> str:
+        return f"stopped after {self.limit_s:g} s: a longer search may withhold less" if self.stopped else ""
+
+
+class Search:
+    """One run: from the first witnesses to those that are left in the end."""
+
+    def __init__(self, table: Table, rooms: Rooms, claims: Claims, price: Floats, movable: Mask) -> None:
+        self._table, self._rooms, self._claims, self._price = table, rooms, claims, price
+        self._movable = movable
+        self._reach: Reach | None = None
+        cover = cover_of(table)
+        self._crossed = cover is not None
+        self._cover = cover or Cover((table.n_cells,), (), np.arange(table.n_cells))
+        self.boxes = Boxes(self._cover, rooms, claims, price)
+
+    @property
+    def used(self) -> Integers:
+        """Cells that some witness moves."""
+        return np.flatnonzero(self.boxes.use[self._cover.position] > 0)
+
+    def run(self, rounds: int, clock: Clock) -> None:
+        """Give every claim a witness, then make them cheaper together."""
+        claims, boxes = self._claims, self.boxes
+        if self._crossed:
+            boxes.route(self._order(claims.made), tick=_telling(clock))
+            boxes.route(self._order(boxes.open()), effort=EFFORT_HARD, pieces=MANY)
+            self._split()
+            boxes.route(self._order(boxes.open()), effort=EFFORT_HARD, pieces=MANY)
+        for claim in self._order(boxes.open()).tolist():
+            self._reached(claim)
+        more = clock.passed()
+        for _ in range(rounds if self._crossed else 0):
+            if not more:
+                return
+            boxes.route(self._order(claims.made), tick=clock.tick)
+            if not clock.passed():
+                return
+            boxes.avoid(effort=EFFORT, tick=clock.tick)
+            more = clock.passed()
+
+    def _order(self, claims: Integers) -> Integers:
+        """Put the largest claims first."""
+        return np.asarray(claims[np.lexsort((claims, -self._claims.amount[claims]))])
+
+    def _split(self) -> None:
+        """Ask for both directions apart where no box serves both."""
+        claims = self._claims
+        for claim in self.boxes.open().tolist():
+            if claims.even[claim]:
+                cell = claims.cells[claim]
+                claims.split(claim, float(self._rooms.down[cell]), float(self._rooms.up[cell]))
+
+    def _reached(self, claim: int) -> None:
+        """Give one claim a witness by linear programs, or say that there is none."""
+        boxes, claims, n = self.boxes, self._claims, len(self._claims.cells)
+        if boxes.served(claim):
+            return
+        place = claim % n
+        if self._linear(claim):
+            return
+        cell, rooms = int(claims.cells[place]), (self._rooms.down, self._rooms.up)
+        asked = float(claims.lower[place] + claims.upper[place] + claims.width[place])
+        down, up = self.reach.farthest(cell, rooms, asked)
+        if not claims.split(place, down, up):
+            raise unreachable(self._table, [cell])
+        for side in (place, n + place):
+            boxes.forget(side)
+            if claims.amount[side] > 0 and not self._linear(side):
+                raise unreachable(self._table, [cell])
+
+    def _linear(self, claim: int) -> bool:
+        boxes, claims, n = self.boxes, self._claims, len(self._claims.cells)
+        rooms = (
+            (self._rooms.even, self._rooms.even) if claims.even[claim] else (self._rooms.down, self._rooms.up)
+        )
+        sign = 1 if claim < n else -1
+        price = np.where(boxes.use[self._cover.position] > 0, 0.01, 1.0) * self._price + 1e-9
+        found = self.reach.change(
+            int(claims.cells[claim % n]), sign, float(claims.amount[claim]), rooms, price
+        )
+        if found is not None:
+            boxes.put(claim, self._cover.position[found.cells], found.amounts)
+        return found is not None
+
+    @property
+    def reach(self) -> Reach:
+        """The relations as linear programs, made when boxes leave something to do."""
+        if self._reach is None:
+            self._reach = Reach(self._table, self._movable)
+        return self._reach
+
+
+def _telling(clock: Clock) -> Callable[[float], bool]:
+    """Tell how far the first pass is, which is never cut short."""
+
+    def tick(share: float) -> bool:
+        clock.tick(share)
+        return True
+
+    return tick

@@ -1,0 +1,166 @@
+"""What must be able to move, and what may: everything in whole steps of the grid that the values lie on.
+
+Witnesses are differences from the true table, so only rooms and levels are rounded: rooms inwards, levels
+outwards. What is found is exact, whatever the values are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hitoku.errors import NeedError, some
+from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model.need import Need
+from hitoku.model.table import Table
+
+MOST_DECIMALS = 6
+# Sums of some numbers up to here are exact in doubles; values that lie on no grid get steps as fine as this.
+LARGEST, FINEST = 2.0**50, 2.0**44
+# Steps per unit of the grid where differences need not be whole: thirds and halves of a vertex are steps too.
+PARTS = 60.0
+# Doubles that are off a whole number by no more than this share of them are rounding of it.
+ROUNDING = 1e-13
+# As far off a step, for values: sums of doubles carry more of it.
+OFF_GRID = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Rooms:
+    """How far each cell may move, in whole steps held in doubles; infinite where nothing is in the way.
+
+    Parameters
+    ----------
+    scale
+        Steps per unit.
+    down, up
+        Room of each cell; zero where it must stay published or an outsider knows it.
+    """
+
+    scale: float
+    down: Floats
+    up: Floats
+
+    @classmethod
+    def of(cls, table: Table, movable: Mask) -> Rooms:
+        """Measure the rooms of a table's cells."""
+        scale = _scale(table)
+        value = table.value * scale
+        near = np.rint(value)
+        value = np.where(np.abs(value - near) <= OFF_GRID * np.abs(value).max(initial=1.0), near, value)
+        down = _floored(value - table.lower * scale)
+        up = _floored(table.upper * scale - value)
+        return cls(scale, np.where(movable, down, 0.0), np.where(movable, up, 0.0))
+
+    @property
+    def even(self) -> Floats:
+        """Room in both directions."""
+        return np.minimum(self.down, self.up)
+
+
+def _scale(table: Table) -> float:
+    """Find the coarsest grid of decimals; a fine one of powers of two where the values lie on none."""
+    if table.integer:
+        return 1.0
+    largest = float(np.abs(table.value).max(initial=0.0))
+    for decimals in range(MOST_DECIMALS + 1):
+        steps = table.value * 10.0**decimals
+        off = np.abs(steps - np.rint(steps)).max(initial=0.0)
+        if off <= min(0.05, OFF_GRID * largest * 10.0**decimals):
+            finer = largest * 10.0**decimals * PARTS < LARGEST
+            return 10.0**decimals * (PARTS if finer else 1.0)
+    return float(2.0 ** np.floor(np.log2(FINEST / max(largest, 1.0))))
+
+
+def _floored(room: Floats) -> Floats:
+    near = np.rint(room)
+    with np.errstate(invalid="ignore"):  # infinite rooms stay what they are
+        whole = np.abs(room - near) <= ROUNDING * np.abs(room)
+    return np.maximum(np.where(whole, near, np.floor(room)), 0.0)
+
+
+def _ceiled(level: Floats) -> Floats:
+    near = np.rint(level)
+    return np.where(np.abs(level - near) <= ROUNDING * np.abs(level), near, np.ceil(level))
+
+
+@dataclass(eq=False)
+class Claims:
+    """How far unsafe cells must be able to go: two claims each, up (or both ways at once) and down.
+
+    Parameters
+    ----------
+    cells
+        The unsafe cells; claim k and claim n + k belong to the k-th of n.
+    amount
+        Steps; zero for a claim that is not made.
+    even
+        The first claim holds both ways: a witness and its opposite both fit.
+    lower, upper, width
+        What the need asks for, in steps.
+    """
+
+    cells: Integers
+    amount: Floats
+    even: Mask
+    lower: Floats
+    upper: Floats
+    width: Floats
+
+    @classmethod
+    def of(cls, table: Table, need: Need, rooms: Rooms) -> Claims:
+        """Split every need into claims: both ways at once where the cell itself has room for that.
+
+        Raises
+        ------
+        NeedError
+            When bounds that an outsider knows are closer than a need.
+        """
+        cells = np.flatnonzero(need.unsafe)
+        lower, upper, width = (
+            _ceiled(level[cells] * rooms.scale) for level in (need.lower, need.upper, need.width)
+        )
+        # A single value protects nobody, whatever the levels.
+        width = np.maximum(width, 1.0)
+        down, up = rooms.down[cells], rooms.up[cells]
+        known = cells[(lower > down) | (upper > up) | (width > down + up)]
+        if len(known):
+            raise NeedError(
+                f"{len(known)} cell(s) cannot reach their protection: "
+                "bounds that an outsider knows are closer",
+                where=f"cells {some((table.describe(int(p)) for p in known[:4]), 3)}",
+                fix="ask for lower levels, or widen the table's lower and upper bounds if they are not known",
+            )
+        claims = cls(
+            cells, np.zeros(2 * len(cells)), np.zeros(2 * len(cells), dtype=bool), lower, upper, width
+        )
+        level = np.maximum(np.maximum(lower, upper), np.ceil(width / 2))
+        both = np.minimum(down, up) >= level
+        claims.amount[: len(cells)] = np.where(both, level, 0.0)
+        claims.even[: len(cells)] = both
+        for place in np.flatnonzero(~both).tolist():
+            claims.split(place, float(down[place]), float(up[place]))
+        return claims
+
+    def split(self, place: int, down: float, up: float) -> bool:
+        """Ask for both directions apart, given how far the cell can go; tell whether that is far enough."""
+        lower, upper, width = self.lower[place], self.upper[place], self.width[place]
+        fall = max(lower, min(down, np.ceil(width / 2)))
+        rise = max(upper, width - fall)
+        if rise > up:
+            rise, fall = max(upper, up), max(fall, width - up)
+        n = len(self.cells)
+        self.even[place] = False
+        self.amount[place], self.amount[n + place] = rise, fall
+        return bool(rise <= up and fall <= down)
+
+    @property
+    def made(self) -> Integers:
+        """Claims that ask for something."""
+        return np.flatnonzero(self.amount > 0)
+
+    @property
+    def sign(self) -> Integers:
+        n = len(self.cells)
+        return np.repeat(np.array([1, -1]), n)

@@ -1,0 +1,189 @@
+"""The cross of all codes that a table lies in, and its variables as arrays for the search over boxes.
+
+A table with dimensions is its own cover. Linked tables share one: the cross of all their variables, of which
+they show some cells; what no table shows is nobody's concern and may move freely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hitoku.model.arrays import Integers
+from hitoku.model.table import Table
+
+# A cover of more positions would take more memory than the tables are worth.
+LARGEST = 2**26
+# A box of so many cells costs more than what it protects.
+LONGEST_BOX = 2**15
+
+
+@dataclass(frozen=True, eq=False)
+class Variable:
+    """One variable: for each code the leaves below it, sorted."""
+
+    below: tuple[Integers, ...]
+    n_leaves: int
+
+    def above(self) -> list[list[int]]:
+        """List the codes above each leaf, the leaf itself among them."""
+        listed: list[list[int]] = [[] for _ in range(self.n_leaves)]
+        for code, leaves in enumerate(self.below):
+            for leaf in leaves.tolist():
+                listed[leaf].append(code)
+        return listed
+
+    def near(self) -> list[Integers]:
+        """List, for each code, the leaves of the smallest code that holds more than it, without its own."""
+        above, sets = self.above(), [frozenset(leaves.tolist()) for leaves in self.below]
+        listed = []
+        for own in sets:
+            wider = [
+                sets[code] for code in above[min(own)] if len(sets[code]) > len(own) and own <= sets[code]
+            ]
+            listed.append(np.array(sorted(min(wider, key=len, default=own) - own), dtype=np.int64))
+        return listed
+
+
+@dataclass(frozen=True, eq=False)
+class Cover:
+    """Where each cell of a table lies in the cross of all codes.
+
+    Parameters
+    ----------
+    shape
+        Codes per variable.
+    variables
+        Their trees.
+    position
+        Of each cell, row-major in the cross.
+    """
+
+    shape: tuple[int, ...]
+    variables: tuple[Variable, ...]
+    position: Integers
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def longest_box(self) -> int:
+        """Cells of the largest box there is."""
+        return int(np.prod([2 * max(map(len, v.above())) for v in self.variables], dtype=np.float64))
+
+    def space(self) -> tuple[Any, ...]:
+        """Write the variables as :mod:`hitoku.kernels.box_search` reads them."""
+        sizes = np.array(self.shape, dtype=np.int64)
+        stride = np.append(np.cumprod(sizes[:0:-1])[::-1], 1).astype(np.int64)
+        above = [leaf for v in self.variables for leaf in v.above()]
+        below = [code for v in self.variables for code in v.below]
+        near = [leaves for v in self.variables for leaves in v.near()]
+        longest = 2 * max(map(len, above))
+        return (
+            stride,
+            _starts(sizes.tolist()),
+            _starts([v.n_leaves for v in self.variables]),
+            *_joined(above),
+            *_joined(below),
+            longest,
+            *_joined(near),
+        )
+
+
+def cover_of(table: Table) -> Cover | None:
+    """Find the cover of a table; None where its relations are not sums of codes of one variable at a time.
+
+    Examples
+    --------
+    >>> cover_of(Table.from_array([[20, 15], [72, 1]])).shape
+    (3, 3)
+    """
+    if table.dimensions:
+        variables = tuple(
+            Variable(
+                tuple(np.split(d.closure.indices.astype(np.int64), d.closure.indptr[1:-1])), len(d.leaves)
+            )
+            for d in table.dimensions
+        )
+        cover = Cover(table.shape, variables, np.arange(table.n_cells))
+    else:
+        linked = _linked(table)
+        if linked is None:
+            return None
+        cover = linked
+    return cover if cover.size <= LARGEST and cover.longest_box <= LONGEST_BOX else None
+
+
+def _linked(table: Table) -> Cover | None:
+    """Read the variables of linked tables off their labels and relations."""
+    labels = table.labels
+    if labels.positions is None:
+        return None
+    shape = tuple(len(codes) for codes in labels.codes)
+    if np.prod([float(n) for n in shape]) > LARGEST:
+        return None
+    position = np.ravel_multi_index([labels.column(v) for v in range(len(shape))], shape).astype(np.int64)
+    splits = _splits(table, len(shape))
+    if splits is None or len(np.unique(position)) < len(position):
+        return None
+    variables = [_variable(n, groups) for n, groups in zip(shape, splits, strict=True)]
+    if any(variable is None for variable in variables):
+        return None
+    return Cover(shape, tuple(v for v in variables if v is not None), position)
+
+
+def _splits(table: Table, n_variables: int) -> list[set[tuple[int, tuple[int, ...]]]] | None:
+    """Collect, per variable, which code is the sum of which; None where some relation is another kind."""
+    relations, found = table.relations, [set[tuple[int, tuple[int, ...]]]() for _ in range(n_variables)]
+    columns = [table.labels.column(v) for v in range(n_variables)]
+    for row in range(relations.shape[0]):
+        entries = slice(relations.indptr[row], relations.indptr[row + 1])
+        cells, signs = relations.indices[entries], relations.data[entries]
+        signs = -signs if np.count_nonzero(signs < 0) != 1 else signs
+        varying = [v for v in range(n_variables) if len(set(columns[v][cells].tolist())) > 1]
+        plain = np.all(np.abs(signs) == 1) and np.count_nonzero(signs < 0) == 1
+        if len(varying) != 1 or not plain:
+            return None
+        codes = columns[varying[0]][cells]
+        parts = codes[signs > 0].tolist()
+        if len(set(parts)) < len(parts):
+            return None
+        found[varying[0]].add((int(codes[signs < 0][0]), tuple(sorted(parts))))
+    return found
+
+
+def _variable(n_codes: int, groups: set[tuple[int, tuple[int, ...]]]) -> Variable | None:
+    """Work out the leaves below every code; None where two sums of a code disagree."""
+    sums = {code for code, _ in groups}
+    leaves = [code for code in range(n_codes) if code not in sums]
+    below: dict[int, frozenset[int]] = {code: frozenset([place]) for place, code in enumerate(leaves)}
+    left = sorted(groups)
+    while left:
+        ready = [(code, parts) for code, parts in left if all(part in below for part in parts)]
+        if not ready:
+            return None  # codes that contain each other
+        for code, parts in ready:
+            members = frozenset[int]().union(*(below[part] for part in parts))
+            overlap = sum(len(below[part]) for part in parts) != len(members)
+            if overlap or below.setdefault(code, members) != members:
+                return None
+        done = set(ready)
+        left = [group for group in left if group not in done]
+    return Variable(
+        tuple(np.array(sorted(below[code]), dtype=np.int64) for code in range(n_codes)), len(leaves)
+    )
+
+
+def _starts(sizes: Sequence[int]) -> Integers:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def _joined(lists: Sequence[Any]) -> tuple[Integers, Integers]:
+    """Write lists one after the other, and where each begins."""
+    return _starts([len(part) for part in lists]), np.concatenate(
+        [np.asarray(part, dtype=np.int64) for part in lists]
+    )

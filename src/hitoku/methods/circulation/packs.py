@@ -1,0 +1,61 @@
+"""Witnesses added up to few common tables, for the audit."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hitoku.methods.circulation.boxes import Boxes
+from hitoku.methods.circulation.claims import Rooms
+from hitoku.model.arrays import Integers
+from hitoku.model.moves import Moves
+
+# Common tables that are filled at once; what fits in none of them is handed over alone.
+MOST_PACKS = 48
+
+
+def packed(boxes: Boxes, rooms: Rooms) -> Moves:
+    """Add witnesses up while sums keep all rooms and every claim stays met; positions become cells.
+
+    Witnesses that fit both ways share tables of their own: their opposites prove the other side.
+    """
+    from hitoku.kernels.packing import pack  # noqa: PLC0415 - loads numba
+
+    cover, claims = boxes.cover, boxes.claims
+    cell_of = np.full(cover.size, -1, dtype=np.int64)
+    cell_of[cover.position] = np.arange(len(cover.position))
+    claim, position, amount = boxes.entries()
+    shown = cell_of[position] >= 0
+    claim, cell, amount = claim[shown], cell_of[position[shown]], amount[shown]
+    used = np.unique(cell)
+    place = np.full(len(cover.position), -1, dtype=np.int64)
+    place[used] = np.arange(len(used))
+    begins = np.searchsorted(claim, np.arange(len(claims.amount) + 1))
+    owner = place[np.concatenate([claims.cells, claims.cells])]
+    tables: list[tuple[Integers, Integers]] = []
+    made = claims.made
+    made = made[np.lexsort((made, -claims.amount[made]))]
+    for even in (True, False):
+        order = made[claims.even[made] == even]
+        if len(order) == 0:
+            continue
+        room = (rooms.even[used], rooms.even[used]) if even else (rooms.down[used], rooms.up[used])
+        n = min(MOST_PACKS, len(order))
+        sums, held = np.zeros((n, len(used)), dtype=np.int64), np.zeros((n, len(used)), dtype=np.int8)
+        numbers = np.full(len(claims.amount), -1, dtype=np.int64)
+        entries = begins, place[cell], amount
+        pack(entries, order, owner, claims.sign, claims.amount, room, even, sums, held, numbers)
+        for total in sums:
+            moved = np.flatnonzero(total)
+            if len(moved):
+                tables.append((used[moved], total[moved]))
+        for loose in order[numbers[order] < 0].tolist():
+            part = slice(begins[loose], begins[loose + 1])
+            tables.append((cell[part], amount[part]))
+    ends = np.cumsum([0, *(len(cells) for cells, _ in tables)])
+    nothing = np.zeros(0, dtype=np.int64)
+    return Moves(
+        ends.astype(np.int64),
+        np.concatenate([nothing, *(cells for cells, _ in tables)]),
+        np.concatenate([nothing, *(amounts for _, amounts in tables)]),
+        scale=int(rooms.scale),
+    )

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.oracles.boxes import boxes_through, cheapest
+from tests.strategies import count_tables
+
+from hitoku.kernels.box_search import NO_ROOM, cheapest_box, product_of
+from hitoku.methods.circulation.cover import cover_of
+
+TABLES = st.one_of(
+    count_tables(max_side=3, dims=1, hierarchical=True),
+    count_tables(max_side=4, dims=2, hierarchical=True),
+    count_tables(max_side=2, dims=3, hierarchical=True),
+)
+
+
+def scratch(cover):
+    longest = cover.longest_box
+    return (
+        np.empty(longest, dtype=np.int64),
+        np.empty(longest, dtype=np.int64),
+        np.empty((max(cover.shape), 2)),
+        np.full(cover.size, -1, dtype=np.int32),
+        np.empty((longest, 3)),
+    )
+
+
+@settings(deadline=None, max_examples=60)
+@given(table=TABLES, data=st.data())
+def test_a_box_is_one_of_those_that_can_be_listed_and_no_listed_one_is_cheaper(table, data):
+    random = np.random.default_rng(data.draw(st.integers(0, 2**16)))
+    cell = int(random.integers(table.n_cells))
+    ground = np.stack(
+        [
+            random.integers(0, 9, table.n_cells) / 10,
+            random.integers(0, 4, table.n_cells),
+            random.integers(0, 4, table.n_cells),
+        ],
+        axis=1,
+    )
+    cover = cover_of(table)
+    space, room = cover.space(), scratch(cover)
+    box = np.empty((len(cover.shape), 2), dtype=np.int64)
+    price = cheapest_box(space, ground, cell, 1, 1.0, 12, box, room)
+    n = product_of(space, box, -1, room[0], room[1])
+    change = np.zeros(table.n_cells, dtype=np.int64)
+    change[room[0][:n]] = room[1][:n]
+    assert np.count_nonzero(change) == n
+    assert change[cell] == 1
+    assert any(np.array_equal(change, listed) for listed in boxes_through(table, cell))
+    assert not np.any(table.relations @ change)
+    best = cheapest(table, cell, 1, *ground.T)
+    if price < NO_ROOM:
+        np.testing.assert_allclose(price, ground[change != 0, 0].sum())
+        assert price >= best - 1e-12
+
+
+@settings(deadline=None, max_examples=30)
+@given(table=count_tables(max_side=4, dims=2), data=st.data())
+def test_with_prices_alone_a_flat_two_way_table_has_its_cheapest_box_found(table, data):
+    # Descent may end beside the cheapest box; one price everywhere leaves it no such place to end at.
+    cell = data.draw(st.integers(0, table.n_cells - 1))
+    ground = np.ones((table.n_cells, 3))
+    cover = cover_of(table)
+    box = np.empty((2, 2), dtype=np.int64)
+    price = cheapest_box(cover.space(), ground, cell, 1, 1.0, 8, box, scratch(cover))
+    assert price == cheapest(table, cell, 1, *ground.T)

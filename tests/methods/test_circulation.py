@@ -1,0 +1,263 @@
+"""Patterns of circulations: always safe, by the audit and the verifier; never by their own bookkeeping."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.strategies import dimension_tuples
+
+from hitoku.attacks.interval import Interval
+from hitoku.errors import NeedError, ParameterError, ProtectionError
+from hitoku.evidence.audit import audit
+from hitoku.evidence.verify import verify
+from hitoku.methods.circulation import Circulation
+from hitoku.methods.circulation.cover import cover_of
+from hitoku.model.dimension import Dimension
+from hitoku.model.hierarchy import Hierarchy
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.relations import add_up
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+from hitoku.testing import covers
+
+
+@st.composite
+def cross_tables(draw, dims, *, hierarchical=False, negative=False, decimals=False):
+    """Draw a cross table with small, large and empty cells; some cells fixed, some bounds known."""
+    side = {1: 6, 2: 4, 3: 3, 4: 2, 5: 2}[dims]
+    dimensions = draw(dimension_tuples(dims, side, hierarchical=hierarchical))
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    shape = tuple(len(d.leaves) for d in dimensions)
+    cells = np.floor(np.exp(random.normal(1.5, 1.5, shape))) - (2 if negative else 0)
+    value = add_up(cells, dimensions) / (4 if decimals else 1)
+    known = {}
+    if draw(st.booleans()):
+        known["fixed"] = (random.random(len(value)) < 0.15) & (np.abs(value) > 5)
+    if draw(st.booleans()) and not negative:
+        known["lower"], known["upper"] = np.floor(value / 2), np.ceil(1.5 * value + 3)
+    return Table(value=value, dimensions=dimensions, integer=not decimals, **known)
+
+
+def needs(draw, table):
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    unsafe = (np.abs(table.value) <= 3) & (random.random(table.n_cells) < 0.6)
+    if table.fixed is not None:
+        unsafe &= ~table.fixed
+    kind = draw(st.sampled_from(["nothing", "levels", "width", "all"]))
+    levels = np.where(unsafe, random.integers(0, 3, (3, table.n_cells)), 0)
+    parts = {
+        "nothing": {},
+        "levels": {"lower": levels[0], "upper": levels[1]},
+        "width": {"width": 2 * levels[2]},
+    }
+    asked = {**parts["levels"], **parts["width"]} if kind == "all" else parts[kind]
+    return Need(unsafe=unsafe, **asked)
+
+
+def judged(table, need, method=None):
+    """Protect and audit, with the witnesses and without; or see that nobody could have done it."""
+    method = method or Circulation()
+    try:
+        protection = method.protect(table, need)
+    except NeedError:
+        free = np.ones(table.n_cells, dtype=bool) if table.fixed is None else ~table.fixed
+        everything = Release.of(table, Protection.withhold(table, free, need))
+        assert not audit(table, need, everything).safe
+        return None
+    release = Release.of(table, protection)
+    assert np.all(protection.withheld[need.unsafe])
+    if table.fixed is not None:
+        assert not np.any(protection.withheld & table.fixed)
+    assert audit(table, need, release, moves=protection.moves).safe
+    assert audit(table, need, release).safe
+    for move in protection.moves:
+        change = np.zeros(table.n_cells)
+        change[list(move)] = list(move.values())
+        assert not np.any(table.relations @ change)
+        assert np.all(protection.withheld[change != 0])
+    return protection
+
+
+@pytest.mark.parametrize("hierarchical", [False, True])
+@pytest.mark.parametrize("dims", [1, 2, 3, 4, 5])
+@settings(deadline=None, max_examples=25)
+@given(data=st.data())
+def test_every_pattern_of_a_cross_table_is_audited_safe(dims, hierarchical, data):
+    table = data.draw(cross_tables(dims, hierarchical=hierarchical))
+    judged(table, needs(data.draw, table))
+
+
+@settings(deadline=None, max_examples=40)
+@given(data=st.data(), dims=st.integers(1, 3), decimals=st.booleans())
+def test_values_below_zero_and_decimals(data, dims, decimals):
+    table = data.draw(cross_tables(dims, hierarchical=True, negative=True, decimals=decimals))
+    judged(table, needs(data.draw, table))
+
+
+def several_groupings(random):
+    places = Hierarchy.from_tree({"North": ["N1", "N2", "N3"], "South": ["S1", "S2"]})
+    coast = Hierarchy.from_tree({"Coast": ["N1", "S1"], "Inland": ["N2", "N3", "S2"]})
+    dimensions = Dimension.of("place", [places, coast]), Dimension.of("size", Hierarchy.flat("abc"))
+    counts = np.floor(np.exp(random.normal(1.5, 1.3, (5, 3))))
+    return Table(value=add_up(counts, dimensions), dimensions=dimensions, integer=True)
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 2**32 - 1), data=st.data())
+def test_several_groupings_of_one_variable(seed, data):
+    table = several_groupings(np.random.default_rng(seed))
+    judged(table, needs(data.draw, table))
+
+
+def linked(random, sides=(3, 3, 3)):
+    dimensions = tuple(
+        Dimension.of(name, Hierarchy.from_tree({"P": [f"{name}1", f"{name}2"], f"{name}3": None}))
+        for name in "xyz"
+    )
+    counts = np.floor(np.exp(random.normal(1.2, 1.2, sides)))
+    pairs = [((0, 1), 2), ((1, 2), 0), ((0, 2), 1)]
+    return Table.link(
+        [
+            Table(
+                value=add_up(counts.sum(axis=summed), [dimensions[v] for v in kept]),
+                dimensions=tuple(dimensions[v] for v in kept),
+                integer=True,
+            )
+            for kept, summed in pairs
+        ]
+    )
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 2**32 - 1), data=st.data())
+def test_linked_tables_are_protected_on_their_cover(seed, data):
+    table = linked(np.random.default_rng(seed))
+    assert cover_of(table) is not None
+    judged(table, needs(data.draw, table))
+
+
+@settings(deadline=None, max_examples=25)
+@given(data=st.data(), hierarchical=st.booleans())
+def test_a_table_that_is_told_no_dimensions_is_protected_by_linear_programs(data, hierarchical):
+    told = data.draw(cross_tables(2, hierarchical=hierarchical))
+    table = Table(
+        value=told.value, relations=told.relations, integer=told.integer, lower=told.lower, upper=told.upper,
+        fixed=told.fixed,
+    )  # fmt: skip
+    assert cover_of(table) is None
+    judged(table, needs(data.draw, table))
+
+
+@settings(deadline=None, max_examples=25)
+@given(data=st.data(), cost=st.sampled_from(["unit", "value", "log"]))
+def test_cells_to_keep_and_cells_to_start_from(data, cost):
+    table = data.draw(cross_tables(2))
+    need = needs(data.draw, table)
+    random = np.random.default_rng(data.draw(st.integers(0, 99)))
+    keep = ~table.inner & ~need.unsafe
+    start = table.inner & (random.random(table.n_cells) < 0.2)
+    if table.fixed is not None:
+        start &= ~table.fixed
+    whole = Table(
+        value=table.value, dimensions=table.dimensions, integer=True, lower=table.lower, upper=table.upper,
+        fixed=keep | (False if table.fixed is None else table.fixed),
+    )  # fmt: skip
+    protection = judged(whole, need, Circulation(cost=cost, start=start))
+    if protection is not None:
+        assert np.all(protection.withheld[start])
+        again = Circulation(cost=cost, keep=keep, start=start).protect(table, need)
+        assert np.array_equal(again.withheld, protection.withheld)
+
+
+def hierarchy(seed=0, sides=((3, 4), (4, 3), (3,))):
+    random = np.random.default_rng(seed)
+    dimensions = []
+    for axis, children in enumerate(sides):
+        tree = Hierarchy.flat([f"{axis}.{i}" for i in range(children[0])])
+        if len(children) > 1:
+            groups = {
+                f"{axis}.{i}": [f"{axis}.{i}.{j}" for j in range(children[1])] for i in range(children[0])
+            }
+            tree = Hierarchy.from_tree(groups)
+        dimensions.append(Dimension.of(f"v{axis}", tree))
+    counts = np.floor(np.exp(random.normal(2.4, 1.3, [len(d.leaves) for d in dimensions])))
+    table = Table(value=add_up(counts, dimensions), dimensions=tuple(dimensions), integer=True)
+    return table, Need(unsafe=(table.value > 0) & (table.value < 4), width=5)
+
+
+def test_the_same_table_gives_the_same_pattern_and_a_proof_that_stands_alone(tmp_path):
+    table, need = hierarchy()
+    first, again = (Circulation().protect(table, need) for _ in range(2))
+    assert np.array_equal(first.withheld, again.withheld)
+    assert [dict(m) for m in first.moves] == [dict(m) for m in again.moves]
+    release = Release.of(table, first)
+    verdict = audit(table, need, release, moves=first.moves)
+    assert verdict.summary["programs"] == 0
+    assert verify(verdict.certificate.write(tmp_path / "certificate.json.gz"))
+    assert covers(Interval().bounds(release), table, need)
+
+
+def test_more_rounds_cost_no_more_and_no_round_is_safe_too():
+    table, need = hierarchy(1)
+    costs = []
+    for rounds in (0, 1, 3):
+        protection = judged(table, need, Circulation(rounds=rounds))
+        costs.append(float(table.value[protection.secondary].sum()))
+    # Not strictly: rounds count cells, too.
+    assert costs[2] <= costs[0]
+
+
+def test_a_time_limit_ends_the_search_with_a_safe_pattern_and_says_so():
+    table, need = hierarchy(2)
+    protection = judged(table, need, Circulation(time_limit_s=1e-9))
+    assert protection.note == "stopped after 1e-09 s: a longer search may withhold less"
+    assert Circulation().protect(table, need).note == ""
+
+
+def test_progress_runs_to_its_end():
+    table, need = hierarchy(3)
+    told = []
+    Circulation().protect(table, need, progress=lambda done, total: told.append((done, total)))
+    assert told == sorted(told)
+    assert told[-1][0] == told[-1][1]
+
+
+def test_nothing_unsafe_withholds_nothing():
+    table, _ = hierarchy()
+    protection = Circulation().protect(table, Need(unsafe=np.zeros(table.n_cells, dtype=bool)))
+    assert not protection.withheld.any()
+    assert len(protection.moves) == 0
+
+
+@pytest.mark.parametrize(
+    ("table", "need"),
+    [
+        pytest.param(
+            Table.from_array([[20, 15], [72, 1]], upper=np.array([20, 15, 35, 72, 1, 73, 92, 16, 108.0]),
+                             lower=np.array([20, 15, 35, 72, 1, 73, 92, 16, 108.0])),
+            {"width": 2}, id="everything is known",
+        ),
+        pytest.param(Table.from_array([[20, 15], [72, 1]]), {"lower": 2.0}, id="lower than zero"),
+        pytest.param(
+            Table.from_array([[20, 15], [72, 1]], fixed=np.array([0, 0, 1, 1, 0, 1, 1, 1, 1], dtype=bool)),
+            {"width": 2}, id="alone among cells that must stay",
+        ),
+    ],
+)  # fmt: skip
+def test_what_nobody_can_protect_is_refused_by_name(table, need):
+    with pytest.raises(NeedError, match="row=2, column=2"):
+        Circulation().protect(table, Need(unsafe=table.value == 1, **need))
+
+
+def test_bad_parameters_are_refused():
+    table, need = hierarchy()
+    with pytest.raises(ParameterError):
+        Circulation(rounds=-1)
+    with pytest.raises(ParameterError):
+        Circulation(time_limit_s=0)
+    with pytest.raises(ProtectionError, match="must stay published"):
+        Circulation(keep="margins", start=~table.inner).protect(table, need)
+    assert repr(Circulation(cost=np.ones(3), time_limit_s=5)) == "Circulation(cost=<given>, time_limit_s=5)"
