@@ -1,0 +1,116 @@
+"""The page for maintainers says what is there: tree, layers, flows and paths are held against the sources."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+from tests.test_architecture import LAYERS, ROOT, SRC
+from tests.test_docs import blocks
+
+PAGE = ROOT / "docs" / "explanation" / "architecture.md"
+GUIDE = ROOT / "CONTRIBUTING.md"
+STEP = re.compile(r"^\| [^|]+ \| `(?P<file>[^`]+)` \| `(?P<name>\w+)` \| (?P<gives>[^|]+) \|$", re.MULTILINE)
+PATH = re.compile(r"`(?P<path>[\w.<>/-]+)`")
+# What make and hitoku write, and the folders of a release.
+WRITTEN = {".venv", "site/", "demo-release/", "public/", "checker/"}
+
+
+def section(page: str, heading: str) -> str:
+    return page.split(f"\n## {heading}\n")[1].split("\n## ", maxsplit=1)[0]
+
+
+def listed(tree: str) -> set[str]:
+    """Packages and modules of a tree, one per line, with words about each."""
+    lines = [re.fullmatch(r"(\S+)  +(\S.*)", line) for line in tree.splitlines()]
+    assert all(lines), [line for line, match in zip(tree.splitlines(), lines, strict=True) if not match]
+    return {match[1] for match in lines if match}
+
+
+def there() -> set[str]:
+    packages = {path.parent.relative_to(SRC) for path in SRC.glob("*/**/__init__.py")}
+    return {path.name for path in SRC.glob("*.py")} | {f"{package.as_posix()}/" for package in packages}
+
+
+def layers(arrows: str) -> list[set[str]]:
+    return [set(map(str.strip, layer.split(","))) for layer in re.split(r"\s*<-\s*", arrows.strip())]
+
+
+def drawn_layers() -> list[set[str]]:
+    """The layers that the test of imports knows, as far as they are built."""
+    built = {path.stem for path in SRC.iterdir()} - {"__main__"}
+    return [layer & built for layer in LAYERS if layer & built]
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return PAGE.read_text("utf-8")
+
+
+def test_the_tree_is_the_one_that_is_there(page):
+    (tree,) = (block.text for block in blocks(section(page, "The tree")))
+    assert listed(tree) == there()
+
+
+@pytest.mark.parametrize("text", [PAGE, GUIDE], ids=lambda path: path.name)
+def test_the_arrows_are_those_that_imports_are_held_to(text):
+    (arrows,) = (
+        block.text for block in blocks(text.read_text("utf-8")) if "<-" in block.text and block.info == "text"
+    )
+    assert layers(arrows) == drawn_layers()
+
+
+@pytest.mark.parametrize(
+    ("heading", "picture"),
+    [
+        ("From a recipe to a report", "flow-recipe.svg"),
+        ("From a session to a check", "flow-session.svg"),
+    ],
+)
+def test_every_step_of_a_flow_is_there_and_in_its_picture(page, heading, picture):
+    steps = [match.groupdict() for match in STEP.finditer(section(page, heading))]
+    assert len(steps) > 5
+    for step in steps:
+        source = ast.parse((SRC / step["file"]).read_text("utf-8"))
+        names = {node.name for node in ast.walk(source) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        assert step["name"] in names, step
+    wanted = [word for step in steps for word in (step["name"], step["gives"])]
+    drawn = re.findall(r">([^<>]+)</text>", (ROOT / "docs" / "images" / picture).read_text("utf-8"))
+    # The names of the packages come first.
+    assert drawn[-len(wanted) :] == wanted, "draw it again: python docs/flows.py"
+
+
+def missing(text: str) -> list[str]:
+    """Paths of a text that lead nowhere, from the root or among the sources; of <name>, its folder counts."""
+    paths = {match["path"] for match in PATH.finditer(text) if "/" in match["path"]}
+    paths |= {
+        match["path"]
+        for match in PATH.finditer(text)
+        if re.search(r"\w\.(py|pyi|md|toml|txt)$", match["path"])
+    }
+    plain = {
+        path: path.partition("<")[0].rpartition("/")[0] if "<" in path else path for path in paths - WRITTEN
+    }
+    return sorted(
+        path for path, place in plain.items() if not any((root / place).exists() for root in (ROOT, SRC))
+    )
+
+
+@pytest.mark.parametrize("text", [PAGE, GUIDE], ids=lambda path: path.name)
+def test_every_path_leads_somewhere(text):
+    assert missing(text.read_text("utf-8")) == []
+
+
+def test_a_path_that_leads_nowhere_is_noticed():
+    text = (
+        "`rules/word.py`, `rules/<name>.py`, `docs/index.md`, `app/main.py`, `gadgets/<name>.py`, `utils.py`"
+    )
+    assert missing(text) == ["app/main.py", "gadgets/<name>.py", "utils.py"]
+
+
+def test_a_package_that_is_not_on_the_page_is_noticed():
+    assert listed("model/    words\nio/argus/  more words\n") == {"model/", "io/argus/"}
+    with pytest.raises(AssertionError):
+        listed("model/\n")
+    assert layers("a <- b, c\n  <- d") == [{"a"}, {"b", "c"}, {"d"}]
