@@ -11,8 +11,13 @@ from matplotlib.patches import FancyBboxPatch
 
 PAGE = Path(__file__).parent / "explanation" / "architecture.md"
 IMAGES = Path(__file__).parent / "images"
-ROW = re.compile(r"^\| (?P<step>[^|]+) \| `(?P<file>[^`]+)` \| `(?P<name>\w+)` \| (?P<gives>[^|]+) \|$", re.MULTILINE)
-FLOWS = {"flow-recipe.svg": "## From a recipe to a report", "flow-session.svg": "## From a session to a check"}
+ROW = re.compile(
+    r"^\| (?P<step>[^|]+) \| `(?P<file>[^`]+)` \| `(?P<name>\w+)` \| (?P<gives>[^|]+) \|$", re.MULTILINE
+)
+FLOWS = {
+    "flow-recipe.svg": "## From a recipe to a report",
+    "flow-session.svg": "## From a session to a check",
+}
 INK, PAPER, BOX, LINE = "#1b2a3a", "#ffffff", "#e8f0f7", "#5b7a99"
 HEAD, STEP = 0.5, 0.56  # inches
 
@@ -43,7 +48,16 @@ def draw(flow: list[dict[str, str]]) -> Figure:
         if place % 2 == 0:
             axes.axvspan(column * place, column * (place + 1), color="#f3f6f9", zorder=0)
         label = name.replace("/", "/\n")
-        axes.text(column * (place + 0.5), HEAD / 2, label, ha="center", va="center", fontsize=9, color=INK, weight="bold")
+        axes.text(
+            column * (place + 0.5),
+            HEAD / 2,
+            label,
+            ha="center",
+            va="center",
+            fontsize=9,
+            color=INK,
+            weight="bold",
+        )
     spots = [
         (column * (lanes.index(lane(step["file"])) + 0.5), HEAD + STEP * (row + 0.4))
         for row, step in enumerate(flow)
@@ -53,15 +67,22 @@ def draw(flow: list[dict[str, str]]) -> Figure:
         axes.add_patch(
             FancyBboxPatch(corner, box - 0.06, 0.24, boxstyle=style, facecolor=BOX, edgecolor=LINE, zorder=3)
         )
-        axes.text(x, y, step["name"], ha="center", va="center", fontsize=8, color=INK, family="monospace", zorder=4)
-        axes.text(x + 0.06, y + 0.23, step["gives"], va="center", fontsize=7.2, color=LINE, style="italic", zorder=4)
+        axes.text(
+            x, y, step["name"], ha="center", va="center", fontsize=8, color=INK, family="monospace", zorder=4
+        )
+        axes.text(
+            x + 0.06, y + 0.23, step["gives"], va="center", fontsize=7.2, color=LINE, style="italic", zorder=4
+        )
     for (x, y), (to_x, to_y) in zip(spots, spots[1:], strict=False):
         # Down from the box, then to the next one from its side, or from above.
         side = to_x + (0 if x == to_x else -box / 2 if x < to_x else box / 2)
         end = to_y - 0.15 if x == to_x else to_y
         axes.plot([x, x], [y + 0.14, end], color=LINE, lw=1.1, zorder=1)
         axes.annotate(
-            "", (side, end), (x, end - (0.05 if x == to_x else 0)), zorder=1,
+            "",
+            (side, end),
+            (x, end - (0.05 if x == to_x else 0)),
+            zorder=1,
             arrowprops={"arrowstyle": "-|>", "color": LINE, "lw": 1.1, "shrinkA": 0, "shrinkB": 0},
         )
     return figure
