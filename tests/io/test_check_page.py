@@ -2,12 +2,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import date
 
 import pytest
 from tests.checks.submissions import session
 
+from hitoku.checks.evidence.evidence import Unreadable
+from hitoku.checks.principles.verdict import Principle
+from hitoku.checks.submission.exceptions import Granted
 from hitoku.checks.submission.recheck import Recheck, Rechecked, recheck
-from hitoku.io.check_page import SIGNS, STYLE, page
+from hitoku.io.check_page import SIGNS, page
+from hitoku.model.finding import Finding, Severity
 
 
 @pytest.fixture
@@ -57,17 +62,89 @@ def test_what_was_tampered_with_is_shown_somehow(check, published):
 def test_every_status_has_a_word_and_a_sign_of_its_own(check):
     html = page(check)
     assert len(set(SIGNS.values())) == len(SIGNS)
-    for status in re.findall(r'<td class="status (\w+)">', html):
+    found = re.findall(r'<td class="status (\w+)">', html)
+    assert found
+    for status in found:
         assert f'<td class="status {status}">{SIGNS[status]} {status}</td>' in html
 
 
-def test_in_print_nothing_is_cut_off_and_every_output_has_its_page():
-    printed = STYLE[STYLE.index("@media print") :]
-    assert ".scroll { overflow: visible; }" in printed
-    assert "section { break-before: page; }" in printed
+def test_in_print_nothing_is_cut_off_and_every_output_has_its_page(check):
+    html = page(check)
+    printed = html[html.index("@media print") : html.index("</style>")]
+    assert ".scroll { overflow: visible;" in printed
+    assert ".output { break-before: page; }" in printed
+    assert html.count('<section class="output"') == len(check.outputs)
 
 
 def test_the_scope_is_told_and_never_safe(check):
     html = page(check)
     assert "tested through codes, this submission only; what only the data tell was not tested" in html
     assert "safe" not in re.sub(r"<style>.*?</style>", "", html, flags=re.DOTALL)
+
+
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&{{ 7*7 }}\x1b[31m"
+
+
+def test_no_text_of_a_submission_becomes_markup(check):
+    """Whatever field a forger writes into, it is shown as the text it is."""
+    first = check.outputs[0]
+    verdict = replace(first.verdicts[0], reason=HOSTILE, text=HOSTILE, remedy=HOSTILE)
+    output = replace(
+        first.output,
+        name=HOSTILE,
+        kind=HOSTILE,
+        definition={HOSTILE: HOSTILE, "by": [HOSTILE]},
+        where={HOSTILE: [HOSTILE]},
+        evidence=Unreadable(reason=HOSTILE),
+        published={HOSTILE: [HOSTILE, None, 3.0]},
+        verdicts=(verdict,),
+    )
+    finding = Finding(severity=Severity.FAIL, place=HOSTILE, reason=HOSTILE, advice=HOSTILE)
+    exception = Given(
+        output=HOSTILE, principle=Principle.UNITS, decider=HOSTILE, decided=date(2026, 1, 2), note=HOSTILE
+    )
+    forged = Recheck(
+        submission=replace(
+            check.submission, name=HOSTILE, data=HOSTILE, version=HOSTILE, outputs=(output,), stems=(HOSTILE,)
+        ),
+        policy=check.policy.model_copy(update={"name": HOSTILE, "version": HOSTILE}),
+        outputs=(
+            Rechecked(output=output, verdicts=(verdict,), findings=(finding,), exceptions=(exception,)),
+        ),
+        findings=(finding,),
+        unused=(exception,),
+        scope=HOSTILE,
+    )
+    html = page(forged)
+    assert "<script" not in html
+    assert "<img" not in html
+    places = html.count("&lt;script&gt;alert(1)&lt;/script&gt;")
+    # Nor is it taken for a part of the template; it is in many places.
+    assert html.count("{{ 7*7 }}") == places > 25
+    # A crossed table shows its codes in other places.
+    columns = first.output.published
+    codes = {name: [HOSTILE, *column[1:]] for name, column in columns.items()}
+    html = page(only(check, 0, published=codes))
+    assert "<script" not in html
+    assert "&lt;script&gt;" in html
+    assert set(re.findall(r"<(\w+)", page(forged))) == set(re.findall(r"<(\w+)", page(check))) | {"ul", "li"}
+
+
+class Given(Granted):
+    @property
+    def words(self):
+        return HOSTILE
+
+
+def test_an_output_shown_in_a_notebook_escapes_its_name(check):
+    shown = replace(check.outputs[0].output, name=HOSTILE)._repr_html_()
+    assert "<script" not in shown
+    assert "<img" not in shown
+    assert "&lt;script&gt;" in shown
+
+
+def test_the_page_allows_no_script_at_all(check):
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page(check))[1]
+    assert policy.startswith("default-src &#39;none&#39;;")
+    assert "script-src" not in policy
+    assert "unsafe" not in policy

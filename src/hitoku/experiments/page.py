@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from hitoku.errors import OutputError
+from hitoku.io.content_policy import content_policy
 
 Cell = str | float | int | None
 MINUS, NOTHING = "\N{MINUS SIGN}", "\N{EN DASH}"
@@ -221,11 +222,12 @@ def _paragraphs(text: Iterable[str]) -> list[list[str]]:
 def html(page: Page) -> str:
     """Write a page as one HTML file, pictures inside, that needs no network."""
     body = "\n".join(_block(block) for block in page.blocks)
-    title = escape(page.title)
+    title, style = escape(page.title), f"\n{STYLE}\n"
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{content_policy(style, pictures=True)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<style>\n{STYLE}\n</style></head>\n<body><h1>{title}</h1>\n{body}\n</body></html>\n"
+        f"<style>{style}</style></head>\n<body><h1>{title}</h1>\n{body}\n</body></html>\n"
     )
 
 

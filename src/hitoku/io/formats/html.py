@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+from hitoku.io.content_policy import content_policy
 from hitoku.io.formats.format import Format
 from hitoku.io.publication import Publication
 from hitoku.model.markup import release_markup
@@ -47,7 +48,7 @@ def page(release: Release, *, title: str, adjusted: bool = False, footnotes: Seq
     >>> html.count('class="withheld"'), "<td>72</td>" in html
     (1, True)
     """
-    withheld = int(release.withheld.sum())
+    withheld, style = int(release.withheld.sum()), f"\n{STYLE}\n"
     note = (
         f"{release.n_cells:,} cells, {withheld:,} of them withheld for confidentiality (marked <i>c</i>). "
         "A withheld cell is not zero: it is not published."
@@ -61,8 +62,9 @@ def page(release: Release, *, title: str, adjusted: bool = False, footnotes: Seq
     body += "".join(f"\n<p>{escape(text)}</p>" for text in footnotes)
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{content_policy(style)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<style>\n{STYLE}\n</style></head>\n<body><h1>{escape(title)}</h1>\n<p>{note}</p>\n{body}\n</body></html>\n"
+        f"<style>{style}</style></head>\n<body><h1>{escape(title)}</h1>\n<p>{note}</p>\n{body}\n</body></html>\n"
     )
 
 

@@ -6,14 +6,11 @@ hashes, so a browser runs nothing else in it, whatever a code of the data may co
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from hitoku.evidence import verify
 from hitoku.evidence.outcome import Outcome
@@ -23,10 +20,10 @@ from hitoku.io.report.bars import adjusted_bar, interval_bar
 from hitoku.io.report.cells import Cells
 from hitoku.io.report.layout import LayoutSection, margins, sections
 from hitoku.io.report.numbers import MINUS, bound, interval, number, percent, times
+from hitoku.io.report.rendering import HERE, render
 from hitoku.io.report.words import attacks, classes, figures, remarks, verdict
 from hitoku.model.arrays import Mask
 
-HERE = Path(__file__).parent
 # Beyond this the table itself is left to the CSV file, and the page shows what a checker must look at.
 MOST_CELLS = 20_000
 # So many withheld and unsafe cells are listed, those in danger first; audit.csv and cells.csv have them all.
@@ -107,38 +104,34 @@ def page(
     order = [cell for section in shown for cell in section.cells]
     listed = cells.listed[:MOST_ROWS]
     layers = _layers(cells, order)
-    return (
-        _environment()
-        .get_template("page.html")
-        .render(
-            title=title,
-            style=style,
-            script=script,
-            policy=_policy(style, script),
-            cells=cells,
-            verdict=verdict(cells),
-            figures=figures(cells),
-            classes=classes(cells),
-            remarks=remarks(cells)[:MOST_REMARKS],
-            attacks=attacks(cells),
-            whole=whole,
-            sections=[_section(cells, section) for section in shown],
-            layers=[(key, label) for key, label, _ in layers],
-            data=_data(cells, order, {key: texts for key, _, texts in layers}),
-            rows=[_row(cells, cell) for cell in listed],
-            columns=_columns(cells),
-            on_page=set(order),
-            sample=SAMPLES[cells.adjusted is not None],
-            published=lambda cell: number(float(cells.protection.value[cell])),
-            most_printed_rows=MOST_PRINTED_ROWS,
-            n_listed=len(cells.listed),
-            asked=asked,
-            versions=dict(versions or {}),
-            sha256=dict(sha256 or {}),
-            fingerprint=fingerprint(sha256 or {}),
-            verifier=hashlib.sha256(Path(verify.__file__).read_bytes()).hexdigest(),
-            linked=linked,
-        )
+    return render(
+        "page.html",
+        title=title,
+        style=style,
+        script=script,
+        cells=cells,
+        verdict=verdict(cells),
+        figures=figures(cells),
+        classes=classes(cells),
+        remarks=remarks(cells)[:MOST_REMARKS],
+        attacks=attacks(cells),
+        whole=whole,
+        sections=[_section(cells, section) for section in shown],
+        layers=[(key, label) for key, label, _ in layers],
+        data=_data(cells, order, {key: texts for key, _, texts in layers}),
+        rows=[_row(cells, cell) for cell in listed],
+        columns=_columns(cells),
+        on_page=set(order),
+        sample=SAMPLES[cells.adjusted is not None],
+        published=lambda cell: number(float(cells.protection.value[cell])),
+        most_printed_rows=MOST_PRINTED_ROWS,
+        n_listed=len(cells.listed),
+        asked=asked,
+        versions=dict(versions or {}),
+        sha256=dict(sha256 or {}),
+        fingerprint=fingerprint(sha256 or {}),
+        verifier=hashlib.sha256(Path(verify.__file__).read_bytes()).hexdigest(),
+        linked=linked,
     )
 
 
@@ -152,26 +145,6 @@ def fingerprint(sha256: Mapping[str, str]) -> str:
     """
     lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(sha256.items()))
     return hashlib.sha256(lines.encode()).hexdigest() if lines else ""
-
-
-def _environment() -> Environment:
-    return Environment(
-        loader=FileSystemLoader(HERE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-
-
-def _policy(style: str, script: str) -> str:
-    """Forbid everything but our own style and script, which are named by their hashes."""
-    named = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script)]
-    return (
-        f"default-src 'none'; style-src 'sha256-{named[0]}'; script-src 'sha256-{named[1]}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
 
 
 def _layers(cells: Cells, order: list[int]) -> list[tuple[str, str, dict[int, str]]]:

@@ -1,0 +1,26 @@
+"""How pages are made from templates: texts are escaped, and the policy allows nothing that is not ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from hitoku.io.content_policy import content_policy
+
+HERE = Path(__file__).parent
+
+
+def render(template: str, *, style: str, script: str = "", **values: Any) -> str:
+    """Fill a template of this folder; texts are escaped, and a name that is not given is an error."""
+    environment = Environment(
+        loader=FileSystemLoader(HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    policy = content_policy(style, script)
+    return environment.get_template(template).render(style=style, script=script, policy=policy, **values)

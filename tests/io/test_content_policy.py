@@ -1,0 +1,90 @@
+"""Every page we write forbids scripts and styles that are not ours, by their hashes."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+from tests.checks.submissions import session
+
+from hitoku.checks.submission.recheck import recheck
+from hitoku.evidence.audit import audit
+from hitoku.experiments.page import Page, Words
+from hitoku.experiments.page import html as experiment_page
+from hitoku.io import check_page
+from hitoku.io.content_policy import content_policy
+from hitoku.io.formats import html as table_page
+from hitoku.io.report import report
+from hitoku.io.report.cells import Cells
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+
+SRC = Path(report.__file__).resolve().parents[2]
+
+
+def of_a_release(_):
+    table = Table.from_array([[20, 15], [72, 1]])
+    need = Need(unsafe=table.value == 1, lower=1.0, upper=1.0)
+    protection = Protection.withhold(table, need.unsafe, need)
+    found = audit(table, need, Release.of(table, protection))
+    return report.page(Cells(table, need, protection, found), title="Persons")
+
+
+def of_a_table(_):
+    table = Table.from_array([[20, 15], [72, 1]])
+    return table_page.page(Release.of(table, Protection.withhold(table, table.value == 1)), title="Persons")
+
+
+PAGES = {
+    "src/hitoku/io/report/page.html": of_a_release,
+    "src/hitoku/io/formats/html.py": of_a_table,
+    "src/hitoku/io/report/check.html": lambda tmp_path: check_page.page(
+        recheck(session().submit(tmp_path / "submission"))
+    ),
+    "src/hitoku/experiments/page.py": lambda _: experiment_page(
+        Page("A paper", (Words(("A paragraph.",), "Heading"),))
+    ),
+}
+
+
+def test_every_page_of_the_sources_is_held_to_it():
+    written = {
+        f"src/hitoku/{path.relative_to(SRC).as_posix()}"
+        for path in SRC.rglob("*")
+        if path.suffix in {".py", ".html"} and "<!doctype html>" in path.read_text("utf-8")
+    }
+    assert written == set(PAGES)
+
+
+def digest(text):
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_allows_its_own_style_and_script_and_nothing_else(name, tmp_path):
+    html = PAGES[name](tmp_path)
+    assert html.count("Content-Security-Policy") == 1
+    policy = re.search(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', html)
+    # The policy counts for what follows it only.
+    assert policy.start() < min(html.index(tag) for tag in ("<style", "<body"))
+    rules = dict(rule.split(" ", 1) for rule in unescape(policy[1]).split("; "))
+    assert rules["default-src"] == rules["base-uri"] == rules["form-action"] == "'none'"
+    (style,) = re.findall(r"<style>(.*?)</style>", html, flags=re.DOTALL)
+    assert rules["style-src"] == digest(style)
+    scripts = re.findall(r"<script>(.*?)</script>", html, flags=re.DOTALL)
+    assert [rules.get("script-src")] == ([digest(scripts[0])] if scripts else [None])
+    assert set(rules) <= {"default-src", "style-src", "script-src", "img-src", "base-uri", "form-action"}
+    assert rules.get("img-src", "data:") == "data:"
+    body = html[html.index("<body") :]
+    assert not re.search(r"<[^>]*\s(on\w+|style)=", body)
+
+
+def test_a_script_is_named_only_where_there_is_one():
+    assert "script-src" not in content_policy("a {}")
+    assert content_policy("a {}", "1").count("sha256-") == 2
