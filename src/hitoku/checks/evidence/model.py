@@ -71,6 +71,7 @@ class ModelEvidence(Evidence):
                 len(getattr(self, name)) == len(self.names), f"{name}: not one coefficient for each term"
             )
         self.require(len(self.support) == len(self.terms), "support: not one number for each term")
+        self.require(set(self.separated) <= set(self.names), "separated: no term of the model")
 
     def contradictions(self, *, formula: bool, ols: bool) -> Iterator[str]:
         """Name what cannot be true together.

@@ -1,0 +1,309 @@
+"""Every registered output type keeps the promises of the protocol, also the one added tomorrow."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.checks.outputs import contract
+
+from hitoku import cli
+from hitoku.checks import outputs
+from hitoku.checks.outputs import OUTPUT_TYPES
+from hitoku.checks.outputs.average import Average
+from hitoku.checks.outputs.concentration import Concentration
+from hitoku.checks.outputs.definition import write_definition
+from hitoku.checks.outputs.frequency_table import FrequencyTable
+from hitoku.checks.outputs.magnitude_table import MagnitudeTable
+from hitoku.checks.outputs.mode import Mode
+from hitoku.checks.outputs.output import Output
+from hitoku.checks.outputs.percentile import Percentile
+from hitoku.checks.outputs.regression import Regression
+from hitoku.checks.outputs.summary import Summary
+from hitoku.checks.principles.verdict import Status
+from hitoku.checks.records import Records
+from hitoku.checks.session import Session
+from hitoku.checks.submission.agreement import disagreements
+from hitoku.checks.submission.recheck import recheck
+from hitoku.model.hierarchy import Hierarchy
+
+FOLDER = Path(outputs.__file__).parent
+RANDOM = np.random.default_rng(3)
+N = 240
+# In region E there are 4 people, too few for anything; amounts have digits of their own.
+PEOPLE = pd.DataFrame(
+    {
+        "id": np.arange(N),
+        "region": np.repeat(["N", "S", "E"], [136, 100, 4]),
+        "job": np.resize(["a", "b", "a", "c"], N),
+        "age": 20 + np.arange(N) * 13 % 41,
+        "income": np.round(RANDOM.uniform(1000, 9000, N), 2),
+        "wealth": np.round(RANDOM.normal(0, 5000, N), 2),
+        "win": (np.arange(N) * 7 % 11 < 5) * 1.0,
+        "employer": np.arange(N) % 40,
+        "weight": 1.0 + np.arange(N) % 3,
+    }
+)
+TREE = {"region": Hierarchy.from_tree({"NS": ["N", "S"], "E": None})}
+BY = ("region",)
+# Of each type some that withhold a part, and some with every option.
+EXAMPLES = {
+    "frequency_table": [
+        FrequencyTable(BY),
+        FrequencyTable(("region", "job")),
+        FrequencyTable(BY, "code", TREE),
+    ],
+    "magnitude_table": [
+        MagnitudeTable(BY, "income"),
+        MagnitudeTable(("region", "job"), "wealth", "employer", hierarchies=TREE),
+        MagnitudeTable(BY, "income", weight="weight"),
+    ],
+    "regression": [
+        Regression("income ~ age + C(region)"),
+        Regression("win ~ C(region)", "logit"),
+        Regression("income ~ C(region) * C(job)"),
+    ],
+    "percentile": [Percentile("income", 50, BY), Percentile("income", 10, BY, "weight", decimals=1)],
+    "mode": [Mode("job", BY), Mode("age", BY, "weight")],
+    "concentration": [
+        Concentration("income", "hhi", BY),
+        Concentration("income", "cr4", BY, "employer"),
+        Concentration("income", "gini", BY, weight="weight", decimals=3),
+    ],
+    "average": [
+        Average("income", BY),
+        Average("wealth", BY, "sum", "employer"),
+        Average("win", BY, weight="weight", decimals=2),
+    ],
+    "summary": [
+        Summary("std", "income", by=BY),
+        Summary("correlation", "income", "wealth", BY, weight="weight"),
+        Summary("std", "win", by=BY),
+        Summary("chi2", "region", "job"),
+        Summary("max", "age", by=BY),
+    ],
+}
+ALL = [
+    pytest.param(asked, id=f"{kind} {n}") for kind, made in EXAMPLES.items() for n, asked in enumerate(made)
+]
+
+
+@pytest.fixture(scope="module")
+def records():
+    return Records.open(PEOPLE, "id")
+
+
+def test_the_examples_are_about_every_registered_type():
+    assert set(EXAMPLES) == set(OUTPUT_TYPES)
+    assert all(type(asked) is OUTPUT_TYPES[kind] for kind, made in EXAMPLES.items() for asked in made)
+
+
+@pytest.mark.parametrize("asked", ALL)
+def test_a_file_changes_nothing(asked, records):
+    contract.assert_round_trip(asked, records)
+
+
+@pytest.mark.parametrize("asked", ALL)
+def test_two_runs_are_equal(asked, records):
+    contract.assert_twice_the_same(asked, records)
+
+
+@pytest.mark.parametrize("kind", OUTPUT_TYPES)
+def test_what_is_withheld_stays_behind(kind, records):
+    evidence = [(asked, contract.protected(asked, records)) for asked in EXAMPLES[kind]]
+    partly = [(asked, each) for asked, each in evidence if each.withheld.any()]
+    assert partly, "no example withholds anything"
+    for asked, each in partly:
+        contract.assert_withheld_stays_behind(asked, each)
+
+
+@pytest.mark.parametrize("asked", ALL)
+def test_nothing_confidential_prints(asked, records):
+    contract.assert_repr_tells_nothing(asked, contract.protected(asked, records))
+
+
+@pytest.mark.parametrize("asked", ALL)
+def test_forged_shapes_are_refused_with_our_error(asked, records):
+    plain = contract.protected(asked, records).to_dict()
+    contract.assert_forged_shapes_are_refused(type(asked).evidence, plain)
+
+
+def test_honest_outputs_of_all_types_agree_with_one_another(records):
+    made = []
+    for asked in (asked for several in EXAMPLES.values() for asked in several):
+        evidence = contract.protected(asked, records)
+        made.append(
+            Output(
+                name=f"{asked.kind} {len(made)}",
+                kind=asked.kind,
+                definition=write_definition(asked),
+                where={},
+                evidence=evidence,
+                published=asked.publish(evidence),
+                policy={},
+                data="",
+                verdicts=(),
+            )
+        )
+        assert list(asked.facts(evidence)), "says nothing that could be compared"
+    assert disagreements(made) == [[] for _ in made]
+    lied = replace(made[0].evidence, n_units=made[0].evidence.n_units + 1)
+    assert all(disagreements([replace(made[0], evidence=lied), *made[1:]])[0])
+
+
+def test_the_folder_is_the_registry():
+    assert contract.defined_types(FOLDER) == {kind: kind for kind in OUTPUT_TYPES}
+
+
+# Tests of the tests: a type that is not registered, and types that break a promise.
+
+
+def test_a_type_that_nobody_registered_is_found(tmp_path):
+    (tmp_path / "forgotten.py").write_text('class Forgotten:\n    kind: ClassVar[str] = "forgotten"\n')
+    assert contract.defined_types(tmp_path) == {"forgotten": "forgotten"}
+
+
+@dataclass(frozen=True)
+class Blabbing(Average):
+    def publish(self, evidence):
+        return super().publish(replace(evidence, withheld=np.zeros_like(evidence.withheld)))
+
+
+COUNTER = count()
+
+
+@dataclass(frozen=True)
+class Restless(Average):
+    def protect(self, evidence, policy):
+        return replace(
+            super().protect(evidence, policy), withheld=np.arange(evidence.n_parts) == next(COUNTER)
+        )
+
+
+def test_a_type_that_publishes_what_is_withheld_fails(records):
+    asked = Blabbing("income", BY)
+    with pytest.raises(AssertionError):
+        contract.assert_withheld_stays_behind(asked, contract.protected(asked, records))
+
+
+def test_a_type_that_decides_by_chance_fails(records):
+    with pytest.raises(AssertionError):
+        contract.assert_twice_the_same(Restless("income", BY), records)
+
+
+# A ninth type: one file, one line in the registry.
+NINTH = '''
+"""The distance between two percentiles: enough units outside of both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import dataclasses as validated
+
+from hitoku.checks.evidence.evidence import STRICT, Counts, Evidence, Numbers
+from hitoku.checks.evidence.groups import GroupEvidence, slices
+from hitoku.checks.outputs.group_statistic import GroupStatistic, publish_groups, withhold
+from hitoku.checks.principles import groups as principles
+
+
+@validated.dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
+class SpreadEvidence(GroupEvidence):
+    at_most_units: ClassVar[tuple[str, ...]] = ("outside",)
+
+    value: Numbers
+    outside: Counts
+
+
+@dataclass(frozen=True)
+class Spread(GroupStatistic[SpreadEvidence]):
+    kind: ClassVar[str] = "spread"
+    evidence: ClassVar[type[Evidence]] = SpreadEvidence
+
+    value: str
+    by: tuple[str, ...] = ()
+    missing: str = "error"
+
+    def collect(self, records):
+        groups, values = records.groups(self.by, self.missing), records.numbers(self.value)
+        ends = [np.percentile(values[own], (25, 75)) for own in slices(groups)]
+        outside = [
+            min((values[own] <= low).sum(), (values[own] >= high).sum())
+            for own, (low, high) in zip(slices(groups), ends, strict=True)
+        ]
+        return SpreadEvidence.of(
+            records, groups, value=np.array([high - low for low, high in ends]), outside=np.array(outside)
+        )
+
+    def protect(self, evidence, policy):
+        return withhold(evidence, evidence.outside < policy.percentile.side)
+
+    def judge(self, evidence, policy):
+        return (principles.units(evidence, policy),)
+
+    def publish(self, evidence) -> dict[str, list[Any]]:
+        return publish_groups(evidence, evidence.value.tolist(), f"spread_{self.value}")
+'''
+
+
+def test_a_ninth_type_is_one_file_and_one_line(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "spread.py"
+    path.write_text(NINTH)
+    assert contract.defined_types(tmp_path) == {"spread": "spread"}
+    spec = importlib.util.spec_from_file_location("spread", path)
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "spread", module)
+    spec.loader.exec_module(module)
+    monkeypatch.setitem(OUTPUT_TYPES, "spread", module.Spread)
+    asked = module.Spread("income", BY)
+
+    # The same contract, without a word about it anywhere.
+    records = Records.open(PEOPLE, "id")
+    contract.assert_round_trip(asked, records)
+    evidence = contract.protected(asked, records)
+    contract.assert_withheld_stays_behind(asked, evidence)
+    contract.assert_forged_shapes_are_refused(module.SpreadEvidence, evidence.to_dict())
+
+    # From the session through the submission to the command of the checker, with the data and without.
+    work = Session("nine", PEOPLE, unit="id")
+    made = work.output(asked, name="spreads")
+    assert made.status is Status.PASS
+    assert np.isnan(made.frame.loc["E", "spread_income"])
+    work.mean("age", by="region")
+    folder = work.submit(tmp_path / "submission")
+    PEOPLE.to_parquet(tmp_path / "people.parquet")
+    given = ["--data", str(tmp_path / "people.parquet"), "--unit", "id"]
+    for more in ([], given):
+        with pytest.raises(SystemExit) as left:
+            cli.main(["check", str(folder), "--out", str(tmp_path / "report"), *more])
+        assert left.value.code == 0
+        assert "spreads (spread): pass" in capsys.readouterr().out
+    assert "spread: value income; by region" in (tmp_path / "report" / "report.html").read_text("utf-8")
+
+    # Where it is not registered, it is named, and the others are judged all the same.
+    monkeypatch.delitem(OUTPUT_TYPES, "spread")
+    first, second = recheck(folder).outputs
+    assert "there is no output type 'spread'" in str(first.findings[0])
+    assert second.findings == ()
+    assert second.verdicts
+
+
+def test_the_eight_types_of_the_paper_are_there():
+    # Kikuchi and Minami (2017), section 3.
+    paper = "frequency_table magnitude_table regression percentile mode concentration average summary"
+    assert set(paper.split()) <= set(OUTPUT_TYPES)
+
+
+@pytest.mark.parametrize("kind", OUTPUT_TYPES)
+def test_every_type_has_its_file_and_its_page(kind):
+    assert OUTPUT_TYPES[kind].kind == kind
+    assert OUTPUT_TYPES[kind].__module__ == f"hitoku.checks.outputs.{kind}"
+    assert (Path(__file__).resolve().parents[3] / "docs" / "reference" / "checks" / f"{kind}.md").is_file()
