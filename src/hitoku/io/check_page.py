@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from hitoku.checks.evidence.evidence import Unreadable
 from hitoku.checks.outputs.output import WITHHELD, Output
-from hitoku.checks.principles.verdict import Principle, Verdict
+from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
 from hitoku.checks.submission.recheck import Recheck, Rechecked
 from hitoku.errors import OutputError
 from hitoku.files import new_file
@@ -59,7 +59,7 @@ def page(check: Recheck) -> str:
     )
 
 
-class Shown(NamedTuple):
+class ShownEntry(NamedTuple):
     """An entry of a table as text; None where it is withheld."""
 
     text: str | None
@@ -91,11 +91,11 @@ class OutputSection:
     asked: str
     findings: list[str]
     exceptions: list[str]
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[PrincipleVerdict, ...]
     more: str
     caption: str
     head: list[str]
-    rows: list[list[Shown]]
+    rows: list[list[ShownEntry]]
     crossed: bool
 
 
@@ -116,7 +116,7 @@ class Leaving(NamedTuple):
     """What would leave, as a table."""
 
     head: list[str]
-    rows: list[list[Shown]]
+    rows: list[list[ShownEntry]]
     caption: str = ""
     more: str = ""
     crossed: bool = False
@@ -158,14 +158,14 @@ def _crossed(output: Output) -> Leaving | None:
     if len(across) > MOST_COLUMNS or len(down) > MOST_ROWS or len(values) < len(down) * len(across):
         return None
     corner = " \N{MULTIPLICATION SIGN} ".join(by)
-    rows = [[Shown(str(code)), *(_entry(values[code, other]) for other in across)] for code in down]
+    rows = [[ShownEntry(str(code)), *(_entry(values[code, other]) for other in across)] for code in down]
     return Leaving([corner, *map(str, across)], rows, caption=measure, crossed=True)
 
 
-def _entry(entry: object) -> Shown:
+def _entry(entry: object) -> ShownEntry:
     if entry is None:
-        return Shown(None)
+        return ShownEntry(None)
     if isinstance(entry, int | float):
         whole = isinstance(entry, float) and entry.is_integer()
-        return Shown(f"{entry:,.0f}" if whole else f"{entry:,}", number=True)
-    return Shown(str(entry))
+        return ShownEntry(f"{entry:,.0f}" if whole else f"{entry:,}", number=True)
+    return ShownEntry(str(entry))

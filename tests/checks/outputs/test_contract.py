@@ -26,7 +26,7 @@ from hitoku.checks.outputs.output import Output
 from hitoku.checks.outputs.percentile import Percentile
 from hitoku.checks.outputs.regression import Regression
 from hitoku.checks.outputs.summary import Summary
-from hitoku.checks.principles.verdict import Status
+from hitoku.checks.principles.verdict import Clearance
 from hitoku.checks.records import Records
 from hitoku.checks.session import Session
 from hitoku.checks.submission.agreement import disagreements
@@ -275,7 +275,7 @@ def test_a_ninth_type_is_one_file_and_one_line(tmp_path, monkeypatch, capsys):
     # From the session through the submission to the command of the checker, with the data and without.
     work = Session("nine", PEOPLE, unit="id")
     made = work.output(asked, name="spreads")
-    assert made.status is Status.PASS
+    assert made.status is Clearance.PASS
     assert np.isnan(made.frame.loc["E", "spread_income"])
     work.mean("age", by="region")
     folder = work.submit(tmp_path / "submission")
