@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hitoku.cli.exit_codes import FOUND
+from hitoku.cli.recipe_options import parse_cells, parse_trees, read_recipe
 from hitoku.cli.terminal import AsJson, print_json, progress
-from hitoku.errors import ParameterError
 
-RECIPE = ".toml"
+if TYPE_CHECKING:
+    from hitoku.io.recipe.recipe import Recipe
+    from hitoku.pipeline.recipe import Run
 
 
 def protect(
@@ -80,114 +81,75 @@ def protect(
     hitoku protect by_hand.csv --cells --by region --by job --value n --frequency n --mark status
     --rule min_frequency:n=5 --width 9 --out release
     """
-    # A command loads what it needs.
-    from rich.console import Console
-
-    from hitoku.cli.summary import counts, show
-    from hitoku.files import require_path
-    from hitoku.io.recipe.recipe import Recipe
-    from hitoku.pipeline import STAGES, recomputable
-    from hitoku.pipeline.recipe import STEPS, run_recipe
-
-    path = str(require_path(data))
     options: dict[str, Any] = {
-        "cells" if cells else "data": path,
+        "cells" if cells else "data": str(data),
         "by": by,
         "rules": rule,
         "value": value,
         "weight": weight,
         "unit": unit,
         "holding": holding,
-        "hierarchies": _trees(hierarchy),
+        "hierarchies": parse_trees(hierarchy),
         "magnitude": magnitude,
         "frequency": frequency,
         "start": None if start is None else str(start),
         "mark": mark,
         "width": width,
         "method": method,
-        "keep": _selections("--keep", keep),
-        "withhold": _selections("--withhold", withhold),
+        "keep": parse_cells("--keep", keep),
+        "withhold": parse_cells("--withhold", withhold),
         "insiders": insiders or None,
         "title": title,
         "formats": formats,
     }
-    if data.suffix.lower() == RECIPE:
-        _refuse_options([name for name, given in options.items() if given and name != "data"])
-        recipe = Recipe.read(data)
+    run = _run(read_recipe(data, options, out), out, force=force)
+    if as_json:
+        _print_counts(run)
     else:
-        recipe = Recipe.of(options)
-    if out is None and recipe.keys.out is None:
-        raise ParameterError(
-            "nothing says where to write the release",
-            where=data.name if data.suffix.lower() == RECIPE else "--out",
-            fix='give --out release, or add out = "release" to the recipe',
-        )
+        _show(run)
+    if not run.safe:
+        raise typer.Exit(FOUND)
+
+
+def _run(recipe: Recipe, out: Path | None, *, force: bool) -> Run:
+    """Run a recipe with a progress bar."""
+    # A command loads what it needs.
+    from hitoku.pipeline.protect import STAGES
+    from hitoku.pipeline.recipe import STEPS, run_recipe
+
     # Counts and magnitudes go through the same stages one after the other.
     with progress(len(STEPS) + (len(STAGES) if recipe.counts else 0)) as step:
-        run = run_recipe(
+        return run_recipe(
             recipe,
             out,
             force=force,
             report=lambda stage: step(STEPS[stage]),
             progress=lambda done, total: step(f"{STEPS['protect']}: {_share(done, total)}", begins=False),
         )
-    if as_json:
-        told = {kind: counts(outcome) for kind, outcome in run.outcomes.items()}
-        facts = told if len(told) > 1 else told["table"]
-        print_json({**facts, "out": None if run.folder is None else str(run.folder), "safe": run.safe})
-    else:
-        console = Console()
-        for kind, outcome in run.outcomes.items():
-            if len(run.outcomes) > 1:
-                console.rule(kind)
-            show(console, outcome, naive=recomputable(outcome.table, outcome.need))
-        said = f"written to {run.folder}" if run.folder else "nothing was written: the release is not safe"
-        warned = "" if run.safe or not run.folder else ", marked as NOT SAFE"
-        console.print(f"\n{said}{warned}", soft_wrap=True)
-    if not run.safe:
-        raise typer.Exit(FOUND)
 
 
 def _share(done: float, total: float) -> str:
     return f"{done / total:.0%}" if 0 < total < float("inf") else f"{done:,.0f}"
 
 
-def _refuse_options(given: Sequence[str]) -> None:
-    """Raise when a recipe is given and options besides: one of them would be ignored."""
-    if given:
-        option = {"rules": "rule", "hierarchies": "hierarchy", "formats": "format"}.get(given[0], given[0])
-        raise ParameterError(
-            "a recipe says everything itself, an option for the table would contradict it",
-            where=f"--{option}",
-            fix=f"write {given[0]} into the recipe; only --out, --force and --json go with one",
-        )
+def _print_counts(run: Run) -> None:
+    from hitoku.cli.summary import counts
+
+    told = {kind: counts(outcome) for kind, outcome in run.outcomes.items()}
+    facts = told if len(told) > 1 else told["table"]
+    print_json({**facts, "out": None if run.folder is None else str(run.folder), "safe": run.safe})
 
 
-def _trees(words: Sequence[str] | None) -> dict[str, list[str]] | None:
-    """Gather files by column; a column may have several groupings."""
-    trees: dict[str, list[str]] = {}
-    for name, file in _pairs("--hierarchy", words, "region=regions.csv"):
-        trees.setdefault(name, []).append(file)
-    return trees or None
+def _show(run: Run) -> None:
+    from rich.console import Console
 
+    from hitoku.cli.summary import show
 
-def _pairs(option: str, words: Sequence[str] | None, example: str) -> list[tuple[str, str]]:
-    """Split words of the form name=text."""
-    pairs = []
-    for word in words or ():
-        name, equals, text = (part.strip() for part in word.partition("="))
-        if not equals or not name or not text:
-            what = "names no column and file" if option == "--hierarchy" else "names no variable and code"
-            raise ParameterError(f"{word!r} {what}", where=option, fix=f"write {option} {example}")
-        pairs.append((name, text))
-    return pairs
-
-
-def _selections(option: str, words: Sequence[str] | None) -> list[dict[str, list[str]]] | None:
-    """Read cells by their codes: region=North,size=1+2."""
-    if not words:
-        return None
-    example = "region=North,size=1+2"
-    return [
-        {name: codes.split("+") for name, codes in _pairs(option, word.split(","), example)} for word in words
-    ]
+    console = Console()
+    for kind, outcome in run.outcomes.items():
+        if len(run.outcomes) > 1:
+            console.rule(kind)
+        show(console, outcome, naive=run.left_blank[kind])
+    said = f"written to {run.folder}" if run.folder else "nothing was written: the release is not safe"
+    warned = "" if run.safe or not run.folder else ", marked as NOT SAFE"
+    console.print(f"\n{said}{warned}", soft_wrap=True)

@@ -23,6 +23,7 @@ from hitoku.model.arrays import Integers, Mask
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
+from hitoku.pipeline.compare import recomputable
 from hitoku.pipeline.magnitude import WIDTH_SHARE, suppress_magnitude
 from hitoku.pipeline.protect import STAGES, protect
 from hitoku.pipeline.recipe_tables import Built, build, chosen, with_codes
@@ -52,12 +53,15 @@ class Run:
         "magnitudes" where both are protected.
     parts
         The same keys; linked tables by name, each as its readers see it.
+    left_blank
+        The same keys; how many unsafe cells adding and subtracting gives away if nothing else is withheld.
     folder
         What was written; None when nothing was.
     """
 
     outcomes: Mapping[str, Outcome]
     parts: Mapping[str, Mapping[str, Release]]
+    left_blank: Mapping[str, int]
     folder: Path | None
 
     @property
@@ -111,7 +115,8 @@ def run_recipe(
         }
         for kind, outcome in outcomes.items()
     }
-    run = Run(outcomes, parts, folder)
+    left_blank = {kind: recomputable(outcome.table, outcome.need) for kind, outcome in outcomes.items()}
+    run = Run(outcomes, parts, left_blank, folder)
     if folder is None or not (run.safe or force):
         return replace(run, folder=None)
     tell("write")

@@ -1,0 +1,102 @@
+"""The demo: a made-up register, protected by a recipe as anybody would write it."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hitoku.evidence.comparison import Comparison
+from hitoku.files import refuse_occupied
+from hitoku.io.recipe.recipe import Recipe
+from hitoku.methods.method import Progress
+from hitoku.model.hierarchy import Hierarchy
+from hitoku.pipeline.compare import compare
+from hitoku.pipeline.recipe import STEPS, Run, run_recipe
+from hitoku.pipeline.recipe_tables import build
+from hitoku.rules.assess import assess
+from hitoku.samples import Register, register
+
+SMALL = ("activity", "size")  # small enough for every method to finish at once
+METHODS_COMPARED = ("greedy:tidy=true", "gauss", "optimal:cost=value,work_limit=5000")
+RULES = ("p_percent:p=10", "few_contributors:n=3")
+RECORDS = "enterprises.csv"
+
+# What is done, in this order, in words for a person who waits.
+DEMO_STEPS = {"invent": "inventing enterprises", **STEPS, "compare": "comparing methods on a smaller table"}
+
+
+@dataclass(frozen=True, eq=False)
+class DemoRun:
+    """What came of the demo: how many enterprises, the release, three methods on a smaller table."""
+
+    n_enterprises: int
+    run: Run
+    compared: Comparison
+
+
+def run_demo(
+    out: Path,
+    *,
+    records: int,
+    seed: int,
+    by: Sequence[str],
+    report: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
+) -> DemoRun:
+    """Invent a register, write it and a recipe to a temporary folder, run the recipe, compare methods.
+
+    Parameters
+    ----------
+    out
+        Folder for the release; must not hold anything yet.
+    records, seed
+        How many enterprises to invent, and which country.
+    by
+        Variables of the table.
+    report, progress
+        Called with the name of each stage as it begins (see ``DEMO_STEPS``), and within the method.
+    """
+    refuse_occupied(out)
+    tell = report or (lambda _stage: None)
+    tell("invent")
+    firms = register(records, seed)
+    with TemporaryDirectory(prefix="hitoku-demo-") as place:
+        folder = Path(place)
+        firms.records.to_csv(folder / RECORDS, index=False)
+        for name, tree in firms.hierarchies.items():
+            _write_tree(folder / f"{name}.csv", tree)
+        recipe = demo_recipe(firms, by, folder)
+        run = run_recipe(recipe, out, force=True, report=report, progress=progress)
+        tell("compare")
+        small = demo_recipe(firms, SMALL, folder)
+        table = build(small).table
+        compared = compare(table, assess(table, small.rules), METHODS_COMPARED)
+    return DemoRun(len(firms.records), run, compared)
+
+
+def demo_recipe(firms: Register, by: Sequence[str], folder: Path) -> Recipe:
+    """Return the recipe of the demo for a register whose files are in a folder."""
+    keys = {
+        "title": f"Turnover by {', '.join(by)} (made up)",
+        "data": RECORDS,
+        "by": list(by),
+        "value": "turnover",
+        "unit": "enterprise",
+        "holding": "holding",
+        "rules": list(RULES),
+        "method": "greedy:prefer=closing",
+        "hierarchies": {name: f"{name}.csv" for name in firms.hierarchies if name in by},
+    }
+    return Recipe.of(keys, folder)
+
+
+def _write_tree(path: Path, tree: Hierarchy) -> None:
+    """Write a code tree as recipes name them: one row per code with its parent, empty for the total."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["code", "parent"])
+        for code, above in zip(tree.codes[1:], tree.parents[1:].tolist(), strict=True):
+            writer.writerow([code, tree.codes[above] if above else ""])

@@ -1,0 +1,42 @@
+"""The demo is a recipe: whoever runs its recipe on the same files gets the same release."""
+
+from __future__ import annotations
+
+import pytest
+
+from hitoku.errors import OutputError
+from hitoku.pipeline.demo import DEMO_STEPS, demo_recipe, run_demo
+from hitoku.pipeline.protect import protect
+from hitoku.samples import register
+from hitoku.tabulation.tabulate import tabulate
+
+
+def test_the_demo_protects_what_the_records_in_memory_give(tmp_path):
+    told = []
+    done = run_demo(tmp_path / "out", records=400, seed=3, by=["region", "size"], report=told.append)
+    assert told == list(DEMO_STEPS)
+    firms = register(400, 3)
+    trees = {name: tree for name, tree in firms.hierarchies.items() if name in {"region", "size"}}
+    table = tabulate(
+        firms.records,
+        by=["region", "size"],
+        value="turnover",
+        unit="enterprise",
+        holding="holding",
+        hierarchies=trees,
+    )
+    recipe = demo_recipe(firms, ["region", "size"], tmp_path)
+    again = protect(table, recipe.rules, method=recipe.method)
+    assert table.value.tolist() == done.run.outcome.table.value.tolist()
+    assert table.labels.codes == done.run.outcome.table.labels.codes
+    assert again.protection.withheld.tolist() == done.run.outcome.protection.withheld.tolist()
+    assert (tmp_path / "out" / "checker" / "recipe.toml").read_text("utf-8") == recipe.text
+    assert [row.method for row in done.compared] == ["greedy", "gauss", "optimal"]
+
+
+def test_a_folder_that_holds_something_is_refused_before_any_work(tmp_path):
+    (tmp_path / "old.txt").write_text("old")
+    told = []
+    with pytest.raises(OutputError, match="already holds something"):
+        run_demo(tmp_path, records=400, seed=3, by=["region"], report=told.append)
+    assert told == []
