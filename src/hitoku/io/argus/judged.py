@@ -188,34 +188,41 @@ def judge(
         for name, rule, percent in _rules(safety, shares or {}, weighted_counts=safety.weighted)
     ]
     if marks is not None and marks.unsafe.any():
-        given = Need(
-            unsafe=marks.unsafe,
-            lower=np.where(marks.unsafe, marks.lower, 0.0),
-            upper=np.where(marks.unsafe, marks.upper, 0.0),
-        )
-        bare = (given.lower == 0) & (given.upper == 0)
-        asked = np.where(bare & marks.unsafe, blank.range_of(safety.manual), 0.0)
-        given = replace(given, lower=np.maximum(given.lower, asked), upper=np.maximum(given.upper, asked))
-        needs.append(_levelled(blank, BY_HAND, given, None, empty))
+        needs.append(_levelled(blank, BY_HAND, _marked_need(blank, marks), None, empty))
     need = Need.merge(needs) if needs else blank.need
+    stay = np.zeros(n, dtype=bool) if table.fixed is None else table.fixed & ~need.unsafe
+    if marks is not None:
+        stay = stay | (marks.protected & ~need.unsafe)
+    status = _statuses(need, safety, marks)
+    status[stay] = ArgusStatus.PROTECTED
+    status[empty] = ArgusStatus.EMPTY
+    fixed = empty | stay
+    table = replace(table, fixed=fixed if fixed.any() else None)
+    return Judged(table=table, need=need, status=status, safety=safety, decimals=decimals)
+
+
+def _marked_need(judged: Judged, marks: Marks) -> Need:
+    """Return the levels that people gave; a cell marked without any gets the range of manual marks."""
+    lower, upper = (np.where(marks.unsafe, level, 0.0) for level in (marks.lower, marks.upper))
+    bare = (lower == 0) & (upper == 0)
+    asked = np.where(bare & marks.unsafe, judged.range_of(judged.safety.manual), 0.0)
+    return Need(unsafe=marks.unsafe, lower=np.maximum(lower, asked), upper=np.maximum(upper, asked))
+
+
+def _statuses(need: Need, safety: Safety, marks: Marks | None) -> Integers:
+    """Return the status of every cell as τ-ARGUS numbers them: of several rules the first in its order."""
     # Without rules every status comes from a file, also that of safe cells.
     told = marks is not None and not safety.by_rule
-    status = np.full(n, int(ArgusStatus.SAFE_BY_HAND if told else ArgusStatus.SAFE))
+    status = np.full(len(need), int(ArgusStatus.SAFE_BY_HAND if told else ArgusStatus.SAFE))
     if BY_HAND in need.rules:
         status[need.rules[BY_HAND]] = ArgusStatus.BY_HAND
     for kind in reversed(ORDER):
         for name, hits in need.rules.items():
             if name.split(" ")[0] == kind:
                 status[hits] = STATUS_OF.get(kind, ArgusStatus.RULE)
-    stay = np.zeros(n, dtype=bool) if table.fixed is None else table.fixed & ~need.unsafe
     if marks is not None:
-        stay = stay | (marks.protected & ~need.unsafe)
         status[marks.withheld & ~need.unsafe] = ArgusStatus.SECONDARY_BY_HAND
-    status[stay] = ArgusStatus.PROTECTED
-    status[empty] = ArgusStatus.EMPTY
-    fixed = empty | stay
-    table = replace(table, fixed=fixed if fixed.any() else None)
-    return Judged(table=table, need=need, status=status, safety=safety, decimals=decimals)
+    return status
 
 
 def _rules(

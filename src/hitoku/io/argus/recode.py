@@ -67,36 +67,43 @@ class GroupRecode:
             Width of the variable, where it is in fixed columns; left out, that of its widest code.
         """
         old = list(dict.fromkeys(codes))
-        bounds = [end for _, ranges in self.rules for r in ranges for end in r if end is not None]
-        width = max(map(len, [*old, *bounds, *missing]), default=0) if length is None else length
-        wide = [end for end in bounds if len(end) > width]
+        width = self._width([*old, *missing], length)
+        unknown = {code.strip() for code in missing}
+        new = {code: self._new_code(code, width, unknown) for code in old}
+        padded = any(code != code.strip() for code in old)
+        widest = max(map(len, new.values()), default=0)
+        return {code: target.rjust(widest) for code, target in new.items()} if padded else new
+
+    def _width(self, codes: Sequence[str], length: int | None) -> int:
+        """Return the width to which codes are compared; raise when a rule names a wider one."""
+        ends = [end for _, ranges in self.rules for r in ranges for end in r if end is not None]
+        width = max(map(len, [*codes, *ends]), default=0) if length is None else length
+        wide = [end for end in ends if len(end) > width]
         if wide:
             raise DataError(
                 f"a rule names a code that is wider than the {width} signs of the variable",
                 where=f"recoding, code {wide[0]!r}",
                 fix="name codes as they stand in the data",
             )
-        unknown = {code.strip() for code in missing}
-        new_unknown = {code.strip() for code in self.missing} or unknown
-        new: dict[str, str] = {}
-        for code in old:
-            named = [target for target, ranges in self.rules if _covers(ranges, code, width, unknown)]
-            if len(named) > 1:
-                raise DataError(
-                    f"code {code!r} falls under {len(named)} rules",
-                    where=f"recoding to {some(repr(name) for name in named)}",
-                    fix="let the codes and ranges of the rules not overlap",
-                )
-            if named and code.strip() in unknown and named[0].strip() not in new_unknown:
-                raise DataError(
-                    f"the missing code {code!r} would become the valid code {named[0]!r}",
-                    where="recoding",
-                    fix="leave it out, or declare the new code with <MISSING>",
-                )
-            new[code] = named[0] if named else code
-        padded = any(code != code.strip() for code in old)
-        widest = max(map(len, new.values()), default=0)
-        return {code: target.rjust(widest) for code, target in new.items()} if padded else new
+        return width
+
+    def _new_code(self, code: str, width: int, unknown: set[str]) -> str:
+        """Return the new code of one code: itself where no rule covers it."""
+        named = [target for target, ranges in self.rules if _covers(ranges, code, width, unknown)]
+        if len(named) > 1:
+            raise DataError(
+                f"code {code!r} falls under {len(named)} rules",
+                where=f"recoding to {some(repr(name) for name in named)}",
+                fix="let the codes and ranges of the rules not overlap",
+            )
+        still_unknown = {word.strip() for word in self.missing} or unknown
+        if named and code.strip() in unknown and named[0].strip() not in still_unknown:
+            raise DataError(
+                f"the missing code {code!r} would become the valid code {named[0]!r}",
+                where="recoding",
+                fix="leave it out, or declare the new code with <MISSING>",
+            )
+        return named[0] if named else code
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,7 +140,7 @@ def parse_safety(text: str, refuse: Refuse) -> Safety:
             refuse(f"{name} stands more than {most} time(s)", "give each rule once at each level")
         else:
             found[name].append(numbers)
-    return _made(found, refuse)
+    return _make_safety(found, refuse)
 
 
 EXAMPLES = {
@@ -155,45 +155,63 @@ EXAMPLES = {
 }
 
 
-def _made(found: dict[str, list[list[float]]], refuse: Refuse) -> Safety:
-    p = []
-    for place, (share, *rest) in enumerate(found["P"]):
-        q = rest[0] if len(rest) == 2 else 100.0
-        n = _whole("P", rest[-1], refuse) if rest else 1
-        if share and (not 0 < share < q <= 100) and not share == q == 100:
-            refuse("P asks for p below q, both in percent up to 100", f"write {EXAMPLES['P']}")
-        elif share:
-            p.append(Remainder(share, q, max(n, 1), place >= 2))
-    nk = []
-    for place, (top, k) in enumerate(found["NK"]):
-        if top and not 0 < k <= 100:
-            refuse("NK asks for a share above 0 and up to 100 percent", f"write {EXAMPLES['NK']}")
-        elif top:
-            nk.append(Share(_whole("NK", top, refuse), k, place >= 2))
-    freq = [
+def _make_safety(found: dict[str, list[list[float]]], refuse: Refuse) -> Safety:
+    """Make the rules from the numbers of each keyword; whatever is wrong is refused, and reading goes on."""
+    p, nk = _remainders(found["P"], refuse), _shares(found["NK"], refuse)
+    freq = tuple(
         Few(_whole("FREQ", least, refuse), percent, place >= 1)
         for place, (least, percent) in enumerate(found["FREQ"])
         if least
-    ]
-    req = [
-        RequestRule(first, second, _whole("REQ", least, refuse), percent, place >= 1)
-        for place, (first, second, least, percent) in enumerate(found["REQ"])
-        if first or second
-    ]
-    if any(max(rule.first, rule.second) > 100 for rule in req):
-        refuse("REQ asks for more than 100 percent", f"write {EXAMPLES['REQ']}")
+    )
+    req = _requests(found["REQ"], refuse)
     if [0.0] in found["ZERO"]:
         refuse("ZERO asks for a range above zero", f"write {EXAMPLES['ZERO']}, or leave it out")
     return Safety(
-        p=tuple(p),
-        nk=tuple(nk),
-        freq=tuple(freq),
-        req=tuple(req),
+        p=p,
+        nk=nk,
+        freq=freq,
+        req=req,
         zero=found["ZERO"][0][0] if found["ZERO"] else None,
         manual=found["MAN"][0][0] if found["MAN"] else MANUAL,
         weighted=_switch(found["WGT"], "WGT", refuse),
         missing_safe=_switch(found["MIS"], "MIS", refuse),
     )
+
+
+def _remainders(found: Sequence[Sequence[float]], refuse: Refuse) -> tuple[Remainder, ...]:
+    """Read P(p,n) and P(p,q,n): the first two are for enterprises, the others for holdings."""
+    rules = []
+    for place, (share, *rest) in enumerate(found):
+        q = rest[0] if len(rest) == 2 else 100.0
+        n = _whole("P", rest[-1], refuse) if rest else 1
+        if share and (not 0 < share < q <= 100) and not share == q == 100:
+            refuse("P asks for p below q, both in percent up to 100", f"write {EXAMPLES['P']}")
+        elif share:
+            rules.append(Remainder(share, q, max(n, 1), place >= 2))
+    return tuple(rules)
+
+
+def _shares(found: Sequence[Sequence[float]], refuse: Refuse) -> tuple[Share, ...]:
+    """Read NK(n,k): the first two are for enterprises, the others for holdings."""
+    rules = []
+    for place, (top, k) in enumerate(found):
+        if top and not 0 < k <= 100:
+            refuse("NK asks for a share above 0 and up to 100 percent", f"write {EXAMPLES['NK']}")
+        elif top:
+            rules.append(Share(_whole("NK", top, refuse), k, place >= 2))
+    return tuple(rules)
+
+
+def _requests(found: Sequence[Sequence[float]], refuse: Refuse) -> tuple[RequestRule, ...]:
+    """Read REQ(percent, percent, least, range): the first is for enterprises, the second for holdings."""
+    rules = tuple(
+        RequestRule(first, second, _whole("REQ", least, refuse), percent, place >= 1)
+        for place, (first, second, least, percent) in enumerate(found)
+        if first or second
+    )
+    if any(max(rule.first, rule.second) > 100 for rule in rules):
+        refuse("REQ asks for more than 100 percent", f"write {EXAMPLES['REQ']}")
+    return rules
 
 
 def _whole(name: str, number: float, refuse: Refuse) -> int:

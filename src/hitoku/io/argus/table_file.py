@@ -110,18 +110,7 @@ def read_table(
         With "recompute": totals keep the status that the file gives them.
     """
     path = Path(path)
-    if metadata.layout != "table":
-        raise ParameterError(
-            "these metadata describe records, not a table",
-            where=path.name,
-            fix="read it with read_microdata, or read the metadata with kind='table'",
-        )
-    if additivity not in get_args(Additivity):
-        raise ParameterError(
-            f"no way {additivity!r} to treat totals",
-            where="additivity",
-            fix=did_you_mean(additivity, get_args(Additivity)),
-        )
+    _refuse_misuse(metadata, additivity, path.name)
     file = _File(path, metadata)
     spanning = [metadata.variable(name) for name in by] if by is not None else list(metadata.spanning)
     response = _response(metadata, value, path.name)
@@ -143,10 +132,7 @@ def read_table(
         largest = cells.merged(largest)
         status = status if keep_status or status is None else np.where(cells.leaf, status, SAFE)
     frequency = None if parts["frequency"] is None else _counts(parts["frequency"], path.name)
-    empty = _empty(values, frequency, status, cells.given)
-    if status is not None:
-        status = np.where(empty, EMPTY, np.where(status == EMPTY, SAFE, status))
-    fixed = empty if status is None else empty | (status == PROTECTED)
+    status, fixed = _settle_status(status, _empty(values, frequency, status, cells.given))
     whole = values if parts["shadow"] is None else parts["shadow"]
     table = Table(
         value=values,
@@ -164,6 +150,29 @@ def read_table(
     return GivenTable(
         table=table, status=status, lower=parts["lower"], upper=parts["upper"], in_file=cells.given
     )
+
+
+def _refuse_misuse(metadata: Metadata, additivity: str, name: str) -> None:
+    if metadata.layout != "table":
+        raise ParameterError(
+            "these metadata describe records, not a table",
+            where=name,
+            fix="read it with read_microdata, or read the metadata with kind='table'",
+        )
+    if additivity not in get_args(Additivity):
+        raise ParameterError(
+            f"no way {additivity!r} to treat totals",
+            where="additivity",
+            fix=did_you_mean(additivity, get_args(Additivity)),
+        )
+
+
+def _settle_status(status: Letters | None, empty: Mask) -> tuple[Letters | None, Mask]:
+    """Let the status say of every cell whether it is empty; return it, and the cells that stay published."""
+    if status is None:
+        return None, empty
+    settled = np.where(empty, EMPTY, np.where(status == EMPTY, SAFE, status))
+    return settled, empty | (settled == PROTECTED)
 
 
 class _File:
