@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracles.matching import fitting
 
-from hitoku.kernels.fibre import count, listed
+from hitoku.kernels.fibre import count, list_tables
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
@@ -22,7 +22,7 @@ def test_lists_every_table_that_fits(data):
     mask = np.zeros((rows + 1, columns + 1), dtype=bool)
     mask[:-1, :-1] = withheld.reshape(rows, columns)
     expected = fitting(Release.of(table, Protection.withhold(table, mask.ravel())), (rows, columns))
-    found = listed(columns, counts, withheld, 10**6)
+    found = list_tables(columns, counts, withheld, 10**6)
     assert found.tolist() == [counts.ravel().tolist() for counts in expected]
     assert count(columns, counts, withheld, 10**6) == len(expected)
 
@@ -30,4 +30,6 @@ def test_lists_every_table_that_fits(data):
 def test_stops_at_the_limit():
     counts, everything = np.full(9, 5), np.ones(9, dtype=bool)
     assert count(3, counts, everything, 7) == 7
-    assert listed(3, counts, everything, 7).tolist() == listed(3, counts, everything, 9)[:7].tolist()
+    assert (
+        list_tables(3, counts, everything, 7).tolist() == list_tables(3, counts, everything, 9)[:7].tolist()
+    )

@@ -28,7 +28,7 @@ def matrices(draw):
 def test_a_basis_takes_every_column_that_is_independent_of_those_before(matrix, c):
     columns, spread = residues(matrix, c)
     n_rows, n = matrix.shape
-    grown, space = basis.emptied(n_rows, min(n_rows, n), 4)
+    grown, space = basis.empty_basis(n_rows, min(n_rows, n), 4)
     size, grown, number, _, moved = basis.fixed_basis(
         columns, spread, np.arange(n), grown, space, np.uint64(c), np.uint64(7)
     )
@@ -53,7 +53,7 @@ def test_a_basis_takes_every_column_that_is_independent_of_those_before(matrix, 
 def test_solving_gives_the_combination_back(matrix, c, data):
     columns, spread = residues(matrix, c)
     n_rows, n = matrix.shape
-    empty, space = basis.emptied(n_rows, min(n_rows, n), 4)
+    empty, space = basis.empty_basis(n_rows, min(n_rows, n), 4)
     size, grown, number, _, _ = basis.fixed_basis(
         columns, spread, np.arange(n), empty, space, np.uint64(c), np.uint64(7)
     )
@@ -64,7 +64,7 @@ def test_solving_gives_the_combination_back(matrix, c, data):
     for row in range(n_rows):
         exact = sum(w * Fraction(matrix[row, j]) for w, j in zip(weights, taken, strict=True))
         vector[row] = exact.numerator * pow(exact.denominator, -1, prime) % prime
-    found = basis.solved(size, grown, vector, np.uint64(c))
+    found = basis.solve_with_basis(size, grown, vector, np.uint64(c))
     assert [int(x) for x in found[number[taken]]] == [w % prime for w in weights]
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hitoku.kernels.bits import positions
 from hitoku.kernels.boxes import any_table
-from hitoku.kernels.fibre import count, listed
+from hitoku.kernels.fibre import count, list_tables
 from hitoku.kernels.random_walk import walk
 from hitoku.kernels.shave import outer, shave, sift
 
@@ -37,7 +37,7 @@ def games(draw):
 @given(game=games())
 def test_shaving_and_looking_at_every_table_agree(game):
     shape, counts, withheld = game[:3]
-    tables = listed(int(shape[1]), counts, withheld, FEW)
+    tables = list_tables(int(shape[1]), counts, withheld, FEW)
     matched = tables[sift(*game, tables, EVERYTHING) == 1]
     seen = np.zeros((len(counts), 100), dtype=bool)
     met, least, most, low, high, unknown, _ = shave(*game, seen, EVERYTHING)
@@ -83,7 +83,7 @@ def test_no_table_where_a_published_cell_blocks_the_way():
 @given(seed=st.integers(0, 2**31 - 1))
 def test_a_walk_stays_among_the_tables_that_fit_and_repeats_itself(seed):
     counts, move = np.array([3, 2, 1, 4]), np.array([[1, -1, -1, 1]])
-    tables = listed(2, counts, np.ones(4, dtype=bool), 100)
+    tables = list_tables(2, counts, np.ones(4, dtype=bool), 100)
     ends = tables.min(axis=0), tables.max(axis=0)
     runs = []
     for _ in range(2):

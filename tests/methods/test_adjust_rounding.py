@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from tests.strategies import count_tables
 
-from hitoku.methods.adjust.rounding import RoundingGrid, controlled, finest
+from hitoku.methods.adjust.rounding import RoundingGrid, finest, round_controlled
 from hitoku.methods.adjust.sums import Sums
 from hitoku.model.table import Table
 
@@ -68,7 +68,7 @@ def test_controlled_rounding_is_the_nearest_of_all_neighbours(data, table):
         np.insert(np.array(data.draw(numbers)), [2, 4], 0.0)[[0, 1, 2, 3, 4, 5, 5, 5, 5]]
     )
     ends = (np.full(9, -50.0), np.full(9, np.inf))
-    found = controlled(table.relations, point, ends, RoundingGrid(1))
+    found = round_controlled(table.relations, point, ends, RoundingGrid(1))
     best = np.inf
     for whole in itertools.product(*((np.floor(x), np.ceil(x)) for x in point)):
         if not np.any(table.relations @ np.array(whole)):
@@ -80,9 +80,9 @@ def test_controlled_rounding_is_the_nearest_of_all_neighbours(data, table):
 def test_rounding_respects_bounds_or_gives_up():
     table = Table.from_array([1, 2], names=["v"])
     point = np.array([0.5, 0.5, 1.0])
-    up = controlled(table.relations, point, (np.array([0.7, -9, -9]), np.full(3, 9.0)), RoundingGrid(1))
+    up = round_controlled(table.relations, point, (np.array([0.7, -9, -9]), np.full(3, 9.0)), RoundingGrid(1))
     assert up.tolist() == [1, 0, 1]
-    none = controlled(
+    none = round_controlled(
         table.relations, point, (np.array([0.2, 0.2, -9]), np.array([0.8, 0.8, 9])), RoundingGrid(1)
     )
     assert none is None

@@ -136,10 +136,10 @@ def from_basis(split: Split, basis: Basis) -> Witness | None:
         return None
     for cell, steps in found.items():
         moves[cell] = moves.get(cell, Fraction(0)) + Fraction(steps) / below
-    return _pulled(problem, moves)
+    return _scale_back(problem, moves)
 
 
-def _pulled(problem: AuditProblem, moves: dict[int, Fraction]) -> Witness | None:
+def _scale_back(problem: AuditProblem, moves: dict[int, Fraction]) -> Witness | None:
     """Scale differences back until they keep every bound, if that takes next to nothing."""
     share = Fraction(1)
     for cell, move in moves.items():

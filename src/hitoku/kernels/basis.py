@@ -85,7 +85,9 @@ def longer(array: Any, length: int) -> Any:
 
 
 @compiled
-def appended(store: Any, j: int, indices: Integers, values: Residues, n: int, factor: Any, c: Any) -> Any:
+def append_column(
+    store: Any, j: int, indices: Integers, values: Residues, n: int, factor: Any, c: Any
+) -> Any:
     """Write column j, chain its entries into their rows, and return the store, grown if it was full."""
     ptr, keys, entries, head = store
     filled = ptr[j]
@@ -109,7 +111,7 @@ def appended(store: Any, j: int, indices: Integers, values: Residues, n: int, fa
 
 
 @compiled
-def lowered(element: int, columns: Any, rows: Any, lower: Any, space: Any, c: Any) -> Any:
+def reduce_column(element: int, columns: Any, rows: Any, lower: Any, space: Any, c: Any) -> Any:
     """Take the basis out of a column.
 
     Returns how many basis columns took part (``found``, rising, with ``coefs``) and how many rows without a
@@ -163,7 +165,7 @@ def lowered(element: int, columns: Any, rows: Any, lower: Any, space: Any, c: An
 
 
 @compiled
-def expressed(n_found: int, upper: Any, inverses: Residues, sums: Any, space: Any, c: Any) -> Any:
+def express_column(n_found: int, upper: Any, inverses: Residues, sums: Any, space: Any, c: Any) -> Any:
     """Turn the outcome of a dependent column into its combination of basis columns, in ``found``, falling."""
     prime = (_ONE << _61) - c
     ptr, keys, entries, _ = upper
@@ -196,7 +198,7 @@ def expressed(n_found: int, upper: Any, inverses: Residues, sums: Any, space: An
 
 
 @compiled
-def passed_on(
+def propagate_changes(
     vectors: Residues,
     size: int,
     pivot_of: Integers,
@@ -236,7 +238,7 @@ def passed_on(
 
 
 @compiled
-def settled(
+def update_products(
     size: int,
     weights: Residues,
     upper: Any,
@@ -291,13 +293,13 @@ def pivot(n_rest: int, rest: Integers, crowd: Integers, spread: Integers) -> int
 
 
 @compiled
-def grown(j: int, n_found: int, n_rest: int, basis: Any, counts: Any, space: Any, c: Any) -> Any:
+def extend_basis(j: int, n_found: int, n_rest: int, basis: Any, counts: Any, space: Any, c: Any) -> Any:
     """Make the column that was just lowered number j of the basis."""
     rows, lower, upper, inverses = basis
     pivot_of, basis_at = rows
     crowd, spread = counts
     work, _, _, found, coefs, rest = space
-    upper = appended(upper, j, found, coefs, n_found, _ONE, c)
+    upper = append_column(upper, j, found, coefs, n_found, _ONE, c)
     best = pivot(n_rest, rest, crowd, spread)
     row = rest[best]
     rest[best] = rest[n_rest - 1]
@@ -307,7 +309,7 @@ def grown(j: int, n_found: int, n_rest: int, basis: Any, counts: Any, space: Any
         coefs[k] = work[rest[k]]
         work[rest[k]] = _ZERO
         crowd[rest[k]] += 1
-    lower = appended(lower, j, rest, coefs, n_rest - 1, inverses[j], c)
+    lower = append_column(lower, j, rest, coefs, n_rest - 1, inverses[j], c)
     pivot_of[j] = row
     basis_at[row] = j
     return rows, lower, upper, inverses
@@ -339,7 +341,7 @@ def left(store: Any, j: int, vectors: Residues, which: int, start: Any, c: Any) 
 
 
 @compiled
-def solved(n: int, basis: Any, vector: Residues, c: Any) -> Residues:
+def solve_with_basis(n: int, basis: Any, vector: Residues, c: Any) -> Residues:
     """Express a vector over the rows, which lies in the span of the basis, by the basis; it is used up."""
     prime = (_ONE << _61) - c
     (pivot_of, _), (l_ptr, l_keys, l_entries, _), (u_ptr, u_keys, u_entries, _), inverses = basis
@@ -360,7 +362,7 @@ def solved(n: int, basis: Any, vector: Residues, c: Any) -> Residues:
     return out
 
 
-def emptied(n_rows: int, limit: int, n_entries: int) -> Any:
+def empty_basis(n_rows: int, limit: int, n_entries: int) -> Any:
     """Make an empty basis of at most ``limit`` columns, and room to work in."""
     rows = (np.empty(limit, dtype=np.int64), np.full(n_rows, -1, dtype=np.int64))
     lower = (
@@ -403,13 +405,13 @@ def fixed_basis(
     n = _NONE
     for place in range(len(fixed)):
         element = fixed[place]
-        n_found, n_rest = lowered(element, columns, basis[0], basis[1], space, c)
+        n_found, n_rest = reduce_column(element, columns, basis[0], basis[1], space, c)
         if n_rest > 0:
-            basis = grown(n, n_found, n_rest, basis, (crowd, spread), space, c)
+            basis = extend_basis(n, n_found, n_rest, basis, (crowd, spread), space, c)
             number[element] = n
             n += 1
         else:
             weight = _mixed(np.uint64(element + 1) ^ (seed << np.uint64(32))) % prime
             for k in range(indptr[element], indptr[element + 1]):
                 pool[indices[k]] = more(pool[indices[k]], multiplied(weight, data[k], c), prime)
-    return n, basis, number, crowd, solved(n, basis, pool, c)
+    return n, basis, number, crowd, solve_with_basis(n, basis, pool, c)

@@ -21,7 +21,7 @@ _NONE = np.int64(0)
 
 
 @compiled
-def reduced(
+def reduce_column(
     rows: Integers, values: Residues, leading: Integers, stored: Any, space: Any, everywhere: bool, c: Any
 ) -> Any:
     """Take stored columns out of a column, up to its leading row or everywhere.
@@ -67,9 +67,9 @@ def reduced(
         if pivot >= 0:
             size = _without(row, factor, start[pivot], start[pivot + 1], stored, space, size, c)
     if everywhere:
-        return _gathered(out[:n], space)
+        return _gather(out[:n], space)
     # The heap holds the leading row first and whatever else is left, zeros among it.
-    return _gathered(heap[:size].copy(), space)
+    return _gather(heap[:size].copy(), space)
 
 
 @compiled
@@ -93,7 +93,7 @@ def _without(row: int, factor: Any, first: int, last: int, stored: Any, space: A
 
 
 @compiled
-def _gathered(rows: Integers, space: Any) -> Any:
+def _gather(rows: Integers, space: Any) -> Any:
     """Collect what is not zero in some rows, and clear them."""
     work, mark, _ = space
     left_rows = np.empty(len(rows), dtype=np.int64)
@@ -110,7 +110,7 @@ def _gathered(rows: Integers, space: Any) -> Any:
 
 
 @compiled
-def combined(
+def subtract_multiple(
     rows: Integers,
     values: Residues,
     other: Integers,

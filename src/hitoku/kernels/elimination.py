@@ -78,7 +78,7 @@ def _mixed(state: Any) -> Any:
 
 
 @compiled
-def _reduced(
+def _reduce_row(
     row: Residues,
     touched: NDArray[np.bool_],
     echelon: tuple[Integers, Integers, Residues],
@@ -154,7 +154,7 @@ def null_vector(
             row[indices[k]] = data[k]
             touched[indices[k] // _BLOCK] = True
         echelon = (start, columns, entries)
-        filled, columns, entries = _reduced(row, touched, echelon, pivot_row, rank, c)
+        filled, columns, entries = _reduce_row(row, touched, echelon, pivot_row, rank, c)
         if filled > start[rank]:
             scale = inverse(entries[start[rank]], c)
             for k in range(start[rank], filled):
@@ -270,7 +270,7 @@ def _narrow(j: int, low: float, high: float, lower: Floats, upper: Floats, slack
 
 
 @compiled
-def _tightened(row: tuple[Integers, Floats], rhs: float, lower: Floats, upper: Floats, slack: Floats) -> int:
+def _tighten(row: tuple[Integers, Floats], rhs: float, lower: Floats, upper: Floats, slack: Floats) -> int:
     """Tighten the bounds of the cells of one relation; answers as :func:`_narrow`."""
     indices, data = row
     least, most, open_least, open_most = 0.0, 0.0, 0, 0
@@ -318,7 +318,7 @@ def propagate(
         changed = 0
         for i in range(len(indptr) - 1):
             row = (indices[indptr[i] : indptr[i + 1]], data[indptr[i] : indptr[i + 1]])
-            answer = _tightened(row, rhs[i], lower, upper, slack)
+            answer = _tighten(row, rhs[i], lower, upper, slack)
             if answer < 0:
                 return False
             changed = max(changed, answer)

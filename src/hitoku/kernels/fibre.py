@@ -86,7 +86,7 @@ def count(columns: int, values: Integers, withheld: Mask, limit: int) -> int:
     return int(fill(columns, values, withheld, limit, np.empty((0, len(values)), dtype=np.int64)))
 
 
-def listed(columns: int, values: Integers, withheld: Mask, limit: int) -> Integers:
+def list_tables(columns: int, values: Integers, withheld: Mask, limit: int) -> Integers:
     """List the tables that fit, tables by inner cells, in lexicographic order; the first ``limit`` of them.
 
     Parameters
@@ -102,7 +102,7 @@ def listed(columns: int, values: Integers, withheld: Mask, limit: int) -> Intege
 
     Examples
     --------
-    >>> listed(2, np.array([1, 2, 0, 1]), np.ones(4, dtype=bool), limit=100)
+    >>> list_tables(2, np.array([1, 2, 0, 1]), np.ones(4, dtype=bool), limit=100)
     array([[0, 3, 1, 0],
            [1, 2, 0, 1]])
     """
@@ -113,4 +113,4 @@ def listed(columns: int, values: Integers, withheld: Mask, limit: int) -> Intege
 
 def warm_up() -> None:
     """Compile for the types that callers use, or load what was compiled before."""
-    listed(2, np.ones(4, dtype=np.int64), np.ones(4, dtype=np.bool_), 10)
+    list_tables(2, np.ones(4, dtype=np.int64), np.ones(4, dtype=np.bool_), 10)

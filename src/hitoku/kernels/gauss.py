@@ -15,7 +15,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hitoku.kernels.basis import dot, expressed, grown, left, less, longer, lowered, passed_on, push, settled
+from hitoku.kernels.basis import (
+    dot,
+    express_column,
+    extend_basis,
+    left,
+    less,
+    longer,
+    propagate_changes,
+    push,
+    reduce_column,
+    update_products,
+)
 
 # numba notices a change of this file only: after one in basis.py or elimination.py, touch this one too.
 from hitoku.kernels.compiled import compiled
@@ -32,7 +43,7 @@ _NONE = np.int64(0)  # not a plain 0: see basis.py
 
 
 @compiled
-def _covered(pos: int, n: int, opened: Any, last: Integers, space: Any, sums: Any, c: Any) -> Any:
+def _cover_watched(pos: int, n: int, opened: Any, last: Integers, space: Any, sums: Any, c: Any) -> Any:
     """Close the watched cells in a dependency; returns how many, and the heap of what changed."""
     prime = (_ONE << _61) - c
     _, _, heap, found, _, _ = space
@@ -95,30 +106,30 @@ def backward(
         stop -= 1
         element = order[stop]
         if dot(element, columns, vectors, 0, c) != _ZERO:
-            n_found, n_rest = lowered(element, columns, basis[0], basis[1], space, c)
-            basis = grown(n, n_found, n_rest, basis, (crowd, spread), space, c)
+            n_found, n_rest = reduce_column(element, columns, basis[0], basis[1], space, c)
+            basis = extend_basis(n, n_found, n_rest, basis, (crowd, spread), space, c)
             number[element] = n
             row = basis[0][0][n]
             weights[n, 0] = multiplied(left(basis[2], n, weights, 0, _ZERO, c), basis[3][n], c)
             changes[n, 0] = less(left(basis[1], n, vectors, 0, _ZERO, c), vectors[row, 0], prime)
             changes[n, 1] = weights[n, 0]
             size = push(space[2], _NONE, -n)
-            passed_on(vectors, size, basis[0][0], basis[1], changes, sums[1], space, c)
+            propagate_changes(vectors, size, basis[0][0], basis[1], changes, sums[1], space, c)
             n += 1
             continue
         free += 1
         if dot(element, columns, vectors, 1, c) != _ZERO:
-            n_found, _ = lowered(element, columns, basis[0], basis[1], space, c)
-            n_found = expressed(n_found, basis[2], basis[3], sums, space, c)
-            closed, size = _covered(stop, n_found, opened, last, space, sums, c)
+            n_found, _ = reduce_column(element, columns, basis[0], basis[1], space, c)
+            n_found = express_column(n_found, basis[2], basis[3], sums, space, c)
+            closed, size = _cover_watched(stop, n_found, opened, last, space, sums, c)
             n_open -= closed
-            size = settled(size, weights, basis[2], basis[3], sums, changes, space, c)
-            passed_on(vectors, size, basis[0][0], basis[1], changes, sums[1], space, c)
+            size = update_products(size, weights, basis[2], basis[3], sums, changes, space, c)
+            propagate_changes(vectors, size, basis[0][0], basis[1], changes, sums[1], space, c)
     return stop, n, basis, last, free
 
 
 @compiled
-def _entered(slot: int, j: int, value: Any, freedom: Any, chains: Any, n_chained: int, end: int) -> Any:
+def _enter(slot: int, j: int, value: Any, freedom: Any, chains: Any, n_chained: int, end: int) -> Any:
     """Add an entry to row j of the freedom; a full row moves behind the others."""
     start, length, room, slots, values = freedom
     head, count, following, row_of = chains
@@ -183,7 +194,7 @@ def _exposes(
 
 
 @compiled
-def _subtracted(
+def _subtract(
     i: int, factor: Any, freedom: Any, count: Integers, dense: Residues, seen: Integers, c: Any
 ) -> None:
     """Take a multiple of ``dense`` from row i as far as their slots agree; mark those slots with i."""
@@ -205,7 +216,7 @@ def _subtracted(
 
 
 @compiled
-def _published(j: int, slot: int, own: Integers, state: Any, dense: Residues, seen: Integers, c: Any) -> Any:
+def _publish(j: int, slot: int, own: Integers, state: Any, dense: Residues, seen: Integers, c: Any) -> Any:
     """Give up the freedom in which row j moves: eliminate one slot from all other rows."""
     prime = (_ONE << _61) - c
     freedom, chains, n_chained, end = state
@@ -216,18 +227,18 @@ def _published(j: int, slot: int, own: Integers, state: Any, dense: Residues, se
         factor = _ZERO if i == j else _entry(i, slot, freedom)
         if factor == _ZERO:
             continue
-        _subtracted(i, factor, freedom, chains[1], dense, seen, c)
+        _subtract(i, factor, freedom, chains[1], dense, seen, c)
         for place in own:
             if seen[place] != i:
                 value = less(_ZERO, multiplied(factor, dense[place], c), prime)
-                freedom, chains, n_chained, end = _entered(place, i, value, freedom, chains, n_chained, end)
+                freedom, chains, n_chained, end = _enter(place, i, value, freedom, chains, n_chained, end)
     for place in own:
         seen[place] = -1
     return freedom, chains, n_chained, end
 
 
 @compiled
-def _tested(
+def _test_candidate(
     j: int, pos: int, spare: bool, state: Any, last: Integers, dense: Residues, seen: Integers, c: Any
 ) -> Any:
     """Publish basis column j if no watched cell loses its last freedom; tell whether, and the new state."""
@@ -243,7 +254,7 @@ def _tested(
         dense[slots[k]] = multiplied(values[k], scale, c)
     given = spare and not _exposes(j, best, pos, freedom, chains, last, dense, c)
     if given:
-        state = _published(j, best, own, state, dense, seen, c)
+        state = _publish(j, best, own, state, dense, seen, c)
     for place in own:
         dense[place] = _ZERO
         chains[1][place] -= 1
@@ -322,7 +333,7 @@ def forward(
         if j >= 0:
             relevant[j] = False
             if state[0][1][j] > 0:  # else it follows from what is published
-                given, state = _tested(j, pos, free > moves, state, last, dense, seen, c)
+                given, state = _test_candidate(j, pos, free > moves, state, last, dense, seen, c)
                 hidden[pos] = not given
                 free -= given
             continue
@@ -335,11 +346,11 @@ def forward(
             free -= 1
             continue
         hidden[pos] = True
-        n_found, _ = lowered(order[pos], columns, basis[0], basis[1], space, c)
-        n_found = expressed(n_found, basis[2], basis[3], sums, space, c)
+        n_found, _ = reduce_column(order[pos], columns, basis[0], basis[1], space, c)
+        n_found = express_column(n_found, basis[2], basis[3], sums, space, c)
         for k in range(n_found):
             i = space[3][k]
             if relevant[i]:
-                state = _entered(slot, i, space[4][k], state[0], state[1], state[2], state[3])
+                state = _enter(slot, i, space[4][k], state[0], state[1], state[2], state[3])
         slot += 1
     return hidden, free

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from hitoku.errors import DataError
 from hitoku.model.hierarchy import TOTAL
-from hitoku.tabulation.source import NUMERIC, connected, literal, quoted, reading_of, translated
+from hitoku.tabulation.source import NUMERIC, connect, literal, quoted, reading_of, translate_errors
 
 Kind = Literal["text", "whole", "number", "other"]
 
@@ -92,15 +92,15 @@ def n_combinations(path: str | Path, columns: Sequence[Column]) -> int:
 def _asking(path: Path) -> Iterator[Callable[[str], list[Any]]]:
     """Yield a function that answers queries about the records of a file."""
     with tempfile.TemporaryDirectory(prefix="hitoku-") as spill:
-        connection = connected(spill)
+        connection = connect(spill)
 
         def ask(query: str) -> list[Any]:
-            with translated(path.name):
+            with translate_errors(path.name):
                 rows: list[Any] = connection.sql(query).fetchall()
             return rows
 
         try:
-            with translated(path.name):
+            with translate_errors(path.name):
                 connection.execute(f"CREATE VIEW records AS SELECT * FROM {reading_of(path)}")
             yield ask
         finally:

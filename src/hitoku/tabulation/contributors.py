@@ -16,7 +16,7 @@ from hitoku.model.dimension import Dimension
 from hitoku.tabulation.cube import Cube
 from hitoku.tabulation.identity import Identity
 from hitoku.tabulation.numbers import Numbers
-from hitoku.tabulation.source import Source, translated
+from hitoku.tabulation.source import Source, translate_errors
 
 LONGEST_LIST = 64
 ROWS_PER_BATCH = 2**25
@@ -101,7 +101,7 @@ def leaf_bits(cube: Cube) -> int:
     return max(1, (cube.n_leaves - 1).bit_length())
 
 
-def ranked(
+def rank_contributors(
     source: Source,
     cube: Cube,
     identity: Identity,
@@ -241,7 +241,7 @@ def _read(
     if n_rows is None:
         n_rows = int(source.rows(f"SELECT count(*) {tail}")[0][0])
     keys, xs, ws = np.empty(n_rows, np.uint64), np.empty(n_rows), np.empty(n_rows if weight else 0)
-    with translated(source.where):
+    with translate_errors(source.where):
         query = f"SELECT CAST({key} AS UBIGINT) AS key, {x} AS x{w} {tail}"
         reader = source.connection.sql(query).to_arrow_reader(ROWS_PER_READ)
         filled = 0

@@ -47,13 +47,13 @@ class Source:
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         """Answer a query that returns few rows."""
-        with translated(self.where):
+        with translate_errors(self.where):
             rows: list[tuple[Any, ...]] = self.connection.sql(query).fetchall()
         return rows
 
     def run(self, statement: str) -> None:
         """Execute a statement that returns nothing."""
-        with translated(self.where):
+        with translate_errors(self.where):
             self.connection.execute(statement)
 
     @property
@@ -67,7 +67,7 @@ class Source:
 
 
 @contextmanager
-def opened_source(
+def open_source(
     data: Any,
     columns: Mapping[str, str],
     *,
@@ -85,13 +85,13 @@ def opened_source(
         others are read as text, so that the code 01 stays 01.
     """
     with tempfile.TemporaryDirectory(prefix="hitoku-") as spill:
-        connection = connected(spill, memory_limit, threads)
+        connection = connect(spill, memory_limit, threads)
         try:
             if isinstance(data, str | Path):
                 where, backend = _attach_file(connection, Path(data), columns)
             else:
                 where, backend = "data", _attach_frame(connection, data, columns)
-            with translated(where):
+            with translate_errors(where):
                 described = connection.sql("DESCRIBE records").fetchall()
             source = Source(connection, {row[0]: row[1] for row in described}, columns, where, backend)
             _refuse_text(source)
@@ -101,7 +101,7 @@ def opened_source(
 
 
 @contextmanager
-def translated(where: str) -> Iterator[None]:
+def translate_errors(where: str) -> Iterator[None]:
     """Turn DuckDB's exceptions into ours; its messages may quote records, so they are not repeated."""
     try:
         yield
@@ -129,7 +129,7 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def connected(
+def connect(
     spill: str, memory_limit: str | None = None, threads: int | None = None
 ) -> duckdb.DuckDBPyConnection:
     """Open a private database in memory."""
@@ -180,7 +180,7 @@ def _attach_file(
 ) -> tuple[str, str]:
     where, name = path.name, path.name.lower()
     reading = reading_of(path)
-    with translated(where):
+    with translate_errors(where):
         found = [row[0] for row in connection.sql(f"DESCRIBE SELECT * FROM {reading}").fetchall()]
     require(columns.values(), found, where)
     chosen = ", ".join(f"{quoted(column)} AS {alias}" for alias, column in columns.items())
@@ -192,7 +192,7 @@ def _attach_file(
         reading = reading[:-1] + f", types = {{{types}}})"
         # Parsed once, since several queries follow.
         statement = f"CREATE TABLE records AS SELECT {chosen} FROM {reading}"
-    with translated(where):
+    with translate_errors(where):
         connection.execute(statement)
     return where, "pandas"
 
@@ -202,12 +202,12 @@ def _attach_frame(connection: duckdb.DuckDBPyConnection, data: Any, columns: Map
         require(columns.values(), data.columns, "data")
         chosen = ", ".join(f"{quoted(column)} AS {alias}" for alias, column in columns.items())
         # Relations belong to the caller's connection, whose settings are not ours to change.
-        with translated("data"):
+        with translate_errors("data"):
             table = data.project(chosen).to_arrow_table()
         backend = "pandas"
     else:
         table, backend = _arrow_of(data, columns)
-    with translated("data"):
+    with translate_errors("data"):
         connection.register("frame", table)
         connection.execute("CREATE VIEW records AS SELECT * FROM frame")
     return backend

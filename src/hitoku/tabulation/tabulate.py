@@ -18,7 +18,7 @@ from hitoku.tabulation import identity as identities
 from hitoku.tabulation.cube import Cube, cube_of
 from hitoku.tabulation.memory import refuse_too_large
 from hitoku.tabulation.numbers import Numbers, numbers_of
-from hitoku.tabulation.source import Source, opened_source
+from hitoku.tabulation.source import Source, open_source
 from hitoku.tabulation.structural_zeros import known_zeros
 
 
@@ -107,7 +107,7 @@ def tabulate(
     """
     columns = _columns(by, value, weight, unit, holding)
     _refuse_parameters(top, magnitude, missing, unseen, engine)
-    with opened_source(data, columns, memory_limit=memory_limit, threads=threads) as source:
+    with open_source(data, columns, memory_limit=memory_limit, threads=threads) as source:
         numbers = numbers_of(source)
         cube = cube_of(source, by, hierarchies or {}, total, missing=missing, unseen=unseen)
         zeros = None if structural_zeros is None else known_zeros(structural_zeros, by, cube.dimensions)
@@ -134,7 +134,7 @@ def _counted(
 ) -> dict[str, Any]:
     """Values, frequencies, contributors and measures of every cell."""
     # Imported here: the kernel brings numba, and nobody should wait for it to learn of a misspelt column.
-    from hitoku.tabulation.contributors import Ranked, Ranking, ranked  # noqa: PLC0415 - see above
+    from hitoku.tabulation.contributors import Ranked, Ranking, rank_contributors  # noqa: PLC0415 - see above
     from hitoku.tabulation.sums import LeafSums  # noqa: PLC0415 - see above
 
     weighted, valued = "w" in source.types, "x" in source.types
@@ -154,7 +154,7 @@ def _counted(
     found: dict[str, Ranked] = {}
     for level, who in levels.items():
         watch = None if found else sums.watch
-        found[level] = ranked(source, cube, who, ranking, numbers, watch)
+        found[level] = rank_contributors(source, cube, who, ranking, numbers, watch)
     measures: dict[str, NDArray[Any]] = sums.measures()
     value = measures[_quantity(valued=valued, weighted=weighted)]
     contributors = {

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from hitoku.tabulation.source import NUMERIC, PARQUET, connected, literal, quoted, reading_of, translated
+from hitoku.tabulation.source import NUMERIC, PARQUET, connect, literal, quoted, reading_of, translate_errors
 
 
 def read_whole(path: Path) -> pa.Table:
@@ -27,12 +27,12 @@ def read_whole(path: Path) -> pa.Table:
     if path.name.lower().endswith(PARQUET):
         import pyarrow.parquet as pq  # noqa: PLC0415 - slow to load, and not everybody needs it
 
-        with translated(path.name):
+        with translate_errors(path.name):
             return pq.read_table(path)
     with tempfile.TemporaryDirectory(prefix="hitoku-") as spill:
-        connection = connected(spill)
+        connection = connect(spill)
         try:
-            with translated(path.name):
+            with translate_errors(path.name):
                 # The hash of the data is that of their order as well.
                 connection.execute("SET preserve_insertion_order = true")
                 found = connection.sql(f"DESCRIBE SELECT * FROM {reading}").fetchall()

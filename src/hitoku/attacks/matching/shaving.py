@@ -194,10 +194,10 @@ def sifted(
     release: Release, board: Board, attacker: Attacker, *, candidates: int, nodes: int
 ) -> Matched | None:
     """Look at every candidate, in compiled code; None when a limit is hit."""
-    from hitoku.kernels.fibre import listed  # noqa: PLC0415 - loads numba
+    from hitoku.kernels.fibre import list_tables  # noqa: PLC0415 - loads numba
     from hitoku.kernels.shave import sift  # noqa: PLC0415 - loads numba
 
-    tables = listed(int(board.shape[1]), board.values, board.withheld, candidates + 1)
+    tables = list_tables(int(board.shape[1]), board.values, board.withheld, candidates + 1)
     if len(tables) > candidates:
         return None
     verdicts = sift(*board.arguments, tables, nodes)

@@ -12,7 +12,7 @@ from hitoku.errors import NeedError, ParameterError, ProtectionError, SolverErro
 from hitoku.methods.adjust.allowed_deviations import AllowedDeviations
 from hitoku.methods.adjust.choice import AdjustmentProblem, Chosen, both_ways, cheapest
 from hitoku.methods.adjust.conflict import conflict
-from hitoku.methods.adjust.rounding import RoundingGrid, added_up, controlled, finest
+from hitoku.methods.adjust.rounding import RoundingGrid, finest, round_and_add_up, round_controlled
 from hitoku.methods.adjust.senses import senses
 from hitoku.methods.keep import Keep, kept
 from hitoku.methods.method import Progress, Promise
@@ -247,8 +247,8 @@ class Adjust:
             return closest(tighter, self.norm).deviation
 
         if not self.integer:
-            return added_up(problem.relations, deviation, bounds, grid, again)
-        found = controlled(problem.relations, deviation, bounds, grid, time_limit_s=self.time_limit_s)
+            return round_and_add_up(problem.relations, deviation, bounds, grid, again)
+        found = round_controlled(problem.relations, deviation, bounds, grid, time_limit_s=self.time_limit_s)
         if found is None:
             raise ProtectionError(
                 "no whole numbers near the closest table add up and are safe",

@@ -71,7 +71,7 @@ def finest(value: Floats) -> RoundingGrid | None:
     return None
 
 
-def added_up(
+def round_and_add_up(
     relations: Any,
     deviation: Floats,
     bounds: tuple[Floats, Floats],
@@ -115,7 +115,7 @@ def added_up(
     return None
 
 
-def controlled(
+def round_controlled(
     relations: Any,
     deviation: Floats,
     bounds: tuple[Floats, Floats],
@@ -128,7 +128,7 @@ def controlled(
     Parameters
     ----------
     relations, deviation, bounds, grid
-        As in :func:`added_up`.
+        As in :func:`round_and_add_up`.
     time_limit_s
         For each integer program, where the linear one has fractions.
     """

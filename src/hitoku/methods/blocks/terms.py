@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from hitoku.errors import ScopeError, some
 from hitoku.methods.blocks.reach import FAR, Local
-from hitoku.methods.randomised.public_knowledge import judged, whole_width
+from hitoku.methods.randomised.public_knowledge import judge_counts, whole_width
 from hitoku.model.arrays import Integers, Mask
 from hitoku.model.table import Table
 from hitoku.rules.rule import Rule
@@ -98,7 +98,7 @@ def terms_of(table: Table, rules: Sequence[Rule], width: ArrayLike) -> Terms:
     large = large_counts(table, inner, most, last, rules)
     asked = np.maximum(whole_width(width, table)[inner], LEAST_WIDTH)
     terms = Terms(*(part.reshape(shape) for part in (first, last, large, asked)))
-    refuse_unsafe_totals(table, judged(table, inner, 0, rules))
+    refuse_unsafe_totals(table, judge_counts(table, inner, 0, rules))
     refuse_other_rules(table, inner, most, terms, rules)
     known = terms.everywhere(row_sums, column_sums)
     least = np.maximum(0, row_sums[:, None] + column_sums[None, :] - row_sums.sum())
@@ -117,12 +117,12 @@ def small_counts(
     table: Table, inner: Integers, most: Integers, rules: Sequence[Rule]
 ) -> tuple[Integers, Integers]:
     """For every inner cell the first and the last of the small counts that are unsafe."""
-    zero = judged(table, inner, 0, rules)[inner]
+    zero = judge_counts(table, inner, 0, rules)[inner]
     first, last = np.where(zero, 0, 1), np.zeros(len(inner), dtype=np.int64)
     going = np.ones(len(inner), dtype=np.bool_)
     for count in range(1, LARGEST_THRESHOLD + 1):
         # Counts that a cell cannot have decide nothing.
-        going &= judged(table, inner, count, rules)[inner] | (count > most)
+        going &= judge_counts(table, inner, count, rules)[inner] | (count > most)
         if not np.any(going & (count <= most)):
             return first, last
         last[going] = count
@@ -136,13 +136,13 @@ def large_counts(
 ) -> Integers:
     """For every inner cell the count from which on it is unsafe again: one that fills its line, say."""
     found = np.full(len(inner), FAR)
-    top = judged(table, inner, most, rules)[inner] & (most > last)
+    top = judge_counts(table, inner, most, rules)[inner] & (most > last)
     if not top.any():
         return found
     low, high = last.copy(), most.copy()
     while np.any(high[top] - low[top] > 1):
         middle = (low + high) // 2
-        unsafe = judged(table, inner, middle, rules)[inner]
+        unsafe = judge_counts(table, inner, middle, rules)[inner]
         low, high = np.where(unsafe, low, middle), np.where(unsafe, middle, high)
     found[top] = high[top]
     return found
@@ -197,7 +197,7 @@ def refuse_other_rules(
     for step in MIXTURES:
         numbers = np.minimum(cells * step % (int(most.max()) + 1), most)
         expected = terms.unsafe(numbers.reshape(terms.first.shape)).ravel()
-        if not np.array_equal(judged(table, inner, numbers, rules)[inner], expected):
+        if not np.array_equal(judge_counts(table, inner, numbers, rules)[inner], expected):
             raise ScopeError(
                 "a rule asks for more than whether a count is small, or large for its totals",
                 where="blocks, rules",

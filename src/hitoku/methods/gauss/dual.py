@@ -61,7 +61,7 @@ def eliminate(
     order = np.asarray(order, dtype=np.int64)
     prime, seed = np.uint64(c), np.uint64(1)
     limit = max(1, min(len(spread), len(fixed) + len(order)))
-    grown, space = kernel.emptied(len(spread), limit, 4 * limit + 16)
+    grown, space = kernel.empty_basis(len(spread), limit, 4 * limit + 16)
     start = kernel.fixed_basis(columns, spread, fixed, grown, space, prime, seed)
     n_fixed, _, number, _, moved = start
     numbers = number[np.flatnonzero(unsafe)]

@@ -39,7 +39,7 @@ class FastSpan(Span):
         self._last: tuple[Integers, Any] = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint64))
 
     def _reduced(self, rows: Integers, values: Any, *, everywhere: bool = False) -> tuple[Integers, Any]:
-        rest: tuple[Integers, Any] = self._kernel.reduced(
+        rest: tuple[Integers, Any] = self._kernel.reduce_column(
             rows, values, self._lead, self._stored, self._space, everywhere, ONE
         )
         return rest
@@ -72,7 +72,7 @@ class FastSpan(Span):
         out = []
         for own_rows, own_values in self._filed.get(row, ()):
             factor = int(own_values[0]) * pow(int(values[0]), -1, PRIME) % PRIME
-            mixed = self._kernel.combined(
+            mixed = self._kernel.subtract_multiple(
                 own_rows, own_values, rows, values, np.uint64(factor), self._space[0], ONE
             )
             rest = self._reduced(*mixed)

@@ -17,7 +17,7 @@ from scipy import sparse
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.methods.gauss.candidates import by_coalition, by_frequency, by_value
 from hitoku.methods.gauss.elimination_problem import EliminationProblem
-from hitoku.methods.gauss.groups import unpinned
+from hitoku.methods.gauss.groups import unpin
 from hitoku.methods.gauss.incidence import columns_of, relations_of
 from hitoku.methods.gauss.proof import proof
 from hitoku.methods.gauss.singletons import named
@@ -244,7 +244,7 @@ class Gauss:
             outcome = problem.solve(extra)
             withheld = (need.unsafe | outcome.secondary | extra | problem.hidden) & ~problem.forced
             if self.attack is not None:
-                withheld = unpinned(table, need, withheld, problem.forced, self.attack)
+                withheld = unpin(table, need, withheld, problem.forced, self.attack)
             protection = Protection(
                 withheld=withheld,
                 value=table.value,

@@ -26,7 +26,7 @@ from hitoku.model.table import Table
 MOST_ROUNDS = 50
 
 
-def unpinned(table: Table, need: Need, withheld: Mask, keep: Mask, attack: Any) -> Mask:
+def unpin(table: Table, need: Need, withheld: Mask, keep: Mask, attack: Any) -> Mask:
     """Return the withheld cells, and as many more as it takes for the attack to find nothing.
 
     Parameters

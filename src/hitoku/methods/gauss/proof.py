@@ -76,7 +76,7 @@ class _Lifted:
         self.prime = 2**61 - self.c
         n_rows, n = matrix.shape
         columns, spread = residues(matrix.astype(np.float64), self.c)
-        empty, space = kernel.emptied(n_rows, max(1, min(n_rows, n)), 4 * n + 16)
+        empty, space = kernel.empty_basis(n_rows, max(1, min(n_rows, n)), 4 * n + 16)
         size, self.basis, number, _, _ = kernel.fixed_basis(
             columns, spread, np.arange(n), empty, space, np.uint64(self.c), np.uint64(1)
         )
@@ -84,7 +84,7 @@ class _Lifted:
         inside = np.flatnonzero(number >= 0)
         self.order = inside[np.argsort(number[inside])]
         self.free = np.flatnonzero(number < 0)
-        self.solved = kernel.solved
+        self.solved = kernel.solve_with_basis
 
     def move(self, weights: Integers) -> list[int]:
         """Return the change of all cells that goes with these of the free ones, scaled to be whole."""

@@ -119,11 +119,11 @@ class PatternDistribution:
         release only: any table that fits gives the same. A pattern must be acceptable.
         """
         from hitoku.kernels.acceptable import spread, weights  # noqa: PLC0415 - numba takes a second to load
-        from hitoku.kernels.fibre import listed  # noqa: PLC0415 - as above
+        from hitoku.kernels.fibre import list_tables  # noqa: PLC0415 - as above
 
         if not pattern.any():
             return True
-        candidates = listed(self.public.columns, values, pattern, limit + 1)
+        candidates = list_tables(self.public.columns, values, pattern, limit + 1)
         if len(candidates) > limit:
             return False
         unsafe = self.public.unsafe(candidates)

@@ -73,7 +73,7 @@ class PublicKnowledge:
             )
         verdict = np.zeros((len(inner), int(high.max()) + 1), dtype=bool)
         for number in range(verdict.shape[1]):
-            unsafe = judged(table, inner, number, rules)
+            unsafe = judge_counts(table, inner, number, rules)
             verdict[:, number] = unsafe[inner]
         refuse_unsafe_totals(table, unsafe)
         refuse_other_rules(table, inner, verdict, rules)
@@ -99,7 +99,7 @@ def reach(table: Table, rows: int, columns: int) -> tuple[Integers, Integers]:
     return np.maximum(0, row + column - total).ravel(), np.minimum(row, column).ravel()
 
 
-def judged(table: Table, inner: Integers, numbers: int | Integers, rules: Sequence[Rule]) -> Mask:
+def judge_counts(table: Table, inner: Integers, numbers: int | Integers, rules: Sequence[Rule]) -> Mask:
     """Ask the rules about a table with its own totals and these numbers in its inner cells."""
     value = table.value.copy()
     value[inner] = numbers
@@ -159,7 +159,7 @@ def refuse_other_rules(table: Table, inner: Integers, verdict: Mask, rules: Sequ
     cells = np.arange(len(inner))
     for step in MIXTURES:
         numbers = cells * step % verdict.shape[1]
-        if not np.array_equal(judged(table, inner, numbers, rules)[inner], verdict[cells, numbers]):
+        if not np.array_equal(judge_counts(table, inner, numbers, rules)[inner], verdict[cells, numbers]):
             raise ScopeError(
                 "a rule judges an inner cell by more than its own count and the totals",
                 where="randomised, rules",
