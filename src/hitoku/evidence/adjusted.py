@@ -95,7 +95,7 @@ class AdjustedAudit(Audit):
         moved = self.deviation[list(self.levels)]
         levels = np.array([(float(down), float(up)) for down, up in self.levels.values()]).reshape(-1, 2)
         asked = np.where(moved < 0, levels[:, 0], levels[:, 1])
-        # A way that is closed leads nowhere, unless both are: then any move is enough.
+        # A side without a level protects nothing; without any level, every move is enough.
         free = np.where(levels.any(axis=1) | (moved == 0), 0.0, np.inf)
         return np.divide(np.abs(moved), asked, out=free, where=asked > 0)
 
