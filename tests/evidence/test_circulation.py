@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hitoku.attacks.circulation import Circulation
+from hitoku.attacks.circulation import NetworkCirculation
 from hitoku.attacks.interval import Interval
 from hitoku.evidence.audit import audit
 from hitoku.evidence.grid import Grid
@@ -28,7 +28,7 @@ def case(seed, *, decimals=0):
 
 def circulation(problem):
     low, high = (np.where(np.abs(ends) < FAR, ends, np.copysign(np.inf, ends)) for ends in problem.steps)
-    return Circulation.of(problem.matrix, (low, high), *problem.needs())
+    return NetworkCirculation.of(problem.matrix, (low, high), *problem.needs())
 
 
 @settings(deadline=None, max_examples=150)

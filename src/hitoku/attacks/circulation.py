@@ -24,7 +24,7 @@ EXACT = 2.0**50
 
 
 @dataclass(eq=False)
-class Circulation:
+class NetworkCirculation:
     """Cells that are arcs of networks, what they need and how far they have come, in whole steps.
 
     Parameters
@@ -53,7 +53,7 @@ class Circulation:
     @classmethod
     def of(
         cls, matrix: sparse.csr_array, room: tuple[Floats, Floats], needs: Floats, asked: Mask
-    ) -> Circulation | None:
+    ) -> NetworkCirculation | None:
         """Find the networks among withheld cells; None where there are none, or numbers are not exact.
 
         Parameters

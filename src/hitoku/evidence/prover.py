@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hitoku.attacks.circulation import Circulation
+from hitoku.attacks.circulation import NetworkCirculation
 from hitoku.evidence.disclosure import Disclosure, explain_bound
 from hitoku.evidence.exact_witness import Split, exact_witness
 from hitoku.evidence.problem import FAR, AuditProblem, Witness
@@ -148,7 +148,7 @@ class _Search:
         problem = self.problem
         room = [np.where(np.abs(ends) < FAR, ends, np.copysign(np.inf, ends)) for ends in problem.steps]
         needs, asked = problem.needs(self.exposed)
-        circles = Circulation.of(problem.matrix, (room[0], room[1]), needs, asked)
+        circles = NetworkCirculation.of(problem.matrix, (room[0], room[1]), needs, asked)
         if circles is None:
             return
         steps = np.zeros(len(problem.cells), dtype=np.int64)

@@ -20,7 +20,7 @@ from hitoku.methods.circulation.boxes import EFFORT, EFFORT_HARD, MANY, Boxes
 from hitoku.methods.circulation.claims import Claims, Rooms
 from hitoku.methods.circulation.cover import Cover, cover_of
 from hitoku.methods.circulation.packs import packed
-from hitoku.methods.circulation.reach import Reach
+from hitoku.methods.circulation.reach import CellReach
 from hitoku.methods.costs import costs
 from hitoku.methods.greedy.greedy import unreachable
 from hitoku.methods.keep import Keep, by_hand, kept, refuse_unsafe
@@ -188,7 +188,7 @@ class Search:
     def __init__(self, table: Table, rooms: Rooms, claims: Claims, price: Floats, movable: Mask) -> None:
         self._table, self._rooms, self._claims, self._price = table, rooms, claims, price
         self._movable = movable
-        self._reach: Reach | None = None
+        self._reach: CellReach | None = None
         cover = cover_of(table)
         self._crossed = cover is not None
         self._cover = cover or Cover((table.n_cells,), (), np.arange(table.n_cells))
@@ -264,10 +264,10 @@ class Search:
         return found is not None
 
     @property
-    def reach(self) -> Reach:
+    def reach(self) -> CellReach:
         """The relations as linear programs, made when boxes leave something to do."""
         if self._reach is None:
-            self._reach = Reach(self._table, self._movable)
+            self._reach = CellReach(self._table, self._movable)
         return self._reach
 
 

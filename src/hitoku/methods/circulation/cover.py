@@ -22,7 +22,7 @@ LONGEST_BOX = 2**15
 
 
 @dataclass(frozen=True, eq=False)
-class Variable:
+class CoverVariable:
     """One variable: for each code the leaves below it, sorted."""
 
     below: tuple[Integers, ...]
@@ -63,7 +63,7 @@ class Cover:
     """
 
     shape: tuple[int, ...]
-    variables: tuple[Variable, ...]
+    variables: tuple[CoverVariable, ...]
     position: Integers
 
     @property
@@ -104,7 +104,7 @@ def cover_of(table: Table) -> Cover | None:
     """
     if table.dimensions:
         variables = tuple(
-            Variable(
+            CoverVariable(
                 tuple(np.split(d.closure.indices.astype(np.int64), d.closure.indptr[1:-1])), len(d.leaves)
             )
             for d in table.dimensions
@@ -156,7 +156,7 @@ def _splits(table: Table, n_variables: int) -> list[set[tuple[int, tuple[int, ..
     return found
 
 
-def _variable(n_codes: int, groups: set[tuple[int, tuple[int, ...]]]) -> Variable | None:
+def _variable(n_codes: int, groups: set[tuple[int, tuple[int, ...]]]) -> CoverVariable | None:
     """Work out the leaves below every code; None where two sums of a code disagree."""
     sums = {code for code, _ in groups}
     leaves = [code for code in range(n_codes) if code not in sums]
@@ -173,7 +173,7 @@ def _variable(n_codes: int, groups: set[tuple[int, tuple[int, ...]]]) -> Variabl
                 return None
         done = set(ready)
         left = [group for group in left if group not in done]
-    return Variable(
+    return CoverVariable(
         tuple(np.array(sorted(below[code]), dtype=np.int64) for code in range(n_codes)), len(leaves)
     )
 

@@ -33,7 +33,7 @@ class Change:
     amounts: Integers
 
 
-class Reach:
+class CellReach:
     """The relations of a table, asked for circulations through one cell after the other.
 
     Parameters

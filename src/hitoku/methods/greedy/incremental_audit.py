@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.attacks.circulation import Circulation
+from hitoku.attacks.circulation import NetworkCirculation
 from hitoku.errors import SolverError
 from hitoku.methods.greedy.pattern import Pattern
 from hitoku.methods.greedy.propagation import Propagation
@@ -212,7 +212,7 @@ class IncrementalAudit:
         """Go along flows, where a group is a network of whole numbers: few of them show nearly all needs."""
         members, need = self.pattern.members(group), self._need
         rows = np.flatnonzero((self.pattern.group == group) & (self.pattern.count > 0))
-        circles = Circulation.of(
+        circles = NetworkCirculation.of(
             self.pattern.relations[rows][:, members],
             (-self._down[members], self._up[members]),
             np.ceil(np.stack([need.lower[members], need.upper[members], need.width[members]])),

@@ -81,7 +81,7 @@ def search(
     groups = components(instance) if goal.other is None else []
     options: dict[str, Any] = {"most_nodes": most_nodes, "core": core}
     if goal.other is not None or (len(groups) == 1 and groups[0].all()):
-        return Search(instance, goal, budget, start, rows=rows, report=report, **options).run()
+        return BranchAndCut(instance, goal, budget, start, rows=rows, report=report, **options).run()
     known = Cuts.of([]) if rows is None else rows
     covered = np.logical_or.reduce(groups) if groups else np.zeros(len(instance), dtype=bool)
     pattern, possible, finished = instance.forced | (start & covered), instance.forced.copy(), True
@@ -114,7 +114,7 @@ def search(
     return SearchResult(pattern, value, bound, finished, possible, Cuts.of(made))
 
 
-class Search:
+class BranchAndCut:
     """One run of branch and cut over a connected instance; parameters as in :func:`search`."""
 
     def __init__(
