@@ -1,8 +1,9 @@
-"""Changes of tables that are networks: few flows that move nearly all unsafe cells as far as they must.
+"""Circulations in tables that are networks: few feasible flows that move nearly all unsafe cells far enough.
 
-In a two-way table a change that keeps every sum runs in circles through the withheld cells. One change can
-serve as many cells as there is room for, since a cell that has gone far enough is held there while others are
-pushed. What is found is checked like any other guess; what it does not settle is left to linear programs.
+In a two-way table a change that keeps every sum is a circulation: it runs in cycles through the withheld
+cells. One circulation can serve as many cells as there is capacity for, since a cell that has gone far enough
+is held there while others are pushed. What is found is checked like any other guess; what it does not settle is
+left to linear programs.
 """
 
 from __future__ import annotations
