@@ -2,8 +2,8 @@
 
 In a two-way table a change that keeps every sum is a circulation: it runs in cycles through the withheld
 cells. One circulation can serve as many cells as there is capacity for, since a cell that has gone far enough
-is held there while others are pushed. What is found is checked like any other guess; what it does not settle is
-left to linear programs.
+is held there while others are pushed. What is found is checked like any other guess; what it does not settle
+is left to linear programs.
 """
 
 from __future__ import annotations
