@@ -34,6 +34,7 @@ _HOMES = {
     "io.recipe.recipe": "Recipe",
     "methods": "METHODS",
     "methods.adjust": "Adjust",
+    "methods.auto": "Auto",
     "methods.blocks": "Blocks",
     "methods.circulation": "Circulation",
     "methods.gauss": "Gauss",

@@ -24,6 +24,7 @@ from hitoku.io.jj import read_jj, read_jj_pattern, write_jj
 from hitoku.io.recipe.recipe import Recipe
 from hitoku.methods import METHODS
 from hitoku.methods.adjust import Adjust
+from hitoku.methods.auto import Auto
 from hitoku.methods.blocks import Blocks
 from hitoku.methods.circulation import Circulation
 from hitoku.methods.gauss import Gauss
@@ -65,6 +66,7 @@ __all__ = [
     "Adjustment",
     "Attack",
     "Audit",
+    "Auto",
     "Bayes",
     "Blocks",
     "Bounds",

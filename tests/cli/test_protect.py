@@ -65,7 +65,7 @@ def test_a_release_that_is_not_safe_is_written_only_by_force(files, tmp_path, mo
             return Protection.withhold(table, need.unsafe, need)
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(METHODS, "greedy", UnsafeOnly)
+    monkeypatch.setitem(METHODS, "auto", UnsafeOnly)
     done = CliRunner().invoke(app, files(), catch_exceptions=False)
     assert done.exit_code == FOUND
     assert not (tmp_path / "release").exists()

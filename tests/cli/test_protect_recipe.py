@@ -193,7 +193,7 @@ class UnsafeOnly:
 
 
 def test_force_writes_what_is_not_safe_and_says_so(kitchen, monkeypatch):
-    monkeypatch.setitem(METHODS, "greedy", UnsafeOnly)
+    monkeypatch.setitem(METHODS, "auto", UnsafeOnly)
     done = run("recipe.toml", "--out", "x")
     assert done.exit_code == FOUND
     assert "nothing was written" in done.stdout

@@ -323,7 +323,7 @@ def test_a_table_from_records_starts_from_marks_in_another_file(kitchen, method)
             "out =",
             'forced = [{trade = "mills"}]\nout =',
             "line 6, key forced",
-            "greedy cannot",
+            "auto cannot",
             id="forced",
         ),
         pytest.param(
@@ -396,7 +396,7 @@ class UnsafeOnly:
 
 @pytest.mark.parametrize("kind", ["one", "linked", "counts"])
 def test_a_release_that_is_not_safe_is_written_by_force_only_and_says_so(kitchen, monkeypatch, kind):
-    monkeypatch.setitem(METHODS, "greedy", UnsafeOnly)
+    monkeypatch.setitem(METHODS, "auto", UnsafeOnly)
     text = "insiders = false\n" + RECIPES[kind]
     path = kitchen(text)
     run = run_recipe(path)

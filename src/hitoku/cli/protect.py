@@ -45,7 +45,7 @@ def protect(
     width: Annotated[float | None, typer.Option(help="Required width of every interval.")] = None,
     method: Annotated[
         str | None,
-        typer.Option(help="What chooses the cells withheld with them: greedy, optimal:cost=value, ..."),
+        typer.Option(help="What chooses the cells withheld with them: auto, optimal:cost=value, ..."),
     ] = None,
     keep: Annotated[
         list[str] | None, typer.Option(help="Cells that stay published, as region=N,size=1; repeat.")

@@ -36,6 +36,7 @@ def counts(outcome: Outcome) -> dict[str, Any]:
         "method": protection.method,
         "proven": protection.proven,
         "canonical": protection.canonical,
+        "note": protection.note,
         "gap": None if np.isnan(protection.gap) else round(protection.gap, 6),
         "safe": outcome.audit.safe,
     }
@@ -131,6 +132,8 @@ def show(console: Console, outcome: Outcome, *, naive: int) -> None:
 
 def _by(n: dict[str, Any]) -> str:
     """Say who decided, and how good that is: a search that was stopped is never called finished."""
+    if n["note"]:
+        return f"by {n['note']}"
     if n["proven"]:
         equals = "" if n["canonical"] else "; stopped before choosing among patterns of the same cost"
         return f"by {n['method']}: none cheaper is safe{equals}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hitoku.methods.adjust import Adjust
+from hitoku.methods.auto import Auto
 from hitoku.methods.blocks import Blocks
 from hitoku.methods.circulation import Circulation
 from hitoku.methods.gauss import Gauss
@@ -13,6 +14,7 @@ from hitoku.methods.randomised import Randomised
 from hitoku.methods.word import method_from_word
 
 METHODS: dict[str, type[Method]] = {
+    "auto": Auto,
     "greedy": Greedy,
     "gauss": Gauss,
     "optimal": Optimal,
@@ -25,6 +27,7 @@ METHODS: dict[str, type[Method]] = {
 __all__ = [
     "METHODS",
     "Adjust",
+    "Auto",
     "Blocks",
     "Circulation",
     "Gauss",

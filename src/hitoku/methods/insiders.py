@@ -22,6 +22,8 @@ from hitoku.attacks.contribution import Coalition
 from hitoku.attacks.insider import Insider
 from hitoku.errors import NeedError, some
 from hitoku.insiders.coalition_search import CoalitionSearch, TooClose
+from hitoku.methods.auto import Auto
+from hitoku.methods.circulation import Circulation
 from hitoku.methods.costs import costs
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.gauss.gauss import as_mask
@@ -158,7 +160,7 @@ def _onwards(method: Method, table: Table, withheld: Mask) -> Method:
 
     Those that cannot, and those that promise no intervals, hand over to the greedy one.
     """
-    if isinstance(method, Greedy):
+    if isinstance(method, Greedy | Circulation | Auto):
         return replace(method, start=withheld)
     if isinstance(method, Optimal):
         return replace(method, withhold=withheld)
@@ -171,7 +173,7 @@ def _onwards(method: Method, table: Table, withheld: Mask) -> Method:
 
 
 def _cost(table: Table, method: Method, withheld: Mask) -> float:
-    if isinstance(method, Greedy):
+    if isinstance(method, Greedy | Circulation | Auto):
         return float(costs(table, method.cost)[withheld].sum())
     if isinstance(method, Optimal):
         return float(costs(table, method.cost, method.power)[withheld].sum())

@@ -87,7 +87,7 @@ def demo_recipe(firms: Register, by: Sequence[str], folder: Path) -> Recipe:
         "unit": "enterprise",
         "holding": "holding",
         "rules": list(RULES),
-        "method": "greedy:prefer=closing",
+        "method": "auto",
         "hierarchies": {name: f"{name}.csv" for name in firms.hierarchies if name in by},
     }
     return Recipe.of(keys, folder)

@@ -181,8 +181,8 @@ def _protection(value: Column | None) -> list[str]:
         "# width = 9  # how wide an interval must stay; without it the rules say how far cells are blurred",
         *insiders,
         "",
-        "# What chooses the cells withheld with them: greedy is quick, optimal withholds least.",
-        'method = "greedy"',
+        "# What chooses the cells withheld with them: auto looks at the table and says what it took.",
+        'method = "auto"',
         '# method = "optimal:cost=value,time_limit_s=60"',
         "",
     ]

@@ -156,7 +156,7 @@ class RecipeKeys(TableKeys):
     insiders: bool | None = Field(
         None, description="protect from contributors who know their own amounts; with counts the default"
     )
-    method: MethodWord = Field("greedy", description="what chooses the cells withheld with the unsafe ones")
+    method: MethodWord = Field("auto", description="what chooses the cells withheld with the unsafe ones")
     keep: list[Cells] = Field(default_factory=list, description="cells that stay published")
     withhold: list[Cells] = Field(default_factory=list, description="cells that are withheld in any case")
     forced: list[Cells] = Field(

@@ -99,7 +99,7 @@ class Recipe:
         --------
         >>> recipe = Recipe.of({"data": "firms.csv", "by": ["region"], "rules": ["min_frequency:n=3"]})
         >>> recipe, recipe.method
-        (Recipe(firms.csv by region: min_frequency, greedy), Greedy())
+        (Recipe(firms.csv by region: min_frequency, auto), Auto())
         """
         kept = {name: value for name, value in given.items() if value is not None}
         return cls._checked(kept, Path(folder), Origin(), toml_text(kept))

@@ -1,0 +1,141 @@
+"""The method for somebody who names none: it looks at the table and takes the one that suits it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hitoku.errors import ParameterError
+from hitoku.methods.circulation import Circulation
+from hitoku.methods.circulation.cover import cover_of
+from hitoku.methods.greedy import Greedy
+from hitoku.methods.keep import Keep, by_hand, kept
+from hitoku.methods.method import Progress
+from hitoku.methods.optimal import Optimal
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.table import Table
+
+# Up to so many cells the optimal method is given a fair amount of work; see bench/large.py.
+SMALL, WORK = 500, 2_000
+# Up to so many cells two heuristics are affordable, and the cheaper pattern is taken.
+MIDDLE = 1_500
+# Flat two-way tables are networks: flows serve them up to here, and a tidy pattern is near the cheapest.
+FLAT = 20_000
+# Tables that are no cross of variables have no boxes; tidying them pays up to here.
+TIDY = 3_000
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Auto:
+    """Choose a method by the size and kind of the table; ``protection.note`` says which, and why.
+
+    Up to 500 cells: :class:`Optimal`, which may prove that nothing cheaper is safe; where its work runs out,
+    the better of its pattern and that of a heuristic. Flat two-way tables of up to 20,000 cells, and tables
+    that are no cross of variables: :class:`Greedy`, closing, tidied where that is affordable. All others,
+    hierarchies and linked tables of any size: :class:`Circulation`; up to 1,500 cells the better of the two.
+
+    Parameters
+    ----------
+    cost
+        What withholding a cell costs: "value", "unit", "frequency", "own" (the table's cost column), "log",
+        or one number per cell.
+    keep
+        Cells that stay published: a mask, or "margins". The table's ``fixed`` cells always do.
+    start
+        Cells that are withheld in any case.
+    time_limit_s
+        Seconds for the methods that can be stopped; what they return is safe all the same.
+
+    Examples
+    --------
+    >>> table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
+    >>> protection = Auto().protect(table, Need(unsafe=table.value == 7, width=11))
+    >>> protection.method, protection.note
+    ('optimal', 'optimal, for a small table: nothing cheaper is safe')
+    """
+
+    cost: str | ArrayLike = "value"
+    keep: Keep | ArrayLike | None = None
+    start: ArrayLike | Protection | None = None
+    time_limit_s: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.time_limit_s is not None and self.time_limit_s <= 0:
+            raise ParameterError(
+                "time_limit_s must be positive", where="time_limit_s", fix="leave it out for no limit"
+            )
+
+    def __repr__(self) -> str:
+        # Arrays over cells are named, not shown: costs may be values.
+        words = [] if isinstance(self.cost, str) and self.cost == "value" else [_shown("cost", self.cost)]
+        for name in ("keep", "start", "time_limit_s"):
+            given = getattr(self, name)
+            words += [] if given is None else [_shown(name, given)]
+        return f"Auto({', '.join(words)})"
+
+    def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
+        """Protect with the method that suits the table.
+
+        Parameters
+        ----------
+        table, need
+            What to protect.
+        progress
+            Handed to the method that is chosen.
+        """
+        flat = len(table.dimensions) == 2 and all(len(d.groups) == 1 for d in table.dimensions)
+        crossed = cover_of(table) is not None
+        if table.n_cells <= SMALL:
+            return self._small(table, need, progress)
+        if flat and table.n_cells <= FLAT:
+            found = self._greedy(tidy=True).protect(table, need, progress)
+            return replace(found, note=f"greedy, closing and tidied, for a flat two-way table: {UNBOUNDED}")
+        if not crossed:
+            tidy = table.n_cells <= TIDY
+            found = self._greedy(tidy=tidy).protect(table, need, progress)
+            word = "closing and tidied" if tidy else "closing"
+            return replace(found, note=f"greedy, {word}, for relations that are no cross table: {UNBOUNDED}")
+        found = self._circulation().protect(table, need, progress)
+        if table.n_cells <= MIDDLE:
+            other = self._greedy(tidy=True).protect(table, need)
+            cheaper = found if found.cost <= other.cost else other
+            note = f"{cheaper.method}, the cheaper of two for {table.n_cells:,} cells: {UNBOUNDED}"
+            return replace(cheaper, note=note)
+        kind = f"a cross table of {table.n_cells:,} cells" if table.dimensions else "linked tables"
+        ending = f"{found.note}; {UNBOUNDED}" if found.note else UNBOUNDED
+        return replace(found, note=f"circulation, for {kind}: {ending}")
+
+    def _small(self, table: Table, need: Need, progress: Progress | None) -> Protection:
+        """Search for the cheapest pattern; where that does not end, hold a heuristic's against it."""
+        start = by_hand(table, self.start, kept(table, self.keep))
+        found = Optimal(
+            cost=self.cost, keep=self.keep, withhold=start, work_limit=WORK, time_limit_s=self.time_limit_s
+        ).protect(table, need, progress)
+        if found.proven:
+            return replace(found, note="optimal, for a small table: nothing cheaper is safe")
+        least = (1.0 - found.gap) * found.cost
+        other = self._greedy(tidy=True).protect(table, need)
+        cheaper = other if other.cost < found.cost else found
+        above = max(0.0, cheaper.cost / least - 1.0) if least > 0 else np.inf
+        note = f"{cheaper.method}, for a small table: at most {above:.0%} above the least cost that is safe"
+        if not np.isfinite(above):
+            note = f"{cheaper.method}, for a small table: {UNBOUNDED}"
+        return replace(cheaper, note=note)
+
+    def _greedy(self, *, tidy: bool) -> Greedy:
+        return Greedy(
+            cost=self.cost, keep=self.keep, start=self.start, prefer="closing", tidy=tidy, record="cells"
+        )
+
+    def _circulation(self) -> Circulation:
+        return Circulation(cost=self.cost, keep=self.keep, start=self.start, time_limit_s=self.time_limit_s)
+
+
+UNBOUNDED = "nothing is proven about cheaper patterns"
+
+
+def _shown(name: str, given: object) -> str:
+    return f"{name}={given!r}" if isinstance(given, str | int | float) else f"{name}=<given>"

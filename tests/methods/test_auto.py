@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.methods.test_circulation import hierarchy, linked
+
+from hitoku.evidence.audit import audit
+from hitoku.methods.auto import Auto
+from hitoku.methods.circulation import Circulation
+from hitoku.methods.greedy import Greedy
+from hitoku.methods.optimal import Optimal
+from hitoku.model.need import Need
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+
+
+def flat(rows, columns, seed=0):
+    counts = np.floor(np.exp(np.random.default_rng(seed).normal(2.5, 1.0, (rows, columns))))
+    return Table.from_array(counts.astype(int))
+
+
+def untold(table):
+    return Table(value=table.value, relations=table.relations, integer=table.integer)
+
+
+def small_counts(table):
+    return Need(unsafe=(table.value > 0) & (table.value < 3), width=4)
+
+
+@pytest.mark.parametrize(
+    ("table", "method", "said"),
+    [
+        pytest.param(flat(4, 4), "optimal", "nothing cheaper is safe", id="small"),
+        pytest.param(flat(25, 25), "greedy", "a flat two-way table", id="flat"),
+        pytest.param(untold(flat(25, 25)), "greedy", "no cross table", id="no dimensions"),
+        pytest.param(hierarchy(sides=((4, 4), (4, 5), (4,)))[0], "circulation", "cells", id="hierarchy"),
+    ],
+)
+def test_the_method_follows_from_the_table_and_is_named(table, method, said):
+    need = small_counts(table)
+    protection = Auto().protect(table, need)
+    assert protection.method == method
+    assert protection.note.startswith(method)
+    assert said in protection.note
+    assert audit(table, need, Release.of(table, protection), moves=protection.moves).safe
+
+
+def test_linked_tables_are_circulated(monkeypatch):
+    monkeypatch.setattr("hitoku.methods.auto.SMALL", 5)
+    monkeypatch.setattr("hitoku.methods.auto.MIDDLE", 5)
+    table = linked(np.random.default_rng(1))
+    protection = Auto().protect(table, small_counts(table))
+    assert protection.note.startswith("circulation, for linked tables")
+
+
+def test_a_search_that_runs_out_says_how_far_it_is_from_the_least(monkeypatch):
+    monkeypatch.setattr("hitoku.methods.auto.WORK", 1)
+    table, need = hierarchy(4, sides=((3, 2), (3, 2), (2,)))
+    protection = Auto().protect(table, need)
+    least = Optimal(cost="value").protect(table, need)
+    assert least.proven
+    greedy = Greedy(prefer="closing", tidy=True).protect(table, need)
+    assert least.cost <= protection.cost <= greedy.cost
+    assert "above the least cost" in protection.note
+    above = float(protection.note.split("at most ")[1].split("%")[0])
+    assert protection.cost <= least.cost * (1 + (above + 0.51) / 100)
+
+
+def test_between_small_and_large_the_cheaper_of_two_patterns_is_taken(monkeypatch):
+    monkeypatch.setattr("hitoku.methods.auto.SMALL", 5)
+    table, need = hierarchy(4, sides=((3, 2), (3, 2), (2,)))
+    both = (
+        Circulation().protect(table, need).cost,
+        Greedy(prefer="closing", tidy=True).protect(table, need).cost,
+    )
+    protection = Auto().protect(table, need)
+    assert protection.cost == min(both)
+    assert "the cheaper of two" in protection.note
+
+
+def test_what_is_given_is_handed_on():
+    table = flat(25, 25)
+    need = small_counts(table)
+    start = table.inner & (table.value > 40)
+    protection = Auto(cost="unit", keep="margins", start=start).protect(table, need)
+    assert np.all(protection.withheld[start])
+    assert not np.any(protection.withheld & ~table.inner)
+    assert repr(Auto(cost=np.ones(3), keep="margins")) == "Auto(cost=<given>, keep='margins')"
