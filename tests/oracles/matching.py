@@ -15,6 +15,8 @@ FAR = 10**6
 
 def width_of(counts: np.ndarray, withheld: np.ndarray, cell: tuple[int, int]) -> int:
     """Length of the interval of a cell when margins and all other cells are published."""
+    if withheld[cell[0]].sum() == 1 or withheld[:, cell[1]].sum() == 1:
+        return 0  # alone in its row or column: whoever subtracts has it
     rows, columns = counts.shape
     flows = []
     for rising in (True, False):
