@@ -341,7 +341,7 @@ def test_nothing_is_left_when_writing_fails(folder, monkeypatch):
         raise OSError(28, "no space left")
 
     before = entries(folder)
-    monkeypatch.setattr(batch_write, "_released", failing)
+    monkeypatch.setattr(batch_write, "_write_releases", failing)
     with pytest.raises(OutputError, match="no space left"):
         run(folder, "P(10,1)", "<SUPPRESS> OPT(1,1)\n" + WRITE, out=folder / "release")
     assert entries(folder) == sorted([*before, "b.arb"])

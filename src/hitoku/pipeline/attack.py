@@ -30,7 +30,7 @@ from hitoku.model.finding import Finding
 from hitoku.model.need import Need
 from hitoku.model.release import Release
 from hitoku.model.table import Table
-from hitoku.pipeline.recipe import cells_for, equipped, rules_for
+from hitoku.pipeline.recipe import cells_for, equip, rules_for
 from hitoku.rules.rule import Rule
 from hitoku.rules.word import from_word, parsed
 from hitoku.solver.closest import Norm
@@ -112,7 +112,7 @@ class AttackedFolder:
                 where=f"{file.relative_to(self.path)}: counts, insiders or cells withheld by hand",
                 fix="nobody can run the method again without knowing those; attack another release",
             )
-        told = equipped(recipe, method, self.table, cells)
+        told = equip(recipe, method, self.table, cells)
         # A method that weighs tables against each other has to know how each would have been judged.
         if hasattr(told, "informed"):
             told = told.informed(rules, width)

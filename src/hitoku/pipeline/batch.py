@@ -22,7 +22,7 @@ from hitoku.insiders.contributions import contributions_in
 from hitoku.io.argus.asked import JJ, BatchSession, Suppress, Write
 from hitoku.io.argus.batch import read_batch
 from hitoku.io.argus.batch_check import Checked, Ready, check_batch
-from hitoku.io.argus.batch_write import BatchRun, Done, written
+from hitoku.io.argus.batch_write import BatchRun, Done, write_batch
 from hitoku.io.argus.judged import BY_HAND, Judged
 from hitoku.io.argus.safe_table import SafeTable
 from hitoku.methods import METHODS
@@ -35,9 +35,9 @@ from hitoku.model.bounds import Bounds
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.table import Table
-from hitoku.pipeline.batch_apart import protected_apart
+from hitoku.pipeline.batch_apart import compare_apart
 from hitoku.pipeline.batch_tables import Sources, build
-from hitoku.pipeline.protect import STAGES, finished
+from hitoku.pipeline.protect import STAGES, attack_and_audit
 from hitoku.pipeline.recipe import TAKEN_AS
 from hitoku.pipeline.recipe_tables import positions
 
@@ -91,10 +91,10 @@ def run_batch(
     sources = Sources()
     tables = tuple(runner.session(*session, sources) for session in checked.sessions)
     run = BatchRun(batch=checked.batch, tables=tables, log=tuple(runner.log))
-    told, contradicting = protected_apart(run.leaving)
+    told, contradicting = compare_apart(run.leaving)
     run = replace(run, log=(*run.log, *told), contradicting=contradicting)
     tell("write")
-    return written(run, checked, None if out is None else Path(out), force=force)
+    return write_batch(run, checked, None if out is None else Path(out), force=force)
 
 
 class _Runner:
@@ -149,13 +149,13 @@ class _Runner:
         name = f"table {ready.asked.number}"
         if asked is None:
             by_hand = Protection.withhold(judged.table, judged.need.unsafe | judged.withheld, judged.need)
-            outcome = finished(judged.table, judged.need, by_hand, Optimal(), None, self.tell)
+            outcome = attack_and_audit(judged.table, judged.need, by_hand, Optimal(), None, self.tell)
             self.log.append(f"{name}: no <SUPPRESS>: only what is unsafe or marked is withheld")
             self.log += [f"{name}: {line}" for line in _audited(outcome)]
             safe = SafeTable(judged=judged, bounds=outcome.bounds)
         else:
             method = self.method(asked, judged, ready.asked.power)
-            outcome = self.protected(name, asked, method, judged.table, judged.need)
+            outcome = self.protect(name, asked, method, judged.table, judged.need)
             safe = SafeTable(judged=judged, protection=outcome.protection, bounds=outcome.bounds)
         return Done(ready=ready, safe=safe, outcome=outcome)
 
@@ -170,7 +170,7 @@ class _Runner:
             withheld[places] |= one.withheld
         both = replace(judged[0], table=whole, need=need, status=np.zeros(whole.n_cells, dtype=np.int64))
         method = self.method(asked, both, tables[0].asked.power, withheld & ~need.unsafe)
-        outcome = self.protected("linked tables", asked, method, whole, need)
+        outcome = self.protect("linked tables", asked, method, whole, need)
         done = []
         for ready, one, places in zip(tables, judged, cells, strict=True):
             part = replace(
@@ -222,7 +222,7 @@ class _Runner:
         told: Method = replace(method, **given)
         return told
 
-    def protected(self, name: str, asked: Suppress, method: Method, table: Table, need: Need) -> Outcome:
+    def protect(self, name: str, asked: Suppress, method: Method, table: Table, need: Need) -> Outcome:
         self.tell("protect")
         try:
             protection = method.protect(table, need, self.progress)
@@ -230,7 +230,7 @@ class _Runner:
             raise NeedError(error.what, where=f"{name}, {error.where}", fix=error.fix) from error
         attack = self.attack(name, table) if protection.withheld.any() else None
         try:
-            outcome = finished(table, need, protection, method, attack, self.tell, self.progress)
+            outcome = attack_and_audit(table, need, protection, method, attack, self.tell, self.progress)
         except NeedError as error:
             fix = "merge codes, ask for less, or run with --insiders none"
             raise NeedError(error.what, where=f"{name}, {error.where}", fix=fix) from error

@@ -15,7 +15,7 @@ from hitoku.pipeline.recipe_tables import positions
 TOGETHER = "suppress them together, <SUPPRESS> OPT(0,10)"
 
 
-def protected_apart(tables: Sequence[Done]) -> tuple[list[str], bool]:
+def compare_apart(tables: Sequence[Done]) -> tuple[list[str], bool]:
     """Hold tables of the same quantity against each other.
 
     Returns

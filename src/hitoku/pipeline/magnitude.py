@@ -21,7 +21,7 @@ from hitoku.methods.method import Method, Progress
 from hitoku.model.protection import Protection
 from hitoku.model.relations import broken
 from hitoku.model.table import Table
-from hitoku.pipeline.protect import Report, finished
+from hitoku.pipeline.protect import Report, attack_and_audit
 from hitoku.rules.assess import assess
 from hitoku.rules.rule import Rule
 from hitoku.rules.withheld_counts import merge_withheld
@@ -132,12 +132,12 @@ def suppress_magnitude(
     else:
         given = frequency_withheld
         chosen = Protection.withhold(counts, given.withheld if isinstance(given, Protection) else given, need)
-    frequency = finished(counts, need, chosen, by, None, tell)
+    frequency = attack_and_audit(counts, need, chosen, by, None, tell)
     tell("assess")
     merged = merge_withheld(table, own, frequency.release.withheld, share)
     tell("protect")
     chosen = method.protect(table, merged, progress)
-    magnitude = finished(table, merged, chosen, method, attack, tell, progress)
+    magnitude = attack_and_audit(table, merged, chosen, method, attack, tell, progress)
     return MagnitudeOutcome(frequency=frequency, magnitude=magnitude)
 
 

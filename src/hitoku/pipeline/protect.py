@@ -66,10 +66,12 @@ def protect(
     method = informed(method, rules, width)
     tell("protect")
     attack = insiders_of(table, insiders)
-    return finished(table, need, method.protect(table, need, progress), method, attack, tell, progress)
+    return attack_and_audit(
+        table, need, method.protect(table, need, progress), method, attack, tell, progress
+    )
 
 
-def finished(
+def attack_and_audit(
     table: Table,
     need: Need,
     protection: Protection,

@@ -107,7 +107,7 @@ def run_recipe(
     folder = _folder(asked, out)
     tell("build")
     built = build(asked)
-    outcomes = _protected(asked, built, tell, progress)
+    outcomes = _protect(asked, built, tell, progress)
     parts = {
         kind: {
             name: Release.of(table, _part(outcome.protection, cells))
@@ -156,7 +156,7 @@ def _folder(recipe: Recipe, out: str | Path | None) -> Path | None:
     return folder
 
 
-def _protected(
+def _protect(
     recipe: Recipe, built: Built, tell: Callable[[str], None], progress: Progress | None
 ) -> dict[str, Outcome]:
     table, keys = built.table, recipe.keys
@@ -164,7 +164,7 @@ def _protected(
     cells["withhold"] |= built.by_hand
     _refuse_overlap(recipe, table, cells)
     rules = rules_for(recipe, table)
-    method = equipped(recipe, recipe.method, table, cells)
+    method = equip(recipe, recipe.method, table, cells)
     counts = recipe.counts
     if counts is None:
         outcome = protect(
@@ -182,7 +182,7 @@ def _protected(
         rules,
         method=method,
         frequency_rules=counts.rules,
-        frequency_method=None if counts.method is None else equipped(recipe, counts.method, table, cells),
+        frequency_method=None if counts.method is None else equip(recipe, counts.method, table, cells),
         frequency_width=counts.width,
         width_share=WIDTH_SHARE if keys.width_share is None else keys.width_share,
         insiders=keys.insiders is not False,
@@ -214,7 +214,7 @@ def _refuse_overlap(recipe: Recipe, table: Table, cells: Mapping[str, Mask]) -> 
         )
 
 
-def equipped(recipe: Recipe, method: Any, table: Table, masks: Mapping[str, Mask]) -> Method:
+def equip(recipe: Recipe, method: Any, table: Table, masks: Mapping[str, Mask]) -> Method:
     """Return a method of a recipe, told which cells to keep, withhold or publish in any case."""
     takes = {field.name for field in fields(method)} if is_dataclass(method) else set()
     given: dict[str, Any] = {}
@@ -232,12 +232,12 @@ def equipped(recipe: Recipe, method: Any, table: Table, masks: Mapping[str, Mask
         # What the word of the method says holds as well: keep=margins, and these.
         given[parameter] = mask | kept(table, method.keep) if key == "keep" else mask
     if recipe.keys.costs:
-        given |= _priced(recipe, method, table, takes)
+        given |= _price(recipe, method, table, takes)
     told: Method = replace(method, **given) if given else method
     return told
 
 
-def _priced(recipe: Recipe, method: Any, table: Table, takes: set[str]) -> dict[str, Any]:
+def _price(recipe: Recipe, method: Any, table: Table, takes: set[str]) -> dict[str, Any]:
     """Multiply the costs of a method, cell by cell."""
     if "cost" not in takes:
         able = [name for name, kind in METHODS.items() if _takes(kind, ["cost"])]

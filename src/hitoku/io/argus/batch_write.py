@@ -94,7 +94,7 @@ class BatchRun:
         return f"BatchRun({verdict}: {count} table(s), {len(self.files)} file(s) written)"
 
 
-def written(run: BatchRun, checked: Checked, out: Path | None, *, force: bool) -> BatchRun:
+def write_batch(run: BatchRun, checked: Checked, out: Path | None, *, force: bool) -> BatchRun:
     """Write what a batch asks for, all of it or nothing; of a table that is not safe only the logbook."""
     batch, folder = checked.batch, checked.batch.path.parent
     allowed = run.safe or force
@@ -114,7 +114,7 @@ def written(run: BatchRun, checked: Checked, out: Path | None, *, force: bool) -
                     file.write_text(text, encoding="utf-8")
                     made.append((file, checked.targets[name], False))
             with new_files([(file, target) for file, target, _ in made]):
-                released = _released(run, out) if out is not None and allowed else None
+                released = _write_releases(run, out) if out is not None and allowed else None
         except OSError as error:
             raise OutputError(f"cannot write a file: {error.strerror}", where=str(folder)) from error
     files = {target: secret for _, target, secret in made}
@@ -166,7 +166,7 @@ def _shown(write: Write, done: Done) -> SafeTable:
     return done.safe if write.protected else replace(done.safe, protection=None)
 
 
-def _released(run: BatchRun, out: Path) -> Path:
+def _write_releases(run: BatchRun, out: Path) -> Path:
     """Write release folders: one for a single table, else one for each, or one for linked ones."""
     groups: dict[str, list[Done]] = {}
     for place, tables in enumerate(run.tables, 1):

@@ -82,7 +82,7 @@ class Origin:
         return type(error)(error.what, where=where, fix=error.fix)
 
 
-def translated(error: ValidationError, given: Any, origin: Origin) -> ParameterError:
+def translate(error: ValidationError, given: Any, origin: Origin) -> ParameterError:
     """Turn the first complaint of pydantic into an error of ours.
 
     Parameters

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from hitoku.errors import DataError, HitokuError, did_you_mean
 from hitoku.io.recipe.keys import CountsKeys, RecipeKeys, TableKeys
 from hitoku.io.recipe.lines import key_lines
-from hitoku.io.recipe.origin import Origin, translated
+from hitoku.io.recipe.origin import Origin, translate
 from hitoku.io.recipe.toml_text import toml_text
 from hitoku.methods import METHODS
 from hitoku.methods.method import Method
@@ -109,7 +109,7 @@ class Recipe:
         try:
             keys = RecipeKeys.model_validate(given)
         except ValidationError as error:
-            raise translated(error, given, origin) from None
+            raise translate(error, given, origin) from None
         if not keys.rules and not keys.unsafe:
             raise origin.error(
                 ("rules",),
