@@ -12,6 +12,7 @@ import numpy as np
 from hitoku.errors import NeedError
 from hitoku.model.arrays import Floats, Mask, frozen
 from hitoku.model.bounds import Bounds
+from hitoku.model.attribution import Attributions
 from hitoku.model.markup import small_table
 from hitoku.model.tolerance import BOUND, slack
 
@@ -33,6 +34,8 @@ class Need:
         Required length of the inferable interval.
     rules
         For every rule that was applied, the cells it hit.
+    attributions
+        What must not be learnt about whole groups, whatever becomes of single cells; nothing where left out.
 
     Examples
     --------
@@ -46,6 +49,7 @@ class Need:
     upper: Floats = 0.0  # type: ignore[assignment]
     width: Floats = 0.0  # type: ignore[assignment]
     rules: Mapping[str, Mask] = field(default_factory=dict)
+    attributions: Attributions = None  # type: ignore[assignment]  # none where left out
 
     def __post_init__(self) -> None:
         n = len(np.atleast_1d(self.unsafe))
@@ -70,6 +74,10 @@ class Need:
         if any(np.any(hits & ~unsafe) for hits in rules.values()):
             raise NeedError("a rule hits a cell that is not marked unsafe", where="rules")
         object.__setattr__(self, "rules", MappingProxyType(rules))
+        if self.attributions is None:
+            object.__setattr__(self, "attributions", Attributions.none(n))
+        elif self.attributions.sums.shape[1] != n:
+            raise NeedError("the attributions are about another table", where="attributions")
 
     @classmethod
     def merge(cls, needs: Sequence[Need]) -> Need:
@@ -86,6 +94,7 @@ class Need:
             upper=np.maximum.reduce([need.upper for need in needs]),
             width=np.maximum.reduce([need.width for need in needs]),
             rules=rules,
+            attributions=Attributions.merge([need.attributions for need in needs]),
         )
 
     def met(self, value: Floats, bounds: Bounds, *, tolerance: float = BOUND) -> Mask:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -59,16 +60,8 @@ def assess(table: Table, rules: Sequence[Rule], width: ArrayLike | None = None) 
         if names[name] > 1:
             name = f"{name} {names[name]}"
         if width is not None and getattr(rule, "yields_to_width", False):
-            need = Need(unsafe=need.unsafe)
-        needs.append(
-            Need(
-                unsafe=need.unsafe,
-                lower=need.lower,
-                upper=need.upper,
-                width=need.width,
-                rules={name: need.unsafe},
-            )
-        )
+            need = Need(unsafe=need.unsafe, attributions=need.attributions)
+        needs.append(replace(need, rules={name: need.unsafe}))
     merged = Need.merge(needs)
     _refuse_fixed(table, merged)
     return _with_default_range(table, merged) if width is None else _with_width(table, merged, width)
@@ -132,12 +125,10 @@ def _refuse_fixed(table: Table, need: Need) -> None:
 def _with_default_range(table: Table, need: Need) -> Need:
     bare: Mask = need.unsafe & (need.lower == 0) & (need.upper == 0) & (need.width == 0)
     level = np.where(bare, percent_of_value(table, DEFAULT_PERCENT), 0.0)
-    return Need(
-        unsafe=need.unsafe,
+    return replace(
+        need,
         lower=np.maximum(need.lower, np.minimum(level, table.value - table.lower)),
         upper=np.maximum(need.upper, np.minimum(level, table.upper - table.value)),
-        width=need.width,
-        rules=need.rules,
     )
 
 
@@ -158,10 +149,4 @@ def _with_width(table: Table, need: Need, width: ArrayLike) -> Need:
         raise ParameterError(
             "a width is negative or not finite", where="width", fix="widths are lengths and start at 0"
         )
-    return Need(
-        unsafe=need.unsafe,
-        lower=need.lower,
-        upper=need.upper,
-        width=np.maximum(need.width, np.where(need.unsafe, asked, 0.0)),
-        rules=need.rules,
-    )
+    return replace(need, width=np.maximum(need.width, np.where(need.unsafe, asked, 0.0)))

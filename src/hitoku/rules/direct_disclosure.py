@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hitoku.errors import RuleError, did_you_mean
-from hitoku.model.arrays import Integers, Mask
+from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model.attribution import Attributions
 from hitoku.model.need import Need
 from hitoku.model.table import Table
 from hitoku.rules.levels import needed
@@ -85,29 +86,38 @@ class DirectDisclosure:
         sensitive = table.labels.names if self.sensitive is None else self.sensitive
         sensitive = variables_of(self.name, "sensitive", sensitive)
         require_variables(table, sensitive, self.name)
-        # A cell with nobody in it discloses nobody, even where the row is no larger than the coalition.
-        someone = (frequency > 0) & ~self._carries(table, "unknown")
-        candidate = someone & ~self._carries(table, "harmless")
+        nobody, harmless = self._carries(table, "unknown"), self._carries(table, "harmless")
         unsafe = np.zeros(table.n_cells, dtype=bool)
         lower = np.zeros(table.n_cells)
+        counts = np.array_equal(frequency, table.value)
+        learnt = [Attributions.none(table.n_cells)]
         for variable in sensitive:
             pairs = parts_of(table, [variable]).of_totals(self._placeable(table, variable))
             single = ~np.isin(pairs.part, pairs.total)
-            others = frequency[pairs.total] - frequency[pairs.part]
-            found = [(pairs.part[single], others[single], candidate)]
+            found = [
+                (pairs.total[single], pairs.part[single, None], pairs.weight[single], ~nobody & ~harmless)
+            ]
             found += [
-                (*self._in_set(table, codes, variable, pairs), someone)
+                (*self._in_set(table, codes, variable, pairs), ~nobody)
                 for name, codes in _sets_of(self.name, self.forbidden)
                 if name == variable
             ]
-            for part, outside, allowed in found:
-                hit = (outside <= self.k) & allowed[part]
-                unsafe[part[hit]] = True
+            for total, parts, weight, allowed in found:
+                outside = frequency[total] - weight * frequency[parts].sum(axis=1)
+                close = (outside <= self.k) & allowed[parts].any(axis=1)
+                if counts:
+                    pair = np.stack([np.ones(len(weight)), weight], axis=1)[close]
+                    within = Attributions.within
+                    learnt.append(within(table.n_cells, total[close], parts[close], self.k + 1, pair))
+                # A cell with nobody in it discloses nobody, even where the row is no larger than the coalition.
+                hit = close[:, None] & allowed[parts] & (frequency[parts] > 0)
+                unsafe[parts[hit]] = True
                 # One more person outside the cell than the coalition knows, and it cannot be sure.
-                np.maximum.at(lower, part[hit], (self.k + 1 - outside)[hit])
-        if not np.array_equal(frequency, table.value):
+                more = np.broadcast_to(self.k + 1 - outside[:, None], parts.shape)
+                np.maximum.at(lower, parts[hit], more[hit])
+        if not counts:
             lower[:] = 0.0
-        return needed(table, self.name, unsafe, lower)
+        return needed(table, self.name, unsafe, lower, attributions=Attributions.merge(learnt))
 
     def _placeable(self, table: Table, sensitive: str) -> Mask:
         """Tell which cells are described by identifying variables alone, the sensitive one aside."""
@@ -124,19 +134,16 @@ class DirectDisclosure:
 
     def _in_set(
         self, table: Table, codes: tuple[str, ...], variable: str, pairs: Parts
-    ) -> tuple[Integers, Integers]:
-        """Cells of a set in every row that holds all of it, and how many people of the row are outside."""
-        frequency = np.asarray(table.frequency)
+    ) -> tuple[Integers, Integers, Floats]:
+        """Rows that hold all of a set: their totals, the cells of the set, and how often these count."""
         place = table.labels.names.index(variable)
         numbers = [_number(table, place, code, f"rule {self.name}, forbidden") for code in codes]
-        inside = np.isin(table.labels.column(place)[pairs.part], numbers)
-        part, total = pairs.part[inside], pairs.total[inside]
-        within = np.zeros(table.n_cells, dtype=np.int64)
-        held = np.zeros(table.n_cells, dtype=np.int64)
-        np.add.at(within, total, frequency[part])
-        np.add.at(held, total, 1)
-        whole = held[total] == len(codes)
-        return part[whole], (frequency[total] - within[total])[whole]
+        inside = np.isin(table.labels.column(place)[pairs.part], numbers) & (pairs.weight == 1)
+        total, part = np.unique(np.stack([pairs.total[inside], pairs.part[inside]]), axis=1)
+        row, first, held = np.unique(total, return_index=True, return_counts=True)
+        whole = held == len(codes)
+        cells = part[first[whole, None] + np.arange(len(codes))]
+        return row[whole], cells, np.ones(len(cells))
 
     def _carries(self, table: Table, what: str) -> Mask:
         found = np.zeros(table.n_cells, dtype=bool)

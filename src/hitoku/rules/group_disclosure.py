@@ -11,7 +11,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from hitoku.model.attribution import Attributions
 from hitoku.model.need import Need
+from hitoku.model.rational import rational
 from hitoku.model.table import Table
 from hitoku.model.tolerance import LIMIT
 from hitoku.rules.levels import needed
@@ -72,10 +74,17 @@ class GroupDisclosure:
         unsafe = np.zeros(table.n_cells, dtype=bool)
         unsafe[pairs.part[above]] = True
         lower = np.zeros(table.n_cells)
+        learnt = Attributions.none(table.n_cells)
         if table.frequency is None or np.array_equal(table.frequency, table.value):
             # An outsider who cannot tell the part from `share` of a published total has learnt nothing.
             allowed = self.share * total / pairs.weight
             if table.integer:
                 allowed = np.floor(allowed * (1 + LIMIT))
             np.maximum.at(lower, pairs.part[above], (counts[pairs.part] - allowed)[above])
-        return needed(table, self.name, unsafe, lower)
+            # With a total that is withheld, too: some table must have no more than the share in the part.
+            share = rational(self.share)
+            weight = np.stack([np.full(len(part), share.numerator), share.denominator * pairs.weight], axis=1)
+            learnt = Attributions.within(
+                table.n_cells, pairs.total[above], pairs.part[above], 0.0, weight[above]
+            )
+        return needed(table, self.name, unsafe, lower, attributions=learnt)

@@ -16,6 +16,7 @@ from scipy import sparse
 
 from hitoku.errors import RuleError
 from hitoku.model.arrays import Integers, Mask
+from hitoku.model.attribution import Attributions
 from hitoku.model.need import Need
 from hitoku.model.table import Table
 from hitoku.rules.levels import needed
@@ -69,9 +70,12 @@ class KDisclosure:
         unsafe[part] = True
         level = np.zeros(table.n_cells)
         counts = table.frequency
+        learnt = Attributions.none(table.n_cells)
         if counts is not None and np.array_equal(counts, table.value):
             np.maximum.at(level, part, (self.k + 1 - counts[group] + counts[part]).astype(np.float64))
-        return needed(table, self.name, unsafe, level)
+            part, group = self._close(table)
+            learnt = Attributions.within(table.n_cells, group, part, self.k + 1)
+        return needed(table, self.name, unsafe, level, attributions=learnt)
 
     def differences(self, table: Table) -> Any:
         """One column per pair over the cells: one for the group, minus one for the part."""
@@ -83,6 +87,12 @@ class KDisclosure:
 
     def pairs(self, table: Table) -> tuple[Integers, Integers]:
         """Parts and the groups they nearly fill, one pair each."""
+        part, group = self._close(table)
+        someone = np.asarray(table.frequency)[part] > 0
+        return part[someone], group[someone]
+
+    def _close(self, table: Table) -> tuple[Integers, Integers]:
+        """Parts and groups that differ by at most k people, parts of nobody included."""
         counts = table.frequency
         if counts is None:
             raise RuleError(
@@ -91,7 +101,7 @@ class KDisclosure:
                 fix="give from_array or from_frame frequency=..., or start from records with tabulate",
             )
         part, group = _nested(table)
-        keep = (counts[part] > 0) & (counts[group] - counts[part] <= self.k)
+        keep = counts[group] - counts[part] <= self.k
         if self.limit is not None:
             keep &= counts[part] <= self.limit
         if self.sensitive is not None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from hitoku.model.arrays import Floats, Mask
+from hitoku.model.attribution import Attributions
 from hitoku.model.contributors import Contributors
 from hitoku.model.need import Need
 from hitoku.model.table import Table
@@ -64,7 +65,12 @@ def structural_zero(table: Table) -> Mask:
 
 
 def needed(
-    table: Table, rule: str, unsafe: Mask, lower: Floats | float = 0.0, upper: Floats | float = 0.0
+    table: Table,
+    rule: str,
+    unsafe: Mask,
+    lower: Floats | float = 0.0,
+    upper: Floats | float = 0.0,
+    attributions: Attributions | None = None,
 ) -> Need:
     """Put together what a rule found, with levels an outsider's own knowledge leaves room for.
 
@@ -84,4 +90,5 @@ def needed(
         lower=np.where(unsafe, np.minimum(lower, table.value - table.lower), 0.0),
         upper=np.where(unsafe, np.minimum(upper, table.upper - table.value), 0.0),
         rules={rule: unsafe},
+        attributions=attributions,  # type: ignore[arg-type]  # none where left out
     )

@@ -1,0 +1,214 @@
+"""What must not be learnt about a whole group: that its people, all but a few, share an attribute.
+
+No cell need be known for that. A row with one cell that is not zero tells the attribute of everybody in it,
+though the cell and its total are withheld. What has to stay possible is that some people are elsewhere: a
+weighted sum of cells, such as "total of the row, less that cell", must be able to reach a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from hitoku.errors import NeedError
+from hitoku.model.arrays import Floats, Integers, Mask, frozen, frozen_relations
+from hitoku.model.labels import Labels
+
+if TYPE_CHECKING:
+    from hitoku.model.release import Release
+    from hitoku.model.table import Table
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Attributions:
+    """Sums of cells that must be able to reach a number, each for the sake of the people of one group.
+
+    Parameters
+    ----------
+    sums
+        One row per attribution, over the cells: what must be able to become large. "Everybody of the group,
+        less those with the attribute" is a one at the group's total and a minus one at each cell of the
+        attribute.
+    goal
+        What each sum must be able to reach: one person more than the people who share what they know.
+    group
+        The cell of the whole group. Where its size is published, no more than all of it is asked for.
+
+    Examples
+    --------
+    Of 17 people in the row, one more than the single person who knows themselves might be elsewhere.
+
+    >>> one = Attributions(sums=[[0, 0, -1, 1]], goal=[2], group=[3])
+    >>> one, one.asked(np.array([0.0, 0.0, 17.0, 17.0]), np.zeros(4, dtype=bool)).tolist()
+    (Attributions(1 of 4 cells), [2.0])
+    """
+
+    sums: Any
+    goal: Floats
+    group: Integers
+
+    def __post_init__(self) -> None:
+        sums = sparse.csr_array(self.sums, dtype=np.float64)
+        m, n = sums.shape
+        object.__setattr__(self, "sums", frozen_relations(sums, n))
+        object.__setattr__(self, "goal", frozen(self.goal, np.float64, shape=(m,), what="goals"))
+        object.__setattr__(self, "group", frozen(self.group, np.int64, shape=(m,), what="groups"))
+        if m and (not np.isfinite(self.goal).all() or self.group.min() < 0 or self.group.max() >= n):
+            raise NeedError("an attribution has no goal, or is about no cell", where="attributions")
+
+    @classmethod
+    def none(cls, n_cells: int) -> Attributions:
+        """Nothing of the kind is asked for."""
+        return cls(sparse.csr_array((0, n_cells)), np.zeros(0), np.zeros(0, dtype=np.int64))
+
+    @classmethod
+    def within(
+        cls,
+        n_cells: int,
+        group: Integers,
+        inside: Integers,
+        goal: float,
+        weight: tuple[float, float] | Floats = (1.0, 1.0),
+    ) -> Attributions:
+        """Ask that ``weight[0] * group - weight[1] * inside`` can reach a goal, for each group.
+
+        Parameters
+        ----------
+        n_cells
+            Cells of the table.
+        group
+            Cells of whole groups.
+        inside
+            For each group the cell of the attribute; or a row of several.
+        goal
+            What the sums must be able to reach.
+        weight
+            One pair of weights for all, or one row of two weights per group.
+        """
+        m = len(group)
+        pairs = np.broadcast_to(np.asarray(weight, dtype=np.float64), (m, 2))
+        cells = np.asarray(inside, dtype=np.int64).reshape(m, inside.size // m if m else 1)
+        count = np.full(m, cells.shape[1])
+        row = np.concatenate([np.arange(m), np.repeat(np.arange(m), count)])
+        column = np.concatenate([group, cells.ravel()])
+        data = np.concatenate([pairs[:, 0], -np.repeat(pairs[:, 1], count)])
+        return cls(sparse.csr_array((data, (row, column)), shape=(m, n_cells)), np.full(m, goal), group)
+
+    @classmethod
+    def merge(cls, several: Sequence[Attributions]) -> Attributions:
+        """All of them, each once; of equal sums the one with the largest goal."""
+        several = [one for one in several if len(one)] or list(several[:1])
+        if len(several) == 1:
+            return several[0]
+        joined = cls(
+            sparse.vstack([one.sums for one in several], format="csr"),
+            np.concatenate([one.goal for one in several]),
+            np.concatenate([one.group for one in several]),
+        )
+        best: dict[tuple[bytes, bytes], int] = {}
+        sums = joined.sums
+        for i in range(len(joined)):
+            here = slice(sums.indptr[i], sums.indptr[i + 1])
+            key = (sums.indices[here].tobytes(), sums.data[here].tobytes())
+            if key not in best or joined.goal[best[key]] < joined.goal[i]:
+                best[key] = i
+        return joined.take(np.array(sorted(best.values()), dtype=np.int64))
+
+    def take(self, chosen: Mask | Integers) -> Attributions:
+        """Return some of them."""
+        return Attributions(self.sums[chosen], self.goal[chosen], self.group[chosen])
+
+    def asked(self, value: Floats, withheld: Mask) -> Floats:
+        """Return what each sum must be able to reach when these cells are withheld, the others shown.
+
+        Where everybody sees that a group is no larger than those who share what they know, it is enough
+        that all of it may be elsewhere.
+        """
+        return np.where(withheld[self.group], self.goal, np.minimum(self.goal, value[self.group]))
+
+    def open(self, value: Floats, withheld: Mask) -> Mask:
+        """Tell which ones the true table itself does not show to be harmless."""
+        asked = self.asked(value, withheld)
+        return np.asarray(self.sums @ value < asked - 1e-9 * np.maximum(1.0, np.abs(asked)))
+
+    def describe(self, labels: Labels, place: int) -> str:
+        """Name one: the group, and what could be learnt about it."""
+        return f"{labels.describe(int(self.group[place]))}: {self._attribute(labels, place)}"
+
+    def extend_release(self, release: Release) -> Release:
+        """Add to a release one withheld cell for each sum; what can be said about it is what can be learnt."""
+        m = len(self)
+        return replace(
+            release,
+            published=np.append(release.published, np.full(m, np.nan)),
+            relations=self._relations(release.relations),
+            labels=self._labels(release.labels),
+            dimensions=(),
+            lower=np.append(release.lower, np.full(m, -np.inf)),
+            upper=np.append(release.upper, np.full(m, np.inf)),
+        )
+
+    def extend_table(self, table: Table) -> Table:
+        """Add to a table one cell for each sum, which nobody would publish."""
+        m = len(self)
+        return replace(
+            table,
+            value=np.append(table.value, self.sums @ table.value),
+            relations=self._relations(table.relations),
+            dimensions=(),
+            labels=self._labels(table.labels),
+            frequency=None,
+            units=None,
+            holdings=None,
+            measures={},
+            lower=np.append(table.lower, np.full(m, -np.inf)),
+            upper=np.append(table.upper, np.full(m, np.inf)),
+            cost=None,
+            fixed=None if table.fixed is None else np.append(table.fixed, np.zeros(m, dtype=np.bool_)),
+        )
+
+    def _relations(self, relations: Any) -> Any:
+        m = len(self)
+        old = sparse.hstack([relations, sparse.csr_array((relations.shape[0], m))])
+        return sparse.vstack([old, sparse.hstack([self.sums, -sparse.identity(m)])], format="csr")
+
+    def _labels(self, labels: Labels) -> Labels:
+        """Name the sums after their groups, with a code of its own in the variable that tells them apart."""
+        codes = [list(known) for known in labels.codes]
+        rows = np.stack([labels.column(v) for v in range(len(labels.names))], axis=1)
+        more = np.array(rows[self.group])
+        for place in range(len(self)):
+            variable = self._variable(labels, place)
+            codes[variable].append(f"{self._attribute(labels, place)} ({place + 1})")
+            more[place, variable] = len(codes[variable]) - 1
+        return Labels(labels.names, tuple(tuple(known) for known in codes), np.concatenate([rows, more]))
+
+    def inside(self, place: int) -> list[int]:
+        """Return the cells of the attribute."""
+        here = slice(self.sums.indptr[place], self.sums.indptr[place + 1])
+        cells, weights = self.sums.indices[here], self.sums.data[here]
+        return [int(c) for c in cells[weights < 0]]
+
+    def _variable(self, labels: Labels, place: int) -> int:
+        whole = labels.codes_of(int(self.group[place]))
+        parts = [labels.codes_of(cell) for cell in self.inside(place)]
+        differs = (v for v in range(len(whole)) if any(part[v] != whole[v] for part in parts))
+        return next(differs, 0)
+
+    def _attribute(self, labels: Labels, place: int) -> str:
+        whole = labels.codes_of(int(self.group[place]))
+        parts = [labels.codes_of(cell) for cell in self.inside(place)]
+        differs = [v for v in range(len(whole)) if any(part[v] != whole[v] for part in parts)] or [0]
+        return ", ".join(
+            f"{labels.names[v]}={' or '.join(dict.fromkeys(part[v] for part in parts))}" for v in differs
+        )
+
+    def __len__(self) -> int:
+        return len(self.goal)
+
+    def __repr__(self) -> str:
+        return f"Attributions({len(self):_} of {self.sums.shape[1]:_} cells)"
