@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import OutputError
+from hitoku.evidence.attributed import Attributed, required_of
 from hitoku.evidence.grid import Grid, exact_rows, text
 from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.prover import Proof
@@ -42,11 +43,13 @@ class Certificate:
     problem: AuditProblem
     proof: Proof
     reader: Mapping[str, Any] | None = None
+    groups: Attributed | None = None
 
     @cached_property
     def content(self) -> Mapping[str, Any]:
         """Everything that is written, in exact numbers; see ``docs/reference/evidence.md``."""
-        content = {**claim(self.release, self.grid, self.problem), **self._proof()}
+        groups = required_of(self.groups.learnt, self.groups.asked) if self.groups else ()
+        content = {**claim(self.release, self.grid, self.problem, groups), **self._proof()}
         return {**content, "sha256": fingerprint(content)}
 
     def _proof(self) -> dict[str, Any]:
@@ -65,9 +68,11 @@ class Certificate:
             }
             for witness in self.proof.witnesses
         ]
-        if self.reader is None:
-            return {"unsafe": unsafe, "witnesses": witnesses}
-        return {"format": KNOWN, "unsafe": unsafe, "witnesses": witnesses, "reader": dict(self.reader)}
+        told: dict[str, Any] = {"unsafe": unsafe, "witnesses": witnesses}
+        if self.groups:
+            more = self.groups.written(len(witnesses))
+            told |= {"groups": more["groups"], "witnesses": [*witnesses, *more["witnesses"]]}
+        return told if self.reader is None else {**told, "format": KNOWN, "reader": dict(self.reader)}
 
     @property
     def digest(self) -> str:
@@ -76,7 +81,7 @@ class Certificate:
 
     @property
     def n_witnesses(self) -> int:
-        return len(self.proof.witnesses)
+        return len(self.proof.witnesses) + (len(self.groups.proof.witnesses) if self.groups else 0)
 
     def write(self, path: str | Path) -> Path:
         """Write the certificate and return where it is.
@@ -121,23 +126,37 @@ class AdjustedCertificate(Certificate):
         Published values of all cells.
     levels
         For each unsafe cell how far below or above its value it must be published.
+    required
+        Sums of cells that must be large in what is published.
     """
 
     shown: Grid
     levels: Mapping[int, tuple[Fraction, Fraction]]
+    required: tuple[dict[str, Any], ...] = ()
 
     def _proof(self) -> dict[str, Any]:
         unsafe = [
             {"cell": cell, "lower": text(down), "upper": text(up)} for cell, (down, up) in self.levels.items()
         ]
-        return {"format": ADJUSTED, "published": self.shown.texts, "unsafe": unsafe}
+        groups = {"groups": list(self.required)} if self.required else {}
+        return {"format": ADJUSTED, "published": self.shown.texts, "unsafe": unsafe, **groups}
 
     def __repr__(self) -> str:
         return f"Certificate({len(self.levels):_} unsafe cells adjusted, {self.release.n_cells:_} cells)"
 
 
-def claim(release: Release, grid: Grid, problem: AuditProblem) -> dict[str, Any]:
-    """Write what a certificate is about: the true table, what an outsider knows, what is required."""
+def claim(
+    release: Release, grid: Grid, problem: AuditProblem, groups: Sequence[dict[str, Any]] = ()
+) -> dict[str, Any]:
+    """Write what a certificate is about: the true table, what an outsider knows, what is required.
+
+    Parameters
+    ----------
+    release, grid, problem
+        What is published, the true table, and what is unknown about it.
+    groups
+        What is required of groups, as :func:`hitoku.evidence.attributed.required_of` writes it.
+    """
     labels = release.labels
     columns = [
         np.array(codes, dtype=object)[labels.column(v)].tolist() for v, codes in enumerate(labels.codes)
@@ -154,6 +173,7 @@ def claim(release: Release, grid: Grid, problem: AuditProblem) -> dict[str, Any]
         "withheld": problem.cells.tolist(),
         "relations": [list(row) for row in exact_rows(release.relations)],
         "unsafe": _required(problem),
+        **({"groups": list(groups)} if groups else {}),
     }
 
 
@@ -173,6 +193,10 @@ def is_about(content: Mapping[str, Any], claimed: Mapping[str, Any]) -> bool:
     own["unsafe"] = [
         {name: part for name, part in need.items() if name not in {"low", "high"}} for need in own["unsafe"]
     ]
+    if "groups" in own:
+        own["groups"] = [
+            {name: part for name, part in group.items() if name != "witness"} for group in own["groups"]
+        ]
     return fingerprint(own) == fingerprint(dict(claimed))
 
 

@@ -10,7 +10,8 @@ fractions only, so no rounding can deceive it. It checks, in this order, that
 2. the table adds up, and every value lies within the bounds an outsider knows;
 3. every witness is a table that the outsider cannot tell from the true one: it differs in withheld cells
    only, adds up, and keeps the known bounds (and is whole where the values are counts);
-4. every unsafe cell is withheld, and one witness is low enough, one high enough, for what it requires;
+4. every unsafe cell is withheld, and one witness is low enough, one high enough, for what it requires; and
+   for every group of which too much could be learnt, one witness has as many people elsewhere as required;
 5. the public file shows every other cell as it is in the table, and no withheld one.
 
 A certificate of version 2 also makes a claim about a reader who knows the method, its parameters and its
@@ -200,6 +201,17 @@ def protected(
     return cell
 
 
+def elsewhere(group: dict[str, Any], table: CertifiedTable, witnesses: list[dict[int, Fraction]]) -> None:
+    """Check 4 of a group: the sum of cells that must be able to become large is large in one table."""
+    weights = sparse(group["cells"], group["weights"], table.size, "a group")
+    what = f"group of {', '.join(table.names[cell] for cell in weights)}"
+    place, goal = group["witness"], number(group["goal"], what)  # null stands for the true table itself
+    positions([place] if place is not None else [], len(witnesses), f"{what}, its witness")
+    shown = {} if place is None else witnesses[place]
+    total = sum(weight * shown.get(cell, table.value[cell]) for cell, weight in weights.items())
+    demand(total >= goal, f"{what}: its witness has too few people elsewhere")
+
+
 def moved(need: dict[str, Any], table: CertifiedTable, shown: dict[int, Fraction]) -> int:
     """Check 4 of an adjusted release: one unsafe cell; which one it is."""
     (cell,) = positions([need["cell"]], table.size, "an unsafe cell")
@@ -222,12 +234,17 @@ def prove(content: dict[str, Any]) -> str:
         shown = table.adjusted(content["published"])
         unsafe = [moved(need, table, shown) for need in content["unsafe"]]
         positions(unsafe, table.size, "unsafe cells")
+        for group in content.get("groups", []):
+            elsewhere({**group, "witness": 0}, table, [shown])
         return f"{len(unsafe)} unsafe cells are published far enough from their values, and all sums hold"
     withheld = set(positions(content["withheld"], table.size, "withheld cells"))
     witnesses = [witness(w, table, withheld, f"witness {i}") for i, w in enumerate(content["witnesses"])]
     unsafe = [protected(need, table, withheld, witnesses) for need in content["unsafe"]]
     positions(unsafe, table.size, "unsafe cells")
-    answer = f"{len(unsafe)} unsafe cells are safe, {len(witnesses)} witnesses prove it"
+    for group in content.get("groups", []):
+        elsewhere(group, table, witnesses)
+    groups = f" and {len(content['groups'])} groups" if content.get("groups") else ""
+    answer = f"{len(unsafe)} unsafe cells{groups} are safe, {len(witnesses)} witnesses prove it"
     return answer + (withstood(content["reader"], content, table, withheld) if "reader" in content else "")
 
 

@@ -25,10 +25,8 @@ from hitoku.insiders.coalition_search import CoalitionSearch, TooClose
 from hitoku.methods.auto import Auto
 from hitoku.methods.circulation import Circulation
 from hitoku.methods.costs import costs
-from hitoku.methods.gauss import Gauss
-from hitoku.methods.gauss.gauss import as_mask
 from hitoku.methods.greedy import Greedy
-from hitoku.methods.keep import kept
+from hitoku.methods.keep import staying
 from hitoku.methods.method import Method, Progress
 from hitoku.methods.optimal import Optimal
 from hitoku.model.arrays import Floats, Mask
@@ -164,12 +162,7 @@ def _onwards(method: Method, table: Table, withheld: Mask) -> Method:
         return replace(method, start=withheld)
     if isinstance(method, Optimal):
         return replace(method, withhold=withheld)
-    stay = kept(table, getattr(method, "keep", None))
-    if isinstance(method, Gauss):
-        stay = stay | as_mask(method.forced, table.n_cells, "forced")
-        if method.zeros == "structural":
-            stay = stay | (table.value == 0)
-    return Greedy(start=withheld, keep=stay & ~withheld, prefer="closing")
+    return Greedy(start=withheld, keep=staying(table, method) & ~withheld, prefer="closing")
 
 
 def _cost(table: Table, method: Method, withheld: Mask) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -71,6 +71,18 @@ def by_hand(table: Table, start: ArrayLike | Protection | None, stay: Mask) -> M
             fix="take them out of start, or out of keep or fixed",
         )
     return withheld
+
+
+def staying(table: Table, method: Any) -> Mask:
+    """Return the cells that a method leaves published whatever happens, by any of its parameters."""
+    stay = kept(table, getattr(method, "keep", None))
+    forced = np.asarray(getattr(method, "forced", ()))
+    if forced.size:
+        stay = stay.copy()
+        stay[forced] = True
+    if getattr(method, "zeros", None) == "structural":
+        stay = stay | (table.value == 0)
+    return stay
 
 
 def refuse_unsafe(table: Table, need: Need, stay: Mask) -> None:

@@ -137,10 +137,10 @@ class Attributions:
 
     def describe(self, labels: Labels, place: int) -> str:
         """Name one: the group, and what could be learnt about it."""
-        return f"{labels.describe(int(self.group[place]))}: {self._attribute(labels, place)}"
+        return f"{labels.describe(int(self.group[place]))}: {self.attribute(labels, place)}"
 
     def extend_release(self, release: Release) -> Release:
-        """Add to a release one withheld cell for each sum; what can be said about it is what can be learnt."""
+        """Add to a release one withheld cell for each sum."""
         m = len(self)
         return replace(
             release,
@@ -183,7 +183,7 @@ class Attributions:
         more = np.array(rows[self.group])
         for place in range(len(self)):
             variable = self._variable(labels, place)
-            codes[variable].append(f"{self._attribute(labels, place)} ({place + 1})")
+            codes[variable].append(f"{self.attribute(labels, place)} ({place + 1})")
             more[place, variable] = len(codes[variable]) - 1
         return Labels(labels.names, tuple(tuple(known) for known in codes), np.concatenate([rows, more]))
 
@@ -199,7 +199,8 @@ class Attributions:
         differs = (v for v in range(len(whole)) if any(part[v] != whole[v] for part in parts))
         return next(differs, 0)
 
-    def _attribute(self, labels: Labels, place: int) -> str:
+    def attribute(self, labels: Labels, place: int) -> str:
+        """Name what could be learnt: the codes in which its cells differ from the group."""
         whole = labels.codes_of(int(self.group[place]))
         parts = [labels.codes_of(cell) for cell in self.inside(place)]
         differs = [v for v in range(len(whole)) if any(part[v] != whole[v] for part in parts)] or [0]

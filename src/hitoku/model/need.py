@@ -11,8 +11,8 @@ import numpy as np
 
 from hitoku.errors import NeedError
 from hitoku.model.arrays import Floats, Mask, frozen
-from hitoku.model.bounds import Bounds
 from hitoku.model.attribution import Attributions
+from hitoku.model.bounds import Bounds
 from hitoku.model.markup import small_table
 from hitoku.model.tolerance import BOUND, slack
 

@@ -15,6 +15,7 @@ class Reason(StrEnum):
     TIED = "a cell that it hangs together with is the only withheld one of a relation"
     NARROW = "its interval is too narrow"
     FURTHER = "its interval is too narrow, and its own relations have no cell left to withhold"
+    GROUP = "a group would be given away: too few of its people could be elsewhere"
     UNNECESSARY = "every need is met without the cell: published again"
 
 

@@ -259,7 +259,7 @@ def _merged(whole: Table, judged: Sequence[Judged], cells: Sequence[Integers]) -
     """Return what linked tables need together: of every cell the most that one of them asks for."""
     parts = []
     for one, places in zip(judged, cells, strict=True):
-        levels = {}
+        levels: dict[str, Any] = {}
         for name in ("unsafe", "lower", "upper", "width"):
             own = getattr(one.need, name)
             levels[name] = np.zeros(whole.n_cells, dtype=own.dtype)

@@ -109,7 +109,7 @@ class DirectDisclosure:
                     pair = np.stack([np.ones(len(weight)), weight], axis=1)[close]
                     within = Attributions.within
                     learnt.append(within(table.n_cells, total[close], parts[close], self.k + 1, pair))
-                # A cell with nobody in it discloses nobody, even where the row is no larger than the coalition.
+                # A cell with nobody in it discloses nobody, even in a row no larger than the coalition.
                 hit = close[:, None] & allowed[parts] & (frequency[parts] > 0)
                 unsafe[parts[hit]] = True
                 # One more person outside the cell than the coalition knows, and it cannot be sure.

@@ -14,9 +14,11 @@ from hitoku.methods.adjust.choice import AdjustmentProblem, Chosen, both_ways, c
 from hitoku.methods.adjust.conflict import conflict
 from hitoku.methods.adjust.rounding import RoundingGrid, finest, round_and_add_up, round_controlled
 from hitoku.methods.adjust.senses import senses
+from hitoku.methods.attribution import opens_groups
 from hitoku.methods.keep import Keep, kept
 from hitoku.methods.method import Progress, Promise
 from hitoku.model.arrays import Floats, Integers
+from hitoku.model.attribution import Attributions
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.table import Table
@@ -28,6 +30,9 @@ REPAIRS = ("senses", "elastic")
 ZEROS = ("move", "keep")
 # Costs that differ by no more than this share are the same: solvers, and six decimals, are no more exact.
 PROVEN = 1e-6
+
+# Weight of a sum of cells that nobody prints, as a share of the least weight.
+FREE = 1e-6
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -148,6 +153,7 @@ class Adjust:
             if limit is not None and not limit > 0:
                 raise ParameterError(f"{name} must be positive", where=name, fix="leave it out")
 
+    @opens_groups
     def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
         """Adjust a table.
 
@@ -159,6 +165,20 @@ class Adjust:
             With ``senses="optimal"``: called with the bound and the least distance known.
         """
         return self.adjust(table, need, progress).protection
+
+    def with_sums(self, table: Table, learnt: Attributions) -> Adjust:
+        """Return the same method for a table with further cells: they rise, and moving them costs nothing."""
+        ones = np.ones(len(learnt))
+        weight = self._weight(table)
+        senses = self.senses
+        if not isinstance(senses, str):
+            senses = np.append(np.asarray(senses, dtype=np.float64), ones)
+        return replace(
+            self,
+            weights=np.append(weight, FREE * float(weight.min()) * ones),
+            senses=senses,
+            keep=np.append(kept(table, self.keep), ones == 0),
+        )
 
     def adjust(self, table: Table, need: Need, progress: Progress | None = None) -> Adjusted:
         """Adjust a table, and tell what the optimiser knows: senses, multipliers, repairs."""

@@ -50,6 +50,8 @@ def senses(table: Table, levels: AllowedDeviations, chosen: Any, key: str) -> Fl
             raise ParameterError(
                 f"no senses named {chosen!r}", where="senses", fix=did_you_mean(chosen, SENSES)
             )
+        # Where only one way is asked for, that is the way.
+        wanted = np.where((wanted == UP) & (levels.up == 0) & (levels.down > 0), DOWN, wanted)
         if chosen != "up":
             wanted = np.where((wanted == UP) & ~levels.can(UP), DOWN, wanted)
             wanted = np.where((wanted == DOWN) & ~levels.can(DOWN), UP, wanted)

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from hitoku.errors import ParameterError, did_you_mean
+from hitoku.methods.attribution import opens_groups
 from hitoku.methods.gauss.candidates import by_coalition, by_frequency, by_value
 from hitoku.methods.gauss.elimination_problem import EliminationProblem
 from hitoku.methods.gauss.groups import unpin
@@ -235,6 +236,7 @@ class Gauss:
         order = self.order if isinstance(self.order, str) else "own"
         return f"Gauss(order={order!r}, singletons={self.singletons!r}, zeros={self.zeros!r})"
 
+    @opens_groups
     def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
         """Withhold the unsafe cells and the candidates that would give one of them away."""
         problem = self._problem(table, need)

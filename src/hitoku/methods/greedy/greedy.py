@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import NeedError, ParameterError, did_you_mean, some
+from hitoku.methods.attribution import opens_groups
 from hitoku.methods.costs import costs
 from hitoku.methods.greedy.incremental_audit import IncrementalAudit
 from hitoku.methods.greedy.tidy import unnecessary
@@ -115,6 +116,7 @@ class Greedy:
                 words.append(f"{name}={given!r}" if plain else f"{name}=<given>")
         return f"Greedy({', '.join(words)})"
 
+    @opens_groups
     def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
         """Withhold cells until every unsafe one is blurred as far as the need asks.
 

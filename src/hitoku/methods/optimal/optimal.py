@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import ParameterError
+from hitoku.methods.attribution import opens_groups
 from hitoku.methods.costs import CostScale, costs
 from hitoku.methods.keep import Keep, kept, refuse_unsafe
 from hitoku.methods.method import Progress
@@ -18,6 +19,7 @@ from hitoku.methods.optimal.presolve import presolve
 from hitoku.methods.optimal.small import TwoWay, fits, pattern_of_small, two_way
 from hitoku.methods.optimal.stages import minimise
 from hitoku.model.arrays import Floats, Mask, frozen
+from hitoku.model.attribution import Attributions
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.table import Table
@@ -81,6 +83,7 @@ class Optimal:
             if limit is not None and limit <= 0:
                 raise ParameterError(f"{name} must be positive", where=name, fix="leave it out for no limit")
 
+    @opens_groups
     def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
         """Find the pattern.
 
@@ -109,6 +112,17 @@ class Optimal:
             # The pattern is worth judging all the same; whoever insists interrupts once more.
             refuse_unprotected(table, need, found)
         return found
+
+    def with_sums(self, table: Table, learnt: Attributions) -> Optimal:
+        """Return the same method for a table with further cells, which are withheld at no cost."""
+        nothing = np.zeros(len(learnt), dtype=np.bool_)
+        return replace(
+            self,
+            cost=np.append(costs(table, self.cost, self.power), nothing),
+            power=None,
+            keep=np.append(kept(table, self.keep), nothing),
+            withhold=None if self.withhold is None else np.append(np.asarray(self.withhold), nothing),
+        )
 
     def two_way(self, table: Table) -> TwoWay | None:
         """Say how patterns of a small two-way table of counts compare; for attackers who know this method."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import NeedError, ParameterError, ScopeError
+from hitoku.methods.attribution import opens_groups
 from hitoku.methods.method import Progress
 from hitoku.methods.randomised.distribution import PatternDistribution
 from hitoku.methods.randomised.public_knowledge import PublicKnowledge
@@ -79,6 +80,8 @@ class Randomised:
     """
 
     scope: ClassVar[str] = "flat two-way tables of counts with published totals"
+    # What was drawn must stay as it was drawn.
+    adds_no_cells: ClassVar[bool] = True
 
     rules: Sequence[Rule] | None = None
     width: ArrayLike | None = None
@@ -110,6 +113,7 @@ class Randomised:
             width=width if self.width is None else self.width,
         )
 
+    @opens_groups
     def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
         """Draw a pattern.
 

@@ -1,0 +1,184 @@
+"""Does a release leave open where the people of a group are? The answer for every group, and its proof.
+
+What must be able to become large is a sum of cells. As a cell of its own, never published, it is audited like
+any other: a witness is a table that fits the release and in which enough people of the group are elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from hitoku.attacks.exposure import fixed
+from hitoku.evidence.disclosure import arithmetic, recomputable
+from hitoku.evidence.grid import Grid, exact_rows, text
+from hitoku.evidence.problem import AuditProblem
+from hitoku.evidence.prover import Proof, prove
+from hitoku.model.arrays import Floats, Mask
+from hitoku.model.attribution import Attributions
+from hitoku.model.finding import Finding, Severity
+from hitoku.model.labels import Labels
+from hitoku.model.need import Need
+from hitoku.model.rational import rational
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+
+REASON = "what is published tells where all but a few of the group are"
+ADVICE = "withhold another cell of the group, so that more of its people could be elsewhere"
+
+
+@dataclass(frozen=True, eq=False)
+class Attributed:
+    """What became of the groups about which the true table by itself would tell too much.
+
+    Parameters
+    ----------
+    learnt
+        Sums that must be able to become large, one for each group.
+    asked
+        What each of them must be able to reach.
+    release, grid, problem, proof
+        The release with a cell for each sum, the same in exact numbers, and what was found out about it.
+    safe
+        For each of them whether a witness shows that it can.
+    """
+
+    learnt: Attributions
+    asked: Floats
+    release: Release
+    grid: Grid
+    problem: AuditProblem
+    proof: Proof
+    safe: Mask
+
+    def __len__(self) -> int:
+        return len(self.asked)
+
+    @property
+    def n_open(self) -> int:
+        return int((~self.safe).sum())
+
+    def findings(self, labels: Labels) -> list[Finding]:
+        """Remark on every group about which too much can be learnt."""
+        return [
+            Finding(
+                severity=Severity.FAIL,
+                place=self.learnt.describe(labels, int(place)),
+                reason=REASON,
+                advice=ADVICE,
+            )
+            for place in np.flatnonzero(~self.safe)
+        ]
+
+    def rows(self, labels: Labels, *, additive: bool) -> list[dict[str, Any]]:
+        """Say of each group what was required, how far witnesses go, and why it fails; confidential."""
+        n = len(labels)
+        places = {int(cell) - n: place for place, cell in enumerate(self.problem.cells.tolist())}
+        reasons = recomputable(self.problem, self.proof.exposed)
+        found = []
+        for number in range(len(self)):
+            place = places[number]
+            why = [reasons[place]] if place in reasons else list(self.proof.failed.get(place, ()))
+            why = [one for one in why if one.linear or one.up]
+            reach = self.proof.reach[place].high
+            told = [arithmetic(self.problem, self.release, self.grid, one) for one in why] if additive else []
+            found.append(
+                {
+                    "group": labels.describe(int(self.learnt.group[number])),
+                    "attribute": self.learnt.attribute(labels, number),
+                    "elsewhere": float(self.grid.value(n + number)),
+                    "required": float(self.asked[number]),
+                    "possible": float(self.grid.value(n + number) + Fraction(reach)),
+                    "met": bool(self.safe[number]),
+                    "why": "; ".join(told),
+                }
+            )
+        return found
+
+    def written(self, first: int) -> dict[str, Any]:
+        """Write what every group requires, and the witnesses, numbered from ``first``."""
+        places = {int(cell): place for place, cell in enumerate(self.problem.cells.tolist())}
+        n = self.release.n_cells - len(self)
+        groups = []
+        for number, required in enumerate(required_of(self.learnt, self.asked)):
+            reach = self.proof.reach[places[n + number]]
+            witness = None if reach.high_witness is None else first + reach.high_witness
+            groups.append({**required, "witness": witness})
+        cells = self.problem.cells.tolist()
+        witnesses = []
+        for witness_ in self.proof.witnesses:
+            moved = {cells[place]: d for place, d in witness_.differences.items() if cells[place] < n}
+            witnesses.append(
+                {
+                    "denominator": witness_.denominator,
+                    "cells": list(moved),
+                    "differences": list(moved.values()),
+                }
+            )
+        return {"groups": groups, "witnesses": witnesses}
+
+
+def required_of(learnt: Attributions, asked: Floats) -> list[dict[str, Any]]:
+    """Write sums of cells in whole numbers, and what each must be able to reach."""
+    written = []
+    rows = exact_rows(learnt.sums)
+    for number, (cells, weights) in enumerate(rows):
+        here = slice(learnt.sums.indptr[number], learnt.sums.indptr[number + 1])
+        scale = Fraction(weights[0]) / rational(float(learnt.sums.data[here][0])) if weights else Fraction(1)
+        goal = rational(float(asked[number])) * scale
+        written.append({"cells": cells, "weights": weights, "goal": text(goal)})
+    return written
+
+
+def open_groups(table: Table, need: Need, release: Release) -> tuple[Attributions, Floats]:
+    """Return sums of cells that are too small in the true table, and what each must be able to reach."""
+    learnt = need.attributions.take(need.attributions.open(table.value, release.withheld))
+    return learnt, learnt.asked(table.value, release.withheld)
+
+
+def attributed(
+    table: Table, need: Need, release: Release, proof: Proof, cells: list[int]
+) -> Attributed | None:
+    """Find out for every group of a need whether its people could be elsewhere; None where there is none.
+
+    Parameters
+    ----------
+    table, need, release
+        What is audited.
+    proof, cells
+        Witnesses that are known already, and to which cells of the table their places belong.
+    """
+    learnt, asked = open_groups(table, need, release)
+    if not len(learnt):
+        return None
+    value, n, wider = table.value, table.n_cells, learnt.extend_release(release)
+    sums = learnt.sums @ value
+    grid = Grid.of(np.append(value, sums))
+    unsafe = np.arange(n + len(learnt)) >= n
+    required = Need(unsafe=unsafe, upper=np.append(np.zeros(n), asked - sums))
+    problem = AuditProblem.of(grid, required, wider)
+    moves = [_with_sums(w.differences, cells, learnt) for w in proof.witnesses]
+    found = prove(problem, np.flatnonzero(fixed(problem.matrix)[0]).tolist(), moves)
+    place = {int(cell): number for number, cell in enumerate(problem.cells.tolist())}
+    safe = [
+        place[n + i] not in found.failed and place[n + i] not in found.undecided for i in range(len(learnt))
+    ]
+    return Attributed(learnt, asked, wider, grid, problem, found, np.array(safe, dtype=np.bool_))
+
+
+def _with_sums(differences: Mapping[int, int], cells: list[int], learnt: Attributions) -> dict[int, int]:
+    """Add to a move of cells what it does to the sums."""
+    n = learnt.sums.shape[1]
+    moved = {cells[place]: change for place, change in differences.items()}
+    change = np.zeros(n)
+    change[list(moved)] = [float(d) for d in moved.values()]
+    sums = learnt.sums @ change
+    whole = np.rint(sums)
+    # Weights that are no whole numbers: what the sum does is no whole number either, so it proves nothing.
+    if not np.array_equal(sums, whole):
+        return {}
+    return moved | {n + int(i): int(whole[i]) for i in np.flatnonzero(whole)}

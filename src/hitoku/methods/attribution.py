@@ -1,0 +1,263 @@
+"""Groups that a pattern gives away: every method goes on until the people of each could be elsewhere.
+
+Which cells are withheld is not all that counts: a row with a single cell that is not zero says where its
+people are, though cell and total are withheld. A need may name sums of cells that must be able to become
+large (:class:`hitoku.model.attribution.Attributions`); this module sees to them for every method alike, and
+the methods themselves need not know. A method wears :func:`opens_groups` on its verb. Then
+
+* first it protects the cells, and if no group is given away, that is all;
+* otherwise cells are added that let the sum of each such group grow: those that move least, at the method's
+  own prices, in one linear program per group. Withholding more never tells more, so what is met stays met;
+* a method that decides by the whole pattern is asked again, with a cell for each such sum: Optimal, for whom
+  the groups found so far are a relaxation, so that its answer is the cheapest of all; and Adjust;
+* a method that may not add cells to what it drew refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from scipy import sparse
+
+from hitoku.attacks.interval import Interval
+from hitoku.errors import NeedError, ScopeError, some
+from hitoku.methods.costs import costs
+from hitoku.methods.keep import staying
+from hitoku.methods.method import Progress
+from hitoku.model.arrays import Floats, Mask
+from hitoku.model.attribution import Attributions
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.model.step import Reason, Step
+from hitoku.model.table import Table
+from hitoku.solver.linear import LinearProgram, solve
+
+Protect = TypeVar("Protect", bound=Callable[..., Protection])
+
+# A cell that moves by a smaller share of what is asked for has not moved.
+STILL = 1e-7
+# What is withheld already costs next to nothing.
+WITHHELD = 1e-4
+# Whole numbers may need a little more room than real ones; beyond this many units more it is something else.
+MOST_MORE = 3
+
+
+def opens_groups(protect: Protect) -> Protect:
+    """Make a method go on until no group that the need speaks of is given away, or refuse.
+
+    A method may have ``with_sums(table, learnt)``: the same method for the table with a cell for each sum
+    (:meth:`Attributions.extend_table`), which it then is asked to protect, too. One with ``adds_no_cells``
+    refuses where its pattern gives a group away.
+    """
+
+    @wraps(protect)
+    def protected(self: Any, table: Table, need: Need, progress: Progress | None = None) -> Protection:
+        found = protect(self, table, need, progress)
+        if not len(need.attributions):
+            return found
+        if getattr(self, "adds_no_cells", False):
+            _refuse_given_away(table, given_away(table, need, found))
+            return found
+        if hasattr(self, "with_sums"):
+            return _asked_again(protect, self, table, need, found, progress)
+        return _added_to(self, table, need, found)
+
+    return cast("Protect", protected)
+
+
+def given_away(table: Table, need: Need, protection: Protection, *, whole: bool = True) -> Attributions:
+    """Return the sums that cannot become as large as they must, with what each must reach as its goal.
+
+    Examples
+    --------
+    >>> drivers = Table.from_array([[0, 0, 17, 0], [1, 0, 12, 0]], names=("city", "injury"))
+    >>> from hitoku.rules import DirectDisclosure
+    >>> need = DirectDisclosure(k=0, sensitive="injury").assess(drivers)
+    >>> row = np.isin(np.arange(15), [2, 4, 12, 14])  # Oslo: 0 0 x 0 x
+    >>> given_away(drivers, need, Protection.withhold(drivers, row))
+    Attributions(1 of 15 cells)
+    """
+    learnt = need.attributions
+    if not protection.withheld.any():
+        # What an adjusted table shows is what a reader takes for the truth.
+        open_ = learnt.open(protection.value, protection.withheld)
+        asked = learnt.asked(protection.value, protection.withheld)
+        return replace(learnt, goal=asked).take(open_)
+    learnt = learnt.take(learnt.open(table.value, protection.withheld))
+    if not len(learnt):
+        return learnt
+    learnt = replace(learnt, goal=learnt.asked(table.value, protection.withheld))
+    release = learnt.extend_release(Release.of(table, protection))
+    nothing = np.full(table.n_cells, np.nan)
+    no_low = np.full(release.n_cells, np.nan)
+    attack = Interval(integer=whole and release.integer)
+    _, reached = attack.meets(release, no_low, np.append(nothing, learnt.goal))
+    return learnt.take(~reached[table.n_cells :])
+
+
+def _asked_again(
+    protect: Callable[..., Protection],
+    method: Any,
+    table: Table,
+    need: Need,
+    found: Protection,
+    progress: Progress | None,
+) -> Protection:
+    """Protect the table with a cell for each sum that falls short, until none does.
+
+    Asking for those that fell short so far is asking for less than for all: the cheapest answer that meets
+    all is the cheapest of all. Only where what is asked of a group depends on whether its size is published,
+    that need not be so.
+    """
+    known = Attributions.none(table.n_cells)
+    relaxed = True
+    while len(short := given_away(table, need, found)):
+        before = _with_goals(known)
+        again = [_key(short, i) in before for i in range(len(short))]
+        if np.any([before.get(_key(short, i), -np.inf) >= short.goal[i] for i in range(len(short))]):
+            # Asked for already, and reached by fractions of people only.
+            raise unreachable(table, short)
+        # What is asked depends on the pattern only of groups that are no larger than the coalition.
+        relaxed = relaxed and not any(again) and bool(np.all(short.goal <= table.value[short.group]))
+        known = Attributions.merge([known, short])
+        wider = known.extend_table(table)
+        n, sums = table.n_cells, known.sums @ table.value
+        missing = np.maximum(known.goal - sums, 0.0)
+        asked = Need(
+            unsafe=np.append(need.unsafe, np.ones(len(known), dtype=np.bool_)),
+            lower=np.append(need.lower, np.zeros(len(known))),
+            upper=np.append(need.upper, missing),
+            width=np.append(need.width, np.zeros(len(known))),
+        )
+        try:
+            answer = protect(method.with_sums(table, known), wider, asked, progress)
+        except NeedError as error:
+            raise unreachable(table, known) from error
+        found = replace(
+            answer,
+            withheld=answer.withheld[:n],
+            secondary=answer.withheld[:n] & ~need.unsafe,
+            value=answer.value[:n],
+            proven=answer.proven and relaxed,
+            gap=answer.gap if relaxed else float("nan"),
+            canonical=answer.canonical and relaxed,
+            moves=(),
+        )
+    return found
+
+
+def _key(learnt: Attributions, place: int) -> tuple[bytes, bytes]:
+    here = slice(learnt.sums.indptr[place], learnt.sums.indptr[place + 1])
+    return learnt.sums.indices[here].tobytes(), learnt.sums.data[here].tobytes()
+
+
+def _with_goals(learnt: Attributions) -> dict[tuple[bytes, bytes], float]:
+    return {_key(learnt, place): float(learnt.goal[place]) for place in range(len(learnt))}
+
+
+def _added_to(method: Any, table: Table, need: Need, found: Protection) -> Protection:
+    """Withhold more cells, group by group, until none is given away."""
+    price = _price(table, method)
+    stay = staying(table, method) & ~found.withheld
+    withheld, steps = np.array(found.withheld), list(found.steps)
+    more: dict[tuple[bytes, bytes], int] = {}
+    current = found
+    while len(short := given_away(table, need, current)):
+        for place in range(len(short)):
+            one = short.take(np.array([place]))
+            extra = more.get(_key(one, 0), 0)
+            more[_key(one, 0)] = extra + 1
+            moved = None if extra > MOST_MORE else _pushed(table, one, withheld, stay, price, extra)
+            if moved is None:
+                raise unreachable(table, one)
+            inside = one.inside(0)[0]
+            new = np.flatnonzero(moved & ~withheld).tolist()
+            steps += [Step(cell, Reason.GROUP, protects=inside) for cell in new]
+            withheld |= moved
+        current = Protection.withhold(replace(table, fixed=None), withheld, need)
+    if np.array_equal(withheld, found.withheld):
+        return found
+    return replace(
+        found,
+        withheld=withheld,
+        secondary=withheld & ~need.unsafe,
+        cost=float(_cost(table, method)[withheld].sum()),
+        proven=False,
+        gap=float("nan"),
+        canonical=False,
+        steps=tuple(steps),
+    )
+
+
+def _pushed(
+    table: Table, one: Attributions, withheld: Mask, stay: Mask, price: Floats, extra: int
+) -> Mask | None:
+    """Return the cells that move, at least cost, when the sum of a group reaches its goal; None if it cannot.
+
+    Columns: how far each cell rises, then how far it falls.
+    """
+    cells = np.flatnonzero(~stay & (table.upper > table.lower))
+    rise, fall = table.upper[cells] - table.value[cells], table.value[cells] - table.lower[cells]
+    relations = sparse.csr_array(table.relations[:, cells])
+    row = sparse.csr_array(one.sums[:, cells])
+    missing = float(one.goal[0] - (one.sums @ table.value)[0]) + extra
+    weight = np.where(withheld[cells], WITHHELD, price[cells])
+    both = sparse.vstack([sparse.hstack([relations, -relations]), sparse.hstack([row, -row])], format="csr")
+    n_rows = relations.shape[0]
+    found = solve(
+        LinearProgram(
+            cost=np.append(weight, weight),
+            relations=both,
+            rhs=np.append(np.zeros(n_rows), 1.0),
+            # In units of what is missing, so that the solver's tolerances fit.
+            lower=0.0,  # type: ignore[arg-type]  # a scalar is repeated
+            upper=np.append(rise, fall) / missing,
+            row_upper=np.append(np.zeros(n_rows), np.inf),
+        )
+    )
+    if not found.optimal or found.x is None:
+        return None
+    k = len(cells)
+    moved = np.zeros(table.n_cells, dtype=np.bool_)
+    moved[cells[np.abs(found.x[:k] - found.x[k:]) > STILL]] = True
+    return moved
+
+
+def _cost(table: Table, method: Any) -> Floats:
+    cost: Any = getattr(method, "cost", "unit")
+    return costs(table, cost, getattr(method, "power", None))
+
+
+def _price(table: Table, method: Any) -> Floats:
+    """Price a unit by which a cell moves: one for each cell that is new, and its cost beside others."""
+    cost = _cost(table, method)
+    mean = float(cost.mean())
+    return np.asarray(1.0 + (cost / mean if mean > 0 else 0.0))
+
+
+def _refuse_given_away(table: Table, short: Attributions) -> None:
+    if len(short):
+        raise ScopeError(
+            f"the pattern gives {len(short)} group(s) away, and this method may not add cells to it",
+            where=_named(table, short),
+            fix="protect the table with greedy or optimal, or merge codes",
+        )
+
+
+def unreachable(table: Table, short: Attributions) -> NeedError:
+    """Make the error for groups that no pattern keeps open."""
+    return NeedError(
+        f"{len(short)} group(s) are given away, though everything in reach is withheld that may be",
+        where=_named(table, short),
+        fix="let more be withheld (keep, fixed: margins too), merge codes, or take a smaller k",
+    )
+
+
+def _named(table: Table, short: Attributions) -> str:
+    names = (short.describe(table.labels, place) for place in range(min(len(short), 4)))
+    return f"groups {some(names, 3)}"
