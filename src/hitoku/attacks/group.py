@@ -19,9 +19,11 @@ from hitoku.attacks.attack import Inference
 from hitoku.attacks.interval import Interval
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model.attribution import Attributions
 from hitoku.model.bounds import Bounds
 from hitoku.model.finding import Finding, Severity
 from hitoku.model.labels import Labels
+from hitoku.model.rational import rational
 from hitoku.model.release import Release
 
 
@@ -59,6 +61,9 @@ class Group:
     identifying
         Variables by which people can be told apart; None means all of them. A group described by a code of
         another variable is nobody in particular.
+    share
+        Instead of k: find groups of which more than this share must be in one cell; it is enough to know
+        that somebody is in the group. Groups within groups count as cells, too.
 
     Examples
     --------
@@ -89,8 +94,13 @@ class Group:
     harmless: Mapping[str, Any] | None = None
     unknown: Mapping[str, Any] | None = None
     identifying: tuple[str, ...] | str | None = None
+    share: float | None = None
 
     def __post_init__(self) -> None:
+        if self.share is not None and not 0 < self.share <= 1:
+            raise ParameterError(
+                "share is no share", where="attack group", fix="give a fraction: 0.9 for 90 percent"
+            )
         if not isinstance(self.k, int) or self.k < 0:
             raise ParameterError(
                 "k is no number of people", where="attack group", fix="give k as 0, 1, 2, ..."
@@ -105,6 +115,8 @@ class Group:
 
     def find(self, release: Release) -> tuple[Pinned, ...]:
         """Return the groups that are pinned, in the order of their totals."""
+        if self.share is not None:
+            return self._crowded(release, self.share)
         groups = sorted(self._groups(release), key=lambda group: (group.total, group.inside))
         return tuple(groups[i] for i in np.flatnonzero(self._pinned(release, groups)))
 
@@ -118,7 +130,9 @@ class Group:
             Finding(
                 severity=Severity.FAIL,
                 place=f"{release.describe(group.total)}: {self._values(release, group)}",
-                reason=f"{self.k} of the group can be sure of the others",
+                reason=f"{self.k} of the group can be sure of the others"
+                if self.share is None
+                else f"more than {self.share:.0%} of the group must be there",
                 advice="withhold another cell of the group, so that some could be elsewhere",
             )
             for group in self.find(release)
@@ -154,6 +168,29 @@ class Group:
             most_outside, most = np.floor(bounds.upper[n:] + 1e-6), np.floor(bounds.upper[total] + 1e-6)
             pinned &= ~open_total | (most > most_outside)
         return pinned
+
+    def _crowded(self, release: Release, share: float) -> tuple[Pinned, ...]:
+        """Return groups of which more than a share is in one cell, in every table that fits."""
+        labels, sums, exact = release.labels, _Sums.of(release), rational(share)
+        harmless = self._carries(labels, self.harmless, "harmless")
+        harmless |= self._carries(labels, self.unknown, "unknown")
+        found: list[Pinned] = []
+        for variable in labels.names if self.sensitive is None else self.sensitive:
+            rows = sums.along(labels.column(_place(labels, variable, "sensitive")).astype(np.int64))
+            rows = rows[self._placeable(labels, sums, variable)[sums.total[rows]]]
+            for row in rows.tolist():
+                found += [sums.pinned(row, [cell]) for cell in sums.parts(row) if not harmless[cell]]
+        found = sorted(dict.fromkeys(found), key=lambda group: (group.total, group.inside))
+        n, weights = release.n_cells, (float(exact.numerator), float(exact.denominator))
+        total = np.array([group.total for group in found], dtype=np.int64)
+        inside = np.array([group.inside[0] for group in found], dtype=np.int64)
+        wider = Attributions.within(n, total, inside, 0.0, weights).extend_release(release)
+        goal = np.append(np.full(n, np.nan), np.zeros(len(found)))
+        _, reached = Interval().meets(wider, np.full(len(goal), np.nan), goal)
+        most = Interval().bounds(release).upper[total]
+        return tuple(
+            group for group, far, size in zip(found, reached[n:], most, strict=True) if not far and size > 0
+        )
 
     def _groups(self, release: Release) -> list[Pinned]:
         """Return groups with so few people certainly elsewhere that they may be pinned."""

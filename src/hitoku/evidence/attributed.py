@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.attacks.exposure import fixed
-from hitoku.evidence.disclosure import arithmetic, recomputable
+from hitoku.evidence.disclosure import explain_recomputable, write_arithmetic
 from hitoku.evidence.grid import Grid, exact_rows, text
 from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.prover import Proof, prove
@@ -78,14 +78,18 @@ class Attributed:
         """Say of each group what was required, how far witnesses go, and why it fails; confidential."""
         n = len(labels)
         places = {int(cell) - n: place for place, cell in enumerate(self.problem.cells.tolist())}
-        reasons = recomputable(self.problem, self.proof.exposed)
+        reasons = explain_recomputable(self.problem, self.proof.exposed)
         found = []
         for number in range(len(self)):
             place = places[number]
             why = [reasons[place]] if place in reasons else list(self.proof.failed.get(place, ()))
             why = [one for one in why if one.linear or one.up]
             reach = self.proof.reach[place].high
-            told = [arithmetic(self.problem, self.release, self.grid, one) for one in why] if additive else []
+            told = (
+                [write_arithmetic(self.problem, self.release, self.grid, one) for one in why]
+                if additive
+                else []
+            )
             found.append(
                 {
                     "group": labels.describe(int(self.learnt.group[number])),
