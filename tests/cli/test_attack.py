@@ -209,3 +209,52 @@ def test_half_a_folder_is_bad_input(persons, capsys):
 
 def test_something_else_is_bad_input(tmp_path, capsys):
     assert "no file or folder" in refused(capsys, tmp_path / "none")
+
+
+# Lupp and Langsrud, Table 1, one record per person.
+INJURED = [
+    (group, injury)
+    for group, row in {
+        "Oslo driver": [0, 0, 17, 0],
+        "Oslo passenger": [0, 3, 8, 0],
+        "Bergen driver": [1, 0, 12, 0],
+        "Bergen passenger": [0, 1, 0, 14],
+        "Trondheim driver": [3, 2, 2, 0],
+    }.items()
+    for injury, n in zip(("None", "Light", "Serious", "Unknown"), row, strict=True)
+    for _ in range(n)
+]
+
+
+@pytest.mark.parametrize("k", [0, 1, 3])
+def test_what_a_rule_names_withstands_its_own_attack(tmp_path, k):
+    data, folder = tmp_path / "acc.csv", tmp_path / "release"
+    pd.DataFrame(INJURED, columns=["group", "Injury"]).to_csv(data, index=False)
+    words = ["protect", data, "--by", "group", "--by", "Injury", "--out", folder]
+    rule = f"k={k},sensitive=Injury"
+    done = CliRunner().invoke(app, [*map(str, words), "--rule", f"direct_disclosure:{rule}"])
+    assert done.exit_code == 0, done.output
+    assert run(folder, "--attack", f"group:{rule}").exit_code == 0
+    assert CliRunner().invoke(app, ["audit", str(folder)]).exit_code == 0
+    assert CliRunner().invoke(app, ["verify", str(folder)]).exit_code == 0
+
+
+def test_a_row_that_is_given_away_by_hand_is_found_by_the_next_audit(tmp_path):
+    """Figure 1, second table: Oslo's drivers as 0 0 x 0 x."""
+    data, folder = tmp_path / "acc.csv", tmp_path / "release"
+    pd.DataFrame(INJURED, columns=["group", "Injury"]).to_csv(data, index=False)
+    words = ["protect", data, "--by", "group", "--by", "Injury", "--out", folder]
+    rule = "k=1,sensitive=Injury"
+    CliRunner().invoke(app, [*map(str, words), "--rule", f"direct_disclosure:{rule}", "--method", "optimal"])
+    public = folder / "public" / "table.csv"
+    cells = pd.read_csv(folder / "checker" / "cells.csv", keep_default_na=False)
+    truth = cells.set_index(["group", "Injury"])["value"]
+    shown = pd.read_csv(public, keep_default_na=False, dtype=str)
+    oslo = shown["group"] == "Oslo driver"
+    hidden = oslo & shown["Injury"].isin(["Serious", "Total"])
+    exact = shown.apply(lambda row: str(truth[row["group"], row["Injury"]]), axis=1)
+    shown.loc[oslo, "value"] = exact.where(~hidden, "")
+    shown.to_csv(public, index=False)
+    done = CliRunner().invoke(app, ["audit", str(folder)])
+    assert done.exit_code == FOUND
+    assert "group=Oslo driver, Injury=Total: Injury=Serious" in done.output

@@ -66,7 +66,7 @@ def published(name, table, rule):
 
 
 def disclosed(attack, table, release):
-    """Groups that the attack finds, and that are where it says: what adjusted values tell else is not true."""
+    """Groups that the attack finds and that are where it says: adjusted values tell untruths, too."""
     everything = Release.of(table, Protection.withhold(table, np.zeros(table.n_cells, dtype=bool)))
     found = attack.find(release)
     return found if release.withheld.any() else tuple(set(found) & set(attack.find(everything)))

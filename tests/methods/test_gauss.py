@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -53,6 +55,21 @@ def test_table_2_of_the_paper():
     rule, _, method = direct(3, {"injury": "Unknown"}, hidden=NO_COLUMN_TOTALS)
     need = Need(unsafe=rule.assess(TABLE_1).unsafe & ~NO_COLUMN_TOTALS)
     assert drawn(method.protect(TABLE_1, need).withheld, 5)[:5] == TABLE_2
+
+
+@pytest.mark.parametrize(("k", "same"), [(3, True), (1, False)])
+def test_table_2_of_the_paper_with_the_order_by_its_name(k, same):
+    """By the rule's own coalition of three, or one that is given; with another k it is another table."""
+    rule, _, _ = direct(3, {"injury": "Unknown"})
+    found = rule.assess(TABLE_1)
+    need = Need(unsafe=found.unsafe & ~NO_COLUMN_TOTALS)
+    method = Gauss(order="coalition", k=k, zeros="withhold", hidden=NO_COLUMN_TOTALS)
+    assert (drawn(method.protect(TABLE_1, need).withheld, 5)[:5] == TABLE_2) is same
+    if same:
+        printed = found.attributions.group < 25
+        named = replace(need, attributions=found.attributions.take(printed))
+        by_rule = replace(method, k=None)
+        assert drawn(by_rule.protect(TABLE_1, named).withheld, 5)[:5] == TABLE_2
 
 
 @pytest.mark.parametrize("k", [0, 1, 2, 3])

@@ -168,10 +168,12 @@ def test_reaching_the_level_ends_the_disclosure(table, k):
     assert not need.upper.any()
 
 
-def test_a_width_takes_the_place_of_levels():
-    need = assess(TABLE_1, [DirectDisclosure(k=1, sensitive="injury")], width=5)
-    assert need.unsafe.sum() == 3
-    assert not need.lower.any()
+def test_a_width_is_asked_for_beside_the_levels():
+    rule = DirectDisclosure(k=1, sensitive="injury")
+    alone, both = (assess(TABLE_1, [rule], width=width) for width in (None, 5))
+    assert both.lower.tolist() == alone.lower.tolist()
+    assert both.lower.max() > 0
+    assert set(both.width[both.unsafe]) == {5.0}
 
 
 def hierarchical():

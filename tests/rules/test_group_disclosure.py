@@ -6,7 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import count_tables, magnitude_tables
 
+from hitoku.attacks.interval import Interval
 from hitoku.errors import RuleError
+from hitoku.methods import Greedy
+from hitoku.model.release import Release
 from hitoku.model.table import Table
 from hitoku.rules import GroupDisclosure, assess
 
@@ -95,12 +98,26 @@ def test_reaching_the_level_ends_the_disclosure(table, share):
     assert not need.upper.any()
 
 
-def test_a_width_takes_the_place_of_levels():
+@pytest.mark.parametrize(("paper", "lower"), [(False, True), (True, False)])
+def test_a_width_and_levels_both_hold_unless_the_paper_is_wanted(paper, lower):
     table = Table.from_array([[95, 5], [40, 60]])
-    need = assess(table, [GroupDisclosure(0.9)], width=10)
-    assert need.unsafe.nonzero()[0].tolist() == [0, 4]
-    assert not need.lower.any()
+    need = assess(table, [GroupDisclosure(0.9, yields_to_width=paper)], width=10)
+    assert np.all((need.lower[need.unsafe] > 0) == lower)
+    assert (len(need.attributions) > 0) is lower
     assert need.width[need.unsafe].tolist() == [10, 10]
+
+
+@pytest.mark.parametrize("paper", [False, True])
+def test_970_of_1000_are_not_known_to_be_more_than_nine_tenths(paper):
+    """A width of ten alone leaves 970 of 1,000 known as more than nine in ten."""
+    table = Table.from_array([[970, 10, 20], [400, 300, 350], [500, 400, 450]])
+    rule = GroupDisclosure(0.9, by="column", yields_to_width=paper)
+    need = assess(table, [rule], width=10)
+    assert need.unsafe.nonzero()[0].tolist() == [0]
+    protection = Greedy().protect(table, need)
+    bounds = Interval().bounds(Release.of(table, protection))
+    assert not protection.withheld[3]  # the total of the row is shown
+    assert (bounds.lower[0] <= 900) is not paper
 
 
 def test_magnitudes_are_judged_by_who_is_behind_them():

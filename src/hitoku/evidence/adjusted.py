@@ -18,12 +18,14 @@ import numpy as np
 
 from hitoku.attacks.insider import Insider
 from hitoku.errors import ParameterError
+from hitoku.evidence.attributed import required_of
 from hitoku.evidence.audit_result import Audit, CellOutcome
 from hitoku.evidence.certificate import AdjustedCertificate
 from hitoku.evidence.grid import Grid
 from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.prover import prove
-from hitoku.model.arrays import Floats
+from hitoku.model.arrays import Floats, Mask
+from hitoku.model.attribution import Attributions
 from hitoku.model.finding import Finding, Severity
 from hitoku.model.need import Need
 from hitoku.model.rational import rational
@@ -57,17 +59,35 @@ class AdjustedAudit(Audit):
         Relations in which published values do not add up as the true ones do, beyond the rounding of doubles.
     exact
         Published values and table add up to the last digit, so there is a certificate.
+    learnt, asked
+        Sums of cells that are too small in the true table, and what the published values must show instead.
     """
 
     shown: Grid
     levels: Mapping[int, tuple[Fraction, Fraction]]
     n_broken: int
     exact: bool
+    learnt: Attributions
+    asked: Floats
 
     @property
     def safe(self) -> bool:
-        """Every unsafe cell is published with a value far enough from its own, and sums still hold."""
-        return self.n_broken == 0 and all(outcome is CellOutcome.SAFE for outcome in self.outcomes.values())
+        """Every unsafe cell is published with a value far enough from its own, and sums still hold.
+
+        And no group that the need speaks of stands, in what is published, where it must not.
+        """
+        cells = all(outcome is CellOutcome.SAFE for outcome in self.outcomes.values())
+        return self.n_broken == 0 and cells and not self.given_away.any()
+
+    @cached_property
+    def given_away(self) -> Mask:
+        """Groups that, read as published, have too few people elsewhere."""
+        rows = required_of(self.learnt, self.asked)
+        return np.array([self._elsewhere(row) < Fraction(row["goal"]) for row in rows], dtype=np.bool_)
+
+    def _elsewhere(self, row: Mapping[str, Any]) -> Fraction:
+        pairs = zip(row["cells"], row["weights"], strict=True)
+        return sum((weight * self.shown.value(cell) for cell, weight in pairs), Fraction(0))
 
     @cached_property
     def certificate(self) -> AdjustedCertificate | None:
@@ -75,7 +95,13 @@ class AdjustedAudit(Audit):
         if not self.safe or not self.exact:
             return None
         return AdjustedCertificate(
-            self.release, self.grid, self.problem, self.proof, shown=self.shown, levels=self.levels
+            self.release,
+            self.grid,
+            self.problem,
+            self.proof,
+            shown=self.shown,
+            levels=self.levels,
+            required=tuple(required_of(self.learnt, self.asked)),
         )
 
     @cached_property
@@ -174,6 +200,15 @@ class AdjustedAudit(Audit):
     def findings(self) -> list[Finding]:
         """Remarks for the checker."""
         found = self.failing(REASONS)
+        found += [
+            Finding(
+                severity=Severity.FAIL,
+                place=self.learnt.describe(self.table.labels, int(place)),
+                reason="the published values show all but a few of the group where they are",
+                advice="adjust other cells of the group, too",
+            )
+            for place in np.flatnonzero(self.given_away)
+        ]
         if self.n_broken:
             found.append(
                 Finding(
@@ -214,6 +249,7 @@ class AdjustedAudit(Audit):
             return f"Audit(safe: {size}, {changed}{'' if self.exact else ', no certificate'})"
         open_ = sum(outcome is not CellOutcome.SAFE for outcome in self.outcomes.values())
         sums = f", {self.n_broken:_} sums broken" if self.n_broken else ""
+        sums += f", {int(self.given_away.sum()):_} group(s) given away" if self.given_away.any() else ""
         return f"Audit(NOT safe: {open_:_} open{sums}, {size}, {changed})"
 
 
@@ -244,6 +280,8 @@ def audit_adjusted(
     shown = Grid.of(release.published)
     levels = {cell: _levels(need, cell) for cell in np.flatnonzero(need.unsafe).tolist()}
     problem = AuditProblem.of(grid, need, release)
+    nowhere = np.zeros(table.n_cells, dtype=np.bool_)
+    learnt = need.attributions.take(need.attributions.open(table.value, ~nowhere))
     same = table.additive and grid.adds_up(release.relations) and shown.adds_up(release.relations)
     return AdjustedAudit(
         table=table,
@@ -260,6 +298,8 @@ def audit_adjusted(
         levels=levels,
         n_broken=0 if same else _broken(table, release),
         exact=same,
+        learnt=learnt,
+        asked=learnt.asked(release.published, nowhere),
     )
 
 

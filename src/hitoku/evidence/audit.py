@@ -16,11 +16,13 @@ from hitoku.attacks.insider import Insider
 from hitoku.attacks.interval import Interval
 from hitoku.errors import NeedError, ProtectionError, TableError
 from hitoku.evidence.adjusted import audit_adjusted
+from hitoku.evidence.attributed import attributed
 from hitoku.evidence.audit_result import Audit, CellOutcome
 from hitoku.evidence.grid import Grid
 from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.prover import Proof, prove
 from hitoku.insiders.coalition_search import CoalitionSearch
+from hitoku.model.bounds import Bounds
 from hitoku.model.need import Need
 from hitoku.model.release import Release
 from hitoku.model.table import Table
@@ -31,7 +33,7 @@ def audit(
     need: Need,
     release: Release,
     *,
-    intervals: bool = False,
+    intervals: bool | Bounds = False,
     insiders: Insider | None = None,
     moves: Sequence[Mapping[int, int]] = (),
     reader: Mapping[str, Any] | None = None,
@@ -51,7 +53,8 @@ def audit(
     release
         What an outsider sees and knows.
     intervals
-        Also work out the exact interval of every withheld cell; the answer does not depend on it.
+        Also work out the exact interval of every withheld cell; the answer does not depend on it. Or the
+        bounds of all cells, where an attack has them already.
     insiders
         An attack by contributors that the release must withstand as well. The certificate is about outsiders.
     moves
@@ -100,10 +103,17 @@ def audit(
         recomputable=int(given_away.sum()),
         null_dimension=len(problem.cells) - rank,
         additive=table.additive and grid.adds_up(release.relations),
-        intervals=Interval(integer=release.integer).bounds(release) if intervals else None,
+        intervals=_intervals(release, intervals),
+        groups=attributed(table, need, release, proof, problem.cells.tolist()),
         insiders=None if insiders is None else CoalitionSearch(table, need, release, insiders).verdict(),
         reader=reader,
     )
+
+
+def _intervals(release: Release, asked: bool | Bounds) -> Bounds | None:
+    if isinstance(asked, Bounds):
+        return asked
+    return Interval(integer=release.integer).bounds(release) if asked else None
 
 
 def _outcome(place: int | None, proof: Proof) -> CellOutcome:

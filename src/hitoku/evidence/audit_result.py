@@ -12,6 +12,7 @@ from typing import Any
 
 import narwhals as nw
 
+from hitoku.evidence.attributed import Attributed
 from hitoku.evidence.certificate import Certificate
 from hitoku.evidence.disclosure import Disclosure, explain_recomputable, shorten, write_arithmetic
 from hitoku.evidence.grid import Grid
@@ -73,6 +74,8 @@ class Audit:
         The table adds up exactly.
     intervals
         Bounds of all cells, where they were asked for.
+    groups
+        What can be learnt about whole groups, where the need speaks of any.
     insiders
         What contributors can do who know their own amounts; None when that was not asked.
     reader
@@ -91,13 +94,18 @@ class Audit:
     null_dimension: int
     additive: bool
     intervals: Bounds | None = None
+    groups: Attributed | None = None
     insiders: InsiderVerdict | None = None
     reader: Mapping[str, Any] | None = None
 
     @property
     def safe(self) -> bool:
-        """Every unsafe cell is withheld and blurred as far as it must be; for insiders too, where asked."""
-        return not (self.insiders and self.insiders.cells) and all(
+        """Every unsafe cell is withheld and blurred as far as it must be; for insiders too, where asked.
+
+        And of no group that the need speaks of can more be learnt than it allows.
+        """
+        open_groups = self.groups is not None and self.groups.n_open > 0
+        return not (open_groups or (self.insiders and self.insiders.cells)) and all(
             outcome is CellOutcome.SAFE for outcome in self.outcomes.values()
         )
 
@@ -106,7 +114,9 @@ class Audit:
         """The proof; None when the release is not safe, or the table does not add up exactly."""
         if not self.safe or not self.additive:
             return None
-        return Certificate(self.release, self.grid, self.problem, self.proof, self.reader)
+        return Certificate(
+            self.release, self.grid, self.problem, self.proof, reader=self.reader, groups=self.groups
+        )
 
     @property
     def summary(self) -> Mapping[str, int]:
@@ -122,6 +132,8 @@ class Audit:
             "insiders_tried": self.insiders.tried,
             "open_to_insiders": len(self.insiders.cells),
         }
+        groups = self.groups
+        of_groups = {} if groups is None else {"groups": len(groups), "open_groups": groups.n_open}
         return MappingProxyType(
             {
                 "cells": self.table.n_cells,
@@ -136,7 +148,8 @@ class Audit:
                 "withheld_recomputable": self.recomputable,
                 "free_dimensions": self.null_dimension,
                 "programs": self.proof.n_programs,
-                "witnesses": len(self.proof.witnesses),
+                "witnesses": len(self.proof.witnesses) + (len(groups.proof.witnesses) if groups else 0),
+                **of_groups,
                 **(inside or {}),
             }
         )
@@ -158,6 +171,8 @@ class Audit:
     def findings(self) -> list[Finding]:
         """Remarks for the checker: every cell that is not safe, and what else deserves a look."""
         found = self.failing(REASONS)
+        if self.groups is not None:
+            found += self.groups.findings(self.table.labels)
         if self.insiders is not None:
             found += self.insiders.findings(self.table.describe)
         hidden = self.recomputable - list(self.outcomes.values()).count(CellOutcome.RECOMPUTABLE)
@@ -263,6 +278,7 @@ class Audit:
             proof = f"{s['witnesses']} witnesses" if self.additive else "no certificate"
             return f"Audit(safe: {size}, {proof})"
         inside = f", {s['open_to_insiders']:_} open to insiders" if s.get("open_to_insiders") else ""
+        inside += f", {s['open_groups']:_} group(s) given away" if s.get("open_groups") else ""
         return f"Audit(NOT safe: {s['open']:_} open{inside}, {size})"
 
     def _repr_html_(self) -> str:

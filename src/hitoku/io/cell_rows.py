@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.model.arrays import Floats
+from hitoku.model.arrays import Floats, Integers
 from hitoku.model.labels import Labels
 
 
@@ -24,9 +24,12 @@ def printed(value: Floats, *, integer: bool) -> list[str]:
     return [_print(float(v), integer=integer) for v in value]
 
 
-def write_cells(path: Path, labels: Labels, columns: Mapping[str, Sequence[Any]]) -> None:
-    """Write the codes of every cell and further columns."""
-    codes = [np.array(c, dtype=object)[labels.column(v)].tolist() for v, c in enumerate(labels.codes)]
+def write_cells(
+    path: Path, labels: Labels, columns: Mapping[str, Sequence[Any]], cells: Integers | None = None
+) -> None:
+    """Write the codes of every cell, or of some, and further columns."""
+    chosen: Any = slice(None) if cells is None else cells
+    codes = [np.array(c, dtype=object)[labels.column(v)[chosen]].tolist() for v, c in enumerate(labels.codes)]
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*labels.names, *columns])

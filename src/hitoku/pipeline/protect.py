@@ -89,5 +89,13 @@ def attack_and_audit(
     tell("attack")
     bounds = inferable(release, adjusted=getattr(method, "promise", None) is Promise.ADJUSTED)
     tell("audit")
-    verdict = audit(table, need, release, insiders=attack, moves=protection.moves, reader=protection.reader)
+    verdict = audit(
+        table,
+        need,
+        release,
+        intervals=bounds,
+        insiders=attack,
+        moves=protection.moves,
+        reader=protection.reader,
+    )
     return Outcome(protection, verdict, bounds)

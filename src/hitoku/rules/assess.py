@@ -27,8 +27,8 @@ def assess(table: Table, rules: Sequence[Rule], width: ArrayLike | None = None) 
     rules
         One rule or more, such as ``[MinFrequency(5), PPercent(10)]``.
     width
-        Length that the inferable interval of every unsafe cell must have, one number or one per cell. Rules
-        that only flag a cell then ask for nothing else. None: cells for which no rule gave levels get a
+        Length that the inferable interval of every unsafe cell must have, one number or one per cell, beside
+        the levels that rules ask for. None: cells for which no rule gave levels get a
         range of 20 percent of their value to either side, at least one unit, as far as known bounds allow.
 
     Returns
@@ -60,7 +60,7 @@ def assess(table: Table, rules: Sequence[Rule], width: ArrayLike | None = None) 
         if names[name] > 1:
             name = f"{name} {names[name]}"
         if width is not None and getattr(rule, "yields_to_width", False):
-            need = Need(unsafe=need.unsafe, attributions=need.attributions)
+            need = Need(unsafe=need.unsafe)
         needs.append(replace(need, rules={name: need.unsafe}))
     merged = Need.merge(needs)
     _refuse_fixed(table, merged)

@@ -54,8 +54,6 @@ class DirectDisclosure:
     """
 
     name: ClassVar[str] = "direct_disclosure"
-    # The levels below are the exact ones for a published row total; a width is somebody's own demand.
-    yields_to_width: ClassVar[bool] = True
 
     k: int = 1
     sensitive: tuple[str, ...] | str | None = None

@@ -49,8 +49,6 @@ class KDisclosure:
     """
 
     name: ClassVar[str] = "k_disclosure"
-    # The levels are a suggestion: one person more than the coalition knows.
-    yields_to_width: ClassVar[bool] = True
 
     k: int = 1
     sensitive: tuple[str, ...] | str | None = None

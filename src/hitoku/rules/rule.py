@@ -13,8 +13,8 @@ class Rule(Protocol):
     """A primary rule: it looks at a table and says which cells are unsafe, and how far to blur them.
 
     A rule may carry two more things, both optional. ``name``: what reports call it, else its class
-    name. ``yields_to_width``: its levels are a suggestion, and a ``width`` given to
-    :func:`hitoku.rules.assess` takes their place.
+    name. ``yields_to_width``: where it is true, its levels are a suggestion, and a ``width`` given to
+    :func:`hitoku.rules.assess` takes their place; otherwise both hold.
     """
 
     def assess(self, table: Table) -> Need:

@@ -25,6 +25,7 @@ from typing import Any
 from hitoku.checks.outputs.output import WITHHELD, Output
 from hitoku.checks.policies.policy import Policy
 from hitoku.errors import DataError, OutputError, some
+from hitoku.evidence.attributed import open_groups, required_of
 from hitoku.evidence.audit import audit
 from hitoku.evidence.certificate import Certificate, claim
 from hitoku.evidence.grid import Grid
@@ -226,7 +227,8 @@ def claim_of(output: Output, policy: Policy) -> dict[str, Any] | None:
     if claimed is None:
         return None
     grid = Grid.of(claimed.table.value)
-    return claim(claimed.release, grid, AuditProblem.of(grid, claimed.need, claimed.release))
+    groups = required_of(*open_groups(*claimed))
+    return claim(claimed.release, grid, AuditProblem.of(grid, claimed.need, claimed.release), groups)
 
 
 def csv_text(published: Mapping[str, Sequence[Any]]) -> str:

@@ -15,6 +15,7 @@ from hitoku.errors import DataError, OutputError, did_you_mean
 from hitoku.files import sha256
 from hitoku.io.jj import read_jj
 from hitoku.io.publication import Publication
+from hitoku.io.release.groups import read_groups
 from hitoku.io.release.hierarchies import read_hierarchies
 from hitoku.model.arrays import Floats
 from hitoku.model.dimension import Dimension
@@ -70,7 +71,8 @@ def read_release(path: str | Path) -> tuple[Table, Need, Release]:
         integer=table.integer,
         measure=table.measure,
     )
-    return table, need, release
+    learnt = read_groups(folder / "checker" / "groups.json", table.n_cells)
+    return table, replace(need, attributions=learnt), release
 
 
 def read_publication(path: str | Path, name: str = "table") -> Publication:

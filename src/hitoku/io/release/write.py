@@ -23,9 +23,12 @@ from hitoku.io.cell_rows import printed, write_cells
 from hitoku.io.formats import write_formats
 from hitoku.io.jj import write_jj
 from hitoku.io.publication import Publication, PublicationPlan
+from hitoku.io.release.groups import write_groups, write_judged_groups
 from hitoku.io.release.hierarchies import write_hierarchies
 from hitoku.io.release.steps import write_steps
 from hitoku.io.report.report import write_report
+from hitoku.model.arrays import Integers
+from hitoku.model.bounds import Bounds
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
@@ -36,6 +39,9 @@ NOTICE = """CONFIDENTIAL. This folder is for the person who signs the release. D
 report.html          all of it on one page, to read in a browser, print and sign
 cells.csv            every cell: true value, contributors, rules, required levels, decision
 audit.csv            every unsafe cell: what a reader can infer, what was required, met or not, and why not
+intervals.csv        every withheld cell: the least and the largest value that a reader must hold possible
+groups.csv           groups of which too much could be learnt: what was required, met or not, and why not
+groups.json          what must not be learnt about groups, for another audit
 certificate.json.gz  the proof of safety; check it without hitoku:  python verify.py <release folder>
 table.jj.gz          table, relations, bounds and levels in the field's own format, for other programs
 hierarchies.json     which code is the sum of which others, for each variable
@@ -120,6 +126,13 @@ def _write_evidence(checker: Path, outcome: Outcome, shown: Mapping[str, Release
     table, need, protection, audit = outcome.table, outcome.need, outcome.protection, outcome.audit
     write_cells(checker / "cells.csv", table.labels, _evidence(table, need, protection))
     _write_audit(checker / "audit.csv", audit)
+    if outcome.bounds is not None and not _adjusted(outcome):
+        write_cells(checker / "intervals.csv", table.labels, *_intervals(outcome, outcome.bounds))
+    if audit.groups is not None:
+        judged = audit.groups.rows(table.labels, additive=audit.additive)
+        write_judged_groups(checker / "groups.csv", judged)
+    if len(need.attributions):
+        write_groups(checker / "groups.json", need.attributions)
     if audit.certificate is not None:
         audit.certificate.write(checker / "certificate.json.gz")
     write_jj(checker / "table.jj.gz", table, need, protection)
@@ -160,11 +173,29 @@ def _evidence(table: Table, need: Need, protection: Protection) -> dict[str, Any
         if not who.negative and np.array_equal(who.total, table.value):
             # Parts of the value itself, so whoever made one knows that the cell is no less.
             columns["largest"] = printed(who.largest[:, 0], integer=table.integer)
+            if who.largest.shape[1] > 1:
+                columns["second"] = printed(who.largest[:, 1], integer=table.integer)
     columns["rules"] = ["; ".join(need.why(cell)) if need.unsafe[cell] else "" for cell in range(len(need))]
     for name in ("lower", "upper", "width"):
         columns[f"required_{name}"] = printed(getattr(need, name), integer=table.integer)
     columns["decision"] = decision.tolist()
     return columns
+
+
+def _intervals(outcome: Outcome, bounds: Bounds) -> tuple[dict[str, Any], Integers]:
+    """Return the interval of every withheld cell, and which cells these are."""
+    table, need, protection = outcome.table, outcome.need, outcome.protection
+    cells = np.flatnonzero(protection.withheld)
+    columns: dict[str, Any] = {
+        "value": printed(table.value[cells], integer=table.integer),
+        "low": printed(bounds.lower[cells], integer=table.integer),
+        "high": printed(bounds.upper[cells], integer=table.integer),
+        "width": printed((bounds.upper - bounds.lower)[cells], integer=table.integer),
+        "decision": np.where(protection.secondary[cells], "secondary", "primary").tolist(),
+    }
+    for name in ("lower", "upper", "width"):
+        columns[f"required_{name}"] = printed(getattr(need, name)[cells], integer=table.integer)
+    return columns, cells
 
 
 def _write_audit(path: Path, audit: Audit) -> None:

@@ -162,7 +162,10 @@ class Gauss:
     order
         "frequency" or "value" (large cells are published first; "size" is one or the other, frequency where
         cells are counts), "coalition" (as for direct disclosure: zeros are withheld rather than cells of more
-        than one), or positions, the most important first.
+        than k people), or positions, the most important first.
+    k
+        For the order "coalition": how many people share what they know. None: what the rules behind the need
+        say, the largest of them; one where they say nothing.
     singletons
         How to treat people who know their own cell, by a name of :mod:`hitoku.methods.gauss.singletons`.
     singleton
@@ -214,8 +217,11 @@ class Gauss:
     forced: ArrayLike = ()
     hidden: ArrayLike = ()
     keep: Keep | ArrayLike | None = None
+    k: int | None = None
 
     def __post_init__(self) -> None:
+        if self.k is not None and (not isinstance(self.k, int) or self.k < 0):
+            raise ParameterError("k is no number of people", where="k", fix="give k as 0, 1, 2, ...")
         object.__setattr__(self, "singletons", named(self.singletons))
         if self.zeros not in get_args(Zeros):
             raise ParameterError(
@@ -277,7 +283,7 @@ class Gauss:
         return TableProblem(
             table=table,
             need=need,
-            order=self._order(table),
+            order=self._order(table, need),
             forced=forced | stay,
             hidden=as_mask(self.hidden, n, "hidden"),
             excused=bool(forced.any()),
@@ -289,12 +295,13 @@ class Gauss:
             differences=matrix if matrix is not None and matrix.shape[1] else None,
         )
 
-    def _order(self, table: Table) -> Integers:
+    def _order(self, table: Table, need: Need) -> Integers:
         """All cells, the most important first; cells that an own order leaves out come before it."""
         first = self.zeros == "publish"
         if isinstance(self.order, str):
             if self.order == "coalition":
-                return by_coalition(table)
+                named = need.attributions.goal.max(initial=0.0) if self.k is None else self.k + 1.0
+                return by_coalition(table, k=int(named) - 1 if named >= 1 else 1)
             counts = table.frequency is not None and np.array_equal(table.frequency, table.value)
             if self.order == "frequency" or (self.order == "size" and counts):
                 return by_frequency(table, zeros_first=first)
