@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import NeedError, ParameterError, ScopeError, did_you_mean
+from hitoku.methods.attribution import opens_groups
 from hitoku.methods.blocks.expectation import SPLITS, expectation, tree_of
 from hitoku.methods.blocks.pattern import pattern
 from hitoku.methods.blocks.reach import FAR
@@ -65,6 +66,8 @@ class Blocks:
     """
 
     scope: ClassVar[str] = "flat two-way tables of counts with published totals"
+    # A pattern that depends on more than the blocks would tell more.
+    adds_no_cells: ClassVar[bool] = True
 
     rules: Sequence[Rule] | None = None
     width: ArrayLike | None = None
@@ -87,6 +90,7 @@ class Blocks:
             width=width if self.width is None else self.width,
         )
 
+    @opens_groups
     def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:  # noqa: ARG002 - over in a moment
         """Withhold rectangles.
 
