@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -18,9 +18,8 @@ from hitoku.errors import NeedError
 from hitoku.model.arrays import Floats, Integers, Mask, frozen, frozen_relations
 from hitoku.model.labels import Labels
 
-if TYPE_CHECKING:
-    from hitoku.model.release import Release
-    from hitoku.model.table import Table
+# A release or a table; neither is imported here, for a need, which both know, holds attributions.
+Cells = TypeVar("Cells")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -139,8 +138,12 @@ class Attributions:
         """Name one: the group, and what could be learnt about it."""
         return f"{labels.describe(int(self.group[place]))}: {self.attribute(labels, place)}"
 
-    def extend_release(self, release: Release) -> Release:
+    def extend_release(self, release: Cells) -> Cells:
         """Add to a release one withheld cell for each sum."""
+        wider: Cells = self._extended_release(release)
+        return wider
+
+    def _extended_release(self, release: Any) -> Any:
         m = len(self)
         return replace(
             release,
@@ -152,8 +155,12 @@ class Attributions:
             upper=np.append(release.upper, np.full(m, np.inf)),
         )
 
-    def extend_table(self, table: Table) -> Table:
+    def extend_table(self, table: Cells) -> Cells:
         """Add to a table one cell for each sum, which nobody would publish."""
+        wider: Cells = self._extended_table(table)
+        return wider
+
+    def _extended_table(self, table: Any) -> Any:
         m = len(self)
         return replace(
             table,

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from hitoku.attacks.interval import Interval
 from hitoku.errors import DataError, OutputError
 from hitoku.evidence.audit import audit
 from hitoku.evidence.outcome import Outcome
@@ -53,6 +54,19 @@ def decided():
     return table, need, protection, audit(table, need, Release.of(table, protection))
 
 
+def test_every_interval_is_written_with_its_real_ends(decided, tmp_path):
+    """As suppressFT does (Kikuchi and Minami, section 4.3), for secondary cells, too."""
+    table, _, protection, _ = decided
+    folder = write_release(tmp_path / "out", Outcome(*decided[2:]))
+    bounds = Interval().bounds(Release.of(table, protection))
+    written = pd.read_csv(folder / "checker" / "intervals.csv")
+    np.testing.assert_array_equal(written["low"], bounds.lower[protection.withheld])
+    np.testing.assert_array_equal(written["high"], bounds.upper[protection.withheld])
+    assert (written["decision"] == "secondary").sum() == protection.secondary.sum()
+    cells = pd.read_csv(folder / "checker" / "cells.csv")
+    np.testing.assert_array_equal(cells["second"], table.contributors.largest[:, 1])
+
+
 def test_the_release_is_complete_and_verifies(decided, tmp_path):
     folder = write_release(
         tmp_path / "out",
@@ -66,6 +80,7 @@ def test_the_release_is_complete_and_verifies(decided, tmp_path):
         "checker/cells.csv",
         "checker/certificate.json.gz",
         "checker/hierarchies.json",
+        "checker/intervals.csv",
         "checker/report.html",
         "checker/steps.csv",
         "checker/summary.json",
