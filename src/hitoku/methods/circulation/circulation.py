@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import ParameterError
+from hitoku.methods.attribution import opens_groups
 from hitoku.methods.circulation.boxes import EFFORT, EFFORT_HARD, MANY, Boxes
 from hitoku.methods.circulation.claims import Claims, Rooms
 from hitoku.methods.circulation.cover import Cover, cover_of
@@ -99,6 +100,7 @@ class Circulation:
                 words.append(f"{name}={given!r}" if plain else f"{name}=<given>")
         return f"Circulation({', '.join(words)})"
 
+    @opens_groups
     def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
         """Withhold cells until every unsafe one owns a witness.
 
