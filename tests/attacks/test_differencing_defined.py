@@ -34,7 +34,7 @@ def test_a_filter_and_no_filter_differ_by_whom_the_filter_leaves_out():
     (one,) = defined_differences(
         [counted("first", people, ["a"]), counted("second", people, ["a"], {"c": ["p"]})]
     )
-    assert one.told({0: "first", 1: "second"}) == "a=0, c=any other: 32 - 30 = 2, from first and second"
+    assert one.describe({0: "first", 1: "second"}) == "a=0, c=any other: 32 - 30 = 2, from first and second"
 
 
 def test_two_filters_that_leave_nobody_out_between_them_tell_nothing():
@@ -51,7 +51,7 @@ def test_a_variable_within_another_takes_impossible_combinations_away():
     bigger = Definition.ungrouped({"a": ["0", "1", "2", "3"]}, [[["0"], ["1"]]])
     nested = [Nested("a", "b", {"0": "x", "1": "x", "2": "y", "3": "x"})]
     (one,) = defined_differences([Defined("places", bigger, ((20, 20),)), areas], nested=nested)
-    assert one.told({0: "places", 1: "areas"}).endswith(": 43 - 20 - 20 = 3, from places and areas")
+    assert one.describe({0: "places", 1: "areas"}).endswith(": 43 - 20 - 20 = 3, from places and areas")
 
 
 def test_too_many_combinations_are_refused():

@@ -75,7 +75,7 @@ def against_insiders(
     while found:
         before = withheld.copy()
         for one in found:
-            more = Seen.by(table, need, one).protected(table, method, withheld)
+            more = Seen.by(table, need, one).protect_with(table, method, withheld)
             withheld |= more.withheld
             steps += more.steps
         if np.array_equal(withheld, before):
@@ -142,7 +142,7 @@ class Seen:
         )
         return cls(found.lower, found.upper, asked)
 
-    def protected(self, table: Table, method: Method, withheld: Mask) -> Protection:
+    def protect_with(self, table: Table, method: Method, withheld: Mask) -> Protection:
         """Run a method on the table as it is seen here; what is withheld already stays so."""
         known = self.lower == self.upper
         fixed = known if table.fixed is None else known | table.fixed

@@ -65,7 +65,7 @@ class Disclosed:
         """Positions of the releases that give it away."""
         return tuple(sorted({term.release for term in self.terms}))
 
-    def told(self, names: Mapping[int, str], unit: str = "") -> str:
+    def describe(self, names: Mapping[int, str], unit: str = "") -> str:
         """Say who is singled out, the numbers that add up to it, and the releases they are from.
 
         Parameters
@@ -88,7 +88,7 @@ class Disclosed:
         return f"{self.group}: {text}{equals} {self.most:g}{units}, from {outputs}"
 
     def __str__(self) -> str:
-        return self.told({release: f"output {release + 1}" for release in self.releases})
+        return self.describe({release: f"output {release + 1}" for release in self.releases})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -152,7 +152,7 @@ def _told(
     for names, own_groups in list(sets.items())[:SHOWN]:
         group, worst = min(own_groups, key=lambda each: (each[1].most, each[1].group))
         more = f"; {len(own_groups) - 1} more" if len(own_groups) > 1 else ""
-        text = worst.told({place: each.name for place, each in enumerate(group)}, "unit")
+        text = worst.describe({place: each.name for place, each in enumerate(group)}, "unit")
         involved = [group[place].definition for place in worst.releases if group[place] is not own]
         verdicts.append(
             PrincipleVerdict(

@@ -292,7 +292,7 @@ class Adjust:
             if self.repair is None:
                 raise _contradiction(task, table, wanted)
             if self.repair == "senses":
-                sense = task.repaired(wanted)
+                sense = task.repair_senses(wanted)
                 problem = task.within(sense)
             else:
                 problem = replace(

@@ -51,7 +51,7 @@ class AdjustmentProblem:
     def closest(self, sense: Floats) -> Closest:
         return closest(self.within(sense), self.norm)
 
-    def repaired(self, sense: Floats) -> Floats:
+    def repair_senses(self, sense: Floats) -> Floats:
         """Turn as few of these senses around as make a table possible."""
         return fewest_changes(self.relations, self.levels, sense, time_limit_s=self.time_limit_s)
 
@@ -91,7 +91,7 @@ def cheapest(task: AdjustmentProblem, starts: list[Floats], progress: Progress |
 def _best_of(task: AdjustmentProblem, starts: list[Floats]) -> Chosen:
     known = [(sense, found) for sense in starts if (found := _solved(task, sense)) and found.optimal]
     if not known:
-        sense = task.repaired(starts[0])
+        sense = task.repair_senses(starts[0])
         known = [(sense, task.closest(sense))]
     sense, found = min(known, key=lambda pair: pair[1].cost)
     if not found.optimal:

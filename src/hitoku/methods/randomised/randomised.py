@@ -128,7 +128,7 @@ class Randomised:
         values = np.rint(table.value[distribution.public.inner]).astype(np.int64)
         refuse_other_needs(table, need, distribution.public, values)
         withheld = need.unsafe.copy()
-        withheld[distribution.public.inner] = self._drawn(distribution, values, progress)
+        withheld[distribution.public.inner] = self._draw(distribution, values, progress)
         return Protection(
             withheld=withheld,
             value=table.value,
@@ -138,7 +138,7 @@ class Randomised:
             caution="" if self.seed is None else CAUTION,
         )
 
-    def _drawn(self, distribution: PatternDistribution, values: Integers, progress: Progress | None) -> Mask:
+    def _draw(self, distribution: PatternDistribution, values: Integers, progress: Progress | None) -> Mask:
         # Of two kinds on purpose: a seeded generator is predictable, the system's is not.
         dice = random.SystemRandom() if self.seed is None else random.Random(self.seed)  # noqa: S311
         everything = distribution.public.allowed
