@@ -11,6 +11,7 @@ import pytest
 from hitoku.attacks.matching import Matching
 from hitoku.errors import ParameterError
 from hitoku.experiments.minami_abe_2019.figures import by_method, figure_6, figure_7, figure_8, share
+from hitoku.experiments.minami_abe_2019.price import price
 from hitoku.experiments.minami_abe_2019.published import BY_DIMENSION, SIDES, UNSAFE, WIDTHS
 from hitoku.experiments.minami_abe_2019.reading import TIES, Reading, drawn
 from hitoku.experiments.minami_abe_2019.report import page
@@ -169,6 +170,18 @@ def test_the_page_has_every_table_and_figure(found):
     titles = " ".join(block.title for block in written.blocks if isinstance(block, PageTable))
     assert all(f"Table {number}" in titles for number in (2, 3, 4, 5))
     assert "0.46" in markdown(written)
+
+
+def test_the_last_table_has_blocks_with_a_verified_claim_at_every_size():
+    last = price(3, sides=(8, 20))
+    assert [row[1] for row in last.rows] == [
+        "8 \N{MULTIPLICATION SIGN} 8",
+        "20 \N{MULTIPLICATION SIGN} 20",
+    ] * 2
+    assert {row[-1] for row in last.rows} == {"proved"}
+    for _, _, unsafe, greedy, _, blocks, ratio, _ in last.rows:
+        assert unsafe <= greedy <= blocks
+        assert ratio == blocks / greedy
 
 
 def test_the_figures_show_what_the_tables_count(found):

@@ -31,6 +31,8 @@ class Compared:
         No cheaper pattern exists.
     safe, recomputable
         Verdict of the audit; unsafe cells that can be worked out exactly.
+    known
+        Against a reader who knows the method: "proved", "leaks 3 cells", "unknown", or "not asked".
     """
 
     method: str
@@ -43,6 +45,7 @@ class Compared:
     proven: bool
     safe: bool
     recomputable: int
+    known: str = "not asked"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

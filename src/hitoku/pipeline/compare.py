@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -15,12 +16,14 @@ from hitoku.evidence.comparison import Compared, Comparison
 from hitoku.evidence.loss import loss
 from hitoku.evidence.reached import reached
 from hitoku.methods import METHODS
-from hitoku.methods.method import Method
+from hitoku.methods.method import Method, informed
 from hitoku.methods.word import method_from_word
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
+from hitoku.pipeline.known_method import against_known_method
+from hitoku.rules.rule import Rule
 
 
 def recomputable(table: Table, need: Need) -> int:
@@ -30,7 +33,12 @@ def recomputable(table: Table, need: Need) -> int:
 
 
 def compare(
-    table: Table, need: Need, methods: Sequence[Method | str] | Mapping[str, Method | str]
+    table: Table,
+    need: Need,
+    methods: Sequence[Method | str] | Mapping[str, Method | str],
+    *,
+    rules: Sequence[Rule] | None = None,
+    width: Any = None,
 ) -> Comparison:
     """Protect the same table with several methods, and audit and attack each result.
 
@@ -40,6 +48,10 @@ def compare(
         What would be published, and what must be blurred.
     methods
         The methods, or words such as "greedy:tidy=true" as in recipes; or either by a name of your own.
+    rules, width
+        As given to :func:`hitoku.assess`. Then every method is also held against a reader who knows it:
+        ``known`` says "proved", "leaks 3 cells", or "unknown" with how many cells are shown safe. This runs
+        the methods many times. Without rules, ``known`` is "not asked".
 
     Examples
     --------
@@ -51,14 +63,26 @@ def compare(
     Comparison(greedy: 4 withheld, safe; gauss: 4 withheld, safe)
     >>> compare(table, need, methods=["greedy:tidy=true"])
     Comparison(greedy: 4 withheld, safe)
+    >>> from hitoku.rules import MinFrequency
+    >>> rules, methods = [MinFrequency(5)], ["optimal:keep=margins"]
+    >>> [row.known for row in compare(table, need, methods, rules=rules, width=9)]
+    ['proved']
     """
     if not methods or isinstance(methods, str):
         raise ParameterError("no methods to compare", where="compare", fix="give a list of at least one")
     words = methods.values() if isinstance(methods, Mapping) else methods
     given = [method_from_word(one, METHODS) if isinstance(one, str) else one for one in words]
+    if rules is not None:
+        given = [informed(one, rules, width) for one in given]
     protections = [method.protect(table, need) for method in given]
     names = list(methods) if isinstance(methods, Mapping) else _names(given, protections)
-    rows = (_row(name, table, need, protection) for name, protection in zip(names, protections, strict=True))
+    known = ["not asked"] * len(given)
+    if rules is not None:
+        known = [
+            str(against_known_method(table, need, protection, method, rules, width))
+            for method, protection in zip(given, protections, strict=True)
+        ]
+    rows = (_row(*each, table, need) for each in zip(names, protections, known, strict=True))
     return Comparison(tuple(rows), table.backend)
 
 
@@ -70,7 +94,7 @@ def _names(methods: Sequence[Method], protections: Sequence[Protection]) -> list
     ]
 
 
-def _row(name: str, table: Table, need: Need, protection: Protection) -> Compared:
+def _row(name: str, protection: Protection, known: str, table: Table, need: Need) -> Compared:
     release, withheld = Release.of(table, protection), protection.withheld
     found = audit(table, need, release)
     cost = float(np.abs(table.value[withheld]).sum()) + loss(table, protection).distance
@@ -90,4 +114,5 @@ def _row(name: str, table: Table, need: Need, protection: Protection) -> Compare
         proven=protection.proven,
         safe=found.safe,
         recomputable=found.summary["recomputable"],
+        known=known,
     )

@@ -8,6 +8,7 @@ from statistics import fmean
 import numpy as np
 
 from hitoku.experiments.minami_abe_2019.figures import NAN, Found, cells_of, histogram, of_side, share
+from hitoku.experiments.minami_abe_2019.price import price
 from hitoku.experiments.minami_abe_2019.published import (
     BY_DIMENSION,
     BY_DIMENSION_ALL,
@@ -59,6 +60,7 @@ def page(plan: StudyPlan, found: Found, figures: Mapping[str, Drawable] | None =
         readings = {"as read here": Case(PAPER, plan.reading), **variants(plan)}
         blocks += [_choices(found, readings, small), _methods(found, methods(plan), small)]
         blocks += [*_picture("methods", drawn), Words((METHODS,))]
+    blocks.append(price(plan.seed))
     return Page("Minami and Abe (2019), computed again", tuple(blocks))
 
 
