@@ -20,7 +20,7 @@ from hitoku.checks.outputs.output import Output
 from hitoku.checks.principles.verdict import Clearance, Principle, worst
 from hitoku.checks.session import Session
 from hitoku.checks.submission.agreement import disagreements
-from hitoku.checks.submission.recheck import judged_again
+from hitoku.checks.submission.rejudge import judge_again
 from hitoku.checks.submission.submission import Submission, csv_text, read_submission
 from hitoku.errors import HitokuError
 
@@ -104,7 +104,7 @@ def passed(honest: Submission, *, careful: bool) -> dict[str, list[int]]:
     """By output: numbers forged; those that pass by themselves; those that pass beside the other outputs."""
     counts: dict[str, list[int]] = {}
     for place, output in enumerate(honest.outputs):
-        assert not judged_again(honest, place, honest.policy)[1], "an honest output is accused"
+        assert not judge_again(honest, place, honest.policy)[1], "an honest output is accused"
         counts[output.name] = [0, 0, 0]
         for path, value in numbers(output.evidence.to_dict()):
             counts[output.name][0] += 1
@@ -119,7 +119,7 @@ def passed(honest: Submission, *, careful: bool) -> dict[str, list[int]]:
             lie = replace(
                 honest, outputs=tuple(changed if other is output else other for other in honest.outputs)
             )
-            verdicts, found = judged_again(lie, place, honest.policy)
+            verdicts, found = judge_again(lie, place, honest.policy)
             if not found and worst(verdicts) is not Clearance.FAIL:
                 counts[output.name][1] += 1
                 counts[output.name][2] += not disagreements(lie.outputs)[place]

@@ -10,7 +10,8 @@ from tests.checks.submissions import session
 from hitoku.checks.evidence.evidence import Unreadable
 from hitoku.checks.principles.verdict import Principle
 from hitoku.checks.submission.exceptions import Granted
-from hitoku.checks.submission.recheck import Recheck, Rechecked, recheck
+from hitoku.checks.submission.recheck import recheck
+from hitoku.checks.submission.rechecked import Recheck, Rechecked
 from hitoku.io.check_page import SIGNS, page
 from hitoku.model.finding import Finding, Severity
 

@@ -13,7 +13,7 @@ from hitoku.errors import ParameterError
 from hitoku.files import require_path
 
 if TYPE_CHECKING:
-    from hitoku.checks.submission.recheck import Recheck
+    from hitoku.checks.submission.rechecked import Recheck
     from hitoku.model.finding import Finding
 
 

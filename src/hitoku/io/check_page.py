@@ -10,7 +10,7 @@ from typing import NamedTuple
 from hitoku.checks.evidence.evidence import Unreadable
 from hitoku.checks.outputs.output import WITHHELD, Output
 from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
-from hitoku.checks.submission.recheck import Recheck, Rechecked
+from hitoku.checks.submission.rechecked import Recheck, Rechecked
 from hitoku.errors import OutputError
 from hitoku.files import new_file
 from hitoku.io.report.rendering import HERE, render

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import sys
 from dataclasses import dataclass, replace
@@ -307,3 +308,18 @@ def test_every_type_has_its_file_and_its_page(kind):
     assert OUTPUT_TYPES[kind].kind == kind
     assert OUTPUT_TYPES[kind].__module__ == f"hitoku.checks.outputs.{kind}"
     assert (Path(__file__).resolve().parents[3] / "docs" / "reference" / "checks" / f"{kind}.md").is_file()
+
+
+def test_no_other_file_names_a_type():
+    """Who asks a type what it is, instead of asking it, must be changed for the ninth."""
+    package = FOLDER.parents[1]
+    files = [path for path in FOLDER.parent.rglob("*.py") if FOLDER not in path.parents]
+    files += [package / "io" / "check_page.py", package / "cli" / "check.py"]
+    named = [
+        (path.name, node.value)
+        for path in files
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in OUTPUT_TYPES
+    ]
+    assert len(files) > 30
+    assert named == []

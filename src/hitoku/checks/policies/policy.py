@@ -151,7 +151,7 @@ class Policy(Section):
     @property
     def hash(self) -> str:
         """Tell policies apart by what they say, not by how the file is laid out."""
-        # What a section is that is not there does not matter: older policies keep their hash.
+        # Without the optional section its key is left out, so that policies older than it keep their hash.
         said = self.model_dump(exclude={"sampling"} if self.sampling is None else None)
         text = json.dumps(said, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()

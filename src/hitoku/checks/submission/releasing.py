@@ -9,7 +9,7 @@ from hitoku.checks.ledger import Ledger
 from hitoku.checks.records import Records
 from hitoku.checks.submission.differences import place_units
 from hitoku.checks.submission.draft_ledger import definition_of, partitions
-from hitoku.checks.submission.recheck import Recheck
+from hitoku.checks.submission.rechecked import Recheck
 from hitoku.errors import ParameterError
 
 

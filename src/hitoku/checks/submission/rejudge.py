@@ -1,0 +1,136 @@
+"""Judge one output of a submission again: from its evidence, and with the data where the checker has them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hitoku.checks.evidence.evidence import Unreadable
+from hitoku.checks.outputs.output import Output
+from hitoku.checks.policies.policy import Policy
+from hitoku.checks.principles.verdict import Principle, PrincipleVerdict, worst
+from hitoku.checks.records import Records
+from hitoku.checks.submission.rechecked import fault
+from hitoku.checks.submission.submission import Submission, certificate_of, claim_of, csv_text
+from hitoku.errors import HitokuError
+from hitoku.evidence import verify as proof
+from hitoku.evidence.certificate import is_about
+from hitoku.model.finding import Finding
+
+# What can go wrong when numbers are not of the kind or length that an output type writes.
+MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, HitokuError)
+
+
+def judge_again(
+    submission: Submission, place: int, policy: Policy, records: Records | None = None
+) -> tuple[tuple[PrincipleVerdict, ...], tuple[Finding, ...]]:
+    """Apply the principles to the evidence of one output, and compare it with everything else submitted."""
+    output = submission.outputs[place]
+    if isinstance(output.evidence, Unreadable):
+        reason = f"the evidence cannot be judged: {output.evidence.reason}"
+        return (), (fault(output.name, reason, "have it made again"),)
+    findings: list[Finding] = []
+    asked = output.asked
+    try:
+        verdicts = asked.judge(output.evidence, policy)
+        again = asked.publish(output.evidence)
+        findings += [
+            fault(output.name, f"evidence contradicts itself: {text}", "have it made again")
+            for text in asked.contradictions(output.evidence)
+        ]
+        findings += _proof(submission, place)
+        if records is not None:
+            findings += _collected(output, policy, records)
+    except MALFORMED as error:
+        # Our own errors name codes and counts; others may show a value.
+        why = error.what if isinstance(error, HitokuError) else type(error).__name__
+        reason = f"the evidence cannot be judged: {why}"
+        return (), (fault(output.name, reason, "have it made again"),)
+    if not _same(output.published, again):
+        reason = "what would leave is not what the evidence gives: a value was altered, or is not withheld"
+        findings.append(fault(output.name, reason, "do not release it"))
+    if submission.public_csv(place) != csv_text(output.published):
+        findings.append(
+            fault(output.name, "the CSV file and the JSON file that would leave differ", "do not release it")
+        )
+    if output.policy.get("hash") != submission.policy.hash:
+        findings.append(
+            fault(output.name, "it was judged by another policy than submitted", "have it made again")
+        )
+    findings += _lies(output, verdicts)
+    return verdicts, tuple(findings)
+
+
+def _proof(submission: Submission, place: int) -> list[Finding]:
+    """Check a table's certificate: by the verifier that trusts nobody, and that it is about this table."""
+    output, path = submission.outputs[place], submission.certificate(place)
+    if path is None:
+        reason = "the proof of its intervals is missing"
+        due = certificate_of(output, submission.policy) is not None
+        return [fault(output.name, reason, "have it made again")] if due else []
+    answer = proof.verify(path)
+    if not answer.ok:
+        return [fault(output.name, f"the certificate is refuted: {answer.reason}", "do not release it")]
+    due_claim = claim_of(output, submission.policy)
+    if due_claim is None:
+        return [fault(output.name, "it has a certificate and cannot have one", "do not release it")]
+    # Which witnesses prove it does not matter: another version of the program may find others.
+    if not is_about(proof.read(path), due_claim):
+        return [fault(output.name, "the certificate is about another table or policy", "do not release it")]
+    return []
+
+
+def _lies(output: Output, verdicts: Sequence[PrincipleVerdict]) -> list[Finding]:
+    """Compare with the session's own verdicts, which nothing here rests on."""
+    findings = []
+    for principle in Principle:
+        if principle is Principle.DIFFERENCING:
+            continue
+        said = worst(v for v in output.verdicts if v.principle is principle)
+        asked = any(v.principle is principle for v in output.verdicts)
+        now = worst(v for v in verdicts if v.principle is principle)
+        due = any(v.principle is principle for v in verdicts)
+        if (asked, said) != (due, now):
+            claim = str(said) if asked else "nothing"
+            reason = f"{principle}: the session says {claim}, its evidence {now if due else 'nothing'}"
+            findings.append(fault(output.name, reason, "trust the evidence, and ask how this came about"))
+    return findings
+
+
+def _collected(output: Output, policy: Policy, records: Records) -> list[Finding]:
+    """Collect the evidence again from the data."""
+    asked = output.asked
+    if not asked.repeatable:
+        return []
+    fresh = asked.protect(asked.collect(records.where(output.where)), policy).to_dict()
+    said = output.evidence.to_dict()
+    differing = sorted(
+        name
+        for name in {*fresh, *said}
+        if name not in {"withheld", "counts_withheld"} and not _close(fresh.get(name), said.get(name))
+    )
+    if not differing:
+        return []
+    reason = f"the data give other evidence: {', '.join(differing)}"
+    return [fault(output.name, reason, "do not release it")]
+
+
+def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Tell whether two published outputs are the same text, NaN included."""
+    return json.dumps(dict(one), default=str) == json.dumps(dict(other), default=str)
+
+
+def _close(one: Any, other: Any) -> bool:
+    """Tell whether two pieces of evidence agree, up to the order of adding up."""
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_close, one, other))
+    if isinstance(one, float) or isinstance(other, float):
+        return (
+            isinstance(one, int | float)
+            and isinstance(other, int | float)
+            and bool(np.isclose(one, other, rtol=1e-9, atol=1e-9, equal_nan=True))
+        )
+    return bool(one == other)
