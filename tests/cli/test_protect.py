@@ -98,7 +98,6 @@ SHORT = "code,parent\nNorth,\nN1,North\nN2,North\n"
             {"column": ("weight", -1.0), "words": ["--weight", "weight"]}, "negative weight", id="weight"
         ),
         pytest.param({"rows": 0}, "empty", id="empty data"),
-        pytest.param({"column": ("trade", "mills")}, "single category", id="single category"),
         pytest.param({"words": ["--by", "region"]}, "named twice", id="variable twice"),
         pytest.param({"words": ["--value", "region"]}, "region", id="value is a variable"),
         pytest.param({"words": ["--method", "gredy"]}, "did you mean 'greedy'?", id="no such method"),

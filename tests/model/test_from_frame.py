@@ -7,7 +7,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from hitoku.errors import DataError, HierarchyError, ParameterError, TableError
+from hitoku.errors import DataError, ParameterError, TableError
 from hitoku.model.hierarchy import Hierarchy
 from hitoku.model.table import Table
 
@@ -127,7 +127,6 @@ def test_costs_bounds_and_marks_come_from_columns():
         pytest.param(
             CELLS.assign(sex=["f", None, "f", "f", "m"]), {}, DataError, "1 missing code", id="missing code"
         ),
-        pytest.param(CELLS.assign(sex="f")[:1], {}, HierarchyError, "single category", id="single category"),
         pytest.param(
             CELLS,
             {"hierarchies": {"region": Hierarchy.flat(["N1", "N2"])}},

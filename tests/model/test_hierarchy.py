@@ -125,7 +125,7 @@ def test_a_grouping_that_does_not_fit_is_refused(second, what):
         Dimension.of("region", [Hierarchy.from_tree(REGION), second])
 
 
-def test_a_single_category_is_refused():
-    with pytest.raises(HierarchyError, match="variable 'sex' has a single category") as caught:
-        Dimension.of("sex", Hierarchy.flat(["f"]))
-    assert "leave 'sex' out" in caught.value.fix
+def test_the_total_of_a_single_category_is_the_category():
+    sex = Dimension.of("sex", Hierarchy.flat(["f"]))
+    assert sex.codes == ("f", "Total")
+    assert sex.sums.toarray().tolist() == [[1, -1]]

@@ -65,10 +65,11 @@ def loss(table: Table, decision: Protection | Release) -> Loss:
             f"a decision about {len(withheld)} cells for a table of {table.n_cells}",
             fix="measure the loss of this very table",
         )
-    inner, size = table.inner, np.abs(table.value)
-    change = np.abs(np.where(withheld, table.value, shown) - table.value)
+    withheld = withheld & table.shown
+    inner, size = table.inner & table.shown, np.where(table.shown, np.abs(table.value), 0.0)
+    change = np.where(withheld | ~table.shown, 0.0, np.abs(shown - table.value))
     return Loss(
-        n_cells=table.n_cells,
+        n_cells=int(table.shown.sum()),
         n_withheld=int(withheld.sum()),
         n_inner=int(inner.sum()),
         n_inner_withheld=int((withheld & inner).sum()),

@@ -44,6 +44,8 @@ def costs(table: Table, cost: str | ArrayLike, power: float | None = None) -> Fl
         chosen = np.log1p(chosen)
     elif power is not None:
         chosen = chosen**power
+    if table.hidden is not None:
+        chosen = np.where(table.hidden, 0.0, chosen)
     chosen.setflags(write=False)
     return chosen
 

@@ -41,12 +41,6 @@ class Dimension:
             raise HierarchyError(
                 f"variable {self.name!r} has no hierarchy", fix="give a list of codes at least"
             )
-        if len(self.leaves) < 2:
-            raise HierarchyError(
-                f"variable {self.name!r} has a single category",
-                where=f"code {self.leaves[0]!r}",
-                fix=f"leave {self.name!r} out of the table: its total says the same",
-            )
         _ = self.groups, self.closure  # refuses groupings that do not fit, before anything is computed
 
     @classmethod

@@ -76,7 +76,33 @@ def linked_parts(tables: Sequence[Linkable]) -> dict[str, Any]:
     cell, first, distinct = rank[cell], first[order], distinct[order]
     positions = np.stack(np.unravel_index(distinct, [len(c) for c in codes]), axis=1).astype(np.int32)
     labels = Labels(tuple(names), tuple(tuple(c) for c in codes), positions)
+    return assemble(tables, cell, labels)
 
+
+def assemble(
+    tables: Sequence[Linkable],
+    cell: Integers,
+    labels: Labels,
+    sums: sparse.csr_array | None = None,
+    hidden: Mask | None = None,
+) -> dict[str, Any]:
+    """Stack tables, told which of their cells are the same; return what the linked table is made of.
+
+    Parameters
+    ----------
+    tables
+        The tables.
+    cell
+        For the cells of all tables, one table after the other, their number in the whole; numbers are given
+        in the order of first appearance.
+    labels
+        Names of the cells of the whole.
+    sums
+        Relations beyond those of the tables.
+    hidden
+        Cells of the whole that no published table shows.
+    """
+    first = np.unique(cell, return_index=True)[1]
     value = np.concatenate([table.value for table in tables])
     differs = np.abs(value - value[first][cell]) > ADDITIVITY * np.maximum(
         np.abs(value), np.abs(value[first][cell])
@@ -90,7 +116,7 @@ def linked_parts(tables: Sequence[Linkable]) -> dict[str, Any]:
         )
     return {
         "value": value[first],
-        "relations": _stacked(tables, cell, len(first)),
+        "relations": _stacked(tables, cell, len(first), sums),
         "labels": labels,
         "frequency": _first(tables, "frequency", first),
         "units": _contributors([table.units for table in tables], first),
@@ -100,6 +126,7 @@ def linked_parts(tables: Sequence[Linkable]) -> dict[str, Any]:
         "upper": _tightest(np.minimum, [table.upper for table in tables], cell, np.inf),
         "cost": _first(tables, "cost", first),
         "fixed": _any_fixed(tables, cell, len(first)),
+        "hidden": hidden,
         "measure": tables[0].measure,
         "additive": all(table.additive for table in tables),
         "backend": tables[0].backend,
@@ -156,9 +183,11 @@ def _keys(table: Linkable, names: list[str], codes: list[list[str]], totals: lis
     return np.asarray(np.ravel_multi_index(columns, [len(c) for c in codes]), dtype=np.int64)
 
 
-def _stacked(tables: Sequence[Linkable], cell: Integers, n_cells: int) -> sparse.csr_array:
+def _stacked(
+    tables: Sequence[Linkable], cell: Integers, n_cells: int, sums: sparse.csr_array | None
+) -> sparse.csr_array:
     """All relations over the common cells, each once."""
-    blocks, offset = [], 0
+    blocks, offset = [] if sums is None else [sums], 0
     for table in tables:
         own = table.relations
         columns = cell[offset + own.indices]
@@ -166,11 +195,14 @@ def _stacked(tables: Sequence[Linkable], cell: Integers, n_cells: int) -> sparse
         offset += table.n_cells
     stacked = sparse.csr_array(sparse.vstack(blocks))
     stacked.sum_duplicates()
+    # A part that is its own sum, as where one code makes up a group, cancels.
+    stacked.eliminate_zeros()
     ends = stacked.indptr
     seen: dict[bytes, int] = {}
     for row in range(stacked.shape[0]):
         part = slice(ends[row], ends[row + 1])
         seen.setdefault(stacked.indices[part].tobytes() + stacked.data[part].tobytes(), row)
+    seen.pop(b"", None)
     return stacked[sorted(seen.values())]
 
 

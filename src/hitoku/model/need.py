@@ -141,6 +141,16 @@ class Need:
         """
         return reaches(below, above, self.lower[cells], self.upper[cells], self.width[cells], rounding)
 
+    def only(self, cells: Mask) -> Need:
+        """Ask for nothing but at these cells."""
+        return Need(
+            unsafe=self.unsafe & cells,
+            lower=np.where(cells, self.lower, 0.0),
+            upper=np.where(cells, self.upper, 0.0),
+            width=np.where(cells, self.width, 0.0),
+            rules={name: hits & cells for name, hits in self.rules.items()},
+        )
+
     def why(self, cell: int) -> tuple[str, ...]:
         """Name the rules that hit a cell."""
         return tuple(name for name, hits in self.rules.items() if hits[cell])

@@ -96,7 +96,7 @@ class Release:
                 fix="protect this very table",
             )
         return cls(
-            published=np.where(protection.withheld, np.nan, protection.value),
+            published=np.where(protection.withheld | ~table.shown, np.nan, protection.value),
             relations=table.relations,
             labels=table.labels,
             dimensions=table.dimensions,

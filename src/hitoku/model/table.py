@@ -57,6 +57,9 @@ class Table:
         Own price of withholding each cell.
     fixed
         Cells that may not be withheld.
+    hidden
+        Cells that tie published ones together and are in no published table themselves: withheld in every
+        release, at no cost, and not judged by rules.
     measure
         Name of the quantity in ``value``. Linking shares cells of equal measure only.
     additive
@@ -86,6 +89,7 @@ class Table:
     upper: Floats = None  # type: ignore[assignment]  # filled with infinity
     cost: Floats | None = None
     fixed: Mask | None = None
+    hidden: Mask | None = None
     measure: str = "value"
     additive: bool = True
     backend: str = "pandas"
@@ -114,6 +118,8 @@ class Table:
             keep("cost", self.cost, np.float64)
         if self.fixed is not None:
             keep("fixed", self.fixed, np.bool_)
+        if self.hidden is not None:
+            keep("hidden", self.hidden, np.bool_)
         measures = {name: frozen(a, None, shape=(n,), what=name) for name, a in self.measures.items()}
         keep("measures", MappingProxyType(measures))
         self._validate()
@@ -263,6 +269,11 @@ class Table:
     def cells(self) -> Any:
         """Codes of every cell as a frame, one row per cell."""
         return self.labels.frame(self.backend)
+
+    @property
+    def shown(self) -> Mask:
+        """Cells that are in a published table, withheld there or not."""
+        return np.ones(self.n_cells, dtype=bool) if self.hidden is None else ~self.hidden
 
     @property
     def inner(self) -> Mask:

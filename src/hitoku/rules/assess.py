@@ -13,6 +13,7 @@ from hitoku.errors import NeedError, ParameterError, RuleError, some
 from hitoku.model.arrays import Floats, Mask
 from hitoku.model.need import Need
 from hitoku.model.table import Table
+from hitoku.rules.given import Given
 from hitoku.rules.levels import DEFAULT_PERCENT, percent_of_value
 from hitoku.rules.rule import Rule
 
@@ -49,6 +50,8 @@ def assess(table: Table, rules: Sequence[Rule], width: ArrayLike | None = None) 
     names: dict[str, int] = {}
     for rule in rules:
         need = rule.assess(table)
+        if table.hidden is not None and not isinstance(rule, Given):
+            need = need.only(table.shown)
         if len(need) != table.n_cells:
             raise RuleError(
                 f"the rule judged {len(need)} cells of a table of {table.n_cells}",

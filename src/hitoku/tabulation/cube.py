@@ -70,7 +70,7 @@ def cube_of(
     for number, name in enumerate(by):
         column = f"c{number}"
         found = _seen(source, column)
-        codes = _texts(found, source.types[column])
+        codes = texts(found, source.types[column])
         n_missing = sum(found[raw] for raw, code in codes.items() if code is None)
         if n_missing and missing == "error":
             raise DataError(
@@ -148,7 +148,7 @@ def _places(
     return {raw: place[code if code in place else OTHER] for raw, code in wanted.items()}
 
 
-def _texts(found: Mapping[str | None, int], kind: str) -> dict[str | None, str | None]:
+def texts(found: Mapping[str | None, int], kind: str) -> dict[str | None, str | None]:
     """Write codes as text, None where missing. Floats that are all whole are written like integers."""
     texts = {raw: raw if raw is not None and raw.strip() else None for raw in found}
     if kind in FLOATS:

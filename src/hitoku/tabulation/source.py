@@ -18,6 +18,8 @@ from hitoku.model.frames import not_numbers
 
 PARQUET = (".parquet", ".pq")
 CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
+# Columns and the codes that are kept.
+Where = Mapping[str, Sequence[str]]
 NUMERIC = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
 
 
@@ -71,6 +73,7 @@ def open_source(
     data: Any,
     columns: Mapping[str, str],
     *,
+    where: Where | None = None,
     memory_limit: str | None = None,
     threads: int | None = None,
 ) -> Iterator[Source]:
@@ -83,21 +86,59 @@ def open_source(
     columns
         Our names of the columns and the caller's. ``x`` and ``w`` must hold numbers; of a CSV file all
         others are read as text, so that the code 01 stays 01.
+    where
+        Filter: columns and the codes that are kept; a record must have one of them in each column.
     """
+    columns = {**columns, **{f"f{number}": column for number, column in enumerate(where or {})}}
     with tempfile.TemporaryDirectory(prefix="hitoku-") as spill:
         connection = connect(spill, memory_limit, threads)
         try:
             if isinstance(data, str | Path):
-                where, backend = _attach_file(connection, Path(data), columns)
+                place, backend = _attach_file(connection, Path(data), columns)
             else:
-                where, backend = "data", _attach_frame(connection, data, columns)
-            with translate_errors(where):
+                place, backend = "data", _attach_frame(connection, data, columns)
+            with translate_errors(place):
                 described = connection.sql("DESCRIBE records").fetchall()
-            source = Source(connection, {row[0]: row[1] for row in described}, columns, where, backend)
+            source = Source(connection, {row[0]: row[1] for row in described}, columns, place, backend)
+            if where:
+                _filter(source, where)
             _refuse_text(source)
             yield source
         finally:
             connection.close()
+
+
+def _filter(source: Source, where: Where) -> None:
+    """Let ``records`` be those that a filter keeps; a code that no record has is an error."""
+    conditions = []
+    for number, (column, codes) in enumerate(where.items()):
+        code = f"CAST(f{number} AS VARCHAR)"
+        found = {row[0] for row in source.rows(f"SELECT DISTINCT {code} FROM records")}
+        if isinstance(codes, str) or not codes:
+            raise ParameterError(
+                f"the filter on {column!r} is not a list of codes",
+                where="where",
+                fix=f'write where={{{column!r}: ["A", "B"]}}',
+            )
+        for wanted in map(str, codes):
+            if wanted not in found:
+                known = sorted(each for each in found if each is not None)
+                raise DataError(
+                    f"no record has {column!r} = {wanted!r}",
+                    where=f"{source.where}, where",
+                    fix=did_you_mean(wanted, known),
+                )
+        conditions.append(f"{code} IN ({', '.join(literal(str(wanted)) for wanted in codes)})")
+    source.run(
+        "ALTER VIEW records RENAME TO everything"
+        if _is_view(source)
+        else "ALTER TABLE records RENAME TO everything"
+    )
+    source.run(f"CREATE VIEW records AS SELECT * FROM everything WHERE {' AND '.join(conditions)}")
+
+
+def _is_view(source: Source) -> bool:
+    return bool(source.rows("SELECT count(*) FROM duckdb_views() WHERE view_name = 'records'")[0][0])
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from hitoku.tabulation import identity as identities
 from hitoku.tabulation.cube import Cube, cube_of
 from hitoku.tabulation.memory import refuse_too_large
 from hitoku.tabulation.numbers import Numbers, numbers_of
-from hitoku.tabulation.source import Source, open_source
+from hitoku.tabulation.source import Source, Where, open_source
 from hitoku.tabulation.structural_zeros import known_zeros
 
 
@@ -37,6 +37,7 @@ def tabulate(
     missing: str = "error",
     unseen: str = "error",
     structural_zeros: Any = None,
+    where: Where | None = None,
     measure: str | None = None,
     engine: str = "duckdb",
     memory_limit: str | None = None,
@@ -81,6 +82,9 @@ def tabulate(
     structural_zeros
         Cells that can only be zero: a frame with the columns ``by``, or a mask over the cells. An outsider
         knows them, and they are not withheld.
+    where
+        Filter: columns and the codes that are kept, ``{"legal_form": ["SA", "SE"]}``; other records are left
+        out of every cell.
     measure
         Name of the quantity; default the name of the value column, or "count".
     engine
@@ -107,7 +111,7 @@ def tabulate(
     """
     columns = _columns(by, value, weight, unit, holding)
     _refuse_parameters(top, magnitude, missing, unseen, engine)
-    with open_source(data, columns, memory_limit=memory_limit, threads=threads) as source:
+    with open_source(data, columns, where=where, memory_limit=memory_limit, threads=threads) as source:
         numbers = numbers_of(source)
         cube = cube_of(source, by, hierarchies or {}, total, missing=missing, unseen=unseen)
         zeros = None if structural_zeros is None else known_zeros(structural_zeros, by, cube.dimensions)

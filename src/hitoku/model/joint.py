@@ -1,0 +1,446 @@
+"""Tables made from the same records, put together by the records behind their cells.
+
+A cell is a set of records. Two cells with the same records are one cell, whatever they are called: the
+section E of a table by section is the node E of a table by division. What tells the records apart are
+**atoms**, groups of records that are in the same cell of every table.
+
+Cells are the same in one of two ways. *By definition*: their codes and filters stand for the same sets of
+records, variable by variable; that holds for empty cells as well. *In these data*: their records are the same
+because some other category is empty; cells of two tables that have no partner by definition are joined so.
+A cell that is the sum of cells of another table gets a relation that says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import permutations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from hitoku.errors import TableError
+from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model.dimension import Dimension
+from hitoku.model.labels import Labels
+from hitoku.model.link import assemble
+from hitoku.model.table import Table
+
+Hashes = NDArray[np.uint64]
+# The key of a variable that a cell does not restrict.
+ANY = -1
+# The variable that tells the cells of tables with the same codes apart.
+TABLE = "table"
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Placement:
+    """Where the atoms of a publication stand in one of its tables.
+
+    Parameters
+    ----------
+    leaves
+        Atoms by variables of the table: the position of the atom's code among the leaves, -1 for a code that
+        the table has no place for.
+    records
+        Records of each atom.
+    filters
+        For each variable by which the table was filtered, the atoms that are kept.
+    """
+
+    leaves: Integers
+    records: Integers
+    filters: Mapping[str, Mask] = field(default_factory=dict)
+
+    @property
+    def inside(self) -> Mask:
+        """Atoms that are in the table."""
+        kept = [np.all(self.leaves >= 0, axis=1), *self.filters.values()]
+        return np.asarray(np.logical_and.reduce(kept), dtype=np.bool_)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Joint:
+    """Which cells of several tables are one, and which are sums of others.
+
+    Parameters
+    ----------
+    cell
+        For each table the numbers of its cells in the whole; equal numbers are one cell.
+    n_cells
+        Cells of the whole.
+    sums
+        Relations beyond those of the tables: rows over the cells of the whole, parts minus sum.
+    in_these_data
+        Cells that were joined because their records are the same, not because their codes say so.
+    overlapping
+        For each pair of tables (by position), the cells of the first that share records with the second in a
+        way that no sum expresses: filters and groupings that cut across each other.
+    """
+
+    cell: tuple[Integers, ...]
+    n_cells: int
+    sums: sparse.csr_array
+    in_these_data: int
+    overlapping: Mapping[tuple[int, int], int]
+
+
+def join(
+    tables: Sequence[Table], placements: Sequence[Placement], families: Sequence[Sequence[int]] = ()
+) -> Joint:
+    """Find the cells that are the same, and those that are sums of others, by the records behind them.
+
+    Parameters
+    ----------
+    tables
+        Full cross tables of the same records; cells of different measures are never the same.
+    placements
+        The place of every atom in each of them.
+    families
+        Tables, by position, whose filters divide all records between them: those of one legal form and those
+        of all others.
+
+    Examples
+    --------
+    >>> town = Table.from_array([3, 1, 5], names=["town"], codes=[["a", "b", "c"]], measure="n")
+    >>> county = Table.from_array([4, 5], names=["county"], codes=[["A", "B"]], measure="n")
+    >>> records = np.array([3, 1, 5])
+    >>> places = [Placement(leaves=np.array([[0], [1], [2]]), records=records),
+    ...           Placement(leaves=np.array([[0], [0], [1]]), records=records)]
+    >>> found = join([town, county], places)
+    >>> [numbers.tolist() for numbers in found.cell], found.sums.toarray().tolist()
+    ([[0, 1, 2, 3], [4, 2, 3]], [[1.0, 1.0, 0.0, 0.0, -1.0]])
+    """
+    sets = [_Sets.of(table, placement) for table, placement in zip(tables, placements, strict=True)]
+    measures = list(dict.fromkeys(table.measure for table in tables))
+    keys, plain = _definitions(tables, placements, [measures.index(table.measure) for table in tables])
+    numbers, in_these_data = _merged(keys, sets)
+    ends = np.cumsum([table.n_cells for table in tables])[:-1]
+    cell = np.split(numbers, ends)
+    rows = list(_families(families, cell, np.split(plain, ends), np.split(keys, ends)))
+    overlapping: dict[tuple[int, int], int] = {}
+    divided = [place for family in families for place in family]
+    for one, other in permutations(range(len(tables)), 2):
+        if tables[one].measure == tables[other].measure:
+            rows += _unions(sets[one], sets[other], cell[one], cell[other])
+            # What a filter takes from a table without one is said by the tables that divide its records.
+            if one in divided or other not in divided:
+                n_cut = _cut(sets[one], sets[other])
+                overlapping |= {(one, other): n_cut} if n_cut else {}
+    n_cells = int(numbers.max()) + 1
+    return Joint(
+        cell=tuple(cell),
+        n_cells=n_cells,
+        sums=_matrix(rows, n_cells),
+        in_these_data=in_these_data,
+        overlapping=overlapping,
+    )
+
+
+def whole(
+    tables: Sequence[Table], found: Joint, names: Sequence[str], shown: Sequence[bool] | None = None
+) -> Table:
+    """Make one table of several, told by :func:`join` which cells are the same and which are sums.
+
+    A cell is called as the first table with it calls it.
+
+    Parameters
+    ----------
+    tables
+        The tables.
+    found
+        What was found out about their cells.
+    names
+        What to call the tables, where codes alone do not tell their cells apart.
+    shown
+        For each table whether it is published; all where left out.
+    """
+    numbers = np.concatenate(found.cell)
+    first = np.unique(numbers, return_index=True)[1]
+    variables = list(dict.fromkeys(d.name for table in tables for d in table.dimensions))
+    codes: list[tuple[str, ...]] = []
+    columns: list[Integers] = []
+    for name in variables:
+        same = [d for table in tables for d in table.dimensions if d.name == name]
+        top = same[0].total
+        listed = (*(code for code in dict.fromkeys(c for d in same for c in d.codes) if code != top), top)
+        place = {code: number for number, code in enumerate(listed)}
+        column = []
+        for table in tables:
+            own = [axis for axis, d in enumerate(table.dimensions) if d.name == name]
+            if own:
+                translate = np.array([place[code] for code in table.dimensions[own[0]].codes])
+                column.append(translate[table.labels.column(own[0])])
+            else:
+                column.append(np.full(table.n_cells, place[top]))
+        codes.append(listed)
+        columns.append(np.concatenate(column)[first])
+    positions = np.stack(columns, axis=1).astype(np.int32)
+    if len(np.unique(positions, axis=0)) < len(positions):
+        origin = np.repeat(np.arange(len(tables)), [table.n_cells for table in tables])[first]
+        positions = np.column_stack([positions, origin.astype(np.int32)])
+        variables, codes = [*variables, TABLE], [*codes, tuple(names)]
+    labels = Labels(tuple(variables), tuple(codes), positions)
+    hidden = None
+    if shown is not None and not all(shown):
+        hidden = np.ones(found.n_cells, dtype=bool)
+        for positions_of, public in zip(found.cell, shown, strict=True):
+            if public:
+                hidden[positions_of] = False
+    return Table(**assemble(tables, numbers, labels, found.sums, hidden))
+
+
+@dataclass(frozen=True, eq=False)
+class _Sets:
+    """The records behind every cell of a table, as sums that do not depend on their order."""
+
+    dimensions: tuple[Dimension, ...]
+    placement: Placement
+    inside: Mask
+    leaf: Integers
+    hashes: Hashes
+    records: Integers
+    extent: Integers
+
+    @classmethod
+    def of(cls, table: Table, placement: Placement) -> _Sets:
+        if not table.dimensions:
+            raise TableError(
+                "a table without dimensions cannot be joined with others: its cells have no codes",
+                fix="make it with tabulate from the records of the other tables",
+            )
+        inside, dimensions = placement.inside, table.dimensions
+        shape = tuple(len(d.leaves) for d in dimensions)
+        leaf = np.full(len(inside), -1, dtype=np.int64)
+        leaf[inside] = np.ravel_multi_index(tuple(placement.leaves[inside].T), shape)
+        hashes = np.stack(
+            [_added(leaf, inside, column, dimensions) for column in _lots(len(inside)).T], axis=1
+        )
+        records = _added(leaf, inside, placement.records.astype(np.uint64), dimensions).astype(np.int64)
+        extent = np.ones(1, dtype=np.int64)
+        for dimension in dimensions:
+            extent = np.multiply.outer(extent, np.diff(dimension.closure.indptr)).ravel()
+        return cls(dimensions, placement, inside, leaf, hashes, records, extent)
+
+    def members(self, cell: int) -> Mask:
+        """Tell which atoms are in a cell."""
+        found = self.inside.copy()
+        places = np.unravel_index(cell, [len(d) for d in self.dimensions])
+        for axis, (dimension, place) in enumerate(zip(self.dimensions, places, strict=True)):
+            below = np.zeros(len(dimension.leaves) + 1, dtype=bool)  # the last stands for nowhere
+            below[_leaves_of(dimension, int(place))] = True
+            found &= below[self.placement.leaves[:, axis]]
+        return found
+
+
+def _leaves_of(dimension: Dimension, place: int) -> NDArray[np.int32]:
+    closure = dimension.closure
+    leaves: NDArray[np.int32] = closure.indices[closure.indptr[place] : closure.indptr[place + 1]]
+    return leaves
+
+
+def _lots(n: int) -> Hashes:
+    """Give every atom two random numbers, the same in every run: equal sums of both mean equal sets."""
+    return np.random.default_rng(20_170_601).integers(0, 2**64, size=(n, 2), dtype=np.uint64)
+
+
+def _added(leaf: Integers, inside: Mask, amount: Hashes, dimensions: Sequence[Dimension]) -> Hashes:
+    """Add atoms up to every cell, modulo 2**64."""
+    shape = tuple(len(d.leaves) for d in dimensions)
+    cells = np.zeros(int(np.prod(shape, dtype=np.int64)), dtype=np.uint64)
+    np.add.at(cells, leaf[inside], amount[inside])
+    cells = cells.reshape(shape)
+    for axis, dimension in enumerate(dimensions):
+        moved = np.moveaxis(cells, axis, 0)
+        added = dimension.closure.astype(np.uint64) @ moved.reshape(len(dimension.leaves), -1)
+        cells = np.moveaxis(added.reshape(len(dimension), *moved.shape[1:]), 0, axis)
+    return np.ascontiguousarray(cells).ravel()
+
+
+def _definitions(
+    tables: Sequence[Table], placements: Sequence[Placement], measures: Sequence[int]
+) -> tuple[Integers, Integers]:
+    """Give every cell of every table a number; equal numbers mean the same by definition.
+
+    Once as it is, and once as it would be without the filter of its table.
+    """
+    known: dict[tuple[object, ...], int] = {}
+
+    def number(members: Mask, name: tuple[object, ...]) -> int:
+        # An empty code has no records to be known by, so its name has to do.
+        key = ("set", np.packbits(members).tobytes()) if members.any() else name
+        return known.setdefault(key, len(known))
+
+    blocks, bare = [], []
+    for table, placement, measure in zip(tables, placements, measures, strict=True):
+        shape = tuple(len(d) for d in table.dimensions)
+        columns = [np.full(table.n_cells, -2 - measure, dtype=np.int64)]
+        for axis, dimension in enumerate(table.dimensions):
+            own = np.full(len(dimension), ANY, dtype=np.int64)
+            for place, code in enumerate(dimension.codes):
+                if code != dimension.total:
+                    below = np.zeros(len(dimension.leaves) + 1, dtype=bool)
+                    below[_leaves_of(dimension, place)] = True
+                    own[place] = number(below[placement.leaves[:, axis]], (dimension.name, code))
+            columns.append(np.broadcast_to(_along(own, axis, len(shape)), shape).ravel())
+        bare.append(columns)
+        kept = [number(mask, ("filter", name)) for name, mask in placement.filters.items() if not mask.all()]
+        blocks.append([*columns, *(np.full(table.n_cells, each) for each in kept)])
+    width = max(len(columns) for columns in blocks)
+    rows = np.concatenate([_sorted(columns, width) for columns in (*blocks, *bare)])
+    _, key = np.unique(rows, axis=0, return_inverse=True)
+    keys, plain = np.split(np.asarray(key, dtype=np.int64).ravel(), 2)
+    return keys, plain
+
+
+def _sorted(columns: Sequence[Integers], width: int) -> Integers:
+    """Put what a cell is restricted to into an order that does not depend on its table; the measure first."""
+    block = np.full((len(columns[0]), width), ANY, dtype=np.int64)
+    block[:, : len(columns)] = np.stack(columns, axis=1)
+    block[:, 1:] = _without_repeats(np.sort(block[:, 1:], axis=1))
+    return block
+
+
+def _along(values: Integers, axis: int, n_axes: int) -> Integers:
+    return values.reshape([-1 if place == axis else 1 for place in range(n_axes)])
+
+
+def _without_repeats(ordered: Integers) -> Integers:
+    """Say once what two variables of a cell, or a variable and a filter, say alike."""
+    again = np.zeros(ordered.shape, dtype=bool)
+    again[:, 1:] = ordered[:, 1:] == ordered[:, :-1]
+    return np.sort(np.where(again, ANY, ordered), axis=1)
+
+
+def _merged(keys: Integers, sets: Sequence[_Sets]) -> tuple[Integers, int]:
+    """Give distinct cells of all tables numbers, in the order of their first appearance."""
+    table = np.repeat(np.arange(len(sets)), [len(s.records) for s in sets])
+    own = np.concatenate([np.arange(len(s.records)) for s in sets])
+    hashes = np.concatenate([s.hashes for s in sets])
+    records = np.concatenate([s.records for s in sets])
+    extent = np.concatenate([s.extent for s in sets])
+    root = keys.copy()
+    joined = 0
+    occupied = np.flatnonzero(records > 0)
+    _, group = np.unique(hashes[occupied], axis=0, return_inverse=True)
+    order = np.argsort(group.ravel(), kind="stable")
+    ends = np.flatnonzero(np.diff(group.ravel()[order], append=-1)) + 1
+    for start, stop in zip([0, *ends[:-1]], ends, strict=True):
+        alike = occupied[order[start:stop]]
+        if len(np.unique(keys[alike])) > 1 and len(np.unique(table[alike])) > 1:
+            for one, other in _partners(alike, keys, table, extent):
+                if np.array_equal(sets[table[one]].members(own[one]), sets[table[other]].members(own[other])):
+                    root[root == root[other]] = root[one]
+                    joined += 1
+    _, first, number = np.unique(root, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first, kind="stable")] = np.arange(len(first))
+    return rank[number.ravel()], joined
+
+
+def _partners(
+    alike: Integers, keys: Integers, table: Integers, extent: Integers
+) -> Iterator[tuple[int, int]]:
+    """Pair cells of equal records whose codes differ, the widest first, never two of one table.
+
+    Two cells of one table with the same records are tied by its own relations, as far as a reader knows
+    that the others are empty.
+    """
+    classes: dict[int, list[int]] = {}
+    for cell in sorted(alike.tolist(), key=lambda c: (-extent[c], c)):
+        classes.setdefault(int(keys[cell]), []).append(cell)
+    kept: list[tuple[int, set[int]]] = []
+    for cells in classes.values():
+        tables = {int(table[cell]) for cell in cells}
+        for first, taken in kept:
+            if not taken & tables:
+                taken.update(tables)
+                yield first, cells[0]
+                break
+        else:
+            kept.append((cells[0], tables))
+
+
+def _unions(one: _Sets, other: _Sets, cell: Integers, there: Integers) -> Iterator[tuple[Integers, Floats]]:
+    """Find cells of one table that are sums of leaf cells of another."""
+    both = one.inside & other.inside
+    n_leaves, n_other = (int(np.prod([len(d.leaves) for d in s.dimensions])) for s in (one, other))
+    met = sparse.coo_array(
+        (one.placement.records[both].astype(np.float64), (one.leaf[both], other.leaf[both])),
+        shape=(n_leaves, n_other),
+    ).tocsr()
+    shared = sparse.csr_array(_closure(one.dimensions) @ met)
+    whole = np.zeros(n_other)
+    np.add.at(whole, other.leaf[other.inside], other.placement.records[other.inside].astype(np.float64))
+    contained = np.asarray(shared.data == whole[shared.indices])
+    leaf_cells = _leaf_cells(other.dimensions)
+    for place in np.flatnonzero(~np.isin(cell, there) & (one.records > 0)):
+        entries = slice(shared.indptr[place], shared.indptr[place + 1])
+        if contained[entries].all() and shared.data[entries].sum() == one.records[place]:
+            parts = there[leaf_cells[_box(shared.indices[entries], other, whole)]]
+            yield np.append(parts, cell[place]), np.append(np.ones(len(parts)), -1.0)
+
+
+def _cut(one: _Sets, other: _Sets) -> int:
+    """Count the cells of one table of which the filter of another keeps a part."""
+    if np.array_equal(one.inside, one.inside & other.inside):
+        return 0
+    kept = _added(
+        one.leaf, one.inside & other.inside, one.placement.records.astype(np.uint64), one.dimensions
+    )
+    return int(np.count_nonzero((kept > 0) & (kept < one.records.astype(np.uint64))))
+
+
+def _closure(dimensions: Sequence[Dimension]) -> sparse.csr_array:
+    """Cells by leaf cells, one where the leaf belongs to the cell."""
+    closure = sparse.csr_array(np.ones((1, 1)))
+    for dimension in dimensions:
+        closure = sparse.csr_array(sparse.kron(closure, dimension.closure, format="csr"))
+    return closure
+
+
+def _leaf_cells(dimensions: Sequence[Dimension]) -> Integers:
+    """Return the positions of the leaf cells among all cells of a table."""
+    shape = [len(d) for d in dimensions]
+    leaves = np.meshgrid(*[np.arange(len(d.leaves)) for d in dimensions], indexing="ij")
+    return np.asarray(np.ravel_multi_index(leaves, shape), dtype=np.int64).ravel()
+
+
+def _box(met: Integers, other: _Sets, whole: Floats) -> Integers:
+    """Add the empty leaf cells between those that a union is made of, where no others are among them."""
+    shape = tuple(len(d.leaves) for d in other.dimensions)
+    sides = [np.unique(places) for places in np.unravel_index(met, shape)]
+    box = np.ravel_multi_index(np.meshgrid(*sides, indexing="ij"), shape).ravel()
+    strangers = box[~np.isin(box, met)]
+    return met if np.any(whole[strangers] > 0) else np.asarray(box, dtype=np.int64)
+
+
+def _families(
+    families: Sequence[Sequence[int]],
+    cells: Sequence[Integers],
+    plain: Sequence[Integers],
+    keys: Sequence[Integers],
+) -> Iterator[tuple[Integers, Floats]]:
+    """Add up the cells of tables whose filters divide all records between them to cells without a filter."""
+    unfiltered = {
+        int(key): int(number)
+        for own, bare, numbers in zip(keys, plain, cells, strict=True)
+        if np.array_equal(own, bare)
+        for key, number in zip(own, numbers, strict=True)
+    }
+    for family in families:
+        parts: dict[int, dict[int, None]] = {}
+        for table in family:
+            for key, number in zip(plain[table].tolist(), cells[table].tolist(), strict=True):
+                if key in unfiltered:
+                    parts.setdefault(key, {})[number] = None
+        for key, numbers in parts.items():
+            yield np.array([*numbers, unfiltered[key]]), np.array([1.0] * len(numbers) + [-1.0])
+
+
+def _matrix(rows: Sequence[tuple[Integers, Floats]], n_cells: int) -> sparse.csr_array:
+    lengths = np.cumsum([0, *(len(cells) for cells, _ in rows)])
+    cells = np.concatenate([cells for cells, _ in rows]) if rows else np.zeros(0, dtype=np.int64)
+    data = np.concatenate([data for _, data in rows]) if rows else np.zeros(0)
+    return sparse.csr_array((data, cells, lengths), shape=(len(rows), n_cells))

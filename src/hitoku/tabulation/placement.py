@@ -1,0 +1,117 @@
+"""Atoms: records that no table of a publication tells apart, and where each table puts them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hitoku.model.arrays import Integers, Mask
+from hitoku.model.dimension import Dimension
+from hitoku.model.joint import Placement
+from hitoku.model.table import Table
+from hitoku.tabulation.cube import FLOATS, MISSING, OTHER, texts
+from hitoku.tabulation.source import Where, open_source, translate_errors
+
+NOWHERE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class RecordAtoms:
+    """Distinct combinations of codes in some columns of the records.
+
+    Parameters
+    ----------
+    columns
+        By name, the codes of a column and the code of every atom.
+    records
+        Records of each atom.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from hitoku.tabulation.tabulate import tabulate
+    >>> firms = pd.DataFrame({"town": ["a", "b", "c", "c"], "county": ["A", "A", "B", "B"]})
+    >>> atoms = RecordAtoms.of(firms, ["town", "county"])
+    >>> [atoms.place(tabulate(firms, by=[name])).leaves.ravel().tolist() for name in firms.columns]
+    [[0, 1, 2], [0, 0, 1]]
+    >>> atoms.determines("town", "county"), atoms.determines("county", "town")
+    (True, False)
+    """
+
+    columns: Mapping[str, Coded]
+    records: Integers
+
+    @classmethod
+    def of(cls, data: Any, names: Sequence[str]) -> RecordAtoms:
+        """Find the atoms of these columns; ``data`` is what :func:`hitoku.tabulate` takes."""
+        aliases = {f"c{number}": name for number, name in enumerate(dict.fromkeys(names))}
+        with open_source(data, aliases) as source:
+            read = ", ".join(
+                f"CAST({alias + ' + 0' if source.types[alias] in FLOATS else alias} AS VARCHAR) AS {alias}"
+                for alias in aliases
+            )
+            with translate_errors(source.where):
+                query = f"SELECT {read}, count(*) AS n FROM records GROUP BY ALL ORDER BY ALL"
+                rows = source.connection.sql(query).to_arrow_table()
+            columns = {
+                name: Coded.of(rows.column(alias), source.types[alias]) for alias, name in aliases.items()
+            }
+        return cls(columns, rows.column("n").to_numpy())
+
+    def place(self, table: Table, where: Where | None = None) -> Placement:
+        """Say where a table made from these records, under a filter, puts every atom."""
+        return Placement(
+            leaves=np.stack([self.columns[d.name].leaves(d) for d in table.dimensions], axis=1),
+            records=self.records,
+            filters={name: self.columns[name].kept(codes) for name, codes in (where or {}).items()},
+        )
+
+    def determines(self, fine: str, coarse: str) -> bool:
+        """Tell whether every code of one column comes with one code of another only."""
+        one, other = self.columns[fine].number, self.columns[coarse].number
+        return len(np.unique(np.stack([one, other]), axis=1).T) == len(np.unique(one))
+
+    def others(self, name: str, codes: Sequence[str]) -> list[str]:
+        """Return the codes of a column that a filter leaves out, as the data write them."""
+        wanted = set(map(str, codes))
+        return sorted(each for each in self.columns[name].raw if each is not None and each not in wanted)
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """A column over atoms.
+
+    Parameters
+    ----------
+    raw, codes
+        Distinct codes as the data and as tables write them; None where one is missing.
+    number
+        For every atom the position of its code.
+    """
+
+    raw: list[str | None]
+    codes: list[str | None]
+    number: Integers
+
+    @classmethod
+    def of(cls, column: Any, kind: str) -> Coded:
+        """Read an Arrow column of texts whose DuckDB type was ``kind``."""
+        listed = column.combine_chunks().dictionary_encode(null_encoding="encode")
+        raw = listed.dictionary.to_pylist()
+        written = texts(dict.fromkeys(raw, 0), kind)
+        return cls(raw, [written[each] for each in raw], listed.indices.to_numpy().astype(np.int64))
+
+    def leaves(self, dimension: Dimension) -> Integers:
+        """Find the leaf of every atom; :data:`NOWHERE` for a code that the table has no place for."""
+        place = {code: number for number, code in enumerate(dimension.leaves)}
+        missing, other = place.get(MISSING, NOWHERE), place.get(OTHER, NOWHERE)
+        found = [missing if code is None else place.get(code, other) for code in self.codes]
+        return np.array(found, dtype=np.int64)[self.number]
+
+    def kept(self, codes: Sequence[str]) -> Mask:
+        """Tell which atoms a filter keeps."""
+        wanted = set(map(str, codes))
+        return np.array([each in wanted for each in self.raw], dtype=np.bool_)[self.number]
