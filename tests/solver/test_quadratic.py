@@ -139,6 +139,16 @@ def test_an_answer_that_every_algorithm_leaves_short_is_polished():
     assert found.x == pytest.approx([-1.5, 0.5, 0.5])
 
 
+@pytest.mark.parametrize("cost", [(0, 0), (1, 0), (0, 1)])
+@pytest.mark.parametrize("lower", [(0, -1), (-1, -1)])
+def test_an_optimum_where_nothing_moves_has_no_size_to_compare_with(cost, lower):
+    # Both rows together leave nothing but zero.
+    program = QuadraticProgram(cost, [[-1, -1], [-1, 0]], [0, 0], lower, [1, 1], curvature=[0.5, 0])
+    found = solve(program)
+    assert found.x == pytest.approx([0, 0], abs=1e-12)
+    assert found.conditions <= quadratic.CONDITIONS
+
+
 @settings(max_examples=60)
 @given(data=st.data())
 def test_any_multipliers_give_a_bound(data):

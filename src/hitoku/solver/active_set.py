@@ -127,7 +127,8 @@ class Conditions:
         activity = self.matrix @ y
         columns = np.abs(y - np.clip(y - slope, self.low, self.high))
         rows = np.abs(activity - np.clip(activity - duals, self.least, self.most))
-        largest = np.abs(y).max(initial=np.finfo(float).tiny)
+        # Where all columns are nothing there is no share of them; numbers near one are what is expected.
+        largest = np.abs(y).max(initial=LITTLE)
         # A row in which nothing moves has no size of its own.
         moving = abs(self.matrix) @ np.abs(y) + LITTLE * largest
         return float(max((columns / largest).max(initial=0.0), (rows / moving).max(initial=0.0)))

@@ -294,7 +294,10 @@ class _Evidence:
         for algorithm in QUADRATIC * MOST_REFINED:
             if best is None or best.conditions <= REFINED or not _can_be_polished(self.program):
                 break
-            x, multipliers = _refined(self.program, best, algorithm, self.threads)
+            try:
+                x, multipliers = _refined(self.program, best, algorithm, self.threads)
+            except SolverError:
+                break  # what is left to do is too small or too large for HiGHS: the point stays as it is
             again = self._polished(x / self.units.column, multipliers / self.units.row / self.units.price)
             best = _better(best, again)
         return best
@@ -370,7 +373,7 @@ def _refined(
     least, most = program.row_ends
     known = np.where(least == most, duals, 0.0)
     activity = program.relations @ x
-    enlarged = 1.0 / float(power_of_two(np.float64(near.conditions)))
+    enlarged = max(1.0 / float(power_of_two(near.conditions)), 1.0)
     left = QuadraticProgram(
         enlarged * (program.cost + 2 * program.curvature * x - program.relations.T @ known),
         program.relations,
