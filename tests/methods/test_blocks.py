@@ -15,11 +15,16 @@ from hitoku.attacks.matching import Matching
 from hitoku.errors import ParameterError, ScopeError
 from hitoku.methods.blocks import Blocks
 from hitoku.methods.blocks.expectation import cheaper_split, drawn, expectation
+from hitoku.methods.blocks.levels import downwards, raised
+from hitoku.methods.blocks.levels import patterns as hierarchical_patterns
 from hitoku.methods.blocks.pattern import pattern
 from hitoku.methods.blocks.reach import FAR, Local, wide_alone, wide_together
 from hitoku.methods.blocks.terms import Terms
 from hitoku.methods.blocks.tree import Nodes, tree
 from hitoku.methods.greedy import Greedy
+from hitoku.model.dimension import Dimension
+from hitoku.model.hierarchy import Hierarchy
+from hitoku.model.relations import add_up
 from hitoku.model.release import Release
 from hitoku.model.table import Table
 from hitoku.rules import GroupDisclosure, MinFrequency, assess
@@ -311,7 +316,7 @@ def test_whether_a_table_is_refused_depends_on_its_totals_alone(data):
 
 def test_other_tables_and_parameters_are_refused():
     three = Table.from_array(np.full((2, 2, 2), 9))
-    assert "flat two-way" in refused(three, [MinFrequency(5)], 9)
+    assert "two-way" in refused(three, [MinFrequency(5)], 9)
     plain_table = Table.from_array(np.full((4, 4), 30))
     assert "expected" in refused(plain_table, [MinFrequency(5)], 9, expected=np.ones((3, 3)))
     with pytest.raises(ParameterError, match="split"):
@@ -325,3 +330,75 @@ def test_another_need_than_that_of_the_rules_is_refused():
     need = assess(table, [MinFrequency(32)], width=9)
     with pytest.raises(ScopeError, match="marks other cells"):
         Blocks(rules=[MinFrequency(5)], width=9).protect(table, need)
+
+
+TREE = Hierarchy.from_tree({"A": ["a1", "a2"], "B": ["b1", "b2"]})
+
+
+def nested(leaves, *, both):
+    rows = Dimension.of("row", TREE)
+    flat = Hierarchy.flat([str(j) for j in range(leaves.shape[1])])
+    columns = Dimension.of("column", TREE if both else flat)
+    value = add_up(leaves, (rows, columns))
+    return Table(value=value, dimensions=(rows, columns), integer=True, measure="count", frequency=value)
+
+
+@pytest.mark.parametrize(
+    ("example", "both", "width"),
+    [
+        pytest.param([[3, 1], [0, 3], [2, 2], [2, 1]], False, 2, id="rows in two groups"),
+        pytest.param([[9, 3], [2, 8], [7, 6], [4, 9]], False, 3, id="larger counts"),
+        pytest.param([[1, 1, 0, 1], [1, 0, 1, 1], [0, 1, 1, 1], [1, 1, 1, 0]], True, 2, id="both in groups"),
+    ],
+)
+def test_with_hierarchies_the_reader_who_knows_the_method_is_left_with_the_width(example, both, width):
+    example = np.array(example)
+    table = nested(example, both=both)
+    closures = [d.closure.toarray().astype(int) for d in table.dimensions]
+    groups = [downwards(d) for d in table.dimensions]
+    terms = raised(~table.inner.reshape(table.shape), 1, 1, width)
+    found, releases = defaultdict(list), set()
+    for cells in oracle.tables(example.sum(axis=1).tolist(), example.sum(axis=0).tolist()):
+        values = closures[0] @ np.array(cells) @ closures[1].T
+        hidden = hierarchical_patterns(values, terms, groups, "count")
+        assert not hidden[-1].any()
+        assert not hidden[:, -1].any()
+        found[np.where(hidden, -1, values).tobytes()].append(values)
+        releases.add(int(hidden.sum()))
+    narrow = cells_judged = 0
+    for group in found.values():
+        same = np.array(group)
+        unsafe = same == 1
+        narrow += int((unsafe & (np.ptp(same, axis=0) < width)).sum())
+        cells_judged += int(unsafe.sum())
+    assert cells_judged > 20
+    assert narrow == 0
+    if width == 3:
+        # Not everything is withheld every time.
+        assert len(releases) > 1
+
+
+def test_what_stands_below_a_withheld_cell_is_withheld():
+    leaves = np.array([[1, 2, 40, 50], [2, 1, 60, 70], [50, 60, 30, 41], [70, 80, 52, 61]])
+    table = nested(leaves, both=True)
+    rules = [MinFrequency(3)]
+    need = assess(table, rules, width=5)
+    protection = Blocks(rules=rules, width=5).protect(table, need)
+    hidden = protection.withheld.reshape(table.shape)
+    bounds = Interval().bounds(Release.of(table, protection))
+    code = table.dimensions[0].position
+    # The group of the small ones sums up to 6, too little to hide its parts.
+    assert hidden[code["A"], code["A"]]
+    assert hidden[:2, :2].all()
+    assert np.all(bounds.width[need.unsafe] >= 5)
+
+
+def test_hierarchies_with_groups_of_one_or_small_totals_are_refused():
+    single = Dimension.of("row", Hierarchy.from_tree({"A": ["a1"], "B": ["b1", "b2"]}))
+    columns = Dimension.of("column", TREE)
+    leaves = np.full((3, 4), 30)
+    value = add_up(leaves, (single, columns))
+    table = Table(value=value, dimensions=(single, columns), integer=True, measure="count", frequency=value)
+    assert "single part" in refused(table, [MinFrequency(5)], 9)
+    small = nested(np.array([[3, 3, 2, 2], [20, 30, 20, 30], [20, 30, 20, 30], [20, 30, 20, 30]]), both=True)
+    assert "too small" in refused(small, [MinFrequency(5)], 9)

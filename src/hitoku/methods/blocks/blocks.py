@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike
 from hitoku.errors import NeedError, ParameterError, ScopeError, did_you_mean
 from hitoku.methods.attribution import opens_groups
 from hitoku.methods.blocks.expectation import SPLITS, expectation, tree_of
+from hitoku.methods.blocks.levels import level_by_level
 from hitoku.methods.blocks.pattern import pattern
 from hitoku.methods.blocks.reach import FAR
-from hitoku.methods.blocks.terms import Terms, terms_of, totals
+from hitoku.methods.blocks.terms import Terms, refuse_other_kinds, terms_of, totals
 from hitoku.methods.method import Progress
 from hitoku.model.arrays import Integers, Mask
 from hitoku.model.need import Need
@@ -29,11 +30,12 @@ Split = Literal["auto", "count", "mass"]
 class Blocks:
     """Withhold whole rectangles such that a reader who knows the method is left with the width asked for.
 
-    Flat two-way tables of counts of any size, all totals published. The table is cut into a tree of
-    rectangles, by its totals alone. A rectangle is withheld whole, for a reason that depends on its own cells
-    only, and joined with its neighbour when its own sums do not leave its cells wide enough. So every
-    rectangle can be exchanged for others with the same sums without anything else changing: the tables that
-    would have led to the same release leave every unsafe cell the width. The proof is in
+    Two-way tables of counts of any size, all totals over rows and over columns published; with a hierarchy in
+    either direction, each group of rows by each group of columns is a table of its own. A table is cut into a
+    tree of rectangles, by its totals alone. A rectangle is withheld whole, for a reason that depends on its
+    own cells only, and joined with its neighbour when its own sums do not leave its cells wide enough. So
+    every rectangle can be exchanged for others with the same sums without anything else changing: the tables
+    that would have led to the same release leave every unsafe cell the width. The proof is in
     docs/explanation/blocks.md. There is no chance and no solver; the same table gives the same release.
 
     Parameters
@@ -65,7 +67,7 @@ class Blocks:
            [0, 0, 0, 0, 0]])
     """
 
-    scope: ClassVar[str] = "flat two-way tables of counts with published totals"
+    scope: ClassVar[str] = "two-way tables of counts, flat or with hierarchies, with published totals"
     # A pattern that depends on more than the blocks would tell more.
     adds_no_cells: ClassVar[bool] = True
 
@@ -107,22 +109,38 @@ class Blocks:
                 where=f"blocks, {'rules' if self.rules is None else 'width'}",
                 fix="write Blocks(rules=[MinFrequency(5)], width=9), as for assess, or --width 9",
             )
+        refuse_other_kinds(table)
+        if any(len(d.groups) > 1 for d in table.dimensions):
+            # Sub-tables are many and small: drawing tables to choose between splits would not pay.
+            split = "count" if self.split == "auto" else self.split
+            chosen, terms = level_by_level(table, self.rules, self.width, split, self.expected)
+            shape, unsafe_zeros = terms.width.shape, not terms.first.any()
+            lowest = Terms.below(shape, terms.last.min() + 1, terms.width.min(), zeros=unsafe_zeros)
+            counts = np.rint(table.value).astype(np.int64).reshape(shape)
+            refuse_other_needs(table, need, lowest.width.ravel(), lowest.unsafe(counts).ravel())
+            return protection_of(table, need, chosen.ravel(), None)
         terms = terms_of(table, self.rules, self.width)
         rows, columns = terms.width.shape
         values = np.rint(table.value).astype(np.int64).reshape(rows + 1, columns + 1)[:-1, :-1]
-        refuse_other_needs(table, need, terms, terms.unsafe(values))
+        unsafe, width = (np.zeros((rows + 1, columns + 1), dtype=kind) for kind in (np.bool_, np.int64))
+        unsafe[:-1, :-1], width[:-1, :-1] = terms.unsafe(values), terms.width
+        refuse_other_needs(table, need, width.ravel(), unsafe.ravel())
         expected = expectation(*totals(table, rows, columns), self.expected)
         withheld = np.zeros((rows + 1, columns + 1), dtype=np.bool_)
         withheld[:-1, :-1] = pattern(tree_of(expected, terms, self.split), values, terms)
-        chosen = withheld.ravel()
-        return Protection(
-            withheld=chosen,
-            value=table.value,
-            secondary=chosen & ~need.unsafe,
-            cost=float(chosen.sum()),
-            method="blocks",
-            reader=claim(terms, self.split, None if self.expected is None else expected),
-        )
+        public = None if self.expected is None else expected
+        return protection_of(table, need, withheld.ravel(), claim(terms, self.split, public))
+
+
+def protection_of(table: Table, need: Need, withheld: Mask, reader: dict[str, Any] | None) -> Protection:
+    return Protection(
+        withheld=withheld,
+        value=table.value,
+        secondary=withheld & ~need.unsafe,
+        cost=float(withheld.sum()),
+        method="blocks",
+        reader=reader,
+    )
 
 
 def claim(terms: Terms, split: str, expected: Integers | None) -> dict[str, Any] | None:
@@ -146,20 +164,19 @@ def claim(terms: Terms, split: str, expected: Integers | None) -> dict[str, Any]
     }
 
 
-def refuse_other_needs(table: Table, need: Need, terms: Terms, unsafe: Mask) -> None:
+def refuse_other_needs(table: Table, need: Need, width: Integers, unsafe: Mask) -> None:
     """Raise when a need is not the one that the rules and the width give."""
     if len(need) != table.n_cells:
         raise NeedError(
             f"a need of {len(need)} cells for a table of {table.n_cells}", fix="assess this very table"
         )
-    inner = table.inner
-    if not np.array_equal(need.unsafe[inner], unsafe.ravel()) or need.unsafe[~inner].any():
+    if not np.array_equal(need.unsafe, unsafe):
         raise ScopeError(
             "the need marks other cells as unsafe than the rules do, cell by cell",
             where="blocks, rules",
-            fix="assess with the same rules; each must judge an inner cell by its count and the totals alone",
+            fix="assess with the same rules; each must judge a cell by its count and the totals alone",
         )
-    if np.any(need.lower > 0) or np.any(need.upper > 0) or np.any(need.width[inner] > terms.width.ravel()):
+    if np.any(need.lower > 0) or np.any(need.upper > 0) or np.any(need.width > width):
         raise ScopeError(
             "the need asks for more than the width that the method was given",
             where="blocks, width",

@@ -89,7 +89,6 @@ def terms_of(table: Table, rules: Sequence[Rule], width: ArrayLike) -> Terms:
     >>> terms.first[0], terms.last[0], terms.width[0]
     (array([1, 1, 1]), array([4, 4, 4]), array([9, 9, 9]))
     """
-    refuse_other_kinds(table)
     shape = rows, columns = tuple(len(d.leaves) for d in table.dimensions)
     inner = np.flatnonzero(table.inner)
     row_sums, column_sums = totals(table, rows, columns)
@@ -149,11 +148,11 @@ def large_counts(
 
 
 def refuse_other_kinds(table: Table) -> None:
-    """Raise unless the table is flat, two-way, and of counts that nobody knows anything about."""
-    flat = len(table.dimensions) == 2 and all(len(d.groups) == 1 for d in table.dimensions)
-    if not flat or not table.integer or np.any(table.value < 0):
+    """Raise unless the table is two-way, and of counts that nobody knows anything about."""
+    two_way = len(table.dimensions) == 2 and all(len(d.hierarchies) == 1 for d in table.dimensions)
+    if not two_way or not table.integer or np.any(table.value < 0):
         raise ScopeError(
-            "only flat two-way tables of counts are treated",
+            "only two-way tables of counts are treated, with one hierarchy at most in either direction",
             where="blocks",
             fix="use optimal, and measure what the matching attack learns",
         )

@@ -1,0 +1,143 @@
+"""Tables with hierarchies, one sub-table of siblings after the other, from the top.
+
+A group of rows and a group of columns span a sub-table: the parts of the one by the parts of the other. Its
+totals are cells of sub-tables above it. As long as all of them are published, it is treated as a table of its
+own. Where one is withheld, the whole sub-table is: that follows from what is published above, and its cells
+can follow whatever the cells above do. Why this is enough is proved in docs/explanation/blocks.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hitoku.errors import ScopeError, some
+from hitoku.methods.blocks.expectation import expectation
+from hitoku.methods.blocks.pattern import pattern
+from hitoku.methods.blocks.reach import FAR
+from hitoku.methods.blocks.terms import (
+    LEAST_WIDTH,
+    PUBLIC,
+    Terms,
+    large_counts,
+    refuse_other_rules,
+    small_counts,
+)
+from hitoku.methods.blocks.tree import tree
+from hitoku.methods.randomised.public_knowledge import whole_width
+from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model.dimension import Dimension
+from hitoku.model.table import Table
+from hitoku.rules.rule import Rule
+
+# Groups of a variable, each before its parts: where it stands among the codes, and where they stand.
+Groups = list[tuple[int, Integers]]
+
+
+def level_by_level(
+    table: Table, rules: Sequence[Rule], width: ArrayLike, split: str, expected: ArrayLike | None
+) -> tuple[Mask, Terms]:
+    """Withhold rectangles in every sub-table; return what is withheld, and what decided about every cell.
+
+    Parameters
+    ----------
+    table
+        A two-way table of counts, one hierarchy or none in either direction.
+    rules, width, split, expected
+        As :class:`Blocks` has them; ``expected`` over all cells of the table.
+    """
+    terms = one_rule(table, rules, width)
+    shape = terms.width.shape
+    values = np.rint(table.value).astype(np.int64).reshape(shape)
+    refuse_groups_of_one(table)
+    refuse_small_totals(table, values, terms)
+    public = None if expected is None else np.asarray(expected, dtype=np.float64).reshape(shape)
+    groups = [downwards(dimension) for dimension in table.dimensions]
+    return patterns(values, terms, groups, split, public), terms
+
+
+def patterns(
+    values: Integers, terms: Terms, groups: Sequence[Groups], split: str, expected: Floats | None = None
+) -> Mask:
+    """Withhold rectangles in one sub-table after the other; all arrays are codes by codes."""
+    withheld = np.zeros(values.shape, dtype=np.bool_)
+    for rows_of, rows in groups[0]:
+        for columns_of, columns in groups[1]:
+            at = np.ix_(rows, columns)
+            totals = withheld[rows, columns_of].any() or withheld[rows_of, columns].any()
+            if totals or withheld[rows_of, columns_of]:
+                withheld[at] = True
+                continue
+            local = None if expected is None else expected[at]
+            plan = expectation(values[rows, columns_of], values[rows_of, columns], local)
+            parts = (part[at] for part in (terms.first, terms.last, terms.large, terms.width))
+            withheld[at] = pattern(tree(plan, split), values[at], Terms(*parts))
+    return withheld
+
+
+def downwards(dimension: Dimension) -> Groups:
+    """List the groups of a variable, the total first, each with the places of its parts."""
+    return [
+        (dimension.position[code], np.array([dimension.position[part] for part in parts]))
+        for code, parts in reversed(dimension.groups)
+    ]
+
+
+def one_rule(table: Table, rules: Sequence[Rule], width: ArrayLike) -> Terms:
+    """Find out which counts are unsafe, the same ones everywhere; sums of several cells must be larger.
+
+    A sum is withheld when it is unsafe or too small to hide its parts: below the width plus the largest
+    unsafe count. As one that is withheld can then be raised at least to that, its parts can be, too.
+    """
+    shape = tuple(len(d) for d in table.dimensions)
+    places = np.arange(table.n_cells).reshape(shape)[:-1, :-1].ravel()
+    most = np.full(len(places), int(table.value.max()))
+    first, last = small_counts(table, places, most, rules)
+    large = large_counts(table, places, most, last, rules)
+    asked = np.maximum(whole_width(width, table)[places], LEAST_WIDTH)
+    alike = all(len(np.unique(part)) == 1 for part in (first, last, asked))
+    if not alike or np.any(large < FAR) or last[0] < first[0]:
+        raise ScopeError(
+            "with hierarchies, every cell must be judged in the same way: small counts are unsafe, one width",
+            where="blocks, rules and width",
+            fix="use MinFrequency and one width for all cells",
+        )
+    plain = Terms(*(part.reshape(np.subtract(shape, 1)) for part in (first, last, large, asked)))
+    refuse_other_rules(table, places, most, plain, rules)
+    return raised(~table.inner.reshape(shape), int(first[0]), int(last[0]), int(asked[0]))
+
+
+def raised(sums: Mask, first: int, last: int, width: int) -> Terms:
+    """Make the terms of all cells; those of sums are stricter."""
+    return Terms(
+        np.full(sums.shape, first),
+        np.where(sums, width + last - 1, last),
+        np.full(sums.shape, FAR),
+        np.where(sums, width + last, width),
+    )
+
+
+def refuse_groups_of_one(table: Table) -> None:
+    for dimension in table.dimensions:
+        alone = [code for code, parts in dimension.groups if len(parts) < 2]
+        if alone:
+            raise ScopeError(
+                f"{len(alone)} group(s) of {dimension.name!r} have a single part, which nothing can hide",
+                where=f"codes {some(alone)}",
+                fix="leave the part out, or merge it with another",
+            )
+
+
+def refuse_small_totals(table: Table, values: Integers, terms: Terms) -> None:
+    """Raise when a total over all rows or all columns is too small to hide its parts."""
+    small = (values >= terms.first) & (values <= terms.last)
+    small[:-1, :-1] = False
+    places = np.flatnonzero(small)
+    if len(places):
+        raise ScopeError(
+            f"{len(places)} total(s) over all codes are too small to be published beside what they hide",
+            where=f"cells {some((table.describe(int(p)) for p in places[:4]), 3)}",
+            fix=f"merge their codes with others, or ask for a smaller width; {PUBLIC}",
+        )
