@@ -73,3 +73,17 @@ def test_a_register_that_cannot_be_is_refused(n, seed, where):
         register(n, seed)
     assert caught.value.where == where
     assert caught.value.fix
+
+
+def test_trees_of_any_size():
+    sample = register(n=500, seed=3, regions=(3, 4), activities=(5,))
+    assert len(sample.hierarchies["region"].leaves) == 12
+    assert sample.hierarchies["region"].n_levels == 3
+    assert sorted(sample.hierarchies["activity"].leaves) == ["A01", "A02", "A03", "A04", "A05"]
+    assert set(sample.records["region"]) <= set(sample.hierarchies["region"].leaves)
+    assert sample.records.equals(register(n=500, seed=3, regions=(3, 4), activities=(5,)).records)
+
+
+def test_a_level_of_one_child_is_refused():
+    with pytest.raises(ParameterError, match="at least two children"):
+        register(n=10, regions=(3, 1))

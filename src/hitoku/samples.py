@@ -7,7 +7,7 @@ holdings whose enterprises are spread over many cells.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ import numpy as np
 
 from hitoku.errors import ParameterError
 from hitoku.model.arrays import Floats, Integers
-from hitoku.model.hierarchy import Hierarchy
+from hitoku.model.hierarchy import TOTAL, Hierarchy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,7 +109,13 @@ class Register:
         return f"Register({n:_} enterprises, {region} regions, {activity} activities, {len(SIZES)} sizes)"
 
 
-def register(n: int = 50_000, seed: int = 1) -> Register:
+def register(
+    n: int = 50_000,
+    seed: int = 1,
+    *,
+    regions: Sequence[int] | None = None,
+    activities: Sequence[int] | None = None,
+) -> Register:
     """Invent a register of enterprises; the same numbers for the same arguments.
 
     Parameters
@@ -118,9 +124,14 @@ def register(n: int = 50_000, seed: int = 1) -> Register:
         Enterprises.
     seed
         Another seed, another country.
+    regions, activities
+        Children on each level of a made-up tree instead of the named one: ``(8, 12)`` has eight codes below
+        the total and twelve below each of them. For tables of any size.
 
     Examples
     --------
+    >>> register(n=200, seed=7, regions=(8, 12), activities=(9, 11))
+    Register(200 enterprises, 105 regions, 109 activities, 4 sizes)
     >>> sample = register(n=200, seed=7)
     >>> sample.records["turnover"].equals(register(n=200, seed=7).records["turnover"])
     True
@@ -134,7 +145,10 @@ def register(n: int = 50_000, seed: int = 1) -> Register:
     if seed < 0:
         raise ParameterError(f"seed must not be negative, got {seed}", where="seed", fix="use 0, 1, 2, ...")
     rng = np.random.default_rng(seed)
-    hierarchies = {"region": Hierarchy.from_tree(REGIONS), "activity": Hierarchy.from_tree(ACTIVITIES)}
+    hierarchies = {
+        "region": Hierarchy.from_tree(REGIONS) if regions is None else _tree("R", regions),
+        "activity": Hierarchy.from_tree(ACTIVITIES) if activities is None else _tree("A", activities),
+    }
     towns, industries = (hierarchies[name].leaves for name in ("region", "activity"))
     town, industry = _places(rng, n, towns, industries)
     employees = _employees(rng, industry, industries)
@@ -154,6 +168,30 @@ def register(n: int = 50_000, seed: int = 1) -> Register:
     return Register(records, MappingProxyType(hierarchies))
 
 
+def _tree(stem: str, children: Sequence[int]) -> Hierarchy:
+    """Make up a tree with so many children on each level."""
+    if not children or min(children) < 2:
+        raise ParameterError(
+            "a tree needs at least two children on each level",
+            where="regions, activities",
+            fix="give one number per level, such as (8, 12)",
+        )
+    pairs, above = [], [(TOTAL, stem)]
+    for size in children:
+        below = [(f"{name}{i + 1:02d}", code) for code, name in above for i in range(size)]
+        pairs += below
+        above = [(name, name + ".") for name, _ in below]
+    return Hierarchy.from_pairs(pairs)
+
+
+def _ruled(industries: tuple[str, ...]) -> dict[int, float]:
+    """Say which industries one firm rules, and how strongly; of made-up ones some that lie far apart."""
+    if set(RULED) <= set(industries):
+        return {industries.index(name): times for name, times in RULED.items()}
+    step = max(1, len(industries) // len(RULED))
+    return dict(zip(range(0, len(industries), step), RULED.values(), strict=False))
+
+
 def _places(
     rng: np.random.Generator, n: int, towns: tuple[str, ...], industries: tuple[str, ...]
 ) -> tuple[Integers, Integers]:
@@ -161,7 +199,7 @@ def _places(
     town_size = rng.permutation(np.arange(1, len(towns) + 1) ** -0.8)
     industry_size = rng.permutation(np.arange(1, len(industries) + 1) ** -1.0)
     # A ruled industry has few firms beside its ruler.
-    industry_size[[industries.index(name) for name in RULED]] = 0.008
+    industry_size[list(_ruled(industries))] = 0.008
     affinity = rng.lognormal(0.0, 0.9, (len(towns), len(industries)))
     absent = rng.random(affinity.shape) < 0.12
     weight = np.where(absent, 0.0, town_size[:, None] * industry_size * affinity).ravel()
@@ -174,8 +212,8 @@ def _employees(rng: np.random.Generator, industry: Integers, industries: tuple[s
     typical = rng.normal(0.9, 0.5, len(industries))
     spread = rng.uniform(1.1, 1.8, len(industries))
     staff = rng.lognormal(typical[industry], spread[industry])
-    for name, times in RULED.items():
-        members = np.flatnonzero(industry == industries.index(name))
+    for ruled, times in _ruled(industries).items():
+        members = np.flatnonzero(industry == ruled)
         if len(members):
             giant = members[np.argmax(staff[members])]
             staff[giant] *= times

@@ -108,8 +108,14 @@ class AuditProblem:
         ]
         lower: list[Fraction | None] = []
         upper: list[Fraction | None] = []
-        for cell in cells.tolist():
+        # Most tables are known to be no more than not negative: no need to read every bound for that.
+        plain = (release.lower[cells] == 0) & np.isinf(release.upper[cells])
+        for cell, usual in zip(cells.tolist(), plain.tolist(), strict=True):
             value = grid.value(cell)
+            if usual and value >= 0:
+                lower.append(-value)
+                upper.append(None)
+                continue
             low, high = outside_bounds(release, cell, value)
             lower.append(None if low is None else low - value)
             upper.append(None if high is None else high - value)
@@ -191,6 +197,25 @@ class AuditProblem:
         return Witness(
             self.scale // common, dict(zip(moved.tolist(), (whole[moved] // common).tolist(), strict=True))
         )
+
+    def changed(self, places: Integers, amounts: Integers, parts: int) -> Witness | None:
+        """Take whole differences of some cells, in parts of a step; None when they do not fit as they are.
+
+        Bounds are rounded inwards to whole steps; what needs the last part of a step is refused here.
+        """
+        largest = float(np.max(np.abs(amounts), initial=0.0))
+        if (parts > 1 and self.integer) or parts * largest * self.widest > 2.0**62:
+            return None
+        low, high = (np.clip(ends[places], -(FAR // parts), FAR // parts) * parts for ends in self.steps)
+        if np.any(amounts < low) or np.any(amounts > high) or np.any(self._by_cell[:, places] @ amounts):
+            return None
+        common = gcd(parts * self.scale, *np.unique(amounts).tolist())
+        differences = dict(zip(places.tolist(), (amounts // common).tolist(), strict=True))
+        return Witness(parts * self.scale // common, differences)
+
+    @cached_property
+    def _by_cell(self) -> Any:
+        return self.whole_matrix.tocsc()
 
     def along(self, move: Mapping[int, int]) -> Witness | None:
         """Go as far along a move as the bounds allow; None where that is nowhere, or breaks a relation.

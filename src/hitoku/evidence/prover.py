@@ -19,6 +19,7 @@ from hitoku.evidence.disclosure import Disclosure, explain_bound
 from hitoku.evidence.exact_witness import Split, exact_witness
 from hitoku.evidence.problem import FAR, AuditProblem, Witness
 from hitoku.model.arrays import Floats, Mask
+from hitoku.model.moves import Moves
 from hitoku.solver import integer
 from hitoku.solver.linear import Solution, Warm, opened
 
@@ -27,6 +28,8 @@ ROUNDS = 8
 WORTHWHILE = 0.1
 # Summed integer programs are stopped early: any good point will do.
 SUMMED_GAP, SUMMED_NODES = 0.1, 50
+# Whole numbers below this are exact in doubles.
+EXACT = 2.0**52
 # One cell's integer program is an answer only when it is solved to the end.
 SINGLE_NODES = 20_000
 
@@ -134,7 +137,9 @@ class _Search:
 
     def push_along(self, moves: Iterable[Mapping[int, int]]) -> None:
         """Go along given moves, forth and back: where they reach far enough no program is needed."""
-        place = {cell: number for number, cell in enumerate(self.problem.cells.tolist())}
+        if isinstance(moves, Moves):
+            moves = self._push_as_given(moves)
+        place = {cell: number for number, cell in enumerate(self.problem.cells.tolist())} if moves else {}
         for move in moves:
             if not move.keys() <= place.keys():
                 continue  # it changes a published cell
@@ -142,6 +147,25 @@ class _Search:
                 witness = self.problem.along({place[cell]: way * c for cell, c in move.items() if c})
                 if witness is not None:
                     self.add(witness)
+
+    def _push_as_given(self, moves: Moves) -> list[Mapping[int, int]]:
+        """Take whole changes just as they are, forth and back; return those that do not fit like that."""
+        problem, left = self.problem, []
+        parts, rest = divmod(moves.scale, problem.scale)
+        for number in range(len(moves)):
+            part = slice(moves.begins[number], moves.begins[number + 1])
+            cells, amounts = moves.cells[part], moves.amounts[part]
+            places = np.searchsorted(problem.cells, cells)
+            inside = np.minimum(places, len(problem.cells) - 1)
+            if len(cells) == 0 or np.any(problem.cells[inside] != cells):
+                continue  # it changes a published cell
+            fitting = [] if rest else [problem.changed(places, way * amounts, parts) for way in (1, -1)]
+            if not any(fitting):
+                left.append(moves[number])
+            for witness in fitting:
+                if witness is not None:
+                    self.add(witness)
+        return left
 
     def push_in_circles(self) -> None:
         """Go along flows, where relations form a network: few of them serve nearly all cells."""
@@ -326,7 +350,20 @@ def drop_superfluous(
 def _ends_reached(witnesses: list[Witness], places: list[int], problem: AuditProblem) -> Mask:
     """Tell which witnesses take which cells far enough down and up: witnesses by sides by cells."""
     ends = np.zeros((len(witnesses), 2, len(places)), dtype=bool)
+    levels, _ = problem.needs()
+    down, up = levels[0, places], levels[1, places]
+    exact = max(float(down.max(initial=0.0)), float(up.max(initial=0.0))) < EXACT
     for number, witness in enumerate(witnesses):
+        if exact and problem.scale % witness.denominator == 0:
+            # On the grid, whole steps are compared with levels rounded up to steps.
+            steps = np.zeros(len(problem.cells))
+            moved = np.fromiter(witness.differences, dtype=np.int64)
+            amounts = np.fromiter(witness.differences.values(), dtype=np.float64)
+            steps[moved] = amounts * (problem.scale // witness.denominator)
+            if np.abs(steps).max(initial=0.0) < EXACT:
+                ends[number, 0] = (down > 0) & (steps[places] <= -down)
+                ends[number, 1] = (up > 0) & (steps[places] >= up)
+                continue
         for column, place in enumerate(places):
             if place not in witness.differences:
                 continue

@@ -19,7 +19,9 @@ from hitoku.model.arrays import Floats, Integers, Mask
 # Share of its cost that a cell in use still has for others, divided by the number of users.
 SHARE = 0.1
 # Starts of every search, and cells that are cancelled by further boxes where that is cheaper.
-EFFORT, EFFORT_HARD = (3, 8), (40, 8)
+EFFORT, EFFORT_LARGE, EFFORT_HARD = (3, 8), (3, 2), (40, 8)
+# From so many positions on, less effort is made for each claim.
+LARGE = 30_000
 ONE, MANY = (1,), (1, 2, 4, 8, 16)
 # A cell with more users than this is not avoided: it is worth its cost.
 MOST_USERS = 60
@@ -77,6 +79,10 @@ class Boxes:
         return self._cells, self._amounts, self._begins, self._lengths
 
     @property
+    def _effort(self) -> tuple[int, int]:
+        return EFFORT if self.cover.size <= LARGE else EFFORT_LARGE
+
+    @property
     def _prices(self) -> tuple[Integers, Floats, float]:
         return self.use, self.cost, SHARE
 
@@ -98,14 +104,14 @@ class Boxes:
         self,
         order: Integers,
         *,
-        effort: tuple[int, int] = EFFORT,
+        effort: tuple[int, int] | None = None,
         pieces: Sequence[int] = ONE,
         tick: Tick | None = None,
     ) -> None:
         """Give claims a witness, or a cheaper one, in this order; stop early when told to."""
         from hitoku.kernels.box_search import route  # noqa: PLC0415 - loads numba
 
-        asked = self._asked()
+        asked, effort = self._asked(), effort or self._effort
         chunk = max(16, min(2_000, SLACK // (2 * self._longest)))
         for first in range(0, len(order), chunk):
             self._make_room()
@@ -117,9 +123,7 @@ class Boxes:
             if tick is not None and not tick(min(1.0, (first + chunk) / len(order))):
                 return
 
-    def avoid(
-        self, *, effort: tuple[int, int] = EFFORT, pieces: Sequence[int] = ONE, tick: Tick | None = None
-    ) -> None:
+    def avoid(self, tick: Tick | None = None) -> None:
         """Lead witnesses round cells in use, the dearest first, where that makes the pattern cheaper."""
         from hitoku.kernels.box_search import avoid  # noqa: PLC0415 - loads numba
 
@@ -130,8 +134,8 @@ class Boxes:
             self._make_room()
             cells = dear[first : first + chunk]
             avoid(
-                self._space, self.ground, self._book, asked, cells, self._users(cells), self._prices, effort,
-                np.array(pieces), MOST_USERS, self._longest, self._scratch,
+                self._space, self.ground, self._book, asked, cells, self._users(cells), self._prices,
+                self._effort, np.array(ONE), MOST_USERS, self._longest, self._scratch,
             )  # fmt: skip
             if tick is not None and not tick(min(1.0, (first + chunk) / len(dear))):
                 return

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from hitoku.errors import ParameterError
 from hitoku.methods.attribution import opens_groups
-from hitoku.methods.circulation.boxes import EFFORT, EFFORT_HARD, MANY, Boxes
+from hitoku.methods.circulation.boxes import EFFORT_HARD, MANY, Boxes
 from hitoku.methods.circulation.claims import Claims, Rooms
 from hitoku.methods.circulation.cover import Cover, cover_of
 from hitoku.methods.circulation.packs import packed
@@ -218,7 +218,7 @@ class Search:
             boxes.route(self._order(claims.made), tick=clock.tick)
             if not clock.passed():
                 return
-            boxes.avoid(effort=EFFORT, tick=clock.tick)
+            boxes.avoid(tick=clock.tick)
             more = clock.passed()
 
     def _order(self, claims: Integers) -> Integers:

@@ -1,0 +1,149 @@
+"""Large tables: time and memory by size, and what is withheld, beside the greedy method where it can keep up.
+
+Registers from ``hitoku.samples`` with trees of rising size, turnover under a p% rule and a least number of
+contributors; a flat two-way table; three linked two-way tables. Times are CPU seconds of one process, one
+run, compiled kernels loaded before; every case runs in a process of its own, and memory is the peak of that
+process, the making of the table included.
+``value`` is the sum of the secondary cells over the grand total: margins count again, so it can exceed one.
+Results go to .bench/large.json.
+
+    python -m bench.large --only demo_1 h3_95k
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+import hitoku as ht
+from hitoku.cli.warm_up import circulate_a_little, prove_a_little
+
+OUT = Path(__file__).resolve().parents[1] / ".bench"
+RULES = [ht.PPercent(p=10), ht.FewContributors(n=3)]
+BY = ["region", "activity", "size"]
+
+# Name: records, seed, children of the region tree, of the activity tree; None for the trees of the demo.
+REGISTERS = {
+    **{f"demo_{seed}": (50_000, seed, None, None) for seed in (1, 2, 3, 4, 5)},
+    "h3_3k": (15_000, 1, (4, 5), (4, 5)),
+    "h3_30k": (150_000, 1, (6, 11), (7, 10)),
+    "h3_95k": (500_000, 1, (9, 14), (9, 15)),
+    "h3_319k": (700_000, 1, (13, 18), (14, 18)),
+    "h3_1M": (1_500_000, 1, (18, 23), (19, 24)),
+}
+FLAT = {"flat_100": 100, "flat_316": 316}
+LINKED = {"linked_20k": 80}
+# Beyond so many cells the greedy method takes longer than anybody waits.
+GREEDY_CELLS = 12_000
+
+
+def tables(name: str) -> ht.Table:
+    if name in REGISTERS:
+        n, seed, regions, activities = REGISTERS[name]
+        firms = ht.samples.register(n, seed, regions=regions, activities=activities)
+        return ht.tabulate(
+            firms.records, by=BY, value="turnover", unit="enterprise", holding="holding",
+            hierarchies=firms.hierarchies,
+        )  # fmt: skip
+    random = np.random.default_rng(1)
+    if name in FLAT:
+        side = FLAT[name]
+        counts = np.floor(np.exp(random.normal(2.6, 1.3, (side, side))))
+        return ht.Table.from_array(counts.astype(int))
+    side = LINKED[name]
+    counts = random.poisson(np.exp(random.normal(-4.0, 1.0, (side, side, side))))
+    parts = []
+    for left_out in range(3):
+        names = [v for k, v in enumerate("xyz") if k != left_out]
+        parts.append(
+            ht.Table.from_array(
+                counts.sum(axis=left_out),
+                names=names,
+                codes=[[f"{v}{i}" for i in range(side)] for v in names],
+            )
+        )
+    return ht.Table.link(parts)
+
+
+def needs(name: str, table: ht.Table) -> ht.Need:
+    if name in REGISTERS:
+        return ht.assess(table, RULES)
+    return ht.assess(table, [ht.MinFrequency(3)], width=5)
+
+
+def timed(run):
+    began = time.process_time()
+    answer = run()
+    return answer, round(time.process_time() - began, 2)
+
+
+def measure(name: str, *, greedy: bool) -> dict[str, object]:
+    table = tables(name)
+    need = needs(name, table)
+    grand = float(np.abs(table.value).max())
+    circulate_a_little()
+    prove_a_little()
+
+    def told(protection: ht.Protection) -> dict[str, object]:
+        return {
+            "withheld": int(protection.withheld.sum()),
+            "value": round(float(np.abs(table.value[protection.secondary]).sum()) / grand, 3),
+        }
+
+    row: dict[str, object] = {"case": name, "cells": table.n_cells, "unsafe": int(need.unsafe.sum())}
+    protection, row["cpu_s"] = timed(lambda: ht.Circulation().protect(table, need))
+    row |= told(protection)
+    release = ht.Release.of(table, protection)
+    audit, row["audit_cpu_s"] = timed(lambda: ht.audit(table, need, release, moves=protection.moves))
+    row |= {
+        "safe": audit.safe,
+        "programs": audit.summary["programs"],
+        "witnesses": audit.summary["witnesses"],
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "certificate.json.gz"
+        _, row["certificate_cpu_s"] = timed(lambda: audit.certificate.write(path))
+        row["certificate_mb"] = round(path.stat().st_size / 1e6, 2)
+        row["peak_mb"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3)
+        verdict, row["verify_cpu_s"] = timed(lambda: ht.verify(path))
+        row["verified"] = verdict.ok
+    row["peak_mb_with_verify"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3)
+    if greedy and table.n_cells <= GREEDY_CELLS:
+        other, row["greedy_cpu_s"] = timed(lambda: ht.Greedy(prefer="closing").protect(table, need))
+        row |= {f"greedy_{key}": number for key, number in told(other).items()}
+    return row
+
+
+def main() -> None:
+    names = [*REGISTERS, *FLAT, *LINKED]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", nargs="*", choices=names, default=names)
+    parser.add_argument("--no-greedy", action="store_true")
+    parser.add_argument("--here", action="store_true", help="run the first case in this process and print it")
+    given = parser.parse_args()
+    if given.here:
+        print(json.dumps(measure(given.only[0], greedy=not given.no_greedy)), flush=True)
+        return
+    OUT.mkdir(exist_ok=True)
+    path = OUT / "large.json"
+    rows = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    for name in given.only:
+        words = [sys.executable, "-m", "bench.large", "--here", "--only", name]
+        words += ["--no-greedy"] if given.no_greedy else []
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        print(done.stdout.strip() or done.stderr.strip().splitlines()[-1], flush=True)
+        if done.returncode == 0:
+            rows[name] = json.loads(done.stdout)
+            path.write_text(json.dumps(rows, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""Witnesses that a method hands over: taken where they hold, and never trusted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.methods.test_circulation import hierarchy
+
+from hitoku.evidence.audit import audit
+from hitoku.evidence.verify import verify
+from hitoku.methods.circulation import Circulation
+from hitoku.model.moves import Moves
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+
+
+def test_moves_are_a_sequence_of_mappings():
+    moves = Moves(np.array([0, 2, 3]), np.array([4, 7, 1]), np.array([1, -1, 5]), scale=1)
+    assert [dict(move) for move in moves] == [{4: 1, 7: -1}, {1: 5}]
+    assert dict(moves[-1]) == {1: 5}
+    assert moves[:1] == [{4: 1, 7: -1}]
+    with pytest.raises(IndexError):
+        moves[2]
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 2**32 - 1), drop=st.booleans())
+def test_what_is_handed_over_never_changes_the_verdict(seed, drop):
+    random = np.random.default_rng(seed)
+    table, need = hierarchy(int(seed % 7), sides=((2, 2), (3,), (2,)))
+    protection = Circulation().protect(table, need)
+    withheld = protection.withheld.copy()
+    if drop:
+        secondary = np.flatnonzero(protection.secondary)
+        withheld[random.permutation(secondary)[:3]] = False
+    release = Release.of(table, Protection.withhold(table, withheld, need))
+    amounts = protection.moves.amounts.copy()
+    wrong = random.random(len(amounts)) < 0.2
+    amounts[wrong] += random.integers(-9, 10, int(wrong.sum()))
+    forged = Moves(protection.moves.begins, protection.moves.cells, amounts, scale=1)
+    alone, helped = audit(table, need, release), audit(table, need, release, moves=forged)
+    assert alone.outcomes == helped.outcomes
+
+
+@pytest.mark.parametrize("scale", [1, 60, 7])
+def test_parts_of_a_step_are_witnesses_where_values_need_not_be_whole(scale, tmp_path):
+    table = Table.from_array([[2.5, 1.5], [7.0, 1.0]])
+    need = Need(
+        unsafe=table.value == 1,
+        lower=np.where(table.value == 1, 0.5, 0),
+        upper=np.where(table.value == 1, 0.5, 0),
+    )
+    moves = Moves(np.array([0, 4]), np.array([0, 1, 3, 4]), scale * np.array([1, -1, -1, 1]), scale)
+    release = Release.of(table, Protection.withhold(table, table.inner, need))
+    found = audit(table, need, release, moves=moves)
+    assert found.safe
+    assert found.summary["programs"] == 0
+    assert verify(found.certificate.write(tmp_path / "certificate.json"))
