@@ -141,3 +141,23 @@ def test_nobody_known():
     with pytest.raises(RuleError, match="who contributes") as caught:
         PPercent(10).assess(Table.from_array([[20, 15], [72, 1]]))
     assert "tabulate" in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("contributions", "at_limit", "unsafe"),
+    [
+        pytest.param((80, 12, 8), "safe", False, id="exactly 10% is safe by the definition"),
+        pytest.param((80, 12, 8), "unsafe", True, id="and unsafe as Kikuchi and Minami print it"),
+        pytest.param((80, 12, 9), "unsafe", False, id="more than 10% is safe for both"),
+        pytest.param((80, 12, 7), "safe", True, id="less is unsafe for both"),
+        pytest.param((), "unsafe", False, id="an empty cell has nothing to hide"),
+    ],
+)
+def test_a_remainder_of_exactly_p_percent(contributions, at_limit, unsafe):
+    need = PPercent(p=10, at_limit=at_limit).assess(one_cell(*contributions))
+    assert bool(need.unsafe[0]) is unsafe
+
+
+def test_a_cell_at_the_limit_has_a_reading():
+    with pytest.raises(RuleError):
+        PPercent(p=10, at_limit="maybe")

@@ -29,6 +29,7 @@ from hitoku.methods.greedy import Greedy
 from hitoku.methods.keep import staying
 from hitoku.methods.method import Method, Progress
 from hitoku.methods.optimal import Optimal
+from hitoku.methods.points import points
 from hitoku.model.arrays import Floats, Mask
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
@@ -84,7 +85,7 @@ def against_insiders(
         found = [one for one in _examined(search, [one.members for one in found]) if len(one.cells)]
     if np.array_equal(withheld, protection.withheld):
         return protection
-    return replace(
+    result = replace(
         protection,
         withheld=withheld,
         secondary=withheld & ~need.unsafe,
@@ -94,6 +95,12 @@ def against_insiders(
         gap=float("nan"),
         steps=steps,
     )
+    told = points(table, withheld, withheld & ~protection.withheld & ~need.unsafe)
+    if not told.any():
+        return result
+    withheld = withheld & ~told
+    cost = _cost(table, method, withheld)
+    return replace(result, withheld=withheld, secondary=withheld & ~need.unsafe, cost=cost)
 
 
 def _examined(

@@ -7,10 +7,11 @@ estimate the largest contributor to within p percent.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from hitoku.errors import RuleError
 from hitoku.model.need import Need
 from hitoku.model.table import Table
 from hitoku.model.tolerance import LIMIT
@@ -26,12 +27,15 @@ class PPercent:
     Parameters
     ----------
     p
-        Required uncertainty, in percent of the largest contribution; 0 < p <= 100. Exactly p is safe.
+        Required uncertainty, in percent of the largest contribution; 0 < p <= 100.
     n
         Size of the coalition that shares what it knows: the second largest alone (1), or with the
         next ones.
     level
         "holding" ranks holdings where the table knows them and units elsewhere; "unit" ranks units.
+    at_limit
+        What a cell with a remainder of exactly p percent is: "safe", as in the published definition of the
+        rule, or "unsafe", as Kikuchi and Minami (2017) print it.
 
     Examples
     --------
@@ -46,24 +50,42 @@ class PPercent:
     p: float
     n: int = 1
     level: Level = "holding"
+    at_limit: Literal["safe", "unsafe"] = "safe"
 
     def __post_init__(self) -> None:
         check_percent(self.name, "p", self.p)
         check_whole(self.name, "n", self.n, least=1)
         check_level(self.name, self.level)
+        if self.at_limit not in ("safe", "unsafe"):
+            raise RuleError(
+                f"a cell at the limit is {self.at_limit!r}",
+                where=f"rule {self.name}",
+                fix='at_limit is "safe" or "unsafe"',
+            )
 
     def assess(self, table: Table) -> Need:
         """Flag cells with X - x1 - ... - x(n+1) < p% of x1; the level is what the remainder lacks."""
-        return small_remainder(table, self.p / 100, self.n, self.level, self.name)
+        strict = self.at_limit == "unsafe"
+        return small_remainder(table, self.p / 100, self.n, self.level, self.name, strict=strict)
 
 
-def small_remainder(table: Table, fraction: float, coalition: int, level: Level, rule: str) -> Need:
-    """Flag cells whose remainder, seen by a coalition, is below a fraction of the largest contribution."""
+def small_remainder(
+    table: Table, fraction: float, coalition: int, level: Level, rule: str, *, strict: bool = False
+) -> Need:
+    """Flag cells whose remainder, seen by a coalition, is below a fraction of the largest contribution.
+
+    ``strict`` flags those whose remainder is just that fraction, too.
+    """
     ranked = ranked_at(table, level, coalition + 1, rule)
     first, known = ranked.largest[:, 0], ranked.largest[:, : coalition + 1].sum(axis=1)
     # What the remainder lacks to blur `first` by the fraction; negative means safe.
     lacking = fraction * first + (known - ranked.total)
     # Not >=: a remainder of exactly p percent is safe, as in the published definition.
-    unsafe = lacking > LIMIT * np.abs(ranked.total)
+    rounding = LIMIT * np.abs(ranked.total)
+    unsafe = lacking > rounding
+    if strict:
+        unsafe = (lacking >= -rounding) & (first > 0)
+        # At the limit, a little is lacking: more than nothing.
+        lacking = np.where(unsafe, np.maximum(lacking, rounding), lacking)
     distance = from_distance(table, ranked, lacking)
     return needed(table, rule, unsafe, distance, distance)

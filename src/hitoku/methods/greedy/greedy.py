@@ -21,6 +21,7 @@ from hitoku.methods.greedy.incremental_audit import IncrementalAudit
 from hitoku.methods.greedy.tidy import unnecessary
 from hitoku.methods.keep import Keep, by_hand, kept, refuse_unsafe
 from hitoku.methods.method import Progress
+from hitoku.methods.points import publish_points
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
@@ -29,6 +30,7 @@ from hitoku.model.table import Table
 
 Prefer = Literal["smallest", "closing"]
 Record = Literal["auto", "cells", "full"]
+Every = Literal["unsafe", "withheld"]
 # Tables of up to so many cells record intervals unless told otherwise: three times the work, about a second.
 FULLY_RECORDED = 3_000
 
@@ -68,6 +70,10 @@ class Greedy:
     prefer
         "smallest" as in the paper; "closing": before cost, the cell that is new to the fewest relations.
         It needs fewer cells, since they end chains instead of prolonging them; their cost may be higher.
+    every
+        Whose intervals must be wide: those of "unsafe" cells, as the need says; or, as in the paper, of every
+        "withheld" cell: secondary ones as wide as the unsafe cell of which least is asked. Secondary cells
+        that everybody can tell all the same are published again in any case.
     record
         "cells": steps say what was withheld, why and for whom. "full": also the interval of the protected
         cell before and after, up to two linear programs per step. "auto": "full" for tables of up to 3000
@@ -90,9 +96,14 @@ class Greedy:
     tidy: bool = False
     prefer: Prefer = "smallest"
     record: Record = "auto"
+    every: Every = "unsafe"
 
     def __post_init__(self) -> None:
-        for name, words in (("prefer", get_args(Prefer)), ("record", get_args(Record))):
+        for name, words in (
+            ("prefer", get_args(Prefer)),
+            ("record", get_args(Record)),
+            ("every", get_args(Every)),
+        ):
             word = getattr(self, name)
             if word not in words:
                 raise ParameterError(
@@ -109,6 +120,7 @@ class Greedy:
             ("tidy", False),
             ("prefer", "smallest"),
             ("record", "auto"),
+            ("every", "unsafe"),
         ):
             given = getattr(self, name)
             plain = given is None or isinstance(given, str | bool)
@@ -134,10 +146,25 @@ class Greedy:
         NeedError
             When a cell cannot be protected, however much is withheld; it names the cells.
         """
+        found = self._walked(table, need, progress)
+        while self.every == "withheld" and found.secondary.any():
+            more = self._walked(table, _of_all(need, found), progress, found.withheld)
+            steps = (*found.steps, *more.steps)
+            settled = bool(np.array_equal(more.withheld, found.withheld))
+            secondary = more.withheld & ~need.unsafe
+            found = replace(more, secondary=secondary, steps=steps)
+            if settled:
+                break
+        return found
+
+    def _walked(
+        self, table: Table, need: Need, progress: Progress | None, so_far: Mask | None = None
+    ) -> Protection:
+        """Walk once, for the unsafe cells of a need, from what is withheld so far or by hand."""
         cost = costs(table, self.cost)
         stay = kept(table, self.keep)
         refuse_unsafe(table, need, stay)
-        start = by_hand(table, self.start, stay)
+        start = by_hand(table, self.start if so_far is None else so_far, stay)
         first = need.unsafe | start
         eligible = ~stay & (table.upper > table.lower)
         refuse_hopeless(table, need, eligible | first)
@@ -151,7 +178,7 @@ class Greedy:
             cells = unnecessary(table, need, withheld, removable=spare, cost=cost, progress=progress)
             withheld[cells] = False
             steps += [Step(int(cell), Reason.UNNECESSARY) for cell in cells]
-        return Protection(
+        found = Protection(
             withheld=withheld,
             value=table.value,
             secondary=withheld & ~need.unsafe,
@@ -159,6 +186,19 @@ class Greedy:
             method="greedy",
             steps=tuple(steps),
         )
+        return publish_points(table, need, found, cost, start)
+
+
+def _of_all(need: Need, found: Protection) -> Need:
+    """Ask of secondary cells the width that is asked of an unsafe cell at least."""
+    width = np.maximum(need.width, need.lower + need.upper)
+    least = float(width[need.unsafe].min(initial=np.inf))
+    return Need(
+        unsafe=need.unsafe | found.secondary,
+        lower=need.lower,
+        upper=need.upper,
+        width=np.where(found.secondary, least if np.isfinite(least) else 0.0, need.width),
+    )
 
 
 class Walk:

@@ -1,0 +1,68 @@
+"""Withheld cells that everybody can tell all the same: they hide nothing, and are published again.
+
+A secondary cell of which every table that fits says the same number is lost for nothing. To print that number
+rules out no table, so no interval gets narrower and no group is given away.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from hitoku.attacks.interval import Interval
+from hitoku.model.arrays import Floats, Mask
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.model.step import Reason, Step
+from hitoku.model.table import Table
+
+# A cell that cannot move by this share of its value (of one, where it is smaller) is a point; a hundred
+# times what the attack takes for rounding.
+STIR = 1e-5
+
+
+def points(table: Table, withheld: Mask, among: Mask) -> Mask:
+    """Tell which withheld cells have only one possible value.
+
+    Examples
+    --------
+    >>> table = Table.from_array([[7, 11], [10, 60], [5, 8]])
+    >>> withheld = np.isin(np.arange(12), [0, 1, 3, 4, 6])  # the 5 follows from its row
+    >>> points(table, withheld, withheld).nonzero()[0].tolist()
+    [6]
+    """
+    asked = withheld & among
+    if not asked.any():
+        return asked
+    stir = STIR * np.maximum(1.0, np.abs(table.value))
+    release = Release.of(table, Protection.withhold(replace(table, fixed=None), withheld))
+    low, high = (np.where(asked, table.value + way * stir, np.nan) for way in (-1.0, 1.0))
+    down, up = Interval().meets(release, low, high)
+    return np.asarray(asked & ~down & ~up)
+
+
+def publish_points(table: Table, need: Need, found: Protection, cost: Floats, stay: Mask) -> Protection:
+    """Publish secondary cells that everybody can tell, other than those that must stay withheld.
+
+    Parameters
+    ----------
+    table, need, found
+        What was to be protected, and what a method decided.
+    cost
+        Cost of withholding each cell.
+    stay
+        Cells that stay withheld, such as those that somebody withheld by hand.
+    """
+    told = points(table, found.withheld, found.secondary & ~stay)
+    if not told.any():
+        return found
+    withheld = found.withheld & ~told
+    return replace(
+        found,
+        withheld=withheld,
+        secondary=withheld & ~need.unsafe,
+        cost=float(cost[withheld].sum()),
+        steps=(*found.steps, *(Step(int(cell), Reason.POINT) for cell in np.flatnonzero(told))),
+    )

@@ -1,0 +1,69 @@
+"""No cell is withheld for nothing: a secondary cell has more than one possible value, or is published."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from tests.strategies import count_tables
+
+from hitoku.attacks.interval import Interval
+from hitoku.errors import NeedError, ScopeError
+from hitoku.methods import METHODS, Greedy
+from hitoku.methods.method import informed
+from hitoku.methods.points import points
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+from hitoku.rules import MinFrequency, assess
+
+# What was drawn, or follows from blocks, must stay as it is: to publish a cell would tell more.
+FREE = [name for name in METHODS if not getattr(METHODS[name], "adds_no_cells", False)]
+
+
+@pytest.mark.parametrize("name", FREE)
+@settings(deadline=None, max_examples=25)
+@given(table=count_tables(max_side=4, max_count=8))
+def test_every_secondary_cell_has_more_than_one_possible_value(name, table):
+    need = assess(table, [MinFrequency(3)], width=4)
+    try:
+        protection = informed(METHODS[name](), [MinFrequency(3)], 4).protect(table, need)
+    except (NeedError, ScopeError):
+        return
+    width = Interval().bounds(Release.of(table, protection)).width
+    assert np.all(width[protection.secondary] > 1e-6)
+
+
+@settings(deadline=None, max_examples=25)
+@given(table=count_tables(max_side=4, max_count=8))
+def test_to_publish_points_narrows_no_interval(table):
+    mask = (table.value % 3 == 1) | (table.value % 5 == 2)
+    told = points(table, mask, mask)
+    before, after = (
+        Interval().bounds(Release.of(table, Protection.withhold(table, one))) for one in (mask, mask & ~told)
+    )
+    np.testing.assert_allclose(before.lower, after.lower, atol=1e-6)
+    np.testing.assert_allclose(before.upper, after.upper, atol=1e-6)
+    assert np.all(before.width[told] <= 1e-6)
+    assert np.all(before.width[mask & ~told] > 1e-6)
+
+
+def test_by_hand_stays_by_hand():
+    table = Table.from_array([[7, 11], [10, 60], [5, 8]])
+    start = np.isin(np.arange(12), [6])
+    need = Need(unsafe=np.arange(12) == 0, width=5)
+    assert Greedy(start=start).protect(table, need).withheld[6]
+
+
+@settings(deadline=None, max_examples=25)
+@given(table=count_tables(max_side=4, max_count=20))
+def test_every_withheld_cell_is_wide_enough_as_in_the_paper(table):
+    """Kikuchi and Minami, section 4.3: go on until all suppressed cells have sufficient width."""
+    need = assess(table, [MinFrequency(3)], width=4)
+    try:
+        protection = Greedy(every="withheld").protect(table, need)
+    except NeedError:
+        return
+    width = Interval().bounds(Release.of(table, protection)).width
+    assert np.all(width[protection.withheld] >= 4 - 1e-6)
