@@ -221,6 +221,7 @@ def test_intervals_are_recorded_for_tables_that_are_not_too_large(record, limit,
     monkeypatch.setattr("hitoku.methods.greedy.greedy.FULLY_RECORDED", limit)
     table = Table.from_array(FIGURE_2)
     steps = Greedy(record=record).protect(table, Need(unsafe=table.value == 7, width=11)).steps
+    steps = [step for step in steps if step.reason is not Reason.POINT]  # for nobody's sake
     assert np.isnan([step.before + step.after for step in steps]).all() == (not known)
     assert np.isfinite([step.before + step.after for step in steps]).all() == known
 
