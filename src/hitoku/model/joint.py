@@ -13,51 +13,23 @@ A cell that is the sum of cells of another table gets a relation that says so.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from hitoku.errors import TableError
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.dimension import Dimension
 from hitoku.model.labels import Labels
 from hitoku.model.link import assemble
+from hitoku.model.record_sets import Placement, RecordSets, add_up_atoms, leaves_of
 from hitoku.model.table import Table
 
-Hashes = NDArray[np.uint64]
 # The key of a variable that a cell does not restrict.
 ANY = -1
 # The variable that tells the cells of tables with the same codes apart.
 TABLE = "table"
-
-
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Placement:
-    """Where the atoms of a publication stand in one of its tables.
-
-    Parameters
-    ----------
-    leaves
-        Atoms by variables of the table: the position of the atom's code among the leaves, -1 for a code that
-        the table has no place for.
-    records
-        Records of each atom.
-    filters
-        For each variable by which the table was filtered, the atoms that are kept.
-    """
-
-    leaves: Integers
-    records: Integers
-    filters: Mapping[str, Mask] = field(default_factory=dict)
-
-    @property
-    def inside(self) -> Mask:
-        """Atoms that are in the table."""
-        kept = [np.all(self.leaves >= 0, axis=1), *self.filters.values()]
-        return np.asarray(np.logical_and.reduce(kept), dtype=np.bool_)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -103,6 +75,7 @@ def join(
 
     Examples
     --------
+    >>> from hitoku.model.record_sets import Placement
     >>> town = Table.from_array([3, 1, 5], names=["town"], codes=[["a", "b", "c"]], measure="n")
     >>> county = Table.from_array([4, 5], names=["county"], codes=[["A", "B"]], measure="n")
     >>> records = np.array([3, 1, 5])
@@ -112,7 +85,7 @@ def join(
     >>> [numbers.tolist() for numbers in found.cell], found.sums.toarray().tolist()
     ([[0, 1, 2, 3], [4, 2, 3]], [[1.0, 1.0, 0.0, 0.0, -1.0]])
     """
-    sets = [_Sets.of(table, placement) for table, placement in zip(tables, placements, strict=True)]
+    sets = [RecordSets.of(table, placement) for table, placement in zip(tables, placements, strict=True)]
     measures = list(dict.fromkeys(table.measure for table in tables))
     keys, plain = _definitions(tables, placements, [measures.index(table.measure) for table in tables])
     numbers, in_these_data = _merged(keys, sets)
@@ -191,73 +164,6 @@ def whole(
     return Table(**assemble(tables, numbers, labels, found.sums, hidden))
 
 
-@dataclass(frozen=True, eq=False)
-class _Sets:
-    """The records behind every cell of a table, as sums that do not depend on their order."""
-
-    dimensions: tuple[Dimension, ...]
-    placement: Placement
-    inside: Mask
-    leaf: Integers
-    hashes: Hashes
-    records: Integers
-    extent: Integers
-
-    @classmethod
-    def of(cls, table: Table, placement: Placement) -> _Sets:
-        if not table.dimensions:
-            raise TableError(
-                "a table without dimensions cannot be joined with others: its cells have no codes",
-                fix="make it with tabulate from the records of the other tables",
-            )
-        inside, dimensions = placement.inside, table.dimensions
-        shape = tuple(len(d.leaves) for d in dimensions)
-        leaf = np.full(len(inside), -1, dtype=np.int64)
-        leaf[inside] = np.ravel_multi_index(tuple(placement.leaves[inside].T), shape)
-        hashes = np.stack(
-            [_added(leaf, inside, column, dimensions) for column in _lots(len(inside)).T], axis=1
-        )
-        records = _added(leaf, inside, placement.records.astype(np.uint64), dimensions).astype(np.int64)
-        extent = np.ones(1, dtype=np.int64)
-        for dimension in dimensions:
-            extent = np.multiply.outer(extent, np.diff(dimension.closure.indptr)).ravel()
-        return cls(dimensions, placement, inside, leaf, hashes, records, extent)
-
-    def members(self, cell: int) -> Mask:
-        """Tell which atoms are in a cell."""
-        found = self.inside.copy()
-        places = np.unravel_index(cell, [len(d) for d in self.dimensions])
-        for axis, (dimension, place) in enumerate(zip(self.dimensions, places, strict=True)):
-            below = np.zeros(len(dimension.leaves) + 1, dtype=bool)  # the last stands for nowhere
-            below[_leaves_of(dimension, int(place))] = True
-            found &= below[self.placement.leaves[:, axis]]
-        return found
-
-
-def _leaves_of(dimension: Dimension, place: int) -> NDArray[np.int32]:
-    closure = dimension.closure
-    leaves: NDArray[np.int32] = closure.indices[closure.indptr[place] : closure.indptr[place + 1]]
-    return leaves
-
-
-def _lots(n: int) -> Hashes:
-    """Give every atom two random numbers, the same in every run: equal sums of both mean equal sets."""
-    return np.random.default_rng(20_170_601).integers(0, 2**64, size=(n, 2), dtype=np.uint64)
-
-
-def _added(leaf: Integers, inside: Mask, amount: Hashes, dimensions: Sequence[Dimension]) -> Hashes:
-    """Add atoms up to every cell, modulo 2**64."""
-    shape = tuple(len(d.leaves) for d in dimensions)
-    cells = np.zeros(int(np.prod(shape, dtype=np.int64)), dtype=np.uint64)
-    np.add.at(cells, leaf[inside], amount[inside])
-    cells = cells.reshape(shape)
-    for axis, dimension in enumerate(dimensions):
-        moved = np.moveaxis(cells, axis, 0)
-        added = dimension.closure.astype(np.uint64) @ moved.reshape(len(dimension.leaves), -1)
-        cells = np.moveaxis(added.reshape(len(dimension), *moved.shape[1:]), 0, axis)
-    return np.ascontiguousarray(cells).ravel()
-
-
 def _definitions(
     tables: Sequence[Table], placements: Sequence[Placement], measures: Sequence[int]
 ) -> tuple[Integers, Integers]:
@@ -281,7 +187,7 @@ def _definitions(
             for place, code in enumerate(dimension.codes):
                 if code != dimension.total:
                     below = np.zeros(len(dimension.leaves) + 1, dtype=bool)
-                    below[_leaves_of(dimension, place)] = True
+                    below[leaves_of(dimension, place)] = True
                     own[place] = number(below[placement.leaves[:, axis]], (dimension.name, code))
             columns.append(np.broadcast_to(_along(own, axis, len(shape)), shape).ravel())
         bare.append(columns)
@@ -313,7 +219,7 @@ def _without_repeats(ordered: Integers) -> Integers:
     return np.sort(np.where(again, ANY, ordered), axis=1)
 
 
-def _merged(keys: Integers, sets: Sequence[_Sets]) -> tuple[Integers, int]:
+def _merged(keys: Integers, sets: Sequence[RecordSets]) -> tuple[Integers, int]:
     """Give distinct cells of all tables numbers, in the order of their first appearance."""
     table = np.repeat(np.arange(len(sets)), [len(s.records) for s in sets])
     own = np.concatenate([np.arange(len(s.records)) for s in sets])
@@ -362,7 +268,9 @@ def _partners(
             kept.append((cells[0], tables))
 
 
-def _unions(one: _Sets, other: _Sets, cell: Integers, there: Integers) -> Iterator[tuple[Integers, Floats]]:
+def _unions(
+    one: RecordSets, other: RecordSets, cell: Integers, there: Integers
+) -> Iterator[tuple[Integers, Floats]]:
     """Find cells of one table that are sums of leaf cells of another."""
     both = one.inside & other.inside
     n_leaves, n_other = (int(np.prod([len(d.leaves) for d in s.dimensions])) for s in (one, other))
@@ -382,11 +290,11 @@ def _unions(one: _Sets, other: _Sets, cell: Integers, there: Integers) -> Iterat
             yield np.append(parts, cell[place]), np.append(np.ones(len(parts)), -1.0)
 
 
-def _cut(one: _Sets, other: _Sets) -> int:
+def _cut(one: RecordSets, other: RecordSets) -> int:
     """Count the cells of one table of which the filter of another keeps a part."""
     if np.array_equal(one.inside, one.inside & other.inside):
         return 0
-    kept = _added(
+    kept = add_up_atoms(
         one.leaf, one.inside & other.inside, one.placement.records.astype(np.uint64), one.dimensions
     )
     return int(np.count_nonzero((kept > 0) & (kept < one.records.astype(np.uint64))))
@@ -407,7 +315,7 @@ def _leaf_cells(dimensions: Sequence[Dimension]) -> Integers:
     return np.asarray(np.ravel_multi_index(leaves, shape), dtype=np.int64).ravel()
 
 
-def _box(met: Integers, other: _Sets, whole: Floats) -> Integers:
+def _box(met: Integers, other: RecordSets, whole: Floats) -> Integers:
     """Add the empty leaf cells between those that a union is made of, where no others are among them."""
     shape = tuple(len(d.leaves) for d in other.dimensions)
     sides = [np.unique(places) for places in np.unravel_index(met, shape)]

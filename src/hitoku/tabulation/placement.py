@@ -10,7 +10,7 @@ import numpy as np
 
 from hitoku.model.arrays import Integers, Mask
 from hitoku.model.dimension import Dimension
-from hitoku.model.joint import Placement
+from hitoku.model.record_sets import Placement
 from hitoku.model.table import Table
 from hitoku.tabulation.cube import FLOATS, MISSING, OTHER, texts
 from hitoku.tabulation.source import Where, open_source, translate_errors
