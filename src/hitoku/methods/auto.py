@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import ParameterError
+from hitoku.methods.blocks import Blocks
 from hitoku.methods.circulation import Circulation
 from hitoku.methods.circulation.cover import cover_of
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.keep import Keep, by_hand, kept
 from hitoku.methods.method import Progress
 from hitoku.methods.optimal import Optimal
+from hitoku.methods.randomised import Randomised
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.table import Table
+from hitoku.rules.rule import Rule
 
 # Up to so many cells the optimal method is given a fair amount of work; see bench/large.py.
 SMALL, WORK = 500, 2_000
@@ -26,6 +30,8 @@ MIDDLE = 1_500
 FLAT = 20_000
 # Tables that are no cross of variables have no boxes; tidying them pays up to here.
 TIDY = 3_000
+# Inner cells for which drawing and auditing by lot takes seconds.
+BY_LOT = 25
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -48,6 +54,13 @@ class Auto:
         Cells that are withheld in any case.
     time_limit_s
         Seconds for the methods that can be stopped; what they return is safe all the same.
+    secret
+        False: readers may know the method, its rules and its parameters. Then it is :class:`Randomised` for
+        two-way counts of up to 25 cells, else :class:`Blocks`, which refuses what it does not treat; totals
+        stay published, and ``cost``, ``keep`` and ``start`` are not asked for.
+    rules, width
+        As given to :func:`hitoku.assess`, for a method that is not secret; :func:`hitoku.pipeline.protect`
+        fills them in.
 
     Examples
     --------
@@ -61,6 +74,9 @@ class Auto:
     keep: Keep | ArrayLike | None = None
     start: ArrayLike | Protection | None = None
     time_limit_s: float | None = None
+    secret: bool = True
+    rules: Sequence[Rule] | None = None
+    width: ArrayLike | None = None
 
     def __post_init__(self) -> None:
         if self.time_limit_s is not None and self.time_limit_s <= 0:
@@ -74,7 +90,18 @@ class Auto:
         for name in ("keep", "start", "time_limit_s"):
             given = getattr(self, name)
             words += [] if given is None else [_shown(name, given)]
+        words += [] if self.secret else ["secret=False"]
         return f"Auto({', '.join(words)})"
+
+    def informed(self, rules: Sequence[Rule], width: ArrayLike | None) -> Auto:
+        """Return the same method knowing how unsafe cells are found; a secret one does not ask."""
+        if self.secret:
+            return self
+        return replace(
+            self,
+            rules=rules if self.rules is None else self.rules,
+            width=width if self.width is None else self.width,
+        )
 
     def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
         """Protect with the method that suits the table.
@@ -86,6 +113,8 @@ class Auto:
         progress
             Handed to the method that is chosen.
         """
+        if not self.secret:
+            return self._known(table, need, progress)
         flat = len(table.dimensions) == 2 and all(len(d.groups) == 1 for d in table.dimensions)
         crossed = cover_of(table) is not None
         if table.n_cells <= SMALL:
@@ -107,6 +136,21 @@ class Auto:
         kind = f"a cross table of {table.n_cells:,} cells" if table.dimensions else "linked tables"
         ending = f"{found.note}; {UNBOUNDED}" if found.note else UNBOUNDED
         return replace(found, note=f"circulation, for {kind}: {ending}")
+
+    def _known(self, table: Table, need: Need, progress: Progress | None) -> Protection:
+        """Take a method that may be known."""
+        if self.keep is not None or self.start is not None:
+            raise ParameterError(
+                "a method that readers may know decides by itself what is withheld",
+                where="auto, secret=False",
+                fix="leave out keep and start",
+            )
+        flat = len(table.dimensions) == 2 and all(len(d.groups) == 1 for d in table.dimensions)
+        if flat and table.inner.sum() <= BY_LOT:
+            found = Randomised(rules=self.rules, width=self.width).protect(table, need, progress)
+            return replace(found, note="randomised, for a small table whose readers may know the method")
+        found = Blocks(rules=self.rules, width=self.width).protect(table, need, progress)
+        return replace(found, note="blocks, for a table whose readers may know the method")
 
     def _small(self, table: Table, need: Need, progress: Progress | None) -> Protection:
         """Search for the cheapest pattern; where that does not end, hold a heuristic's against it."""
