@@ -1,0 +1,135 @@
+"""A reader who knows the method and the kind of rule, but neither its threshold nor the width.
+
+Section 2.5 of Minami and Abe (2019) assumes that all of it is known. A release tells something about what is
+not: no cell below the threshold is published, and no withheld cell needs more room than the widest one has.
+For every pair that is left the attack is run; what none of them allows is ruled out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hitoku.attacks.interval import Interval
+from hitoku.attacks.matching.matching import Matching
+from hitoku.errors import ParameterError
+from hitoku.model.bounds import Bounds
+from hitoku.model.release import Release
+from hitoku.rules.min_frequency import MinFrequency
+
+Pair = tuple[int, int]
+
+
+def possible_parameters(release: Release, rule: MinFrequency) -> list[Pair]:
+    """List thresholds and widths that a release of counts does not rule out.
+
+    A threshold is at least two, or nothing would be withheld (one, where zeros are unsafe), and no more than
+    the least count that is published. A width is at least one, and no more than the widest interval.
+
+    Examples
+    --------
+    >>> from hitoku.model.protection import Protection
+    >>> from hitoku.model.table import Table
+    >>> table = Table.from_array([[3, 5], [6, 4]])
+    >>> inner = Release.of(table, Protection.withhold(table, table.inner))
+    >>> pairs = possible_parameters(inner, MinFrequency(4))
+    >>> pairs[0], pairs[-1]
+    ((2, 1), (8, 8))
+    """
+    shown = release.published[~release.withheld]
+    counted = shown[shown >= 0] if rule.zeros else shown[shown > 0]
+    most = int(counted.min(initial=np.inf)) if len(counted) else 0
+    bounds = Interval().bounds(release)
+    widest = float(np.max(bounds.width[release.withheld], initial=0.0))
+    if not np.isfinite(widest):
+        raise ParameterError(
+            "a withheld cell has no upper bound, so every width is possible",
+            where="less_informed",
+            fix="publish a total, or give the table known upper bounds",
+        )
+    least = 1 if rule.zeros else 2
+    return [(t, w) for t in range(least, most + 1) for w in range(1, int(widest) + 1)]
+
+
+def less_informed(
+    attack: Matching,
+    release: Release,
+    pairs: Sequence[Pair] | None = None,
+    progress: Callable[[float, float], None] | None = None,
+) -> Bounds:
+    """Return what follows for a reader who knows neither the threshold nor the width.
+
+    Parameters
+    ----------
+    attack
+        The attack of a reader who knows more: its method is taken, and the kind of its one rule,
+        ``MinFrequency``; threshold and width are not.
+    release
+        What is published.
+    pairs
+        Thresholds and widths that are possible; left out, all that the release allows.
+    progress
+        Told how many pairs are done, of how many.
+
+    Examples
+    --------
+    The table of the reference page. Whoever knows that counts below five are withheld, and the width of nine,
+    knows all four of them exactly; whoever does not is left with a choice.
+
+    >>> from hitoku.methods.optimal import Optimal
+    >>> from hitoku.model.table import Table
+    >>> from hitoku.rules import assess
+    >>> table = Table.from_array([[3, 12, 9, 14], [8, 2, 11, 21], [15, 9, 4, 8], [12, 16, 8, 1]])
+    >>> rules, method = [MinFrequency(5)], Optimal(cost="unit", keep="margins")
+    >>> release = Release.of(table, method.protect(table, assess(table, rules, width=9)))
+    >>> attack = Matching(method=method, rules=rules, width=9)
+    >>> unsafe = table.inner & (table.value < 5)
+    >>> attack.bounds(release).width[unsafe], less_informed(attack, release).width[unsafe]
+    (array([0., 0., 0., 0.]), array([3., 3., 3., 3.]))
+    """
+    rule = _rule_of(attack)
+    tried = possible_parameters(release, rule) if pairs is None else list(pairs)
+    found = [one for one in _each(attack, rule, release, tried, progress) if one is not None]
+    if not found:
+        raise ParameterError(
+            "no threshold and width lead to this release by this method",
+            where="less_informed",
+            fix="give the method with which the release was made",
+        )
+    return Bounds(
+        lower=np.min([one.lower for one in found], axis=0),
+        upper=np.max([one.upper for one in found], axis=0),
+        unknown=np.any([one.unknown for one in found], axis=0),
+    )
+
+
+def _rule_of(attack: Matching) -> MinFrequency:
+    first: Any = attack.rules[0] if len(attack.rules) == 1 else None
+    if not isinstance(first, MinFrequency):
+        raise ParameterError(
+            "the threshold of one rule is unknown, and it is not MinFrequency alone",
+            where="less_informed",
+            fix="give an attack with rules=[MinFrequency(...)]",
+        )
+    return first
+
+
+def _each(
+    attack: Matching,
+    rule: MinFrequency,
+    release: Release,
+    pairs: Sequence[Pair],
+    progress: Callable[[float, float], None] | None,
+) -> Iterator[Bounds | None]:
+    for done, (threshold, width) in enumerate(pairs, start=1):
+        informed = replace(attack, rules=[replace(rule, n=threshold)], width=width)
+        try:
+            yield informed.bounds(release)
+        except ParameterError:
+            # No table leads to this release with these two.
+            yield None
+        if progress is not None:
+            progress(done, len(pairs))
