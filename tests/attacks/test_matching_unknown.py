@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -66,3 +68,17 @@ def test_progress_and_what_cannot_be_unknown():
     assert told == [(1, 2), (2, 2)]
     with pytest.raises(ParameterError, match="MinFrequency"):
         less_informed(Matching(method=METHOD, rules=[PPercent(10)], width=9), release)
+
+
+def test_a_time_limit_leaves_cells_unknown_and_progress_is_told():
+    _, release = published(TABLES[0])
+    attack = Matching(method=METHOD, rules=[MinFrequency(5)], width=9, strategy="enumerate")
+    told = []
+    whole = attack.run(release, progress=lambda done, of: told.append((done, of)))
+    assert told == [(done, whole.n_candidates) for done in range(1, whole.n_candidates + 1)]
+    assert whole.complete
+    hurried = replace(attack, time_limit_s=0).run(release)
+    assert np.array_equal(hurried.bounds.unknown, release.withheld)
+    assert np.array_equal(hurried.bounds.upper, hurried.feasible.upper)
+    with pytest.raises(ParameterError, match="negative"):
+        replace(attack, time_limit_s=-1)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from hitoku.attacks.deadline import Deadline
 from hitoku.attacks.matching.attackers import Attacker
 from hitoku.attacks.matching.candidates import Lattice
 from hitoku.attacks.matching.matched import Matched, over_all, summed_up
@@ -14,7 +17,14 @@ from hitoku.model.bounds import Bounds
 from hitoku.model.release import Release
 
 
-def enumerated(release: Release, suppressor: Suppressor, attacker: Attacker, limit: int) -> Matched:
+def enumerated(
+    release: Release,
+    suppressor: Suppressor,
+    attacker: Attacker,
+    limit: int,
+    progress: Callable[[float, float], None] | None = None,
+    deadline: Deadline | None = None,
+) -> Matched:
     """Run the attack as the paper has it, with any method, on any relations.
 
     The paper updates the largest value only where the least was not updated, so that a single match never
@@ -24,7 +34,10 @@ def enumerated(release: Release, suppressor: Suppressor, attacker: Attacker, lim
     solutions = lattice.tables(limit)
     if solutions is None:
         return unfinished(lattice.bounds, release, lattice.dimension, "enumerate")
-    likelihood = suppressor.likelihoods(release, lattice.filled(release, solutions))
+    filled = lattice.filled(release, solutions)
+    likelihood = suppressor.likelihoods(release, filled, progress, deadline)
+    if np.isnan(likelihood).any():
+        return unfinished(lattice.bounds, release, lattice.dimension, "enumerate")
     return judged(
         release,
         lattice.cells,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.attacks.attack import Inference
+from hitoku.attacks.deadline import Deadline
 from hitoku.attacks.exposure import null_dimension
 from hitoku.attacks.matching.attackers import Attacker, Support
 from hitoku.attacks.matching.enumeration import enumerated, unfinished
@@ -59,6 +60,9 @@ class Matching:
         Cells not finished by then are ``unknown``.
     seed
         For the walk.
+    time_limit_s
+        Seconds for running the method on one candidate after the other; candidates not reached in time make
+        every withheld cell ``unknown``. None: as long as it takes.
 
     Examples
     --------
@@ -92,6 +96,7 @@ class Matching:
     strategy: Strategy = "auto"
     limit: int | None = None
     seed: int = 0
+    time_limit_s: float | None = None
 
     def __post_init__(self) -> None:
         if self.strategy not in STRATEGIES:
@@ -105,6 +110,10 @@ class Matching:
                 f"an object of type {type(self.method).__name__} is no method",
                 where="method",
                 fix="give the method that made the release, such as Optimal(keep='margins')",
+            )
+        if self.time_limit_s is not None and not self.time_limit_s >= 0:
+            raise ParameterError(
+                "time_limit_s is negative", where="Matching", fix="give seconds, or None for no limit"
             )
         if self.limit is not None and self.limit < 1:
             raise ParameterError("limit must be positive", where="limit", fix="leave it out for the default")
@@ -129,7 +138,13 @@ class Matching:
             return shaved(release, board, nodes=self.limit or NODES, values=False).bounds
         return self.run(release, start=start).bounds
 
-    def run(self, release: Release, *, start: ArrayLike | None = None) -> Matched:
+    def run(
+        self,
+        release: Release,
+        *,
+        start: ArrayLike | None = None,
+        progress: Callable[[float, float], None] | None = None,
+    ) -> Matched:
         """Attack a release and tell everything: intervals, values, posterior, counts.
 
         Parameters
@@ -138,13 +153,16 @@ class Matching:
             What is published.
         start
             For strategy "sample": where to start, the values of all cells. An auditor has the true table.
+        progress
+            Where candidates are looked at one by one: told how many are done, of how many.
         """
         suppressor = Suppressor(self.method, self.rules, self.width)
         if self.strategy == "sample":
             return self._sampled(release, suppressor, start)
         board = self._board(release)
         if board is None:
-            return enumerated(release, suppressor, self.attacker, self.limit or CANDIDATES)
+            limit, deadline = self.limit or CANDIDATES, Deadline(self.time_limit_s)
+            return enumerated(release, suppressor, self.attacker, limit, progress, deadline)
         nodes = self.limit or NODES
         if isinstance(self.attacker, Support):
             few = sifted(release, board, self.attacker, candidates=FEW, nodes=nodes)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hitoku.attacks.deadline import Deadline
 from hitoku.errors import NeedError
 from hitoku.model.arrays import Floats, Integers
 from hitoku.model.protection import Protection
@@ -47,13 +48,22 @@ class Suppressor:
         return bool(np.array_equal(protection.withheld, release.withheld))
 
     def likelihoods(
-        self, release: Release, candidates: Integers, progress: Callable[[float, float], None] | None = None
+        self,
+        release: Release,
+        candidates: Integers,
+        progress: Callable[[float, float], None] | None = None,
+        deadline: Deadline | None = None,
     ) -> Floats:
-        """Give every candidate the probability, up to a common factor, that it led to this release."""
+        """Give every candidate the probability, up to a common factor, that it led to this release.
+
+        NaN for those that were not reached in time.
+        """
         if self.random:
             return np.asarray(self.method.likelihoods(release, candidates), dtype=np.float64)
-        found = np.zeros(len(candidates))
+        found = np.full(len(candidates), np.nan)
         for place, candidate in enumerate(candidates):
+            if deadline is not None and deadline.over:
+                break
             found[place] = self.reproduces(release, candidate)
             if progress is not None:
                 progress(place + 1, len(candidates))
