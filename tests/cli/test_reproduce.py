@@ -82,3 +82,14 @@ def test_a_folder_without_instances_is_told(tmp_path, capsys):
         main(["reproduce", "castro-2012", "--instances", str(tmp_path), "--out", str(tmp_path / "out")])
     assert left.value.code == BAD_INPUT
     assert capsys.readouterr().err.startswith("DataError: no JJ file")
+
+
+@pytest.mark.parametrize("paper", ["kikuchi-minami-2017", "lupp-langsrud-2021"])
+def test_a_paper_without_draws_is_written_and_told(paper, tmp_path):
+    told = run(paper, "--out", tmp_path / "out")
+    assert told.exit_code == 0
+    assert " results are as in the paper" in told.stdout
+    facts = json.loads(run(paper, "--out", tmp_path / "out", "--json").stdout)
+    differing = [line for line in facts["results"] if line["agrees"] is False]
+    assert told.stdout.count("differs: ") == len(differing)
+    assert facts["report"] == str(tmp_path / "out" / "report.html")

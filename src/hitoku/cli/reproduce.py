@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -17,6 +17,7 @@ from hitoku.files import require_path
 
 if TYPE_CHECKING:
     from hitoku.experiments.castro_2012 import TableInstance
+    from hitoku.experiments.reproduction import Reproduction
 
 reproduce = typer.Typer(no_args_is_help=True)
 
@@ -109,6 +110,42 @@ def castro_2012(
     typer.echo(f"written: {text}, {page}")
 
 
+@reproduce.command("kikuchi-minami-2017")
+def kikuchi_minami_2017(
+    out: Annotated[Path, typer.Option(help="Folder to write.")] = Path("kikuchi-minami-2017"),
+    as_json: AsJson = False,
+) -> None:
+    """Try the rules and procedures for output checking of Kikuchi and Minami (2017), appendices included.
+
+    [bold]Example[/bold]
+
+    hitoku reproduce kikuchi-minami-2017
+    """
+    from hitoku.experiments.kikuchi_minami_2017 import page, results
+    from hitoku.experiments.page import write
+
+    found = results()
+    _tell(found, write(page(found), out), as_json)
+
+
+@reproduce.command("lupp-langsrud-2021")
+def lupp_langsrud_2021(
+    out: Annotated[Path, typer.Option(help="Folder to write.")] = Path("lupp-langsrud-2021"),
+    as_json: AsJson = False,
+) -> None:
+    """Suppress directly disclosive cells: Tables 1 and 2, Figure 1 of Lupp and Langsrud (2021).
+
+    [bold]Example[/bold]
+
+    hitoku reproduce lupp-langsrud-2021
+    """
+    from hitoku.experiments.lupp_langsrud_2021 import page, results
+    from hitoku.experiments.page import write
+
+    found = results()
+    _tell(found, write(page(found), out), as_json)
+
+
 @reproduce.command("minami-abe-2019")
 def minami_abe_2019(
     tables: Annotated[int, typer.Option(min=1, help="Tables of each size.")] = 50,
@@ -181,6 +218,21 @@ def minami_abe_2019(
     for name, row in shares.items():
         typer.echo(f"{name}: {row['compromised']} of {row['unsafe']} unsafe cells compromised")
     typer.echo(f"written: {text}, {html}")
+
+
+def _tell(found: Sequence[Reproduction], written: tuple[Path, Path], as_json: bool) -> None:
+    """Print what differs from a paper, and how much does not."""
+    text, page = written
+    if as_json:
+        print_json({"results": [asdict(line) for line in found], "report": str(page)})
+        return
+    for line in found:
+        if line.agrees is False:
+            typer.echo(f"differs: {line.place}, {line.what}: {line.published}, ours {line.ours}")
+            typer.echo(f"  {line.how_far}; {line.why or 'why is not known'}")
+    same = sum(line.agrees is True for line in found)
+    typer.echo(f"{same} of {len(found)} results are as in the paper")
+    typer.echo(f"written: {text}, {page}")
 
 
 def _instances(folder: Path) -> tuple[TableInstance, ...]:

@@ -40,7 +40,8 @@ td:first-child, th:first-child { text-align: left; font-weight: 600; }
 td.word, th.word { text-align: left; font-weight: normal; }
 tbody tr.first td { border-top: 1px solid var(--line); }
 tr.published td { color: var(--faint); } tr.difference td { background: var(--stripe); }
-td.far { color: var(--far); font-weight: 600; }
+td.far, tr.differs td { color: var(--far); } td.far { font-weight: 600; }
+table.wrapped td { white-space: normal; vertical-align: top; min-width: 3rem; }
 figure { margin: 1rem 0; } figcaption, .note { color: var(--faint); font-size: .87rem; max-width: 48rem; }
 img { max-width: 100%; background: #fff; }
 """.strip()
@@ -87,9 +88,11 @@ class PageTable:
     digits
         Decimals of numbers; whole numbers of type int have none.
     kinds
-        A word for each row, by which it is coloured: "published", "ours", "difference", or "".
+        A word for each row, by which it is coloured: "published", "ours", "difference", "differs", or "".
     far
         Differences of at least this size are marked.
+    wrapped
+        Cells hold sentences, which may run over several lines.
     """
 
     title: str
@@ -100,6 +103,7 @@ class PageTable:
     words: int = 1
     kinds: tuple[str, ...] = ()
     far: float = math.inf
+    wrapped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +275,8 @@ def _table(grid: PageTable) -> str:
     title = f"<h2>{escape(grid.title)}</h2>\n" if grid.title else ""
     note = f'\n<p class="note">{escape(grid.note)}</p>' if grid.note else ""
     body = "\n".join(lines)
-    table = f"<table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>"
+    style = ' class="wrapped"' if grid.wrapped else ""
+    table = f"<table{style}><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>"
     return f'{title}<div class="scroll">{table}</div>{note}'
 
 
