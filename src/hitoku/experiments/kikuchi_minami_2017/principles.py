@@ -6,14 +6,14 @@ Principles are put to small tables and to a session with made-up records; the po
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from hitoku.attacks.differencing.joined import differencing
 from hitoku.checks.outputs import OUTPUT_TYPES
 from hitoku.checks.policies.policy import policy
-from hitoku.checks.principles.verdict import Clearance, Principle
+from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.checks.session import Session
 from hitoku.experiments.kikuchi_minami_2017.published import (
     COUNT_WIDTH,
@@ -26,6 +26,7 @@ from hitoku.experiments.kikuchi_minami_2017.published import (
     TABLE_1,
     UNITS,
 )
+from hitoku.experiments.kikuchi_minami_2017.records import records
 from hitoku.experiments.reproduction import Reproduction, same
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
@@ -61,14 +62,11 @@ def _differences() -> Iterator[Reproduction]:
     found = differencing(releases, threshold=UNITS).found
     ours = "; ".join(f"{one.group}: {one.most:g}" for one in found) or "none"
     yield same("Table 1", "singled out by both together", SINGLED_OUT, ours)
-    ages = pd.DataFrame(
-        {
-            name: np.repeat([*codes], counts)
-            for name, (codes, counts) in zip(("narrow", "wide"), TABLE_1.items(), strict=True)
-        }
-    )
-    work = Session("ages", ages, policy=POLICY)
-    statuses = [work.frequency_table(by=name).status for name in ("narrow", "wide")]
+    names = ("narrow", "wide")
+    bands = zip(names, TABLE_1.items(), strict=True)
+    with records({name: np.repeat(codes, counts) for name, (codes, counts) in bands}) as ages:
+        work = Session("ages", ages, policy=POLICY)
+        statuses = [work.frequency_table(by=name).status for name in names]
     yield Reproduction(
         place="Table 1",
         what="the two as outputs of one session",
@@ -123,45 +121,33 @@ def _amounts() -> Iterator[Reproduction]:
         )
     # The largest has 80, so 10 percent are 8; the second has 12; what is left decides.
     for left, said in ((7, "refused"), (8, "refused"), (9, "allowed")):
-        ours = _flagged(PPercent(10), 80, 12, left)
-        why = "exactly p is safe here, as in τ-ARGUS; the paper prints 'larger than p%'"
-        yield Reproduction(
-            place="Appendix C, p% rule",
-            what=f"p = 10, largest 80, all but the two largest hold {left}",
-            published=said,
-            ours=ours,
-            agrees=said == ours,
-            distance="" if said == ours else "the case of equality",
-            why=why if left == 8 else "",
+        yield same(
+            "Appendix C, p% rule",
+            f"p = 10, largest 80, all but the two largest hold {left}",
+            said,
+            _flagged(PPercent(10, at_limit="unsafe"), 80, 12, left),
+            "PPercent(at_limit='unsafe'); by default exactly p is safe, as in τ-ARGUS" if left == 8 else "",
         )
 
 
-def _people(n_units: int) -> pd.DataFrame:
+def _people(n_units: int) -> dict[str, Any]:
     random = np.random.default_rng(2017)
-    return pd.DataFrame(
-        {
-            "person": np.arange(n_units),
-            "region": np.where(np.arange(n_units) % 2, "North", "South"),
-            "income": np.round(random.lognormal(8, 0.3, n_units)),
-        }
-    )
+    return {
+        "person": np.arange(n_units),
+        "region": np.where(np.arange(n_units) % 2, "North", "South"),
+        "income": np.round(random.lognormal(8, 0.3, n_units)),
+    }
+
+
+def _mode_units(n_units: int) -> PrincipleVerdict:
+    with records(_people(n_units)) as path:
+        output = Session("mode", path, unit="person", policy=POLICY).mode("region")
+    return next(verdict for verdict in output.verdicts if verdict.principle is Principle.UNITS)
 
 
 def _sessions() -> Iterator[Reproduction]:
-    work = Session("incomes", _people(300), unit="person", policy=POLICY)
-    highest = work.summary("max", "income")
-    yield same(
-        "Appendix C, individual values",
-        "the highest income of an area",
-        "refused",
-        ALLOWED[highest.status is Clearance.FAIL],
-    )
-    modes = [
-        Session("mode", _people(n), unit="person", policy=POLICY).mode("region") for n in (UNITS, UNITS + 1)
-    ]
-    for n, output, said in zip((UNITS, UNITS + 1), modes, ("refused", "allowed"), strict=True):
-        units = next(v for v in output.verdicts if v.principle is Principle.UNITS)
-        ours = ALLOWED[units.status is Clearance.FAIL]
+    for n, said in ((UNITS, "refused"), (UNITS + 1, "allowed")):
+        ours = ALLOWED[_mode_units(n).status is Clearance.FAIL]
         yield Reproduction(
             place="section 3, mode",
             what=f"the mode of {n} units",
@@ -169,11 +155,22 @@ def _sessions() -> Iterator[Reproduction]:
             ours=ours,
             agrees=said == ours,
             distance="" if said == ours else "one unit",
-            why="section 3 says 'more than 10 units', the principle it adds 'at least 10'; "
-            "the policy follows the principle"
+            why="section 3 says 'more than 10 units', the principle 'at least 10'; the policy has the latter"
             if said != ours
             else "",
         )
+    with records(_people(300)) as path:
+        yield from _statistics(Session("incomes", path, unit="person", policy=POLICY))
+
+
+def _statistics(work: Session) -> Iterator[Reproduction]:
+    highest = work.summary("max", "income")
+    yield same(
+        "Appendix C, individual values",
+        "the highest income of an area",
+        "refused",
+        ALLOWED[highest.status is Clearance.FAIL],
+    )
     for name, output in (
         ("average", work.mean("income", by="region")),
         ("sum", work.sum("income", by="region")),

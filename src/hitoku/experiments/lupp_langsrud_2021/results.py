@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import numpy as np
-import pandas as pd
 
 from hitoku.attacks.exposure import exposed
 from hitoku.attacks.group import Group
@@ -34,9 +33,11 @@ from hitoku.methods.greedy import Greedy
 from hitoku.methods.method import Method
 from hitoku.methods.optimal import Optimal
 from hitoku.model.arrays import Mask
+from hitoku.model.dimension import Dimension
 from hitoku.model.hierarchy import Hierarchy
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
+from hitoku.model.relations import add_up
 from hitoku.model.release import Release
 from hitoku.model.table import Table
 from hitoku.rules.assess import assess
@@ -257,16 +258,10 @@ def _attacked(
 def future_work() -> PageTable:
     """Do what the paper announces: hierarchies, and sets of codes that the user forbids or allows."""
     tree = Hierarchy.from_tree({"None": None, "Hurt": HURT, "Unknown": None})
-    frame = pd.DataFrame(
-        [
-            (group, code, n)
-            for group, row in zip(GROUPS, TABLE_1, strict=True)
-            for code, n in zip(INJURIES, row, strict=True)
-        ],
-        columns=["group", SENSITIVE, "n"],
-    )
-    nested = Table.from_frame(
-        frame, by=["group", SENSITIVE], value="n", frequency="n", hierarchies={SENSITIVE: tree}
+    dimensions = (Dimension.of("group", Hierarchy.flat(GROUPS)), Dimension.of(SENSITIVE, tree))
+    value = add_up(np.array(TABLE_1), dimensions)
+    nested = Table(
+        value=value.astype(np.float64), dimensions=dimensions, frequency=value.astype(np.int64), integer=True
     )
     flat = table_of()
     tried: dict[str, tuple[Table, Forbidden | None]] = {
