@@ -34,6 +34,7 @@ from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
+from hitoku.rules import DirectDisclosure
 
 # What is shown
 
@@ -380,3 +381,19 @@ def test_the_report_of_a_release_names_its_files_and_their_fingerprint(tmp_path)
     assert f"sha256sum {' '.join(names)} | sha256sum" in words(tree.one("section", id="verify"))
     assert tree.one("pre").text == text
     assert "report.html" in (folder / "checker" / "README.txt").read_text("utf-8")
+
+
+@pytest.mark.parametrize(("hidden", "outcome"), [((2, 4), "✗ broken"), (range(15), "✓ held")])
+def test_groups_that_a_rule_names_are_told_apart_from_cells(hidden, outcome):
+    """Lupp and Langsrud, Figure 1: Oslo's drivers as 0 0 x 0 x; and everything withheld."""
+    table = Table.from_array([[0, 0, 17, 0], [1, 0, 12, 0]], names=("city", "injury"))
+    need = DirectDisclosure(k=0, sensitive="injury").assess(table)
+    column = (12, 14) if outcome == "✗ broken" else ()
+    mask = np.isin(np.arange(15), [*hidden, *column]) & (np.arange(15) < 14)
+    protection = Protection.withhold(table, mask | need.unsafe, need)
+    release = Release.of(table, protection)
+    cells = Cells(table, need, protection, audit(table, need, release))
+    tree = parsed(page(cells, title="A title"))
+    rows = [words(row) for row in tree.one("section", id="attacks").one("tbody").all("tr")]
+    assert any(row.startswith("group") and outcome in row for row in rows)
+    assert ("1 group is given away" in words(tree)) is (outcome == "✗ broken")

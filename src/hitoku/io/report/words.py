@@ -61,6 +61,9 @@ def verdict(cells: Cells) -> HeadlineVerdict:
         what = f"{n:,} of {_many(unsafe, 'unsafe cell')} {'is' if n == 1 else 'are'} not protected"
         if cells.adjusted is not None and cells.adjusted.n_broken:
             what += f"; {_many(cells.adjusted.n_broken, 'sum')} of the published values do not add up"
+        given_away = _given_away(cells)
+        if given_away:
+            what += f"; {_many(given_away, 'group')} {'is' if given_away == 1 else 'are'} given away"
         return HeadlineVerdict("bad", "✗", "Not safe", f"{what}. Do not publish this release.")
     if cells.protection.caution:
         text = f"The audit found nothing, and still: {cells.protection.caution}"
@@ -72,6 +75,8 @@ def verdict(cells: Cells) -> HeadlineVerdict:
         else "and blurred as far as its rules require"
     )
     text = f"Every one of {_many(unsafe, 'unsafe cell')} is {how}, {away}."
+    if audit.groups is not None:
+        text += f" Of {_many(len(audit.groups), 'group')} no more can be learnt than they allow."
     if unsafe == 0:
         text = "No rule finds an unsafe cell in this table."
     if audit.certificate is None:
@@ -81,6 +86,13 @@ def verdict(cells: Cells) -> HeadlineVerdict:
         "The certificate proves it; anybody can check it again." if unsafe else "There is nothing to prove."
     )
     return HeadlineVerdict("good", "✓", "Safe", f"{text} {proof}")
+
+
+def _given_away(cells: Cells) -> int:
+    """Count the groups of which more can be learnt than a rule allows."""
+    if cells.adjusted is not None:
+        return int(cells.adjusted.given_away.sum())
+    return 0 if cells.audit.groups is None else cells.audit.groups.n_open
 
 
 def figures(cells: Cells) -> tuple[Figure, ...]:
@@ -191,6 +203,15 @@ def attacks(cells: Cells) -> tuple[Tried, ...]:
             "bad" if s["narrow"] else "look" if s["undecided"] else "good",
         ),
     ]
+    if audit.groups is not None:
+        tried.append(
+            Tried(
+                "group",
+                "asks where the people of a whole group must be, whatever the counts are",
+                f"{s['groups']:,} groups looked at; {s['open_groups']:,} are given away",
+                "bad" if s["open_groups"] else "good",
+            )
+        )
     if audit.insiders is None:
         how = "hitoku attack release --attack insider"
         tried.append(Tried("insider", "contributed to withheld cells and knows the own amounts", how=how))
