@@ -24,6 +24,7 @@ def packed(changes, owners, signs, levels, rooms, *, flips, n_packs):
         np.array(levels, dtype=np.float64),
         tuple(np.array(room, dtype=np.float64) for room in rooms),
         flips,
+        np.inf,
         sums,
         held,
         numbers,

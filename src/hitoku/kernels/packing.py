@@ -33,13 +33,14 @@ def fits(
 @compiled
 def pack(
     entries: Any, order: Integers, owner: Integers, sign: Integers, level: Floats, rooms: Any, flips: bool,
-    sums: Integers, held: NDArray[np.int8], numbers: Integers,
+    spread: float, sums: Integers, held: NDArray[np.int8], numbers: Integers,
 ) -> None:  # fmt: skip
     """Put changes, in some order, each into the first pack where it fits; as it is, or its opposite.
 
     ``entries`` are where each change begins, the cells it moves and by how much; ``owner``, ``sign`` and
     ``level`` say for whose sake. A change fits where the sum keeps the rooms of all cells, brings its owner
-    to its level, and leaves those there who have reached theirs. ``held`` remembers them; ``numbers`` gets
+    to its level, and leaves those there who have reached theirs; and where the first level of the pack is at
+    most ``spread`` times its own. ``held`` remembers them; ``numbers`` gets
     the pack of each change, -1 where there is none.
     """
     begins, cells, amounts = entries
@@ -49,14 +50,18 @@ def pack(
         promised[side, owner[change]] = max(promised[side, owner[change]], level[change])
         if flips:
             promised[1 - side, owner[change]] = promised[side, owner[change]]
+    first = np.zeros(len(sums))
     for change in order:
         mine, aim, far = owner[change], sign[change], level[change]
         numbers[change] = -1
         for trial in range(2 * len(sums) if flips else len(sums)):
             number, way = (trial // 2, 1 - 2 * (trial % 2)) if flips else (trial, 1)
+            if first[number] > spread * far:
+                continue
             if fits(entries, change, way, mine, aim, far, rooms, promised, sums[number], held[number]):
                 for k in range(begins[change], begins[change + 1]):
                     sums[number, cells[k]] += way * amounts[k]
                 held[number, mine] = way * aim
                 numbers[change] = number
+                first[number] = max(first[number], far)
                 break

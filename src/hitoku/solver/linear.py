@@ -135,6 +135,7 @@ class Warm:
         threads: int = 1,
         time_limit_s: float | None = None,
         work_limit: int | None = None,
+        dual: bool = False,
     ) -> None:
         self._relations = program.relations
         self._absolute = abs(program.relations)
@@ -152,7 +153,7 @@ class Warm:
                     "threads": threads,
                     "solver": "simplex",
                     "presolve": "off",
-                    "simplex_strategy": PRIMAL_SIMPLEX,
+                    "simplex_strategy": DUAL_SIMPLEX if dual else PRIMAL_SIMPLEX,
                     "primal_feasibility_tolerance": FEASIBLE,
                     "dual_feasibility_tolerance": FEASIBLE,
                     "simplex_iteration_limit": limit,
@@ -296,6 +297,7 @@ def opened(
     threads: int = 1,
     time_limit_s: float | None = None,
     work_limit: int | None = None,
+    dual: bool = False,
 ) -> Iterator[Warm]:
     """Keep a program open in the solver, to optimise many objectives over the same points.
 
@@ -310,6 +312,8 @@ def opened(
         that hits it has ``Status.LIMIT``.
     work_limit
         Simplex steps for each single solve: a limit that is the same on every computer.
+    dual
+        Use the dual simplex: faster where no point is known to start from and one objective is asked for.
 
     Examples
     --------
@@ -320,7 +324,7 @@ def opened(
     ...     [warm.minimise(1).value, warm.maximise(1).value]
     [6.0, 10.0]
     """
-    warm = Warm(program, threads=threads, time_limit_s=time_limit_s, work_limit=work_limit)
+    warm = Warm(program, threads=threads, time_limit_s=time_limit_s, work_limit=work_limit, dual=dual)
     try:
         yield warm
     finally:

@@ -22,17 +22,21 @@ from hitoku.methods.circulation.claims import Claims, Rooms
 from hitoku.methods.circulation.cover import Cover, cover_of
 from hitoku.methods.circulation.packs import packed
 from hitoku.methods.circulation.reach import CellReach
+from hitoku.methods.circulation.sweeps import Sweeps
 from hitoku.methods.costs import costs
 from hitoku.methods.greedy.greedy import unreachable
 from hitoku.methods.keep import Keep, by_hand, kept, refuse_unsafe
 from hitoku.methods.method import Progress
 from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model.moves import Moves
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.table import Table
 
 # What a cell costs for being one more blank, as a multiple of the median cost of the unsafe cells.
 PER_CELL = 1.0
+# Linear programs over the whole table pay up to so many cells; claims share one while they differ by no more.
+LARGEST_SWEPT, SPREAD = 40_000, 5.0
 # A zero withheld fools few readers: it is taken only where nothing else will do.
 ZERO = 1e4
 
@@ -71,7 +75,7 @@ class Circulation:
     cost: str | ArrayLike = "value"
     keep: Keep | ArrayLike | None = None
     start: ArrayLike | Protection | None = None
-    rounds: int = 2
+    rounds: int = 1
     time_limit_s: float | None = None
 
     def __post_init__(self) -> None:
@@ -91,7 +95,7 @@ class Circulation:
             ("cost", "value"),
             ("keep", None),
             ("start", None),
-            ("rounds", 2),
+            ("rounds", 1),
             ("time_limit_s", None),
         ):
             given = getattr(self, name)
@@ -132,14 +136,15 @@ class Circulation:
         clock = Clock(began, self.time_limit_s, 1 + 2 * self.rounds, progress)
         search.run(self.rounds, clock)
         withheld = first.copy()
-        withheld[search.used] = True
+        moves = search.moves(sweep=self.rounds > 0 and not clock.stopped)
+        withheld[moves.cells] = True
         return Protection(
             withheld=withheld,
             value=table.value,
             secondary=withheld & ~need.unsafe,
             cost=float(cost[withheld].sum()),
             method="circulation",
-            moves=packed(search.boxes, rooms),
+            moves=moves,
             note=clock.note,
         )
 
@@ -196,10 +201,17 @@ class Search:
         self._cover = cover or Cover((table.n_cells,), (), np.arange(table.n_cells))
         self.boxes = Boxes(self._cover, rooms, claims, price)
 
-    @property
-    def used(self) -> Integers:
-        """Cells that some witness moves."""
-        return np.flatnonzero(self.boxes.use[self._cover.position] > 0)
+    def moves(self, *, sweep: bool) -> Moves:
+        """Add witnesses up to few common changes; on tables that are not too large, make these cheaper."""
+        moves, n_even = packed(self.boxes, self._rooms)
+        uniform = len(np.unique(self._price[self._price > 0])) <= 1
+        if not sweep or n_even == 0 or uniform or self._table.n_cells > LARGEST_SWEPT:
+            return moves
+        batches, n_batches = packed(self.boxes, self._rooms, SPREAD)
+        sweeps = Sweeps(self.reach, self._table.relations, self._rooms, self._claims, self._price)
+        better = sweeps.improved(batches, n_batches)
+        cost = [self._price[np.unique(each.cells)].sum() for each in (moves, better)]
+        return better if cost[1] < cost[0] else moves
 
     def run(self, rounds: int, clock: Clock) -> None:
         """Give every claim a witness, then make them cheaper together."""

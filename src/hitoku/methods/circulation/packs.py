@@ -13,10 +13,18 @@ from hitoku.model.moves import Moves
 MOST_PACKS = 48
 
 
-def packed(boxes: Boxes, rooms: Rooms) -> Moves:
+def packed(boxes: Boxes, rooms: Rooms, spread: float = np.inf) -> tuple[Moves, int]:
     """Add witnesses up while sums keep all rooms and every claim stays met; positions become cells.
 
-    Witnesses that fit both ways share tables of their own: their opposites prove the other side.
+    Witnesses that fit both ways share tables of their own, which come first: their opposites prove the other
+    side. Returns also how many these are.
+
+    Parameters
+    ----------
+    boxes, rooms
+        The witnesses, and what cells may move.
+    spread
+        Claims share a table while the largest is at most so many times the smallest.
     """
     from hitoku.kernels.packing import pack  # noqa: PLC0415 - loads numba
 
@@ -32,6 +40,7 @@ def packed(boxes: Boxes, rooms: Rooms) -> Moves:
     begins = np.searchsorted(claim, np.arange(len(claims.amount) + 1))
     owner = place[np.concatenate([claims.cells, claims.cells])]
     tables: list[tuple[Integers, Integers]] = []
+    n_even = 0
     made = claims.made
     made = made[np.lexsort((made, -claims.amount[made]))]
     for even in (True, False):
@@ -43,7 +52,7 @@ def packed(boxes: Boxes, rooms: Rooms) -> Moves:
         sums, held = np.zeros((n, len(used)), dtype=np.int64), np.zeros((n, len(used)), dtype=np.int8)
         numbers = np.full(len(claims.amount), -1, dtype=np.int64)
         entries = begins, place[cell], amount
-        pack(entries, order, owner, claims.sign, claims.amount, room, even, sums, held, numbers)
+        pack(entries, order, owner, claims.sign, claims.amount, room, even, spread, sums, held, numbers)
         for total in sums:
             moved = np.flatnonzero(total)
             if len(moved):
@@ -51,11 +60,13 @@ def packed(boxes: Boxes, rooms: Rooms) -> Moves:
         for loose in order[numbers[order] < 0].tolist():
             part = slice(begins[loose], begins[loose + 1])
             tables.append((cell[part], amount[part]))
+        n_even = len(tables) if even else n_even
     ends = np.cumsum([0, *(len(cells) for cells, _ in tables)])
     nothing = np.zeros(0, dtype=np.int64)
-    return Moves(
+    moves = Moves(
         ends.astype(np.int64),
         np.concatenate([nothing, *(cells for cells, _ in tables)]),
         np.concatenate([nothing, *(amounts for _, amounts in tables)]),
         scale=int(rooms.scale),
     )
+    return moves, n_even
