@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from hitoku.errors import NeedError, ParameterError, ScopeError, did_you_mean
 from hitoku.methods.attribution import opens_groups
-from hitoku.methods.blocks.expectation import SPLITS, expectation, tree_of
+from hitoku.methods.blocks.expectation import PLENTY, SPLITS, expectation, tree_of
 from hitoku.methods.blocks.levels import level_by_level
 from hitoku.methods.blocks.pattern import pattern
 from hitoku.methods.blocks.reach import FAR
@@ -125,7 +125,8 @@ class Blocks:
         unsafe, width = (np.zeros((rows + 1, columns + 1), dtype=kind) for kind in (np.bool_, np.int64))
         unsafe[:-1, :-1], width[:-1, :-1] = terms.unsafe(values), terms.width
         refuse_other_needs(table, need, width.ravel(), unsafe.ravel())
-        expected = expectation(*totals(table, rows, columns), self.expected)
+        plenty = PLENTY * (int(terms.last.max()) + 1)
+        expected = expectation(*totals(table, rows, columns), self.expected, plenty)
         withheld = np.zeros((rows + 1, columns + 1), dtype=np.bool_)
         withheld[:-1, :-1] = pattern(tree_of(expected, terms, self.split), values, terms)
         public = None if self.expected is None else expected

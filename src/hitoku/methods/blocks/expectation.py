@@ -18,12 +18,19 @@ PARTS = 1024
 SPLITS = ("count", "mass")
 # Sixteenths by which drawn cells differ from what is expected: quantiles of a lognormal law, sigma one half.
 SPREAD = np.array([6, 8, 9, 10, 11, 12, 13, 15, 16, 17, 19, 21, 24, 28, 33, 46])
+# How many times the first safe count is plenty.
+PLENTY = 2
 # Tables drawn to choose between splits; for large tables one is enough.
 DRAWN, LARGE = 3, 250_000
 
 
-def expectation(rows: Integers, columns: Integers, given: ArrayLike | None) -> Integers:
+def expectation(
+    rows: Integers, columns: Integers, given: ArrayLike | None, plenty: int | None = None
+) -> Integers:
     """Expect in every cell its share of both totals, or what was given; in parts of 1/1024.
+
+    What was given is cut off at ``plenty``: beyond that a cell is not small, and how large it is would only
+    keep lines with small cells in the same places from standing together.
 
     Examples
     --------
@@ -45,7 +52,8 @@ def expectation(rows: Integers, columns: Integers, given: ArrayLike | None) -> I
     if numbers.shape != shape or np.isinf(numbers).any() or np.any(numbers < 0):
         raise wrong_expectation(shape)
     known = ~np.isnan(numbers)
-    return np.where(known, np.rint(np.where(known, numbers, 0) * PARTS).astype(np.int64), shares)
+    counts = np.where(known, np.rint(np.where(known, numbers, 0) * PARTS).astype(np.int64), shares)
+    return counts if plenty is None else np.minimum(counts, plenty * PARTS)
 
 
 def wrong_expectation(shape: Sequence[int]) -> ParameterError:

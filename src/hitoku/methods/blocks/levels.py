@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import ScopeError, some
-from hitoku.methods.blocks.expectation import expectation
+from hitoku.methods.blocks.expectation import PLENTY, expectation
 from hitoku.methods.blocks.pattern import pattern
 from hitoku.methods.blocks.reach import FAR
 from hitoku.methods.blocks.terms import (
@@ -71,7 +71,8 @@ def patterns(
                 withheld[at] = True
                 continue
             local = None if expected is None else expected[at]
-            plan = expectation(values[rows, columns_of], values[rows_of, columns], local)
+            plenty = PLENTY * (int(terms.last[at].max()) + 1)
+            plan = expectation(values[rows, columns_of], values[rows_of, columns], local, plenty)
             parts = (part[at] for part in (terms.first, terms.last, terms.large, terms.width))
             withheld[at] = pattern(tree(plan, split), values[at], Terms(*parts))
     return withheld
