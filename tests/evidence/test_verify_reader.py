@@ -10,6 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hitoku.evidence import verify
+from hitoku.evidence.audit import audit
+from hitoku.io.report.cells import Cells
+from hitoku.io.report.words import attacks
 from hitoku.methods.blocks import Blocks
 from hitoku.methods.blocks.expectation import drawn, expectation
 from hitoku.methods.blocks.pattern import pattern
@@ -153,3 +156,22 @@ def test_cells_judged_in_different_ways_make_no_claim():
     table = Table.from_array(counts() + 20)
     width = np.where(np.arange(table.n_cells) % 2, 9, 7)
     assert protect(table, RULES, method=Blocks(), width=width).protection.reader is None
+
+
+def test_the_audit_verifies_the_claim():
+    table = Table.from_array(counts())
+    outcome = protect(table, RULES, method=Blocks(), width=9)
+    assert outcome.audit.withstands_known_method is True
+    assert protect(table, RULES, method=Greedy(keep="margins"), width=9).audit.withstands_known_method is None
+    greedy = protect(table, RULES, method=Greedy(keep="margins"), width=9)
+    forged = audit(table, greedy.need, greedy.release, reader=outcome.protection.reader)
+    assert forged.withstands_known_method is False
+
+
+@pytest.mark.parametrize(("method", "said"), [(Blocks(), "proved"), (Greedy(keep="margins"), "")], ids=str)
+def test_the_report_tells_what_a_reader_is_left_with_who_knows_the_method(method, said):
+    outcome = protect(Table.from_array(counts()), RULES, method=method, width=9)
+    cells = Cells(outcome.table, outcome.need, outcome.protection, outcome.audit, outcome.attacked)
+    (row,) = (tried for tried in attacks(cells) if tried.name == "matching")
+    assert row.outcome.startswith(said)
+    assert bool(row.how) == (not said)

@@ -18,6 +18,7 @@ from hitoku.evidence.disclosure import Disclosure, explain_recomputable, shorten
 from hitoku.evidence.grid import Grid
 from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.prover import Proof
+from hitoku.evidence.verify import Refuted, prove
 from hitoku.insiders.coalition_search import InsiderVerdict
 from hitoku.model.bounds import Bounds
 from hitoku.model.finding import Finding, Severity
@@ -117,6 +118,17 @@ class Audit:
         return Certificate(
             self.release, self.grid, self.problem, self.proof, reader=self.reader, groups=self.groups
         )
+
+    @cached_property
+    def withstands_known_method(self) -> bool | None:
+        """The claim about a reader who knows the method holds, as the verifier finds; None: none is made."""
+        if self.reader is None or self.certificate is None:
+            return None
+        try:
+            prove(dict(self.certificate.content))
+        except Refuted:
+            return False
+        return True
 
     @property
     def summary(self) -> Mapping[str, int]:
