@@ -187,6 +187,38 @@ def is_about(content: Mapping[str, Any], claimed: Mapping[str, Any]) -> bool:
     claimed
         What :func:`claim` returned.
     """
+    return fingerprint(_claimed_by(content)) == fingerprint(dict(claimed))
+
+
+def asks_for_less(content: Mapping[str, Any], claimed: Mapping[str, Any]) -> bool:
+    """Tell whether a certificate is about the same release and unsafe cells, with levels that fall short.
+
+    Such are the certificates of versions whose rules asked for less, and said nothing about groups.
+
+    Parameters
+    ----------
+    content
+        What ``verify.read`` returned.
+    claimed
+        What :func:`claim` returned.
+    """
+    own, due = _claimed_by(content), dict(claimed)
+    levels, wanted = ({need["cell"]: need for need in each.pop("unsafe")} for each in (own, due))
+    for each in (own, due):
+        each.pop("groups", None)
+    return (
+        fingerprint(own) == fingerprint(due)
+        and levels.keys() == wanted.keys()
+        and all(
+            Fraction(levels[cell][name]) <= Fraction(wanted[cell][name])
+            for cell in wanted
+            for name in ("lower", "upper", "width")
+        )
+    )
+
+
+def _claimed_by(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a certificate claims, without what proves it."""
     own = {name: part for name, part in content.items() if name not in {"witnesses", "reader", "sha256"}}
     # A claim about a reader who knows the method comes on top.
     own["format"] = FORMAT if own["format"] == KNOWN else own["format"]
@@ -197,7 +229,7 @@ def is_about(content: Mapping[str, Any], claimed: Mapping[str, Any]) -> bool:
         own["groups"] = [
             {name: part for name, part in group.items() if name != "witness"} for group in own["groups"]
         ]
-    return fingerprint(own) == fingerprint(dict(claimed))
+    return own
 
 
 def _required(problem: AuditProblem) -> list[dict[str, Any]]:

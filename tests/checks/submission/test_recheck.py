@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 
 import numpy as np
@@ -13,6 +14,7 @@ from hitoku.checks.submission.draft_ledger import definition_of, partitions
 from hitoku.checks.submission.exceptions import parsed
 from hitoku.checks.submission.recheck import recheck
 from hitoku.errors import DataError, ParameterError
+from hitoku.evidence import verify as proof
 
 TABLE, SUMS, MEANS = "checker/01-people.json", "checker/02-incomes.json", "checker/03-means.json"
 
@@ -268,6 +270,23 @@ def test_a_certificate_that_is_missing_or_of_another_table_is_caught(folder):
     own.unlink()
     reseal(folder)
     assert any("proof of its intervals is missing" in text for text in said(recheck(folder)))
+
+
+@pytest.mark.parametrize(("width", "ok"), [("1", True), ("11", False)], ids=["less", "more"])
+def test_a_certificate_that_asks_for_less_is_one_of_an_earlier_version(folder, width, ok):
+    path = folder / "checker" / "01-people.certificate.json.gz"
+    content = json.loads(gzip.decompress(path.read_bytes()))
+    assert {need["width"] for need in content["unsafe"]} == {"10"}
+    for need in content["unsafe"]:
+        need["width"] = width
+    content.pop("groups", None)
+    del content["sha256"]
+    path.write_bytes(gzip.compress(json.dumps({**content, "sha256": proof.fingerprint(content)}).encode()))
+    reseal(folder)
+    check = recheck(folder)
+    assert check.ok is ok
+    told = "proves less than is asked now; proved again here" if ok else "another table or policy"
+    assert any(told in text for text in said(check)), said(check)
 
 
 def test_a_policy_made_milder_is_caught_and_not_used(folder):

@@ -20,7 +20,7 @@ from hitoku.checks.submission.rechecked import Recheck, Rechecked, fault
 from hitoku.checks.submission.rejudge import judge_again
 from hitoku.checks.submission.submission import Submission, read_submission
 from hitoku.errors import DataError, ParameterError
-from hitoku.model.finding import Finding
+from hitoku.model.finding import Finding, Severity
 
 # What the principles say about an output by itself, and what is wrong with it.
 Judged = tuple[tuple[PrincipleVerdict, ...], tuple[Finding, ...]]
@@ -103,7 +103,7 @@ def _compare_units(
     records: Records | None,
 ) -> list[tuple[PrincipleVerdict, ...]]:
     """Find differences between outputs: by who is in their cells, or by codes where there are no data."""
-    sound = [not found for _, found in judged]
+    sound = [not any(each.severity is Severity.FAIL for each in found) for _, found in judged]
     failed = [worst(verdicts) is Clearance.FAIL for verdicts, _ in judged]
     if records is None:
         return by_codes(submission, policy, sound, failed, ledger)

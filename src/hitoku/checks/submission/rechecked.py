@@ -50,7 +50,7 @@ class Rechecked:
     @property
     def status(self) -> str:
         """The worst of the row, and "fail" when the submission itself is wrong."""
-        if self.findings:
+        if any(finding.severity is Severity.FAIL for finding in self.findings):
             return str(Clearance.FAIL)
         found = set(self.row.values())
         order = (str(Clearance.FAIL), str(Clearance.LOOK), EXCEPTED)
