@@ -142,13 +142,14 @@ class Need:
         return reaches(below, above, self.lower[cells], self.upper[cells], self.width[cells], rounding)
 
     def only(self, cells: Mask) -> Need:
-        """Ask for nothing but at these cells."""
+        """Ask for nothing of other cells than these; what must not be learnt about groups stays."""
         return Need(
             unsafe=self.unsafe & cells,
             lower=np.where(cells, self.lower, 0.0),
             upper=np.where(cells, self.upper, 0.0),
             width=np.where(cells, self.width, 0.0),
             rules={name: hits & cells for name, hits in self.rules.items()},
+            attributions=self.attributions,
         )
 
     def why(self, cell: int) -> tuple[str, ...]:
