@@ -18,6 +18,7 @@ from hitoku.evidence.audit_result import Audit
 from hitoku.evidence.certificate import Certificate
 from hitoku.evidence.comparison import Comparison
 from hitoku.evidence.loss import Loss, loss
+from hitoku.evidence.outcome import Outcome
 from hitoku.evidence.recovery import Recovery, recovery
 from hitoku.evidence.verify import Verdict, verify
 from hitoku.io.jj import read_jj, read_jj_pattern, write_jj
@@ -42,7 +43,9 @@ from hitoku.model.release import Release
 from hitoku.model.table import Table
 from hitoku.pipeline.compare import compare
 from hitoku.pipeline.magnitude import MagnitudeOutcome, suppress_magnitude
+from hitoku.pipeline.outcome import WritableOutcome
 from hitoku.pipeline.recipe import run_recipe
+from hitoku.pipeline.whole_way import protect
 from hitoku.rules import RULES
 from hitoku.rules.assess import assess
 from hitoku.rules.direct_disclosure import DirectDisclosure
@@ -101,6 +104,7 @@ __all__ = [
     "MinFrequency",
     "Need",
     "Optimal",
+    "Outcome",
     "PPercent",
     "PriorPosterior",
     "Protection",
@@ -115,6 +119,7 @@ __all__ = [
     "Support",
     "Table",
     "Verdict",
+    "WritableOutcome",
     "Zero",
     "assess",
     "audit",
@@ -123,6 +128,7 @@ __all__ = [
     "exposed",
     "loss",
     "null_dimension",
+    "protect",
     "read_jj",
     "read_jj_pattern",
     "recovery",

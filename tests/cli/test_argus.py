@@ -11,7 +11,7 @@ from hitoku.cli.exit_codes import BAD_INPUT, FOUND
 from hitoku.io.release.write import write_release
 from hitoku.methods.greedy import Greedy
 from hitoku.model.table import Table
-from hitoku.pipeline.protect import protect
+from hitoku.pipeline.protect import protect_table
 from hitoku.rules import MinFrequency
 
 TABLE = Table.from_array(
@@ -21,7 +21,7 @@ TABLE = Table.from_array(
 
 @pytest.fixture
 def exported(tmp_path):
-    outcome = protect(TABLE, [MinFrequency(5, percent=50)], method=Greedy())
+    outcome = protect_table(TABLE, [MinFrequency(5, percent=50)], method=Greedy())
     write_release(tmp_path / "release", outcome)
     found = run("export", tmp_path / "release", "--out", tmp_path / "argus")
     assert found.exit_code == 0

@@ -10,14 +10,14 @@ from hitoku.cli.summary import counts, show
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.optimal import Optimal
 from hitoku.model.table import Table
-from hitoku.pipeline import protect
+from hitoku.pipeline import protect_table
 from hitoku.rules import MinFrequency
 
 TABLE = Table.from_array([[15, 15, 12, 10], [19, 14, 13, 9], [8, 8, 11, 14], [9, 9, 26, 0]])
 
 
 def told(method, **changes):
-    outcome = protect(TABLE, [MinFrequency(5, zeros=True)], method=method, width=9)
+    outcome = protect_table(TABLE, [MinFrequency(5, zeros=True)], method=method, width=9)
     outcome = replace(outcome, protection=replace(outcome.protection, **changes))
     shown = StringIO()
     show(Console(width=200, file=shown), outcome, naive=0)

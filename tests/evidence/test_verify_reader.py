@@ -20,7 +20,7 @@ from hitoku.methods.blocks.terms import Terms
 from hitoku.methods.blocks.tree import tree
 from hitoku.methods.greedy import Greedy
 from hitoku.model.table import Table
-from hitoku.pipeline.protect import protect
+from hitoku.pipeline.protect import protect_table
 from hitoku.rules import MinFrequency
 
 RULES = [MinFrequency(5)]
@@ -32,7 +32,7 @@ def counts(rows=14, columns=11, seed=3):
 
 
 def certified(method=None, seed=3):
-    outcome = protect(Table.from_array(counts(seed=seed)), RULES, method=method or Blocks(), width=9)
+    outcome = protect_table(Table.from_array(counts(seed=seed)), RULES, method=method or Blocks(), width=9)
     return dict(outcome.audit.certificate.content)
 
 
@@ -147,7 +147,7 @@ def test_a_further_relation_makes_the_claim_void(tmp_path):
 def test_an_empty_line_changes_nothing_about_the_claim(tmp_path):
     values = counts()
     values[4] = 0
-    outcome = protect(Table.from_array(values), RULES, method=Blocks(), width=9)
+    outcome = protect_table(Table.from_array(values), RULES, method=Blocks(), width=9)
     assert outcome.protection.reader is not None
     assert judged(tmp_path, dict(outcome.audit.certificate.content), sign=False).ok
 
@@ -155,22 +155,25 @@ def test_an_empty_line_changes_nothing_about_the_claim(tmp_path):
 def test_cells_judged_in_different_ways_make_no_claim():
     table = Table.from_array(counts() + 20)
     width = np.where(np.arange(table.n_cells) % 2, 9, 7)
-    assert protect(table, RULES, method=Blocks(), width=width).protection.reader is None
+    assert protect_table(table, RULES, method=Blocks(), width=width).protection.reader is None
 
 
 def test_the_audit_verifies_the_claim():
     table = Table.from_array(counts())
-    outcome = protect(table, RULES, method=Blocks(), width=9)
+    outcome = protect_table(table, RULES, method=Blocks(), width=9)
     assert outcome.audit.withstands_known_method is True
-    assert protect(table, RULES, method=Greedy(keep="margins"), width=9).audit.withstands_known_method is None
-    greedy = protect(table, RULES, method=Greedy(keep="margins"), width=9)
+    assert (
+        protect_table(table, RULES, method=Greedy(keep="margins"), width=9).audit.withstands_known_method
+        is None
+    )
+    greedy = protect_table(table, RULES, method=Greedy(keep="margins"), width=9)
     forged = audit(table, greedy.need, greedy.release, reader=outcome.protection.reader)
     assert forged.withstands_known_method is False
 
 
 @pytest.mark.parametrize(("method", "said"), [(Blocks(), "proved"), (Greedy(keep="margins"), "")], ids=str)
 def test_the_report_tells_what_a_reader_is_left_with_who_knows_the_method(method, said):
-    outcome = protect(Table.from_array(counts()), RULES, method=method, width=9)
+    outcome = protect_table(Table.from_array(counts()), RULES, method=method, width=9)
     cells = Cells(outcome.table, outcome.need, outcome.protection, outcome.audit, outcome.attacked)
     (row,) = (tried for tried in attacks(cells) if tried.name == "matching")
     assert row.outcome.startswith(said)

@@ -25,7 +25,7 @@ from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
-from hitoku.pipeline import protect
+from hitoku.pipeline import protect_table
 from hitoku.rules import FewContributors, Given, PPercent
 from hitoku.rules.assess import assess
 
@@ -114,7 +114,7 @@ def test_the_search_finds_what_one_program_after_another_finds(drawn, size, seed
 def test_afterwards_nobody_comes_too_close(method, drawn):
     table, people = drawn
     rules = [PPercent(20), FewContributors(2)]
-    outcome = protect(table, rules, method=method, insiders=told(people))
+    outcome = protect_table(table, rules, method=method, insiders=told(people))
     assert outcome.audit.safe
     assert too_close(table, outcome.need, outcome.release, people) == set()
     # Nothing is published again that the method had withheld.
@@ -126,7 +126,9 @@ def test_afterwards_nobody_comes_too_close(method, drawn):
 @given(drawn=firms())
 def test_afterwards_no_two_come_too_close_together(drawn):
     table, people = drawn
-    outcome = protect(table, [PPercent(20)], method=Greedy(), insiders=Insider(told(people), coalition=2))
+    outcome = protect_table(
+        table, [PPercent(20)], method=Greedy(), insiders=Insider(told(people), coalition=2)
+    )
     assert outcome.audit.safe
     assert too_close(table, outcome.need, outcome.release, people, 2) == set()
 
@@ -178,7 +180,7 @@ def test_the_audit_says_that_insiders_were_tried_and_what_came_of_it():
 
 
 def test_a_method_that_withholds_too_little_is_found_out():
-    outcome = protect(
+    outcome = protect_table(
         SQUARE,
         [Given(SQUARE.value == 7, width=9.0)],
         method=UnsafeOnly(),
@@ -234,7 +236,7 @@ def test_contributions_below_zero_say_nothing_but_sole_ones():
 
 def test_a_table_without_contributors_is_refused():
     with pytest.raises(NeedError, match="who contributes"):
-        protect(SQUARE, [Given(SQUARE.value == 7, width=9.0)], method=Greedy(), insiders=True)
+        protect_table(SQUARE, [Given(SQUARE.value == 7, width=9.0)], method=Greedy(), insiders=True)
 
 
 def test_knowledge_that_is_not_the_tables_is_refused_without_showing_it():

@@ -13,7 +13,7 @@ from hitoku.methods.optimal import Optimal
 from hitoku.model.need import Need
 from hitoku.model.release import Release
 from hitoku.model.table import Table
-from hitoku.pipeline.protect import protect
+from hitoku.pipeline.protect import protect_table
 from hitoku.rules import MinFrequency
 
 
@@ -94,20 +94,20 @@ def test_what_is_given_is_handed_on():
 def test_a_method_that_readers_may_know_is_taken_when_asked():
     rules = [MinFrequency(5)]
     large = Table.from_array(np.random.default_rng(1).poisson(40, (12, 12)) + np.eye(12, dtype=int))
-    protection = protect(large, rules, method=Auto(secret=False), width=9).protection
+    protection = protect_table(large, rules, method=Auto(secret=False), width=9).protection
     assert protection.method == "blocks"
     assert "may know" in protection.note
     small = Table.from_array([[15, 15, 12], [19, 3, 13], [18, 28, 11]])
-    assert protect(small, rules, method=Auto(secret=False), width=9).protection.method == "randomised"
+    assert protect_table(small, rules, method=Auto(secret=False), width=9).protection.method == "randomised"
 
 
 def test_a_known_method_takes_no_cells_by_hand():
     table = Table.from_array(np.full((12, 12), 30))
     with pytest.raises(ParameterError, match="decides by itself"):
-        protect(table, [MinFrequency(5)], method=Auto(secret=False, keep="margins"), width=9)
+        protect_table(table, [MinFrequency(5)], method=Auto(secret=False, keep="margins"), width=9)
 
 
 def test_a_known_method_refuses_what_it_does_not_treat():
     table = Table.from_array(np.full((3, 3, 3), 30))
     with pytest.raises(ScopeError):
-        protect(table, [MinFrequency(5)], method=Auto(secret=False), width=9)
+        protect_table(table, [MinFrequency(5)], method=Auto(secret=False), width=9)

@@ -15,7 +15,7 @@ from hitoku.methods.randomised.public_knowledge import PublicKnowledge
 from hitoku.model.need import Need
 from hitoku.model.release import Release
 from hitoku.model.table import Table
-from hitoku.pipeline import protect
+from hitoku.pipeline import protect_table
 from hitoku.rules import GroupDisclosure, MinFrequency, assess
 
 COUNTS = np.array([[15, 15, 12, 10], [19, 14, 13, 9], [8, 8, 11, 14], [9, 9, 26, 3]])
@@ -150,7 +150,7 @@ def test_a_seeded_run_repeats_and_says_so():
 
 @pytest.mark.parametrize("seed", [None, 4])
 def test_a_seeded_release_is_marked_in_its_folder(seed, tmp_path):
-    outcome = protect(make(), RULES, method=Randomised(seed=seed), width=9)
+    outcome = protect_table(make(), RULES, method=Randomised(seed=seed), width=9)
     folder = write_release(tmp_path / "release", outcome)
     marked = seed is not None
     assert (folder / "NOT_FOR_PUBLICATION.txt").exists() == marked
@@ -184,7 +184,7 @@ def test_everything_is_withheld_when_nothing_can_be_audited_or_the_coin_says_so(
 
 
 def test_the_pipeline_tells_it_the_rules_and_proves_the_release():
-    outcome = protect(make(), RULES, method=Randomised(seed=2), width=9)
+    outcome = protect_table(make(), RULES, method=Randomised(seed=2), width=9)
     assert outcome.audit.safe
     assert outcome.audit.certificate is not None
 

@@ -6,7 +6,7 @@ import pytest
 
 from hitoku.errors import OutputError
 from hitoku.pipeline.demo import DEMO_STEPS, demo_recipe, run_demo
-from hitoku.pipeline.protect import protect
+from hitoku.pipeline.protect import protect_table
 from hitoku.samples import register
 from hitoku.tabulation.tabulate import tabulate
 
@@ -26,7 +26,7 @@ def test_the_demo_protects_what_the_records_in_memory_give(tmp_path):
         hierarchies=trees,
     )
     recipe = demo_recipe(firms, ["region", "size"], tmp_path)
-    again = protect(table, recipe.rules, method=recipe.method)
+    again = protect_table(table, recipe.rules, method=recipe.method)
     assert table.value.tolist() == done.run.outcome.table.value.tolist()
     assert table.labels.codes == done.run.outcome.table.labels.codes
     assert again.protection.withheld.tolist() == done.run.outcome.protection.withheld.tolist()

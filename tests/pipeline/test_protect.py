@@ -5,7 +5,7 @@ import numpy as np
 from hitoku.methods.greedy import Greedy
 from hitoku.model.protection import Protection
 from hitoku.model.table import Table
-from hitoku.pipeline import STAGES, protect, recomputable
+from hitoku.pipeline import STAGES, protect_table, recomputable
 from hitoku.rules.assess import assess
 from hitoku.rules.min_frequency import MinFrequency
 
@@ -22,7 +22,7 @@ class UnsafeOnly:
 
 def test_stages_run_in_order_and_the_outcome_is_audited():
     stages: list[str] = []
-    outcome = protect(
+    outcome = protect_table(
         Table.from_array(COUNTS), [MinFrequency(5)], method=Greedy(), width=9, report=stages.append
     )
     assert stages == list(STAGES)
@@ -31,7 +31,7 @@ def test_stages_run_in_order_and_the_outcome_is_audited():
 
 
 def test_a_method_that_withholds_too_little_is_found_out():
-    outcome = protect(Table.from_array(COUNTS), [MinFrequency(5)], method=UnsafeOnly(), width=9)
+    outcome = protect_table(Table.from_array(COUNTS), [MinFrequency(5)], method=UnsafeOnly(), width=9)
     assert not outcome.audit.safe
     assert "NOT safe" in repr(outcome)
 

@@ -24,6 +24,8 @@ from hitoku.model.tolerance import BOUND
 
 __all__ = ["Contribution", "Insider", "Worst"]
 
+MOST_COALITIONS = 10_000
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Worst:
@@ -100,7 +102,7 @@ class Insider:
     coalition: int = 1
     integer: bool = False
     time_limit_s: float | None = None
-    limit: int = 10_000
+    limit: int = MOST_COALITIONS
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "contributions", contributions_of(self.contributions))

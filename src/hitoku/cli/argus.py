@@ -30,7 +30,7 @@ def run(
     ] = None,
     insiders: Annotated[
         str,
-        typer.Option(help="Contributors who know their own amounts: singletons, all, or none."),
+        typer.Option(help="Who knows own amounts: none, singletons or contributors."),
     ] = "singletons",
     force: Annotated[bool, typer.Option("--force", help="Write files even if a table is not safe.")] = False,
     as_json: AsJson = False,
@@ -44,7 +44,7 @@ def run(
 
     hitoku argus run table.arb
 
-    hitoku argus run table.arb --out release --insiders all
+    hitoku argus run table.arb --out release --insiders contributors
 
     hitoku argus run modular.arb --method greedy
     """

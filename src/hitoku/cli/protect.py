@@ -54,8 +54,11 @@ def protect(
         list[str] | None, typer.Option(help="Cells withheld in any case, as region=N,size=1; repeat.")
     ] = None,
     insiders: Annotated[
-        bool, typer.Option("--insiders", help="Protect from contributors who know their own amounts.")
-    ] = False,
+        str | None,
+        typer.Option(
+            help="Who knows own amounts: none, singletons, contributors; left out, singletons of magnitudes."
+        ),
+    ] = None,
     title: Annotated[str | None, typer.Option(help="Heading of the published table.")] = None,
     formats: Annotated[
         list[str] | None,
@@ -98,7 +101,7 @@ def protect(
         "method": method,
         "keep": parse_cells("--keep", keep),
         "withhold": parse_cells("--withhold", withhold),
-        "insiders": insiders or None,
+        "insiders": insiders,
         "title": title,
         "formats": formats,
     }

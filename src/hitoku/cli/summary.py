@@ -38,6 +38,7 @@ def counts(outcome: Outcome) -> dict[str, Any]:
         "canonical": protection.canonical,
         "note": protection.note,
         "gap": None if np.isnan(protection.gap) else round(protection.gap, 6),
+        "insiders": outcome.insiders,
         "safe": outcome.audit.safe,
     }
 
@@ -108,6 +109,7 @@ def show(console: Console, outcome: Outcome, *, naive: int) -> None:
             f"{cells:.1%} of all cells, {value:.1%} of the {outcome.table.measure} in single cells",
         ),
         ("attacked", f"{n['worked_out_exactly']:,} unsafe cells can be worked out"),
+        ("insiders", f"{n['insiders']}"),
         ("audited", "safe, with a proof" if n["safe"] else "NOT safe"),
     ]
     if n["changed"]:

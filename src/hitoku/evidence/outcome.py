@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
+
+import numpy as np
 
 from hitoku.attacks.interval import Interval
 from hitoku.evidence.adjusted import AdjustedAudit
 from hitoku.evidence.audit_result import Audit
+from hitoku.evidence.grid import texts
 from hitoku.model.bounds import Bounds
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
@@ -27,6 +31,8 @@ class Outcome:
         The verdict on it, with table, need and release that were audited.
     attacked
         What an attack infers about every cell; worked out when it is asked for, where left out.
+    insiders
+        Whom it was protected from beside outsiders, in words for a summary.
 
     Examples
     --------
@@ -37,11 +43,14 @@ class Outcome:
     >>> outcome = Outcome(protection, audit(table, need, Release.of(table, protection)))
     >>> outcome, float(outcome.bounds.upper[4])
     (Outcome(safe: Protection(4 of 9 cells withheld, 3 of them secondary, by given)), 16.0)
+    >>> outcome.frame["status"].tolist()[:3], outcome.confidential_frame["status"].tolist()[:5:4]
+    (['withheld', 'withheld', 'published'], ['secondary', 'primary'])
     """
 
     protection: Protection
     audit: Audit
     attacked: Bounds | None = None
+    insiders: str = "none"
 
     @property
     def table(self) -> Table:
@@ -57,6 +66,41 @@ class Outcome:
     def release(self) -> Release:
         """What a reader sees."""
         return self.audit.release
+
+    @property
+    def adjusted(self) -> bool:
+        """Values were changed for confidentiality; which ones is not published."""
+        decided = self.protection
+        return bool(np.any(~decided.withheld & (decided.value != self.table.value)))
+
+    @property
+    def frame(self) -> Any:
+        """What is published, as a frame of the caller's kind: codes, ``value``, ``status``.
+
+        The numbers are those of the public files, missing where a cell is withheld. Which cells are unsafe
+        and which were withheld only with them is not in it; :attr:`confidential_frame` tells.
+        """
+        numbers = np.array([float(text) if text else np.nan for text in texts(self.release.published)])
+        return self.release.framed(numbers, "adjusted" if self.adjusted else "published")
+
+    @property
+    def confidential_frame(self) -> Any:
+        """Codes, true value, status, inferable interval and rules, for the checker; not to be published.
+
+        ``status`` is ``published``, ``primary`` (unsafe itself) or ``secondary`` (withheld with those), or
+        ``adjusted``; ``low`` and ``high`` are what a reader can infer; ``rules`` name what was hit.
+        """
+        decided, table, need = self.protection, self.table, self.need
+        status = np.where(decided.secondary, "secondary", np.where(decided.withheld, "primary", "published"))
+        status = np.where(~decided.withheld & (decided.value != table.value), "adjusted", status)
+        further = {
+            "value": [int(x) if table.integer and x.is_integer() else x for x in table.value.tolist()],
+            "status": status.tolist(),
+            "low": self.bounds.lower.tolist(),
+            "high": self.bounds.upper.tolist(),
+            "rules": ["; ".join(need.why(cell)) if need.unsafe[cell] else "" for cell in range(len(need))],
+        }
+        return table.labels.frame(table.backend, further)
 
     @cached_property
     def bounds(self) -> Bounds:

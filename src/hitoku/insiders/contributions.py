@@ -2,33 +2,116 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from hitoku.attacks.contribution import Contribution
-from hitoku.attacks.insider import Insider
-from hitoku.errors import NeedError
+from hitoku.attacks.insider import MOST_COALITIONS, Insider
+from hitoku.errors import NeedError, ParameterError, did_you_mean
 from hitoku.model.arrays import Integers, Mask
 from hitoku.model.table import Table
 
+# Whom a release may be protected from beside outsiders; each includes those before it.
+INSIDERS = ("none", "singletons", "contributors")
+# Words of earlier versions.
+FORMER = {"all": "contributors", "true": "contributors", "false": "none"}
+# Beyond so many cells nobody is tried unless somebody asks: it takes linear programs for each contributor.
+LARGEST_BY_DEFAULT = 5_000
 
-def insiders_of(table: Table, given: Any) -> Insider | None:
-    """Read what a caller says about insiders: nothing, those the table shows, an attack, contributions.
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Insiders:
+    """Whom a release is protected from beside outsiders.
+
+    Parameters
+    ----------
+    attack
+        Who knows what; None for nobody.
+    words
+        The same for a summary: the word of the vocabulary, and why it was taken where nobody chose it.
+    """
+
+    attack: Insider | None
+    words: str
+
+
+def choose_insiders(table: Table, given: Any, *, blurred: bool = True) -> Insiders:
+    """Read what a caller says about insiders: a word, an attack, contributions, or nothing.
+
+    Left out, magnitudes are protected from ``singletons``. A sole contributor who takes the own amount out
+    of a sum may learn another contributor's to the last digit, and that is what every other program of the
+    field guards against; the largest contributors learn bounds only, and keeping those wide costs several
+    times as many cells. In counts everybody knows one unit, so nobody is considered.
 
     Parameters
     ----------
     table
         The table, which knows the largest contributions of its cells.
     given
-        False or None: nobody. True: the contributors that the table shows, see :func:`contributions_in`. Or
-        an :class:`Insider`, or what it takes as contributions.
+        "none"; "singletons", the sole contributors of cells; "contributors", with the largest of each cell
+        besides; either with ``:coalition=2`` for those who pool what they know. True and False stand for
+        "contributors" and "none". Or an :class:`Insider`, or what it takes as contributions. None chooses.
+    blurred
+        The method promises intervals; where it does not, nothing is promised about insiders by default.
+
+    Examples
+    --------
+    >>> from hitoku.testing import one_cell
+    >>> choose_insiders(one_cell(80, 15, 5), "contributors:coalition=2").attack
+    Insider(1 contributions, coalition=2)
+    >>> choose_insiders(one_cell(7), None).words
+    'singletons, the default for magnitudes'
     """
-    if given is None or given is False:
-        return None
-    if given is True:
-        return Insider(contributions_in(table))
-    return given if isinstance(given, Insider) else Insider(given)
+    if given is None:
+        return _default(table, blurred=blurred)
+    if isinstance(given, bool):
+        given = str(given).lower()
+    if not isinstance(given, str):
+        attack = given if isinstance(given, Insider) else Insider(given)
+        return Insiders(attack, f"{len(attack.contributions):,} given contributions")
+    word, size = parse_insiders(given)
+    if word == "none":
+        return Insiders(None, word)
+    known = contributions_in(table)
+    if word == "singletons":
+        known = tuple(one for one in known if one.sole)
+    # Everybody is tried, however many there are; of larger coalitions as many as the attack allows.
+    attack = Insider(known, coalition=size, limit=max(MOST_COALITIONS, len(known)))
+    return Insiders(attack, word if size == 1 else f"{word}, up to {size} together")
+
+
+def parse_insiders(word: str, where: str = "insiders") -> tuple[str, int]:
+    """Return the word of the vocabulary, and how many may pool what they know.
+
+    Examples
+    --------
+    >>> parse_insiders("singletons:coalition=2"), parse_insiders("all")
+    (('singletons', 2), ('contributors', 1))
+    """
+    name, _, rest = word.partition(":")
+    name = FORMER.get(name, name)
+    if name not in INSIDERS:
+        raise ParameterError(f"no insiders {name!r}", where=where, fix=did_you_mean(name, INSIDERS))
+    found = re.fullmatch(r"(?:coalition=([1-9][0-9]?))?", rest)
+    if found is None or (rest and name == "none"):
+        raise ParameterError(
+            f"cannot read {word!r}", where=where, fix="write singletons, or contributors:coalition=2"
+        )
+    return name, int(found[1] or 1)
+
+
+def _default(table: Table, *, blurred: bool) -> Insiders:
+    known = table.contributors
+    if known is None or not known.largest.shape[1]:
+        return Insiders(None, "none, the default where contributions are not known")
+    if not blurred:
+        return Insiders(None, "none, the default of a method that promises no intervals")
+    if table.n_cells > LARGEST_BY_DEFAULT:
+        return Insiders(None, f"none, the default beyond {LARGEST_BY_DEFAULT:,} cells")
+    return Insiders(choose_insiders(table, "singletons").attack, "singletons, the default for magnitudes")
 
 
 def contributions_in(table: Table) -> tuple[Contribution, ...]:
@@ -49,7 +132,7 @@ def contributions_in(table: Table) -> tuple[Contribution, ...]:
         raise NeedError(
             "the table does not say who contributes to its cells",
             where="insiders",
-            fix="start from records with tabulate(..., value=..., unit=...), or say insiders=False",
+            fix="start from records with tabulate(..., value=..., unit=...), or choose insiders none",
         )
     sole = contributors.count == 1
     owner = _owners(table, sole)

@@ -59,7 +59,7 @@ class Auto:
         two-way counts of up to 25 cells, else :class:`Blocks`, which refuses what it does not treat; totals
         stay published, and ``cost``, ``keep`` and ``start`` are not asked for.
     rules, width
-        As given to :func:`hitoku.assess`, for a method that is not secret; :func:`hitoku.pipeline.protect`
+        As given to :func:`hitoku.assess`, for a method that is not secret; :func:`hitoku.protect`
         fills them in.
 
     Examples

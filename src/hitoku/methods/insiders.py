@@ -186,5 +186,5 @@ def unreachable(table: Table, cells: Iterable[int]) -> NeedError:
     return NeedError(
         f"{len(places)} cell(s) cannot be protected from somebody who knows their own contributions",
         where=f"cells {some((f'[{table.describe(cell)}]' for cell in places[:4]), 3)}",
-        fix="let more be withheld (keep, fixed: margins too), merge codes, ask for less, or insiders=False",
+        fix="let more be withheld (keep, fixed: margins too), merge codes, or choose insiders none",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,19 +86,25 @@ class Labels:
         pairs = zip(self.names, self.codes_of(cell), strict=True)
         return ", ".join(f"{name}={code}" for name, code in pairs)
 
-    def frame(self, backend: str = "pandas") -> Any:
-        """Codes as a data frame of the caller's kind, one row per cell."""
+    def frame(self, backend: str = "pandas", further: Mapping[str, list[Any]] | None = None) -> Any:
+        """Codes as a data frame of the caller's kind, one row per cell; further columns after them.
+
+        A further column lists one entry per cell, None where there is nothing. One that is called like a
+        variable gets an underscore, so that no codes are lost.
+        """
+        columns = {f"{name}_" if name in self.names else name: data for name, data in (further or {}).items()}
         if backend == "pandas":
             import pandas as pd  # noqa: PLC0415 - polars users need not load it
 
-            columns = {
+            codes = {
                 name: pd.Categorical.from_codes(self.column(v), categories=pd.Index(codes, dtype=str))
                 for v, (name, codes) in enumerate(zip(self.names, self.codes, strict=True))
             }
-            return pd.DataFrame(columns)
+            # An extension array keeps whole numbers whole beside missing ones.
+            return pd.DataFrame(codes | {name: pd.array(data) for name, data in columns.items()})
         texts = {
             name: np.array(codes)[self.column(v)].tolist()
             for v, (name, codes) in enumerate(zip(self.names, self.codes, strict=True))
         }
         chosen: Any = backend
-        return nw.from_dict(texts, backend=chosen).to_native()
+        return nw.from_dict(texts | columns, backend=chosen).to_native()

@@ -120,6 +120,24 @@ class Release:
         """Codes of every cell as a frame, one row per cell."""
         return self.labels.frame(self.backend)
 
+    @property
+    def frame(self) -> Any:
+        """What a reader sees, a row per cell: codes, ``value`` (missing where withheld), ``status``.
+
+        In the kind of frame that the data came in. Like the public file it does not tell unsafe cells from
+        those withheld with them.
+        """
+        return self.framed(self.published)
+
+    def framed(self, published: Floats, shown: str = "published") -> Any:
+        """Return the same with other numbers, and another word for cells that are shown."""
+        hidden = self.withheld
+        kept = published[~hidden]
+        whole = self.integer and bool(np.all(kept == np.rint(kept)))
+        numbers = [None if np.isnan(x) else int(x) if whole else x for x in published.tolist()]
+        status = np.where(hidden, "withheld", shown).tolist()
+        return self.labels.frame(self.backend, {"value": numbers, "status": status})
+
     def completed(self, values: ArrayLike) -> Table:
         """Return the table that a reader would hold if these were the values of all cells.
 

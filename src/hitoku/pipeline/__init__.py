@@ -7,7 +7,9 @@ from hitoku.evidence.outcome import Outcome
 from hitoku.insiders.contributions import contributions_in
 from hitoku.pipeline.compare import compare, recomputable
 from hitoku.pipeline.magnitude import MagnitudeOutcome, suppress_magnitude
-from hitoku.pipeline.protect import STAGES, protect
+from hitoku.pipeline.outcome import WritableOutcome
+from hitoku.pipeline.protect import STAGES, protect_table
+from hitoku.pipeline.whole_way import protect
 
 __all__ = [
     "STAGES",
@@ -15,9 +17,11 @@ __all__ = [
     "Comparison",
     "MagnitudeOutcome",
     "Outcome",
+    "WritableOutcome",
     "compare",
     "contributions_in",
     "protect",
+    "protect_table",
     "recomputable",
     "suppress_magnitude",
 ]

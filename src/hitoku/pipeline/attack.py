@@ -104,7 +104,7 @@ class AttackedFolder:
             rules, method, width = list(counts.rules), counts.method or method, counts.width
         elif (
             recipe.counts is not None
-            or recipe.keys.insiders
+            or not summary.get("insiders", "none").startswith("none")
             or any(table.start or table.mark for table in recipe.tables.values())
         ):
             raise ParameterError(

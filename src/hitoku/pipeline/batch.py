@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.attacks.insider import Insider
-from hitoku.errors import NeedError, OutputError, ParameterError, did_you_mean
+from hitoku.errors import NeedError, OutputError, ParameterError
 from hitoku.evidence.outcome import Outcome
 from hitoku.files import refuse_occupied
-from hitoku.insiders.contributions import contributions_in
+from hitoku.insiders.contributions import Insiders, choose_insiders, parse_insiders
 from hitoku.io.argus.asked import JJ, BatchSession, Suppress, Write
 from hitoku.io.argus.batch import read_batch
 from hitoku.io.argus.batch_check import Checked, Ready, check_batch
@@ -44,7 +43,6 @@ from hitoku.pipeline.recipe_tables import positions
 # What is done, in this order, in words for a person who waits.
 STEPS = {"check": "checking the batch", "build": "making the tables", **STAGES, "write": "writing files"}
 MOST_FINDINGS = 20
-INSIDERS = ("singletons", "all", "none")
 
 
 def run_batch(
@@ -71,7 +69,7 @@ def run_batch(
         A word such as "greedy", which replaces the method of every ``<SUPPRESS>``.
     insiders
         "singletons": sole contributors of a cell must not come too close to other unsafe cells, which is
-        stricter than the singleton options of τ-ARGUS; "all": nor must the largest contributors; "none".
+        stricter than the singleton options of τ-ARGUS; "contributors": nor must the largest; "none".
     force
         Write files although an audit failed.
     report, progress
@@ -79,10 +77,7 @@ def run_batch(
     """
     tell = report or (lambda _stage: None)
     tell("check")
-    if insiders not in INSIDERS:
-        raise ParameterError(
-            f"no insiders {insiders!r}", where="insiders", fix=did_you_mean(insiders, INSIDERS)
-        )
+    parse_insiders(insiders)
     replacement = None if method is None else method_from_word(method, METHODS)
     if out is not None:
         refuse_occupied(Path(out))
@@ -149,7 +144,10 @@ class _Runner:
         name = f"table {ready.asked.number}"
         if asked is None:
             by_hand = Protection.withhold(judged.table, judged.need.unsafe | judged.withheld, judged.need)
-            outcome = attack_and_audit(judged.table, judged.need, by_hand, Optimal(), None, self.tell)
+            nobody = Insiders(None, "none: no <SUPPRESS>")
+            outcome: Outcome = attack_and_audit(
+                judged.table, judged.need, by_hand, Optimal(), nobody, self.tell
+            )
             self.log.append(f"{name}: no <SUPPRESS>: only what is unsafe or marked is withheld")
             self.log += [f"{name}: {line}" for line in _audited(outcome)]
             safe = SafeTable(judged=judged, bounds=outcome.bounds)
@@ -228,31 +226,30 @@ class _Runner:
             protection = method.protect(table, need, self.progress)
         except NeedError as error:
             raise NeedError(error.what, where=f"{name}, {error.where}", fix=error.fix) from error
-        attack = self.attack(name, table) if protection.withheld.any() else None
+        nobody = Insiders(None, "none: nothing is withheld")
+        inside = self.inside(name, table) if protection.withheld.any() else nobody
         try:
-            outcome = attack_and_audit(table, need, protection, method, attack, self.tell, self.progress)
+            outcome = attack_and_audit(table, need, protection, method, inside, self.tell, self.progress)
         except NeedError as error:
             fix = "merge codes, ask for less, or run with --insiders none"
             raise NeedError(error.what, where=f"{name}, {error.where}", fix=fix) from error
         self.log += [f"{name}: {line}" for line in _decided(asked, self.word, outcome)]
         return outcome
 
-    def attack(self, name: str, table: Table) -> Insider | None:
+    def inside(self, name: str, table: Table) -> Insiders:
         """Return those who know their own contributions, as far as they are to be kept from knowing more."""
-        if self.insiders == "none":
-            self.log.append(f"{name}: contributors who know their own amounts are not considered")
-            return None
+        nobody = "contributors who know their own amounts are not considered"
         if table.integer or table.contributors is None:
             why = "it tells no contributors" if table.contributors is None else "it is a table of counts"
-            self.log.append(f"{name}: contributors who know their own amounts are not considered: {why}")
-            return None
-        known = contributions_in(table)
-        if self.insiders == "singletons":
-            known = tuple(one for one in known if one.sole)
-        kind = "sole" if self.insiders == "singletons" else "sole and largest"
+            self.log.append(f"{name}: {nobody}: {why}")
+            return Insiders(None, f"none: {why}")
+        inside = choose_insiders(table, self.insiders)
+        if inside.attack is None or not inside.attack.contributions:
+            self.log.append(f"{name}: {nobody}")
+            return Insiders(None, inside.words)
+        kind = "sole" if parse_insiders(self.insiders)[0] == "singletons" else "sole and largest"
         self.log.append(f"{name}: {kind} contributors, who know their own amounts, must not come too close")
-        # Everybody is tried, however many there are.
-        return Insider(known, limit=len(known)) if known else None
+        return inside
 
 
 def _merged(whole: Table, judged: Sequence[Judged], cells: Sequence[Integers]) -> Need:

@@ -16,12 +16,12 @@ from numpy.typing import ArrayLike
 
 from hitoku.errors import ParameterError, RuleError, TableError
 from hitoku.evidence.outcome import Outcome
-from hitoku.insiders.contributions import insiders_of
+from hitoku.insiders.contributions import Insiders, choose_insiders
 from hitoku.methods.method import Method, Progress
 from hitoku.model.protection import Protection
 from hitoku.model.relations import broken
 from hitoku.model.table import Table
-from hitoku.pipeline.protect import Report, attack_and_audit
+from hitoku.pipeline.protect import Report, attack_and_audit, promises_intervals
 from hitoku.rules.assess import assess
 from hitoku.rules.rule import Rule
 from hitoku.rules.withheld_counts import merge_withheld
@@ -61,7 +61,7 @@ def suppress_magnitude(
     frequency_width: ArrayLike | None = COUNT_WIDTH,
     frequency_withheld: ArrayLike | Protection | None = None,
     width_share: ArrayLike = WIDTH_SHARE,
-    insiders: Any = True,
+    insiders: Any = None,
     report: Report | None = None,
     progress: Progress | None = None,
 ) -> MagnitudeOutcome:
@@ -89,10 +89,9 @@ def suppress_magnitude(
         Required length of the interval of every cell withheld for its own sake or because its count is, as a
         share of its size: one number, or one per cell.
     insiders
-        Protect the magnitudes from contributors who know their own amounts, too; see
-        :func:`hitoku.pipeline.protect`.
+        Whom to protect the magnitudes from beside outsiders; see :func:`hitoku.protect`.
     report, progress
-        As in :func:`hitoku.pipeline.protect`; the stages come twice, for the counts and for the magnitudes.
+        As in :func:`hitoku.protect`; the stages come twice, for the counts and for the magnitudes.
 
     Notes
     -----
@@ -120,7 +119,7 @@ def suppress_magnitude(
     """
     tell = report or (lambda _stage: None)
     share = _share(table, width_share)
-    attack = insiders_of(table, insiders)
+    inside = choose_insiders(table, insiders, blurred=promises_intervals(method))
     tell("assess")
     own = assess(table, rules, width=share * np.abs(table.value))
     counts = counts_of(table)
@@ -132,12 +131,12 @@ def suppress_magnitude(
     else:
         given = frequency_withheld
         chosen = Protection.withhold(counts, given.withheld if isinstance(given, Protection) else given, need)
-    frequency = attack_and_audit(counts, need, chosen, by, None, tell)
+    frequency = attack_and_audit(counts, need, chosen, by, Insiders(None, "none"), tell)
     tell("assess")
     merged = merge_withheld(table, own, frequency.release.withheld, share)
     tell("protect")
     chosen = method.protect(table, merged, progress)
-    magnitude = attack_and_audit(table, merged, chosen, method, attack, tell, progress)
+    magnitude = attack_and_audit(table, merged, chosen, method, inside, tell, progress)
     return MagnitudeOutcome(frequency=frequency, magnitude=magnitude)
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from hitoku.attacks.insider import Insider
 from hitoku.evidence.audit import audit
-from hitoku.evidence.outcome import Outcome, inferable
-from hitoku.insiders.contributions import insiders_of
+from hitoku.evidence.outcome import inferable
+from hitoku.insiders.contributions import Insiders, choose_insiders
 from hitoku.methods.insiders import against_insiders
 from hitoku.methods.method import Method, Progress, Promise, informed
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
+from hitoku.pipeline.outcome import WritableOutcome
 from hitoku.rules.assess import assess
 from hitoku.rules.rule import Rule
 
@@ -29,16 +29,16 @@ STAGES = {
 Report = Callable[[str], None]
 
 
-def protect(
+def protect_table(
     table: Table,
     rules: Sequence[Rule],
     *,
     method: Method,
     width: Any = None,
-    insiders: Any = False,
+    insiders: Any = None,
     report: Report | None = None,
     progress: Progress | None = None,
-) -> Outcome:
+) -> WritableOutcome:
     """Run the whole way from a table to an audited release.
 
     Parameters
@@ -52,8 +52,9 @@ def protect(
     width
         Required length of the interval of every unsafe cell.
     insiders
-        Protect from contributors who know their own amounts, too. True: the sole contributors and the
-        largest ones that the table shows; or contributions, or an :class:`hitoku.Insider` for coalitions.
+        Whom to protect from beside outsiders: "none", "singletons", "contributors", or an
+        :class:`hitoku.Insider`; left out, singletons of magnitudes. See
+        :func:`hitoku.insiders.contributions.choose_insiders`.
     report
         Called with the name of each stage as it begins.
     progress
@@ -65,9 +66,9 @@ def protect(
     need = assess(table, rules, width=width)
     method = informed(method, rules, width)
     tell("protect")
-    attack = insiders_of(table, insiders)
+    inside = choose_insiders(table, insiders, blurred=promises_intervals(method))
     return attack_and_audit(
-        table, need, method.protect(table, need, progress), method, attack, tell, progress
+        table, need, method.protect(table, need, progress), method, inside, tell, progress
     )
 
 
@@ -76,11 +77,12 @@ def attack_and_audit(
     need: Need,
     protection: Protection,
     method: Method,
-    attack: Insider | None,
+    inside: Insiders,
     tell: Report,
     progress: Progress | None = None,
-) -> Outcome:
+) -> WritableOutcome:
     """Go on from a protection: what insiders ask for, the attack, the audit."""
+    attack = inside.attack
     if attack is not None:
         protection = against_insiders(
             table, need, protection, method=method, attack=attack, progress=progress
@@ -99,4 +101,9 @@ def attack_and_audit(
         # Cells added for insiders are chosen by looking at the table: then the method's claim is void.
         reader=protection.reader if attack is None else None,
     )
-    return Outcome(protection, verdict, bounds)
+    return WritableOutcome(protection, verdict, bounds, inside.words)
+
+
+def promises_intervals(method: Method) -> bool:
+    """Tell whether a method answers for the intervals of unsafe cells."""
+    return getattr(method, "promise", Promise.INTERVALS) is Promise.INTERVALS

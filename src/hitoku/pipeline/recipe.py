@@ -25,7 +25,7 @@ from hitoku.model.release import Release
 from hitoku.model.table import Table
 from hitoku.pipeline.compare import recomputable
 from hitoku.pipeline.magnitude import WIDTH_SHARE, suppress_magnitude
-from hitoku.pipeline.protect import STAGES, protect
+from hitoku.pipeline.protect import STAGES, protect_table
 from hitoku.pipeline.recipe_tables import Built, build, chosen, with_codes
 from hitoku.rules.given import Given
 from hitoku.rules.rule import Rule
@@ -167,12 +167,12 @@ def _protect(
     method = equip(recipe, recipe.method, table, cells)
     counts = recipe.counts
     if counts is None:
-        outcome = protect(
+        outcome = protect_table(
             table,
             rules,
             method=method,
             width=keys.width,
-            insiders=bool(keys.insiders),
+            insiders=keys.insiders,
             report=tell,
             progress=progress,
         )
@@ -185,7 +185,7 @@ def _protect(
         frequency_method=None if counts.method is None else equip(recipe, counts.method, table, cells),
         frequency_width=counts.width,
         width_share=WIDTH_SHARE if keys.width_share is None else keys.width_share,
-        insiders=keys.insiders is not False,
+        insiders=keys.insiders,
         report=tell,
         progress=progress,
     )

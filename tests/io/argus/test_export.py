@@ -22,7 +22,7 @@ from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
 from hitoku.pipeline.batch import run_batch
-from hitoku.pipeline.protect import protect
+from hitoku.pipeline.protect import protect_table
 from hitoku.rules import FewContributors, MinFrequency, PPercent
 from hitoku.samples import register
 from hitoku.tabulation.tabulate import tabulate
@@ -31,7 +31,7 @@ FILES = ["README.txt", "check.arb", "release.arb", "release.hst", "table.jj", "t
 
 
 def released(path, table, rules, **options):
-    outcome = protect(table, rules, **{"method": Greedy(), **options})
+    outcome = protect_table(table, rules, **{"method": Greedy(), **options})
     write_release(path, outcome)
     return outcome
 

@@ -14,7 +14,7 @@ from hitoku.io.release.write import write_release
 from hitoku.methods import Blocks, Greedy, Optimal
 from hitoku.model.need import Need
 from hitoku.model.table import Table
-from hitoku.pipeline.protect import protect
+from hitoku.pipeline.protect import protect_table
 from hitoku.rules import MinFrequency
 
 COUNTS = [[20, 3, 30, 40], [31, 25, 60, 70], [50, 40, 80, 90], [70, 60, 90, 99]]
@@ -27,7 +27,7 @@ def files(folder):
 @pytest.mark.parametrize("method", [Blocks(), Greedy(keep="margins"), Optimal(keep="margins")], ids=str)
 def test_public_files_are_the_same_whichever_withheld_cells_are_unsafe(tmp_path, method):
     table = Table.from_array(COUNTS)
-    outcome = protect(table, [MinFrequency(5)], method=method, width=9)
+    outcome = protect_table(table, [MinFrequency(5)], method=method, width=9)
     # The same release, as if every withheld cell but the last were unsafe, and the true one not.
     others = outcome.protection.withheld & ~outcome.need.unsafe
     need = Need(unsafe=others, width=1.0)

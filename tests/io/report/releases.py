@@ -17,7 +17,7 @@ from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
-from hitoku.pipeline import protect
+from hitoku.pipeline import protect_table
 from hitoku.rules.assess import assess
 from hitoku.rules.few_contributors import FewContributors
 from hitoku.rules.min_frequency import MinFrequency
@@ -93,7 +93,7 @@ def magnitudes() -> Cells:
     by = ["region", "trade", "size"]
     table = tabulate(records, by, value="turnover", holding="owner", hierarchies={"region": tree})
     rules = [PPercent(10), FewContributors(3)]
-    done = protect(table, rules, method=Greedy(), insiders=True)
+    done = protect_table(table, rules, method=Greedy(), insiders=True)
     return Cells(table, done.need, done.protection, done.audit, done.bounds)
 
 

@@ -39,7 +39,7 @@ from hitoku.model.release import Release
 from hitoku.model.table import Table
 from hitoku.model.tolerance import LIMIT
 from hitoku.pipeline.magnitude import suppress_magnitude
-from hitoku.pipeline.protect import protect
+from hitoku.pipeline.protect import protect_table
 from hitoku.rules.assess import assess
 from hitoku.rules.dominance import Dominance
 from hitoku.rules.group_disclosure import GroupDisclosure
@@ -82,7 +82,9 @@ def _rules() -> dict[str, MinFrequency | GroupDisclosure]:
 
 
 def _suppress_ft(table: Table, method: Greedy | None = None) -> Outcome:
-    return protect(table, [*_rules().values()], method=method or Greedy(every="withheld"), width=COUNT_WIDTH)
+    return protect_table(
+        table, [*_rules().values()], method=method or Greedy(every="withheld"), width=COUNT_WIDTH
+    )
 
 
 def _widths(outcome: Outcome) -> np.ndarray:

@@ -16,7 +16,7 @@ from hitoku.methods.method import Method
 from hitoku.methods.optimal import Optimal
 from hitoku.model.arrays import Integers
 from hitoku.model.table import Table
-from hitoku.pipeline.protect import protect
+from hitoku.pipeline.protect import protect_table
 from hitoku.rules import MinFrequency
 
 SIDES = (8, 20, 50, 100)
@@ -40,7 +40,7 @@ def withheld(method: Method, counts: Integers) -> tuple[int, str] | None:
     """Count the cells that a method withholds, and tell what its certificate says of the reader."""
     rules = [MinFrequency(THRESHOLD)]
     try:
-        outcome = protect(Table.from_array(counts), rules, method=method, width=WIDTH)
+        outcome = protect_table(Table.from_array(counts), rules, method=method, width=WIDTH)
     except HitokuError:
         return None
     claim = ""

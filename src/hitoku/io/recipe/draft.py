@@ -168,7 +168,9 @@ def _protection(value: Column | None) -> list[str]:
     if value is None:
         rules = ['rules = ["min_frequency:n=3"]  # fewer than 3 respondents']
     else:
-        insiders = ["insiders = true  # also from contributors, who know their own amounts"]
+        insiders = [
+            'insiders = "singletons"  # who is alone in a cell; "contributors": the largest too; or "none"'
+        ]
         rules = [
             "rules = [",
             '  "p_percent:p=10",        # the largest contributor can be estimated to within 10 percent',

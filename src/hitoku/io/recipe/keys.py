@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from hitoku.errors import did_you_mean
+from hitoku.errors import ParameterError, did_you_mean
+from hitoku.insiders.contributions import INSIDERS, parse_insiders
 from hitoku.io.formats import FORMATS
 
 
@@ -65,9 +66,22 @@ def _once(given: list[str] | None) -> list[str] | None:
     return given
 
 
+def _insiders(given: Any) -> Any:
+    """Take a word; true and false as earlier versions wrote it."""
+    word = str(given).lower() if isinstance(given, bool) else given
+    if not isinstance(word, str):
+        raise Refused("insiders is a word", 'write "singletons", or "contributors:coalition=2"')
+    try:
+        parse_insiders(word)
+    except ParameterError as error:
+        raise Refused(error.what, error.fix) from None
+    return word
+
+
 RuleWord = Annotated[Any, BeforeValidator(partial(_named, kind="rule", example="p_percent:p=10"))]
 MethodWord = Annotated[Any, BeforeValidator(partial(_named, kind="method", example="greedy:tidy=true"))]
 FormatWord = Annotated[str, AfterValidator(_format)]
+InsidersWord = Annotated[str, BeforeValidator(_insiders)]
 Texts = Annotated[list[str], BeforeValidator(_texts)]
 Cells = Annotated[dict[str, list[str]], BeforeValidator(_selection)]
 
@@ -153,8 +167,10 @@ class RecipeKeys(TableKeys):
     width_share: float | None = Field(
         None, ge=0, allow_inf_nan=False, description="with counts: the same, as a share of the value"
     )
-    insiders: bool | None = Field(
-        None, description="protect from contributors who know their own amounts; with counts the default"
+    insiders: InsidersWord | None = Field(
+        None,
+        description=f"contributors who know their own amounts: {', '.join(INSIDERS)}; left out, singletons "
+        "of magnitudes",
     )
     method: MethodWord = Field("auto", description="what chooses the cells withheld with the unsafe ones")
     keep: list[Cells] = Field(default_factory=list, description="cells that stay published")

@@ -80,7 +80,7 @@ def write_release(path: str | Path, outcome: Outcome, publication: PublicationPl
         words = plan.words(_write_warning(draft, outcome))
         left_out: dict[str, str] = {}
         for name, release in shown.items():
-            one = Publication(release=release, adjusted=_adjusted(outcome), **words)
+            one = Publication(release=release, adjusted=outcome.adjusted, **words)
             left_out |= write_formats(public, name, one, plan.formats)
         missing = "".join(f"\npublic/{name} was not written: {why}\n" for name, why in left_out.items())
         (checker / "README.txt").write_text(NOTICE + missing, encoding="utf-8")
@@ -105,11 +105,6 @@ def write_release(path: str | Path, outcome: Outcome, publication: PublicationPl
     return folder
 
 
-def _adjusted(outcome: Outcome) -> bool:
-    protection = outcome.protection
-    return bool(np.any(~protection.withheld & (protection.value != outcome.table.value)))
-
-
 def _write_warning(draft: Path, outcome: Outcome) -> str:
     """Write a file at the top where the release must not be published; return the words for its headings."""
     if not outcome.audit.safe:
@@ -126,7 +121,7 @@ def _write_evidence(checker: Path, outcome: Outcome, shown: Mapping[str, Release
     table, need, protection, audit = outcome.table, outcome.need, outcome.protection, outcome.audit
     write_cells(checker / "cells.csv", table.labels, _evidence(table, need, protection))
     _write_audit(checker / "audit.csv", audit)
-    if outcome.bounds is not None and not _adjusted(outcome):
+    if outcome.bounds is not None and not outcome.adjusted:
         write_cells(checker / "intervals.csv", table.labels, *_intervals(outcome, outcome.bounds))
     if audit.groups is not None:
         judged = audit.groups.rows(table.labels, additive=audit.additive)
@@ -152,7 +147,8 @@ def _summary(outcome: Outcome) -> dict[str, Any]:
         "proven": protection.proven,
         "canonical": protection.canonical,
         "caution": protection.caution,
-        "adjusted": _adjusted(outcome),
+        "adjusted": outcome.adjusted,
+        "insiders": outcome.insiders,
     }
 
 

@@ -42,7 +42,7 @@ class Blocks:
     ----------
     rules, width
         As given to :func:`hitoku.assess`. The rules must call small counts unsafe, or counts that are large
-        for their totals, and look at nothing else. :func:`hitoku.pipeline.protect` fills them in. A width of
+        for their totals, and look at nothing else. :func:`hitoku.protect` fills them in. A width of
         one is treated as two.
     split
         Where rectangles are cut: "count" after two thirds of their lines, "mass" into halves by what is

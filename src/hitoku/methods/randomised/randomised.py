@@ -47,7 +47,7 @@ class Randomised:
     rules, width
         As given to :func:`hitoku.assess`. The method weighs the true table against all others that fit, so
         it must know how their unsafe cells would have been found. The rules must judge an inner cell by its
-        count and the totals alone. :func:`hitoku.pipeline.protect` fills them in.
+        count and the totals alone. :func:`hitoku.protect` fills them in.
     strength
         Every further cell makes a pattern less likely by this power of e. Small: more cells are withheld than
         necessary. Large: more draws fail.

@@ -1,0 +1,73 @@
+"""An outcome that can be written: what a run came to, with the way to its two folders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hitoku.errors import ProtectionError
+from hitoku.evidence.outcome import Outcome
+from hitoku.io.publication import PublicationPlan
+from hitoku.io.release.write import write_release
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WritableOutcome(Outcome):
+    """What :func:`hitoku.protect` returns: an :class:`hitoku.Outcome` that writes its own release folder.
+
+    Parameters
+    ----------
+    asked
+        What was asked for, in words; goes into ``checker/summary.json``.
+
+    Examples
+    --------
+    >>> from hitoku.pipeline.whole_way import protect
+    >>> from hitoku.model.table import Table
+    >>> outcome = protect(Table.from_array([[20, 15, 9], [72, 1, 30]]), rules=["min_frequency:n=3"], width=3)
+    >>> outcome.audit.safe, int((outcome.frame["status"] == "withheld").sum())
+    (True, 4)
+    """
+
+    asked: Mapping[str, Any] = field(default_factory=dict)
+
+    def write(
+        self,
+        folder: str | Path,
+        *,
+        title: str = "",
+        source: str = "",
+        footnotes: Sequence[str] = (),
+        formats: Sequence[str] | None = None,
+        force: bool = False,
+    ) -> Path:
+        """Write ``public/`` and ``checker/``; the folder appears whole or not at all.
+
+        Parameters
+        ----------
+        folder
+            Must not hold anything yet.
+        title, source, footnotes
+            Words that go out with the table.
+        formats
+            Files in ``public/`` beside CSV; a web page and a workbook where left out.
+        force
+            Write a release that is not safe, marked as such.
+
+        Raises
+        ------
+        ProtectionError
+            When the audit does not accept the release, unless ``force`` is given.
+        """
+        if not (self.audit.safe or force):
+            raise ProtectionError(
+                "the release is not safe, so it is not written",
+                where=f"the audit, {len(self.audit.findings)} finding(s)",
+                fix="look at outcome.audit.findings, change rules or method, or say force=True",
+            )
+        plan = PublicationPlan(
+            title=title, source=source, footnotes=footnotes, formats=formats, recipe=self.asked
+        )
+        return write_release(folder, self, plan)
