@@ -66,7 +66,7 @@ def test_what_is_not_safe_is_told_and_not_written(exported):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (("OPT(1,10)", "GH(1,100,0,1)"), "GH, the hypercube method, is not supported"),
+        (("OPT(1,10)", "RND(1,100,0,1)"), "RND (controlled rounding) is not supported"),
         (("<SOLVER> FREE", "<GOINTERACTIVE>"), "<GOINTERACTIVE> is not supported"),
     ],
 )

@@ -212,8 +212,16 @@ def test_a_method_can_be_replaced(folder):
     done = run(folder, "P(10,1)", rest, method="greedy:tidy=true")
     assert done.safe
     assert any("method greedy:tidy=true, instead of MOD" in line for line in done.log)
-    with pytest.raises(DataError, match="MOD"):
-        run(folder, "P(10,1)", rest)
+
+
+@pytest.mark.parametrize("method", ["MOD(1,5,1,1,1)", "GH(1,100,0,1)", "NET(1)"])
+def test_a_method_that_hitoku_does_not_have_gives_way_to_the_nearest(folder, method):
+    done = run(folder, "P(10,1)", f"<SUPPRESS> {method}\n{WRITE}")
+    assert done.safe
+    assert (folder / "out.csv").is_file()
+    assert any(
+        "method auto" in line and f"instead of {method[: method.index('(')]}" in line for line in done.log
+    )
 
 
 def test_adjusted_tables(folder):

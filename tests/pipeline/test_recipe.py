@@ -243,6 +243,29 @@ def test_cells_are_kept_and_withheld_by_their_codes(kitchen, method):
         assert withheld[found(table, trade="mills", size=size)].all()
 
 
+def test_cells_that_are_kept_may_give_way_where_they_are_unsafe(kitchen):
+    """A total that is unsafe itself stopped the run, whatever else was to be kept."""
+    unsafe = '[[unsafe]]\ntrade = "Total"\nsize = "1"\n'
+    with pytest.raises(HitokuError):
+        run_recipe(kitchen(f'{COUNTED}{unsafe}[[keep]]\ntrade = "Total"\n', "stubborn"))
+    keep = '[[keep]]\ntrade = "Total"\nsize = ["1", "2"]\nunless_unsafe = true\n'
+    run = run_recipe(kitchen(COUNTED + unsafe + keep))
+    table, withheld = run.outcome.table, run.outcome.protection.withheld
+    assert run.safe
+    assert withheld[found(table, trade="Total", size="1")].all()
+    assert not withheld[found(table, trade="Total", size="2")].any()
+
+
+@pytest.mark.parametrize(
+    ("recipe", "word", "fix"),
+    [(COUNTED, '"yes"', "unless_unsafe = true"), (COUNTS, "true", "leave unless_unsafe or counts out")],
+)
+def test_keeping_unless_unsafe_is_true_or_false_and_without_counts(kitchen, recipe, word, fix):
+    with pytest.raises(HitokuError) as refused:
+        run_recipe(kitchen(f'{recipe}[[keep]]\ntrade = "Total"\nunless_unsafe = {word}\n'))
+    assert fix in refused.value.fix
+
+
 def test_cells_are_called_unsafe_by_their_codes(kitchen):
     more = '[[unsafe]]\ntrade = "mills"\nsize = "1"\n'
     run = run_recipe(kitchen(COUNTED + more))

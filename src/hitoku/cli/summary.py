@@ -39,6 +39,7 @@ def counts(outcome: Outcome) -> dict[str, Any]:
         "note": protection.note,
         "gap": None if np.isnan(protection.gap) else round(protection.gap, 6),
         "insiders": outcome.insiders,
+        "warning": outcome.warning,
         "safe": outcome.audit.safe,
     }
 
@@ -123,6 +124,8 @@ def show(console: Console, outcome: Outcome, *, naive: int) -> None:
     for name, text in lines:
         grid.add_row(name, text)
     console.print(grid)
+    if n["warning"]:
+        console.print(f"WARNING: {n['warning']}", style="bold red", soft_wrap=True)
     corner = excerpt(outcome.release, outcome.table.dimensions)
     if corner is not None:
         console.print()

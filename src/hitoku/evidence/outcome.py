@@ -12,11 +12,15 @@ from hitoku.attacks.interval import Interval
 from hitoku.evidence.adjusted import AdjustedAudit
 from hitoku.evidence.audit_result import Audit
 from hitoku.evidence.grid import texts
+from hitoku.evidence.loss import loss
 from hitoku.model.bounds import Bounds
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
+
+# A release that shows less than this share of the value in single cells is hardly worth publishing.
+LITTLE = 0.05
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,6 +78,17 @@ class Outcome:
         return bool(np.any(~decided.withheld & (decided.value != self.table.value)))
 
     @property
+    def warning(self) -> str:
+        """What somebody should know before publishing though the audit is content; empty otherwise."""
+        left = 1.0 - loss(self.table, self.protection).inner_value_share
+        if not self.protection.withheld.any() or left >= LITTLE:
+            return ""
+        return (
+            f"{left:.0%} of the value is published in single cells: merge codes, ask for less, "
+            "or protect from fewer insiders"
+        )
+
+    @property
     def frame(self) -> Any:
         """What is published, as a frame of the caller's kind: codes, ``value``, ``status``.
 
@@ -111,7 +126,8 @@ class Outcome:
 
     def __repr__(self) -> str:
         verdict = "safe" if self.audit.safe else "NOT safe"
-        return f"Outcome({verdict}: {self.protection!r})"
+        warned = f"; {self.warning}" if self.warning else ""
+        return f"Outcome({verdict}: {self.protection!r}{warned})"
 
 
 def inferable(release: Release, *, adjusted: bool) -> Bounds:

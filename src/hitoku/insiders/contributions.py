@@ -11,7 +11,7 @@ import numpy as np
 from hitoku.attacks.contribution import Contribution
 from hitoku.attacks.insider import MOST_COALITIONS, Insider
 from hitoku.errors import NeedError, ParameterError, did_you_mean
-from hitoku.model.arrays import Integers, Mask
+from hitoku.model.arrays import Integers
 from hitoku.model.table import Table
 
 # Whom a release may be protected from beside outsiders; each includes those before it.
@@ -117,9 +117,9 @@ def _default(table: Table, *, blurred: bool) -> Insiders:
 def contributions_in(table: Table) -> tuple[Contribution, ...]:
     """Return the contributions that a table shows by itself: sole contributors, and the largest of each cell.
 
-    A table knows amounts, not names. Whoever is alone in a total is alone in its parts: that is one
-    contributor. Otherwise each cell's largest contributor counts as somebody else; a firm behind several
-    cells that are not each other's parts takes records to find.
+    A table knows amounts, not names. Whoever is alone in a total is alone in its parts, and a total of which
+    only one part is not empty has that part's contributors: those are the same people. Otherwise each cell's
+    largest contributor counts as somebody else; a firm behind several cells takes records to find.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def contributions_in(table: Table) -> tuple[Contribution, ...]:
             fix="start from records with tabulate(..., value=..., unit=...), or choose insiders none",
         )
     sole = contributors.count == 1
-    owner = _owners(table, sole)
+    owner = _owners(table, contributors.count)
     found = [
         Contribution(("sole", int(owner[cell])), int(cell), float(table.value[cell]), sole=True)
         for cell in np.flatnonzero(sole)
@@ -145,27 +145,34 @@ def contributions_in(table: Table) -> tuple[Contribution, ...]:
     if comparable and contributors.largest.shape[1]:
         largest = np.minimum(contributors.largest[:, 0], table.value)
         found += [
-            Contribution(("largest", int(cell)), int(cell), float(largest[cell]))
+            Contribution(("largest", int(owner[cell])), int(cell), float(largest[cell]))
             for cell in np.flatnonzero(~sole & (largest > 0))
         ]
     return tuple(found)
 
 
-def _owners(table: Table, sole: Mask) -> Integers:
-    """Return a number for each sole contributor: a total and its parts that are not empty have the same."""
-    owner = np.arange(table.n_cells)
+def _owners(table: Table, count: Integers) -> Integers:
+    """Return a number for each cell, the same where the same contributors are known to be behind cells.
+
+    Whoever is alone in a total is alone in its parts that are not empty. A total with a single part that is
+    not empty has that part's contributors: taking its largest for somebody else would have them learn the
+    part from the published zeros beside it.
+    """
     relations = table.relations
-    totals = relations.data < 0
     row = np.repeat(np.arange(relations.shape[0]), np.diff(relations.indptr))
+    cells, total = relations.indices, relations.data < 0
+    behind = count[cells] > 0
+    parts = np.bincount(row[~total & behind], minlength=relations.shape[0])
     alone = np.zeros(relations.shape[0], dtype=np.bool_)
-    alone[row[totals & sole[relations.indices]]] = True
-    keep = alone[row] & sole[relations.indices]
+    alone[row[total & (count[cells] == 1)]] = True
+    keep = behind & ((parts[row] == 1) | (alone[row] & (count[cells] == 1)))
+    owner = np.arange(table.n_cells)
     changed = True
     while changed:
         first = np.full(relations.shape[0], table.n_cells)
-        np.minimum.at(first, row[keep], owner[relations.indices[keep]])
+        np.minimum.at(first, row[keep], owner[cells[keep]])
         lower = owner.copy()
-        np.minimum.at(lower, relations.indices[keep], first[row[keep]])
+        np.minimum.at(lower, cells[keep], first[row[keep]])
         changed = not np.array_equal(lower, owner)
         owner = lower
     return owner

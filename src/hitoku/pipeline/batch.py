@@ -19,13 +19,15 @@ from hitoku.evidence.outcome import Outcome
 from hitoku.files import refuse_occupied
 from hitoku.insiders.contributions import Insiders, choose_insiders, parse_insiders
 from hitoku.io.argus.asked import JJ, BatchSession, Suppress, Write
-from hitoku.io.argus.batch import read_batch
+from hitoku.io.argus.batch import REPLACED, read_batch
 from hitoku.io.argus.batch_check import Checked, Ready, check_batch
 from hitoku.io.argus.batch_write import BatchRun, Done, write_batch
 from hitoku.io.argus.judged import BY_HAND, Judged
 from hitoku.io.argus.safe_table import SafeTable
 from hitoku.methods import METHODS
 from hitoku.methods.adjust import Adjust
+from hitoku.methods.auto import Auto
+from hitoku.methods.costs import costs
 from hitoku.methods.method import Method, Progress
 from hitoku.methods.optimal import Optimal
 from hitoku.methods.word import method_from_word
@@ -81,7 +83,7 @@ def run_batch(
     replacement = None if method is None else method_from_word(method, METHODS)
     if out is not None:
         refuse_occupied(Path(out))
-    checked = check_batch(read_batch(path, replaced=method is not None))
+    checked = check_batch(read_batch(path))
     runner = _Runner(checked, replacement, method or "", insiders, tell, progress)
     sources = Sources()
     tables = tuple(runner.session(*session, sources) for session in checked.sessions)
@@ -194,19 +196,21 @@ class _Runner:
         exponent = None if power == 1 else max(power, 0.0)
         if self.replacement is None and asked.method == "CTA":
             return Adjust(senses="optimal", time_limit_s=asked.minutes * 60)
-        if self.replacement is None:
+        if self.replacement is None and asked.method not in REPLACED:
             return Optimal(
                 cost="own",
                 power=exponent,
                 withhold=withheld if withheld.any() else None,
                 time_limit_s=asked.minutes * 60,
             )
-        method: Any = self.replacement
+        method: Any = self.replacement or Auto()
         known = {one.name for one in fields(method)} if is_dataclass(method) else set()
         given: dict[str, Any] = {}
         if "cost" in known and "cost=" not in self.word:
             given["cost"] = "own"
-            if "power" in known and "power=" not in self.word:
+            if "power" not in known and exponent is not None:
+                given["cost"] = costs(judged.table, "own", exponent)
+            elif "power" in known and "power=" not in self.word:
                 given["power"] = exponent
         if withheld.any():
             parameter = next((name for name in TAKEN_AS["withhold"] if name in known), None)
@@ -244,12 +248,12 @@ class _Runner:
             self.log.append(f"{name}: {nobody}: {why}")
             return Insiders(None, f"none: {why}")
         inside = choose_insiders(table, self.insiders)
-        if inside.attack is None or not inside.attack.contributions:
+        if inside.attack is None:
             self.log.append(f"{name}: {nobody}")
-            return Insiders(None, inside.words)
+            return inside
         kind = "sole" if parse_insiders(self.insiders)[0] == "singletons" else "sole and largest"
         self.log.append(f"{name}: {kind} contributors, who know their own amounts, must not come too close")
-        return inside
+        return inside if inside.attack.contributions else Insiders(None, inside.words)
 
 
 def _merged(whole: Table, judged: Sequence[Judged], cells: Sequence[Integers]) -> Need:
@@ -299,10 +303,11 @@ def _described(ready: Ready, judged: Judged) -> list[str]:
 
 def _decided(asked: Suppress, word: str, outcome: Outcome) -> list[str]:
     protection = outcome.protection
-    instead = f", instead of {asked.method}" if word else ""
-    lines = [
-        f"method {word or protection.method}{instead}: {int(protection.secondary.sum())} secondary cells"
-    ]
+    # What a batch asks for and hitoku does not have is done by the method that suits the table.
+    chosen = word or (f"auto ({protection.note})" if asked.method in REPLACED else "")
+    instead = f", instead of {asked.method}" if chosen else ""
+    n = int(protection.secondary.sum())
+    lines = [f"method {chosen or protection.method}{instead}: {n} secondary cells"]
     if protection.proven:
         lines.append("none cheaper is safe: proven")
     elif np.isfinite(protection.gap) and protection.gap > 0:

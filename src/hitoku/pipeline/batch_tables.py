@@ -71,6 +71,12 @@ def build(ready: Ready, sources: Sources) -> tuple[Judged, list[str]]:
         judged, passed_over = apply_apriori(
             judged, entries, ignore=one.ignore, expand=one.expand, where=path.name
         )
+        if entries and len(passed_over) == len(entries):
+            raise DataError(
+                f"none of the {len(entries)} lines can be applied; the first: {passed_over[0]}",
+                where=f"a priori file {path.name}",
+                fix="check that its codes, and their order, are those of the table",
+            )
         notes.append(f"a priori file {path.name}: {len(entries) - len(passed_over)} lines applied")
         notes += [f"passed over: {line}" for line in (*unread, *passed_over)]
     return judged, notes

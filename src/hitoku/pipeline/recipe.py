@@ -13,6 +13,7 @@ import numpy as np
 from hitoku.evidence.outcome import Outcome
 from hitoku.files import new_folder, refuse_occupied
 from hitoku.io.publication import PublicationPlan
+from hitoku.io.recipe.keys import UNLESS_UNSAFE
 from hitoku.io.recipe.recipe import Recipe
 from hitoku.io.release.write import write_release
 from hitoku.methods import METHODS
@@ -27,6 +28,7 @@ from hitoku.pipeline.compare import recomputable
 from hitoku.pipeline.magnitude import WIDTH_SHARE, suppress_magnitude
 from hitoku.pipeline.protect import STAGES, protect_table
 from hitoku.pipeline.recipe_tables import Built, build, chosen, with_codes
+from hitoku.rules.assess import assess
 from hitoku.rules.given import Given
 from hitoku.rules.rule import Rule
 
@@ -194,7 +196,20 @@ def _protect(
 
 def cells_for(recipe: Recipe, table: Table) -> dict[str, Mask]:
     """Find the cells that a recipe names for the method."""
-    return {name: chosen(table.labels, getattr(recipe.keys, name), name, recipe.origin) for name in TAKEN_AS}
+    keys = recipe.keys
+    keep = np.zeros(table.n_cells, dtype=bool)
+    for place, selection in enumerate(keys.keep):
+        codes = {name: listed for name, listed in selection.items() if name != UNLESS_UNSAFE}
+        cells = with_codes(table.labels, codes, ("keep", place), recipe.origin)
+        if UNLESS_UNSAFE in selection:
+            cells &= ~assess(table, rules_for(recipe, table), width=keys.width).unsafe
+        keep |= cells
+    others = {
+        name: chosen(table.labels, getattr(keys, name), name, recipe.origin)
+        for name in TAKEN_AS
+        if name != "keep"
+    }
+    return {"keep": keep, **others}
 
 
 def rules_for(recipe: Recipe, table: Table) -> list[Rule]:

@@ -48,6 +48,7 @@ def test_codes_stand_where_the_tests_think():
         ((("N2",), "u"), "N2", 9),
         ((("N1",), "u"), "N1", 5),
         ((("Total",), "p"), "Total", 10),
+        pytest.param((("",), "p"), "Total", 10, id="as the program writes totals"),
         ((("W",), "m"), "W", 12),
         ((("W",), "ml"), "W", 11),
         ((("S",), "p"), "S", 14),

@@ -74,9 +74,6 @@ def test_clear_starts_a_session_with_tables_of_its_own(batch):
         ("<JJ>", "<JJ> is not supported", "(1,6,"),
         ("<SUPRESS> OPT(1)", "<SUPRESS> is no command of a batch", "did you mean 'SUPPRESS'?"),
         ("SUPPRESS OPT(1)", "no command", "//"),
-        ("<SUPPRESS> GH(1,100,0,1)", "GH, the hypercube method, is not supported", "OPT(1,10)"),
-        ("<SUPPRESS> MOD(1,5,1,1,1)", "MOD, the modular (HITAS) method, is not supported", "--method"),
-        ("<SUPPRESS> NET(1)", "NET, the network method, is not supported", "OPT(1,10)"),
         ("<SUPPRESS> RND(1,5,0,10,0,2)", "RND (controlled rounding) is not supported", "CTA(1)"),
         ('<SUPPRESS> CKM(1) "ptab"', "CKM (the cell key method) is not supported", "OPT(1,10)"),
         ("<SUPPRESS> BEST(1)", "BEST is no method", "OPT"),
@@ -118,8 +115,8 @@ def test_what_cannot_be_run_is_refused_by_name_and_line(batch, lines, what, fix)
 
 def test_all_problems_are_told_at_once(batch):
     with pytest.raises(DataError) as refused:
-        batch(f"{START}<SUPPRESS> MOD(1)\n<GOINTERACTIVE>\n")
-    assert refused.value.what == "MOD, the modular (HITAS) method, is not supported"
+        batch(f"{START}<SUPPRESS> RND(1)\n<GOINTERACTIVE>\n")
+    assert refused.value.what == "RND (controlled rounding) is not supported"
     assert refused.value.where == "b.arb, line 6; line 7: <GOINTERACTIVE> is not supported"
 
 
@@ -129,14 +126,14 @@ def test_an_empty_batch_asks_for_nothing(batch):
 
 
 @pytest.mark.parametrize("method", ["GH(1,100,0,1)", "MOD(1,5,1,1,1)", "NET(1)"])
-def test_a_method_that_is_replaced_may_be_one_that_hitoku_does_not_have(batch, method):
-    found = batch(f"{START}<SUPPRESS> {method}\n", replaced=True)
+def test_a_method_may_be_one_in_whose_place_hitoku_puts_its_own(batch, method):
+    found = batch(f"{START}<SUPPRESS> {method}\n")
     assert found.sessions[0].suppress[0].table == 1
 
 
 def test_rounding_is_not_replaced(batch):
     with pytest.raises(DataError, match="RND"):
-        batch(f"{START}<SUPPRESS> RND(1,5)\n", replaced=True)
+        batch(f"{START}<SUPPRESS> RND(1,5)\n")
 
 
 PIECES = st.sampled_from(

@@ -169,10 +169,10 @@ def apply_apriori(
 
 
 def _position(table: Table, codes: Sequence[str]) -> int:
-    """Find a cell by its codes; blanks around a code do not count."""
+    """Find a cell by its codes; blanks around a code do not count, and no code is the total, the last."""
     places = []
     for dimension, code in zip(table.dimensions, codes, strict=True):
-        place = dimension.position.get(code)
+        place = dimension.position.get(code, None if code.strip() else len(dimension) - 1)
         if place is None:
             same = [p for known, p in dimension.position.items() if known.strip() == code.strip()]
             if len(same) != 1:

@@ -56,7 +56,8 @@ NOT_HERE = {
     "JJ": 'write <WRITETABLE> (1,6,,"file.jj") for a JJ file',
     "OPENSPSS": "export the data to a text file first",
 }
-METHODS_NOT_HERE = {
+# Methods of τ-ARGUS in whose place hitoku puts one of its own.
+REPLACED = {
     "GH": "hypercube",
     "MOD": "modular (HITAS)",
     "NET": "network",
@@ -82,19 +83,10 @@ def refuse_problems(path: Path, problems: list[Problem]) -> None:
     raise DataError(first.what, where=f"{place}{also}{more}", fix=first.fix)
 
 
-def read_batch(path: str | Path, *, replaced: bool = False) -> Batch:
-    """Read a batch, or say by line what cannot be run.
-
-    Parameters
-    ----------
-    path
-        The file.
-    replaced
-        The caller replaces the method of every ``<SUPPRESS>``, so that methods hitoku does not have may
-        stand there.
-    """
+def read_batch(path: str | Path) -> Batch:
+    """Read a batch, or say by line what cannot be run."""
     path = Path(path)
-    reader = _Reader(path, replaced)
+    reader = _Reader(path)
     for line in lines_of(read_text(path, "batch")):
         if not line.text.startswith("\\\\"):
             reader.take(line.number, line.text)
@@ -104,8 +96,8 @@ def read_batch(path: str | Path, *, replaced: bool = False) -> Batch:
 class _Reader:
     """What has been read so far; every command is checked against it."""
 
-    def __init__(self, path: Path, replaced: bool) -> None:
-        self.path, self.replaced = path, replaced
+    def __init__(self, path: Path) -> None:
+        self.path = path
         self.problems: list[Problem] = []
         self.notes: list[str] = []
         self.sessions: list[BatchSession] = []
@@ -278,14 +270,8 @@ class _Reader:
             self.refuse("RND (controlled rounding) is not supported", "write OPT(1,10), or CTA(1)")
         elif name == "CKM":
             self.refuse("CKM (the cell key method) is not supported", "write OPT(1,10), or CTA(1)")
-        elif name in METHODS_NOT_HERE:
-            if not self.replaced:
-                self.refuse(
-                    f"{name}, the {METHODS_NOT_HERE[name]} method, is not supported",
-                    f"write OPT({number or 1},10), or run with --method greedy, which replaces every method",
-                )
-        elif name not in {"OPT", "CTA"}:
-            self.refuse(f"{name} is no method", did_you_mean(name, [*METHODS_NOT_HERE, "OPT", "CTA"]))
+        elif name not in {*REPLACED, "OPT", "CTA"}:
+            self.refuse(f"{name} is no method", did_you_mean(name, [*REPLACED, "OPT", "CTA"]))
         if number is None:
             return
         asked_for = arguments[1] if len(arguments) > 1 and name in {"OPT", "CTA"} else ""

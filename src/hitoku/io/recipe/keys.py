@@ -11,6 +11,9 @@ from hitoku.errors import ParameterError, did_you_mean
 from hitoku.insiders.contributions import INSIDERS, parse_insiders
 from hitoku.io.formats import FORMATS
 
+# In a selection of cells to keep: those that a rule calls unsafe are withheld all the same.
+UNLESS_UNSAFE = "unless_unsafe"
+
 
 class Refused(ValueError):  # noqa: N818 - pydantic catches it, nobody else sees it
     """A value that cannot be meant, and what to write instead."""
@@ -42,6 +45,17 @@ def _selection(given: Any) -> Any:
         return {name: _texts(codes) for name, codes in given.items()}
     fix = 'write {region = "North", size = ["1", "2"]}; a variable left out means all its codes'
     raise Refused("cells are chosen by the codes of some variables", fix)
+
+
+def _kept(given: Any) -> Any:
+    """Take codes by variable, and whether an unsafe cell among them may be withheld all the same."""
+    if not isinstance(given, dict) or UNLESS_UNSAFE not in given:
+        return _selection(given)
+    yields = given[UNLESS_UNSAFE]
+    if yields not in (True, False, ["true"], ["false"]):
+        raise Refused(f"{UNLESS_UNSAFE} is true or false", f"write {UNLESS_UNSAFE} = true")
+    cells = _selection({name: codes for name, codes in given.items() if name != UNLESS_UNSAFE})
+    return cells | ({UNLESS_UNSAFE: ["true"]} if yields in (True, ["true"]) else {})
 
 
 def _different(given: list[str] | None) -> list[str] | None:
@@ -83,6 +97,7 @@ MethodWord = Annotated[Any, BeforeValidator(partial(_named, kind="method", examp
 FormatWord = Annotated[str, AfterValidator(_format)]
 InsidersWord = Annotated[str, BeforeValidator(_insiders)]
 Texts = Annotated[list[str], BeforeValidator(_texts)]
+KeptCells = Annotated[dict[str, list[str]], BeforeValidator(_kept)]
 Cells = Annotated[dict[str, list[str]], BeforeValidator(_selection)]
 
 
@@ -173,7 +188,10 @@ class RecipeKeys(TableKeys):
         "of magnitudes",
     )
     method: MethodWord = Field("auto", description="what chooses the cells withheld with the unsafe ones")
-    keep: list[Cells] = Field(default_factory=list, description="cells that stay published")
+    keep: list[KeptCells] = Field(
+        default_factory=list,
+        description=f"cells that stay published; with {UNLESS_UNSAFE} = true where no rule hits",
+    )
     withhold: list[Cells] = Field(default_factory=list, description="cells that are withheld in any case")
     forced: list[Cells] = Field(
         default_factory=list, description="cells that are published whatever this exposes"

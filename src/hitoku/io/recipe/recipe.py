@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from hitoku.errors import DataError, HitokuError, did_you_mean
-from hitoku.io.recipe.keys import CountsKeys, RecipeKeys, TableKeys
+from hitoku.io.recipe.keys import UNLESS_UNSAFE, CountsKeys, RecipeKeys, TableKeys
 from hitoku.io.recipe.lines import key_lines
 from hitoku.io.recipe.origin import Origin, translate
 from hitoku.io.recipe.toml_text import toml_text
@@ -125,6 +125,12 @@ class Recipe:
                 ("width",),
                 "beside counts the width of magnitudes is a share of their value",
                 "give width_share = 0.3; the width of counts stands in [counts]",
+            )
+        if keys.counts is not None and any(UNLESS_UNSAFE in selection for selection in keys.keep):
+            raise origin.error(
+                ("keep",),
+                "beside counts it is not known beforehand which cells are unsafe",
+                f"leave {UNLESS_UNSAFE} or counts out",
             )
         return cls(
             keys=keys,

@@ -149,6 +149,7 @@ def _summary(outcome: Outcome) -> dict[str, Any]:
         "caution": protection.caution,
         "adjusted": outcome.adjusted,
         "insiders": outcome.insiders,
+        "warning": outcome.warning,
     }
 
 
