@@ -280,7 +280,9 @@ def test_auto_chooses_by_what_is_expected_alone():
     table = lognormal(30, 7)
     terms = Terms.below((30, 30), 5, 9)
     sums = table.value.reshape(31, 31).astype(np.int64)
-    split = cheaper_split(expectation(sums[:-1, -1], sums[-1, :-1], None), terms)
+    expected = expectation(sums[:-1, -1], sums[-1, :-1], None)
+    trees = {split: tree(expected, split) for split in ("count", "mass")}
+    split = cheaper_split(expected, terms, trees)
     need = assess(table, [MinFrequency(5)], width=9)
     auto, named = (
         Blocks(rules=[MinFrequency(5)], width=9, split=s).protect(table, need) for s in ("auto", split)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +13,7 @@ from hitoku.methods.blocks.terms import Terms
 from hitoku.methods.blocks.tree import Nodes, tree
 from hitoku.model.arrays import Integers
 
+Levels = list[list[Nodes]]
 # Expected counts are kept in parts of this size.
 PARTS = 1024
 SPLITS = ("count", "mass")
@@ -64,20 +65,22 @@ def wrong_expectation(shape: Sequence[int]) -> ParameterError:
     )
 
 
-def cheaper_split(expected: Integers, terms: Terms) -> str:
-    """Choose the split that withholds fewer cells of tables drawn from what is expected."""
-    trees = {split: tree(expected, split) for split in SPLITS}
+def cheaper_split(expected: Integers, terms: Terms, trees: Mapping[str, Levels]) -> str:
+    """Choose the split whose tree withholds fewer cells of tables drawn from what is expected."""
     cost = dict.fromkeys(SPLITS, 0)
     for draw in range(DRAWN if expected.size <= LARGE else 1):
         values = drawn(expected, draw)
-        for split, levels in trees.items():
-            cost[split] += int(pattern(levels, values, terms).sum())
+        for split in SPLITS:
+            cost[split] += int(pattern(trees[split], values, terms).sum())
     return min(SPLITS, key=lambda split: cost[split])
 
 
-def tree_of(expected: Integers, terms: Terms, split: str) -> list[list[Nodes]]:
-    """Make the tree; "auto" chooses the split first."""
-    return tree(expected, cheaper_split(expected, terms) if split == "auto" else split)
+def tree_of(expected: Integers, terms: Terms, split: str) -> Levels:
+    """Make the tree; "auto" chooses the split."""
+    if split != "auto":
+        return tree(expected, split)
+    trees = {each: tree(expected, each) for each in SPLITS}
+    return trees[cheaper_split(expected, terms, trees)]
 
 
 def drawn(expected: Integers, draw: int) -> Integers:
