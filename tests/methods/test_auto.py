@@ -15,6 +15,9 @@ from hitoku.model.release import Release
 from hitoku.model.table import Table
 from hitoku.pipeline.protect import protect_table
 from hitoku.rules import MinFrequency
+from hitoku.rules.p_percent import PPercent
+from hitoku.samples import register
+from hitoku.tabulation.tabulate import tabulate
 
 
 def flat(rows, columns, seed=0):
@@ -111,3 +114,16 @@ def test_a_known_method_refuses_what_it_does_not_treat():
     table = Table.from_array(np.full((3, 3, 3), 30))
     with pytest.raises(ScopeError):
         protect_table(table, [MinFrequency(5)], method=Auto(secret=False), width=9)
+
+
+def test_what_insiders_ask_for_is_not_called_the_least():
+    firms = register(n=60, seed=2)
+    table = tabulate(firms.records, by=["activity"], value="turnover", unit="enterprise")
+    rules = [PPercent(p=10)]
+    alone = protect_table(table, rules, method=Auto())
+    inside = protect_table(table, rules, method=Auto(), insiders=True)
+    assert "nothing cheaper is safe" in alone.protection.note
+    assert inside.protection.withheld.sum() > alone.protection.withheld.sum()
+    assert (
+        inside.protection.note == "optimal, and more for insiders: nothing is proven about cheaper patterns"
+    )

@@ -22,7 +22,7 @@ from hitoku.attacks.contribution import Coalition
 from hitoku.attacks.insider import Insider
 from hitoku.errors import NeedError, some
 from hitoku.insiders.coalition_search import CoalitionSearch, TooClose
-from hitoku.methods.auto import Auto
+from hitoku.methods.auto import UNBOUNDED, Auto
 from hitoku.methods.circulation import Circulation
 from hitoku.methods.costs import costs
 from hitoku.methods.greedy import Greedy
@@ -94,6 +94,7 @@ def against_insiders(
         proven=False,
         gap=float("nan"),
         steps=steps,
+        note=f"{protection.method}, and more for insiders: {UNBOUNDED}" if protection.note else "",
     )
     told = points(table, withheld, withheld & ~protection.withheld & ~need.unsafe)
     if not told.any():
