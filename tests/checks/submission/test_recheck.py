@@ -285,7 +285,9 @@ def test_a_certificate_that_asks_for_less_is_one_of_an_earlier_version(folder, w
     reseal(folder)
     check = recheck(folder)
     assert check.ok is ok
-    told = "proves less than is asked now; proved again here" if ok else "its witnesses are not far enough apart"
+    told = (
+        "proves less than is asked now; proved again here" if ok else "its witnesses are not far enough apart"
+    )
     assert any(told in text for text in said(check)), said(check)
 
 
