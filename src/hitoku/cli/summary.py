@@ -23,11 +23,11 @@ def counts(outcome: Outcome) -> dict[str, Any]:
     table, need, protection = outcome.table, outcome.need, outcome.protection
     lost = loss(table, protection)
     return {
-        "cells": table.n_cells,
+        "cells": lost.n_cells,
         "relations": int(table.relations.shape[0]),
         "unsafe": int(need.unsafe.sum()),
         "rules": {name: int(hits.sum()) for name, hits in need.rules.items()},
-        "secondary": int(protection.secondary.sum()),
+        "secondary": int((protection.secondary & table.shown).sum()),
         "withheld": lost.n_withheld,
         "changed": lost.n_changed,
         "published_share_of_cells": round(1 - lost.share, 4),
@@ -41,6 +41,9 @@ def counts(outcome: Outcome) -> dict[str, Any]:
         "insiders": outcome.insiders,
         "warning": outcome.warning,
         "safe": outcome.audit.safe,
+        "verdict": outcome.verdict,
+        "certificate": outcome.audit.certificate is not None,
+        "remarks": [str(remark) for remark in outcome.remarks],
     }
 
 
@@ -111,7 +114,8 @@ def show(console: Console, outcome: Outcome, *, naive: int) -> None:
         ),
         ("attacked", f"{n['worked_out_exactly']:,} unsafe cells can be worked out"),
         ("insiders", f"{n['insiders']}"),
-        ("audited", "safe, with a proof" if n["safe"] else "NOT safe"),
+        ("audited", n["verdict"]),
+        *((str(remark.severity), f"{remark.place}: {remark.reason}") for remark in outcome.remarks),
     ]
     if n["changed"]:
         told = {

@@ -30,10 +30,13 @@ def verify(
 
     verdict = proof.verify(require_path(path))
     if verdict.code == 2:
+        unproved = (path / "checker" / "summary.json").is_file() and not verdict.reason.count("malformed")
         raise CertificateError(
             verdict.reason,
             where=str(path),
-            fix="give a release folder as hitoku wrote it, or the certificate in its checker folder",
+            fix="the release was written without a proof: checker/README.txt says why; hitoku audit judges it"
+            if unproved
+            else "give a release folder as hitoku wrote it, or the certificate in its checker folder",
         )
     if as_json:
         print_json({"path": str(path), "proved": verdict.ok, "reason": verdict.reason})

@@ -100,7 +100,7 @@ def audit(
         problem=problem,
         proof=proof,
         outcomes=outcomes,
-        recomputable=int(given_away.sum()),
+        recomputable=int((given_away & (table.shown | need.unsafe)[problem.cells]).sum()),
         null_dimension=len(problem.cells) - rank,
         additive=table.additive and grid.adds_up(release.relations),
         intervals=_intervals(release, intervals),

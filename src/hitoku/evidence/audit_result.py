@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 
 from hitoku.evidence.attributed import Attributed
 from hitoku.evidence.certificate import Certificate
@@ -116,7 +117,13 @@ class Audit:
         if not self.safe or not self.additive:
             return None
         return Certificate(
-            self.release, self.grid, self.problem, self.proof, reader=self.reader, groups=self.groups
+            self.release,
+            self.grid,
+            self.problem,
+            self.proof,
+            reader=self.reader,
+            groups=self.groups,
+            hidden=tuple(np.flatnonzero(~self.table.shown).tolist()),
         )
 
     @cached_property
@@ -136,10 +143,12 @@ class Audit:
 
         ``recomputable`` and ``narrow`` tell apart what adding and subtracting gives away and what takes
         known bounds. ``free_dimensions`` is the number of independent ways in which withheld cells can
-        move; few of them are a risk in themselves.
+        move; few of them are a risk in themselves. Cells that no table shows count as unsafe only, and there
+        as ``unsafe_hidden``, too.
         """
         tally = {outcome: list(self.outcomes.values()).count(outcome) for outcome in CellOutcome}
-        withheld, unsafe = self.release.withheld, self.need.unsafe
+        shown, unsafe = self.table.shown, self.need.unsafe
+        withheld = self.release.withheld & shown
         inside = self.insiders and {
             "insiders_tried": self.insiders.tried,
             "open_to_insiders": len(self.insiders.cells),
@@ -148,7 +157,7 @@ class Audit:
         of_groups = {} if groups is None else {"groups": len(groups), "open_groups": groups.n_open}
         return MappingProxyType(
             {
-                "cells": self.table.n_cells,
+                "cells": int(shown.sum()),
                 "unsafe": int(unsafe.sum()),
                 "withheld": int(withheld.sum()),
                 "secondary": int((withheld & ~unsafe).sum()),
@@ -163,6 +172,7 @@ class Audit:
                 "witnesses": len(self.proof.witnesses) + (len(groups.proof.witnesses) if groups else 0),
                 **of_groups,
                 **(inside or {}),
+                **({} if shown.all() else {"unsafe_hidden": int((unsafe & ~shown).sum())}),
             }
         )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -23,11 +23,14 @@ from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.prover import Proof
 from hitoku.evidence.verify import ADJUSTED, FORMAT, KNOWN, fingerprint
 from hitoku.model.arrays import Floats
+from hitoku.model.labels import Labels
 from hitoku.model.rational import rational
 from hitoku.model.release import Release
 
 FOLDER = Path("checker")
 NAMES = ("certificate.json", "certificate.json.gz")
+# What a certificate holds beside its claim.
+BESIDE = {"witnesses", "reader", "hidden", "remarks", "tables", "sha256"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,6 +39,8 @@ class Certificate:
 
     Made by :func:`hitoku.audit`. Same table, same release, same bytes. With a claim about a ``reader`` who
     knows the method it is of version 2; without one it is of version 1, and means what that always meant.
+    Cells that are in no public file are named as ``hidden``; ``remarks`` say what it leaves open;
+    ``tables`` say which cells the public files of linked tables show, and what they are called there.
     """
 
     release: Release
@@ -44,12 +49,19 @@ class Certificate:
     proof: Proof
     reader: Mapping[str, Any] | None = None
     groups: Attributed | None = None
+    hidden: tuple[int, ...] = ()
+    remarks: tuple[str, ...] = ()
+    tables: Mapping[str, tuple[Labels, Sequence[int]]] = field(default_factory=dict)
 
     @cached_property
     def content(self) -> Mapping[str, Any]:
         """Everything that is written, in exact numbers; see ``docs/reference/evidence.md``."""
         groups = required_of(self.groups.learnt, self.groups.asked) if self.groups else ()
         content = {**claim(self.release, self.grid, self.problem, groups), **self._proof()}
+        content |= {"hidden": list(self.hidden)} if self.hidden else {}
+        content |= {"remarks": list(self.remarks)} if self.remarks else {}
+        tables = {name: _written(labels, cells) for name, (labels, cells) in self.tables.items()}
+        content |= {"tables": tables} if tables else {}
         return {**content, "sha256": fingerprint(content)}
 
     def _proof(self) -> dict[str, Any]:
@@ -158,15 +170,12 @@ def claim(
         What is required of groups, as :func:`hitoku.evidence.attributed.required_of` writes it.
     """
     labels = release.labels
-    columns = [
-        np.array(codes, dtype=object)[labels.column(v)].tolist() for v, codes in enumerate(labels.codes)
-    ]
     return {
         "format": FORMAT,
         "measure": release.measure,
         "integer": release.integer,
         "variables": list(labels.names),
-        "codes": [list(codes) for codes in zip(*columns, strict=True)],
+        "codes": _codes(labels),
         "values": grid.texts,
         "lower": _bounds(release.lower, grid, low=True),
         "upper": _bounds(release.upper, grid, low=False),
@@ -174,6 +183,22 @@ def claim(
         "relations": [list(row) for row in exact_rows(release.relations)],
         "unsafe": _required(problem),
         **({"groups": list(groups)} if groups else {}),
+    }
+
+
+def _codes(labels: Labels) -> list[list[str]]:
+    columns = [
+        np.array(codes, dtype=object)[labels.column(v)].tolist() for v, codes in enumerate(labels.codes)
+    ]
+    return [list(codes) for codes in zip(*columns, strict=True)]
+
+
+def _written(labels: Labels, cells: Sequence[int]) -> dict[str, Any]:
+    """Say which cells one of several linked tables shows."""
+    return {
+        "variables": list(labels.names),
+        "codes": _codes(labels),
+        "cells": [int(cell) for cell in cells],
     }
 
 
@@ -219,7 +244,7 @@ def asks_for_less(content: Mapping[str, Any], claimed: Mapping[str, Any]) -> boo
 
 def _claimed_by(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a certificate claims, without what proves it."""
-    own = {name: part for name, part in content.items() if name not in {"witnesses", "reader", "sha256"}}
+    own = {name: part for name, part in content.items() if name not in BESIDE}
     # A claim about a reader who knows the method comes on top.
     own["format"] = FORMAT if own["format"] == KNOWN else own["format"]
     own["unsafe"] = [

@@ -14,6 +14,7 @@ from hitoku.evidence.audit_result import Audit
 from hitoku.evidence.grid import texts
 from hitoku.evidence.loss import loss
 from hitoku.model.bounds import Bounds
+from hitoku.model.finding import Finding, Severity
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
@@ -37,6 +38,8 @@ class Outcome:
         What an attack infers about every cell; worked out when it is asked for, where left out.
     insiders
         Whom it was protected from beside outsiders, in words for a summary.
+    remarks
+        What a person should know about the table itself, such as how linked tables share their records.
 
     Examples
     --------
@@ -55,6 +58,27 @@ class Outcome:
     audit: Audit
     attacked: Bounds | None = None
     insiders: str = "none"
+    remarks: tuple[Finding, ...] = ()
+
+    @property
+    def left_open(self) -> tuple[Finding, ...]:
+        """Remarks on what the audit could not look at: records that tables share in ways no sum expresses."""
+        return tuple(remark for remark in self.remarks if remark.severity is Severity.LOOK)
+
+    @property
+    def proved(self) -> bool:
+        """There is a certificate, and it leaves nothing open."""
+        return self.audit.certificate is not None and not self.left_open
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in words that promise no more than there is."""
+        if not self.audit.safe:
+            return "NOT safe"
+        if self.left_open:
+            n = len(self.left_open)
+            return f"safe as far as sums tell, not proved; {n} remark{'' if n == 1 else 's'}"
+        return "safe, with a proof" if self.proved else "safe, without a proof: values do not add up exactly"
 
     @property
     def table(self) -> Table:

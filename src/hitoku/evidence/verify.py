@@ -12,7 +12,8 @@ fractions only, so no rounding can deceive it. It checks, in this order, that
    only, adds up, and keeps the known bounds (and is whole where the values are counts);
 4. every unsafe cell is withheld, and one witness is low enough, one high enough, for what it requires; and
    for every group of which too much could be learnt, one witness has as many people elsewhere as required;
-5. the public file shows every other cell as it is in the table, and no withheld one.
+5. the public file shows every other cell as it is in the table, and no withheld one, and so do the files of
+   linked tables; cells that are in none of these, but tie others together, are withheld and not in the file.
 
 A certificate of version 2 also makes a claim about a reader who knows the method, its parameters and its
 rules. For the method of blocks this file runs the method again on the true table, in plain Python, and checks
@@ -418,23 +419,45 @@ def withstood(
     return f"; a reader who knows the method of blocks is left with a width of {width} for each of them"
 
 
-def compare(content: dict[str, Any], path: Path) -> str:
-    """Check 5: hold the published file against the certified table."""
+def shown_in(content: dict[str, Any], path: Path, table: dict[str, Any]) -> tuple[int, set[int]]:
+    """Hold one public file against the certified table; count what it shows, and return its cells."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         head, *rows = list(csv.reader(file))
-    withheld = set(content["withheld"])
+    withheld, size = set(content["withheld"]), len(content["codes"])
     certified = content["published" if content["format"] == ADJUSTED else "values"]
-    demand(head == [*content["variables"], "value", "status"], f"{path.name}: other columns than agreed")
-    cells = {tuple(codes): cell for cell, codes in enumerate(content["codes"])}
-    demand(len(cells) == len(content["codes"]), "two cells have the same codes")
+    demand(head == [*table["variables"], "value", "status"], f"{path.name}: other columns than agreed")
+    places = [int(cell) for cell in table["cells"]]
+    demand(all(0 <= cell < size for cell in places), f"{path.name}: a cell that is not in the table")
+    cells = dict(zip(map(tuple, table["codes"]), places, strict=True))
+    demand(len(cells) == len(places), "two cells have the same codes")
+    seen = set(cells.values())
+    n_shown = 0
     for line, (*codes, shown, _) in enumerate(rows, 2):
         cell, what = cells.pop(tuple(codes), None), f"{path.name}, line {line}, cell {' / '.join(codes)}"
         demand(cell is not None, f"{what}: no such cell, or twice")
         demand(cell not in withheld or shown == "", f"{what}: shown although it is withheld")
         same = cell in withheld or number(shown, what) == number(certified[cell], what)
         demand(same, f"{what}: not the certified value")
+        n_shown += cell not in withheld
     demand(not cells, f"{path.name}: {len(cells)} cells are missing")
-    return f"; {path.name} shows exactly the {len(rows) - len(withheld)} cells that are not withheld"
+    return n_shown, seen
+
+
+def compare(content: dict[str, Any], public: Path) -> str:
+    """Check 5: hold the published files against the certified table."""
+    every, size = content["codes"], len(content["codes"])
+    hidden = set(positions(content.get("hidden", []), size, "hidden cells"))
+    demand(hidden <= set(content["withheld"]), "a hidden cell is not withheld")
+    seen = [cell for cell in range(size) if cell not in hidden]
+    whole = {"variables": content["variables"], "codes": [every[cell] for cell in seen], "cells": seen}
+    n_shown, _ = shown_in(content, public / "table.csv", whole)
+    linked = dict(content.get("tables", {}))
+    for name, table in linked.items():
+        demand(re.fullmatch(r"[A-Za-z0-9_-]+", name) is not None, "a linked table has no name for a file", 2)
+        cells = shown_in(content, public / f"{name}.csv", table)[1]
+        demand(not cells & hidden, f"{name}.csv: shows a cell that is in no published table")
+    also = f", and {len(linked)} linked tables show the same" if linked else ""
+    return f"; table.csv shows exactly the {n_shown} cells that are not withheld{also}"
 
 
 def verify(path: str | Path) -> Verdict:
@@ -443,12 +466,13 @@ def verify(path: str | Path) -> Verdict:
     places = [path / "checker" / name for name in ("certificate.json", "certificate.json.gz")]
     found = [place for place in places if place.is_file()] if path.is_dir() else [path]
     try:
-        demand(len(found) == 1, f"{path.name}: not exactly one certificate in checker/", 2)
+        demand(len(found) > 0, f"{path.name}: no certificate in checker/, so nothing is proved", 2)
+        demand(len(found) == 1, f"{path.name}: two certificates in checker/", 2)
         content = read(found[0])
         answer = prove(content)
-        return Verdict(
-            True, answer + (compare(content, path / "public" / "table.csv") if path.is_dir() else ""), 0
-        )
+        answer += compare(content, path / "public") if path.is_dir() else ""
+        left_open = "".join(c for c in "; ".join(content.get("remarks", [])) if c.isprintable())
+        return Verdict(True, answer + (f". Not covered: {left_open}" if left_open else ""), 0)
     except Refuted as failure:
         return Verdict(False, *failure.args)
     except MALFORMED as error:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.evidence.grid import texts
-from hitoku.model.arrays import Floats
+from hitoku.model.arrays import Floats, Integers
 from hitoku.model.release import Release
 
 WITHHELD = "c"
@@ -121,6 +121,8 @@ class PublicationPlan:
         Names in :data:`hitoku.io.formats.FORMATS`; CSV, a web page and a workbook where left out.
     parts
         Linked tables, each as its readers see it, by the name of its files.
+    places
+        The same keys; for each of their cells its position in the whole table.
     recipe, recipe_text
         What was asked for: in ``summary.json``, and as the file ``checker/recipe.toml``.
     """
@@ -130,6 +132,7 @@ class PublicationPlan:
     footnotes: Sequence[str] = ()
     formats: Sequence[str] | None = None
     parts: Mapping[str, Release] = field(default_factory=dict)
+    places: Mapping[str, Integers] = field(default_factory=dict)
     recipe: Mapping[str, Any] = field(default_factory=dict)
     recipe_text: str = ""
 

@@ -39,7 +39,7 @@ def kept(table: Table, keep: Keep | ArrayLike | None) -> Mask:
             raise ParameterError(
                 f"no cells named {keep!r} to keep", where="keep", fix=did_you_mean(keep, ["margins"])
             )
-        stay = ~table.inner
+        stay = ~table.inner & table.shown
     elif keep is None:
         stay = np.zeros(table.n_cells, dtype=bool)
     else:

@@ -10,7 +10,7 @@ import narwhals as nw
 import numpy as np
 
 from hitoku.errors import TableError
-from hitoku.model.arrays import Positions
+from hitoku.model.arrays import Mask, Positions
 from hitoku.model.dimension import Dimension
 
 
@@ -72,6 +72,11 @@ class Labels:
         after = int(np.prod(self.shape[variable + 1 :], dtype=np.int64))
         own = np.repeat(np.arange(self.shape[variable], dtype=np.int32), after)
         return np.tile(own, before)
+
+    def only(self, cells: Mask) -> Labels:
+        """Name some of the cells; the codes stay as they are."""
+        columns = [self.column(variable)[cells] for variable in range(len(self.names))]
+        return Labels(self.names, self.codes, np.stack(columns, axis=1))
 
     def codes_of(self, cell: int) -> tuple[str, ...]:
         """Return the codes of one cell."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,6 +16,7 @@ from hitoku.model.labels import Labels
 from hitoku.model.tolerance import ADDITIVITY
 
 MEASURE = "measure"
+Levels = Mapping[str, Sequence[str]]
 
 
 class Linkable(Protocol):
@@ -55,8 +56,26 @@ class Linkable(Protocol):
     def n_cells(self) -> int: ...
 
 
-def linked_parts(tables: Sequence[Linkable]) -> dict[str, Any]:
+def linked_parts(tables: Sequence[Linkable], levels: Levels | None = None) -> dict[str, Any]:
     """Stack tables over the cells that mean the same; return what the linked table is made of."""
+    return assemble(tables, *by_names(tables, levels))
+
+
+def by_names(tables: Sequence[Linkable], levels: Levels | None = None) -> tuple[Integers, Labels]:
+    """Give the cells of all tables, one table after the other, numbers; those of equal names have the same.
+
+    Parameters
+    ----------
+    tables
+        The tables.
+    levels
+        By classification, the variables that are levels of it: their codes are nodes of its tree.
+
+    Returns
+    -------
+    tuple
+        Numbers in the order of first appearance, and the names of the numbered cells.
+    """
     if not tables:
         raise TableError("no tables to link", fix="give at least one table")
     for place, table in enumerate(tables):
@@ -66,8 +85,12 @@ def linked_parts(tables: Sequence[Linkable]) -> dict[str, Any]:
                 where=f"table {place + 1}",
                 fix="link tables made with from_array, from_frame or tabulate, all at once",
             )
-    names, codes, totals = _variables(tables)
-    keys = np.concatenate([_keys(table, names, codes, totals) for table in tables])
+    own = [_named(table.dimensions, place, levels or {}) for place, table in enumerate(tables)]
+    refuse_strange_levels(own, levels or {})
+    names, codes, totals = _variables(tables, own)
+    keys = np.concatenate(
+        [_keys(table, mine, names, codes, totals) for table, mine in zip(tables, own, strict=True)]
+    )
     distinct, first, cell = np.unique(keys, return_index=True, return_inverse=True)
     # Cells stay in the order in which they first appear.
     order = np.argsort(first, kind="stable")
@@ -75,8 +98,46 @@ def linked_parts(tables: Sequence[Linkable]) -> dict[str, Any]:
     rank[order] = np.arange(len(order))
     cell, first, distinct = rank[cell], first[order], distinct[order]
     positions = np.stack(np.unravel_index(distinct, [len(c) for c in codes]), axis=1).astype(np.int32)
-    labels = Labels(tuple(names), tuple(tuple(c) for c in codes), positions)
-    return assemble(tables, cell, labels)
+    return cell, Labels(tuple(names), tuple(tuple(c) for c in codes), positions)
+
+
+def _named(dimensions: Sequence[Dimension], place: int, levels: Levels) -> dict[str, Dimension]:
+    """Return the variables of a table by the name of their classification, where they are a level of one."""
+    above = {level: name for name, listed in levels.items() for level in listed}
+    found: dict[str, Dimension] = {}
+    for dimension in dimensions:
+        name = above.get(dimension.name, dimension.name)
+        if name in found:
+            raise TableError(
+                f"{found[name].name!r} and {dimension.name!r} are levels of one classification",
+                where=f"table {place + 1}",
+                fix="keep the finer one in the table; its tree has the codes of the other",
+            )
+        found[name] = dimension
+    return found
+
+
+def refuse_strange_levels(tables: Sequence[Mapping[str, Dimension]], levels: Levels) -> None:
+    """Raise when a level has a code that the tree of its classification lacks."""
+    for name, listed in levels.items():
+        trees = [d for own in tables if (d := own.get(name)) is not None and d.name == name]
+        coarse = [d for own in tables if (d := own.get(name)) is not None and d.name in listed]
+        known = {code for d in trees for code in d.codes}
+        for dimension in coarse if trees else ():
+            strange = [code for code in dimension.codes if code not in known and code != dimension.total]
+            if strange:
+                raise TableError(
+                    f"{dimension.name} is a level of {name}, whose tree lacks the codes "
+                    f"{some(map(repr, strange))}",
+                    where="levels",
+                    fix=f"give {name} a hierarchy with the codes of {dimension.name} as its nodes",
+                )
+        if not trees and len({d.name for d in coarse}) > 1:
+            raise TableError(
+                f"no table has {name!r}, whose tree says how its levels are made of each other",
+                where="levels",
+                fix=f"name the finest of {some(repr(d.name) for d in coarse)} as the classification",
+            )
 
 
 def assemble(
@@ -133,13 +194,15 @@ def assemble(
     }
 
 
-def _variables(tables: Sequence[Linkable]) -> tuple[list[str], list[list[str]], list[str]]:
+def _variables(
+    tables: Sequence[Linkable], own: Sequence[Mapping[str, Dimension]]
+) -> tuple[list[str], list[list[str]], list[str]]:
     """All variables with all their codes, and for each the code that means everything."""
-    names = list(dict.fromkeys(d.name for table in tables for d in table.dimensions))
+    names = list(dict.fromkeys(name for mine in own for name in mine))
     codes: list[list[str]] = []
     totals: list[str] = []
     for name in names:
-        same = [d for table in tables for d in table.dimensions if d.name == name]
+        same = [mine[name] for mine in own if name in mine]
         total = _highest_total(name, same)
         listed = dict.fromkeys(code for d in same for code in d.codes if code != total)
         codes.append([*listed, total])
@@ -168,9 +231,15 @@ def _highest_total(name: str, same: Sequence[Dimension]) -> str:
     return highest[0]
 
 
-def _keys(table: Linkable, names: list[str], codes: list[list[str]], totals: list[str]) -> Integers:
+def _keys(
+    table: Linkable,
+    mine: Mapping[str, Dimension],
+    names: list[str],
+    codes: list[list[str]],
+    totals: list[str],
+) -> Integers:
     """One number per cell: the position of its codes among all combinations."""
-    own = {d.name: place for place, d in enumerate(table.dimensions)}
+    own = {name: place for place, name in enumerate(mine)}
     columns: list[Any] = []
     for name, listed, total in zip(names, codes, totals, strict=True):
         where = {code: place for place, code in enumerate(listed)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -105,6 +105,19 @@ class Release:
             integer=table.integer,
             measure=table.measure,
             backend=table.backend,
+        )
+
+    def only(self, cells: Mask) -> Release:
+        """Return what is said about some of the cells alone, tied by the relations among them."""
+        strange = abs(self.relations) @ ~cells
+        return replace(
+            self,
+            published=self.published[cells],
+            relations=self.relations[strange == 0][:, np.flatnonzero(cells)],
+            labels=self.labels.only(cells),
+            dimensions=(),
+            lower=self.lower[cells],
+            upper=self.upper[cells],
         )
 
     @property

@@ -20,7 +20,7 @@ from hitoku.model.from_array import array_parts
 from hitoku.model.from_frame import frame_parts
 from hitoku.model.hierarchy import TOTAL, Hierarchy
 from hitoku.model.labels import Labels
-from hitoku.model.link import linked_parts
+from hitoku.model.link import Levels, linked_parts
 from hitoku.model.markup import small_table
 from hitoku.model.relations import broken, cross_relations
 
@@ -239,12 +239,30 @@ class Table:
         return cls(**parts)
 
     @classmethod
-    def link(cls, tables: Sequence[Table]) -> Table:
+    def link(cls, tables: Sequence[Table], levels: Levels | None = None) -> Table:
         """Put several tables together: equal cells once, all relations.
 
-        Two cells are the same when they name the same codes and measure, totals aside.
+        Two cells are the same when they name the same codes and measure, totals aside. Tables made from the
+        same records link more surely by those: see :func:`hitoku.link`.
+
+        Parameters
+        ----------
+        tables
+            The tables.
+        levels
+            By classification, the variables that are levels of it, as in ``{"A88": ["A10", "A21"]}``: a code
+            of A21 is the node of that name in the tree of A88.
+
+        Examples
+        --------
+        >>> tree = Hierarchy.from_tree({"A": ["01", "02"], "C": ["10", "11"]})
+        >>> values = [1, 2, 3, 4, 3, 7, 10]
+        >>> fine = Table(value=values, dimensions=[Dimension.of("division", tree)], measure="n")
+        >>> coarse = Table.from_array([3, 7], names=["section"], codes=[["A", "C"]], measure="n")
+        >>> Table.link([fine, coarse]).n_cells, Table.link([fine, coarse], {"division": ["section"]}).n_cells
+        (9, 7)
         """
-        return cls(**linked_parts(tables))
+        return cls(**linked_parts(tables, levels))
 
     @property
     def n_cells(self) -> int:

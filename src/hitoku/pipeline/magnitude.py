@@ -133,7 +133,9 @@ def suppress_magnitude(
         chosen = Protection.withhold(counts, given.withheld if isinstance(given, Protection) else given, need)
     frequency = attack_and_audit(counts, need, chosen, by, Insiders(None, "none"), tell)
     tell("assess")
-    merged = merge_withheld(table, own, frequency.release.withheld, share)
+    # Nobody publishes a hidden cell, so that its count is withheld says nothing about it.
+    withheld = frequency.release.withheld & (table.shown | need.unsafe)
+    merged = merge_withheld(table, own, withheld, share)
     tell("protect")
     chosen = method.protect(table, merged, progress)
     magnitude = attack_and_audit(table, merged, chosen, method, inside, tell, progress)
@@ -174,6 +176,7 @@ def counts_of(table: Table) -> Table:
         integer=True,
         upper=np.where(known, 0.0, np.inf),
         fixed=table.fixed,
+        hidden=table.hidden,
         measure="count",
         backend=table.backend,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +21,15 @@ from hitoku.methods.costs import costs
 from hitoku.methods.keep import kept
 from hitoku.methods.method import Method, Progress
 from hitoku.model.arrays import Integers, Mask
+from hitoku.model.finding import Finding
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
 from hitoku.pipeline.compare import recomputable
-from hitoku.pipeline.magnitude import WIDTH_SHARE, suppress_magnitude
+from hitoku.pipeline.magnitude import WIDTH_SHARE, counts_of, suppress_magnitude
 from hitoku.pipeline.protect import STAGES, protect_table
-from hitoku.pipeline.recipe_tables import Built, build, chosen, with_codes
+from hitoku.pipeline.recipe_tables import Built, Parts, build, chosen, with_codes
+from hitoku.pipeline.rest import judge_rest
 from hitoku.rules.assess import assess
 from hitoku.rules.given import Given
 from hitoku.rules.rule import Rule
@@ -59,12 +61,20 @@ class Run:
         The same keys; how many unsafe cells adding and subtracting gives away if nothing else is withheld.
     folder
         What was written; None when nothing was.
+    places
+        Linked tables by name, for each of their cells its position in the outcomes' table.
     """
 
     outcomes: Mapping[str, Outcome]
     parts: Mapping[str, Mapping[str, Release]]
     left_blank: Mapping[str, int]
     folder: Path | None
+    places: Mapping[str, Integers] = field(default_factory=dict)
+
+    @property
+    def remarks(self) -> tuple[Finding, ...]:
+        """What a person should know about how linked tables share their records."""
+        return self.outcome.remarks
 
     @property
     def safe(self) -> bool:
@@ -118,7 +128,8 @@ def run_recipe(
         for kind, outcome in outcomes.items()
     }
     left_blank = {kind: recomputable(outcome.table, outcome.need) for kind, outcome in outcomes.items()}
-    run = Run(outcomes, parts, left_blank, folder)
+    places = {name: cells for name, (_, cells) in built.parts.items()}
+    run = Run(outcomes, parts, left_blank, folder, places)
     if folder is None or not (run.safe or force):
         return replace(run, folder=None)
     tell("write")
@@ -140,6 +151,7 @@ def _write(folder: Path, run: Run, kind: str, recipe: Recipe, asked_for: Mapping
         footnotes=keys.footnotes,
         formats=keys.formats,
         parts=run.parts[kind],
+        places=run.places,
         recipe=asked_for,
         recipe_text=recipe.text,
     )
@@ -162,59 +174,64 @@ def _protect(
     recipe: Recipe, built: Built, tell: Callable[[str], None], progress: Progress | None
 ) -> dict[str, Outcome]:
     table, keys = built.table, recipe.keys
-    cells = cells_for(recipe, table)
-    cells["withhold"] |= built.by_hand
+    cells = cells_for(recipe, table, built.parts)
+    cells["withhold"] |= built.by_hand | ~table.shown
     _refuse_overlap(recipe, table, cells)
-    rules = rules_for(recipe, table)
-    method = equip(recipe, recipe.method, table, cells)
+    rules = rules_for(recipe, table, built.parts)
+    method = equip(recipe, recipe.method, table, cells, built.parts)
     counts = recipe.counts
     if counts is None:
         outcome = protect_table(
             table,
-            rules,
+            [*rules, *judge_rest(table, built.rest, recipe.rules, lambda _: keys.width)],
             method=method,
             width=keys.width,
             insiders=keys.insiders,
             report=tell,
             progress=progress,
         )
-        return {"table": outcome}
+        return {"table": replace(outcome, remarks=built.remarks)}
+    share = WIDTH_SHARE if keys.width_share is None else keys.width_share
+    rest = [(counts_of(one), places) for one, places in built.rest]
     both = suppress_magnitude(
         table,
-        rules,
+        [*rules, *judge_rest(table, built.rest, recipe.rules, lambda one: share * np.abs(one.value))],
         method=method,
-        frequency_rules=counts.rules,
-        frequency_method=None if counts.method is None else equip(recipe, counts.method, table, cells),
+        frequency_rules=[*counts.rules, *judge_rest(table, rest, counts.rules, lambda _: counts.width)],
+        frequency_method=None
+        if counts.method is None
+        else equip(recipe, counts.method, table, cells, built.parts),
         frequency_width=counts.width,
-        width_share=WIDTH_SHARE if keys.width_share is None else keys.width_share,
+        width_share=share,
         insiders=keys.insiders,
         report=tell,
         progress=progress,
     )
-    return {"counts": both.frequency, "magnitudes": both.magnitude}
+    found = {"counts": both.frequency, "magnitudes": both.magnitude}
+    return {kind: replace(outcome, remarks=built.remarks) for kind, outcome in found.items()}
 
 
-def cells_for(recipe: Recipe, table: Table) -> dict[str, Mask]:
-    """Find the cells that a recipe names for the method."""
+def cells_for(recipe: Recipe, table: Table, parts: Parts | None = None) -> dict[str, Mask]:
+    """Find the cells that a recipe names for the method; nobody names those that no table shows."""
     keys = recipe.keys
     keep = np.zeros(table.n_cells, dtype=bool)
     for place, selection in enumerate(keys.keep):
         codes = {name: listed for name, listed in selection.items() if name != UNLESS_UNSAFE}
-        cells = with_codes(table.labels, codes, ("keep", place), recipe.origin)
+        cells = with_codes(table.labels, codes, ("keep", place), recipe.origin, parts)
         if UNLESS_UNSAFE in selection:
-            cells &= ~assess(table, rules_for(recipe, table), width=keys.width).unsafe
+            cells &= ~assess(table, rules_for(recipe, table, parts), width=keys.width).unsafe
         keep |= cells
     others = {
-        name: chosen(table.labels, getattr(keys, name), name, recipe.origin)
+        name: chosen(table.labels, getattr(keys, name), name, recipe.origin, parts) & table.shown
         for name in TAKEN_AS
         if name != "keep"
     }
-    return {"keep": keep, **others}
+    return {"keep": keep & table.shown, **others}
 
 
-def rules_for(recipe: Recipe, table: Table) -> list[Rule]:
+def rules_for(recipe: Recipe, table: Table, parts: Parts | None = None) -> list[Rule]:
     """Return the rules of a recipe, with the cells of a table that it calls unsafe itself."""
-    unsafe = chosen(table.labels, recipe.keys.unsafe, "unsafe", recipe.origin)
+    unsafe = chosen(table.labels, recipe.keys.unsafe, "unsafe", recipe.origin, parts) & table.shown
     return [*recipe.rules, *([Given(unsafe)] if unsafe.any() else [])]
 
 
@@ -229,7 +246,9 @@ def _refuse_overlap(recipe: Recipe, table: Table, cells: Mapping[str, Mask]) -> 
         )
 
 
-def equip(recipe: Recipe, method: Any, table: Table, masks: Mapping[str, Mask]) -> Method:
+def equip(
+    recipe: Recipe, method: Any, table: Table, masks: Mapping[str, Mask], parts: Parts | None = None
+) -> Method:
     """Return a method of a recipe, told which cells to keep, withhold or publish in any case."""
     takes = {field.name for field in fields(method)} if is_dataclass(method) else set()
     given: dict[str, Any] = {}
@@ -240,19 +259,20 @@ def equip(recipe: Recipe, method: Any, table: Table, masks: Mapping[str, Mask]) 
         if parameter is None:
             able = [name for name, kind in METHODS.items() if _takes(kind, TAKEN_AS[key])]
             raise recipe.origin.error(
-                (key if getattr(recipe.keys, key) else "start",),
+                (key if getattr(recipe.keys, key) else "tables" if not table.shown.all() else "start",),
                 f"method {type(method).__name__.lower()} cannot be told which cells to {VERBS[key]}",
-                f"use method {' or '.join(able)}, or leave the cells out",
+                f"use method {' or '.join(able)}, or leave the cells out"
+                + ("" if table.shown.all() else ": linked tables have some that none of them shows"),
             )
         # What the word of the method says holds as well: keep=margins, and these.
         given[parameter] = mask | kept(table, method.keep) if key == "keep" else mask
     if recipe.keys.costs:
-        given |= _price(recipe, method, table, takes)
+        given |= _price(recipe, method, table, takes, parts)
     told: Method = replace(method, **given) if given else method
     return told
 
 
-def _price(recipe: Recipe, method: Any, table: Table, takes: set[str]) -> dict[str, Any]:
+def _price(recipe: Recipe, method: Any, table: Table, takes: set[str], parts: Parts | None) -> dict[str, Any]:
     """Multiply the costs of a method, cell by cell."""
     if "cost" not in takes:
         able = [name for name, kind in METHODS.items() if _takes(kind, ["cost"])]
@@ -263,7 +283,7 @@ def _price(recipe: Recipe, method: Any, table: Table, takes: set[str]) -> dict[s
         )
     price = np.array(costs(table, method.cost, getattr(method, "power", None)))
     for place, entry in enumerate(recipe.keys.costs):
-        dear = with_codes(table.labels, entry.cells, ("costs", place, "cells"), recipe.origin)
+        dear = with_codes(table.labels, entry.cells, ("costs", place, "cells"), recipe.origin, parts)
         price[dear] *= entry.times
     # The power is in the price already.
     return {"cost": price} | ({"power": None} if "power" in takes else {})

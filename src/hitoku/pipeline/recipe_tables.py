@@ -19,12 +19,15 @@ from hitoku.io.recipe.lines import Path as KeyPath
 from hitoku.io.recipe.origin import Origin
 from hitoku.io.recipe.recipe import OF_CELLS, OF_RECORDS, Recipe
 from hitoku.model.arrays import Integers, Mask
+from hitoku.model.finding import Finding
 from hitoku.model.hierarchy import Hierarchy
 from hitoku.model.labels import Labels
 from hitoku.model.link import MEASURE
 from hitoku.model.table import Table
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.pipeline.recipe_links import MadeTable, link_made
+from hitoku.tabulation.linked import TableSpec
 
+Parts = Mapping[str, tuple[Table, Integers]]
 MARK = "status"  # the column of marks, where a recipe names none
 
 
@@ -42,33 +45,38 @@ class Built:
         Cells that somebody withheld by hand.
     sha256
         Fingerprints of the files that were read, by name.
+    rest
+        Tables of what filters leave out, each with the positions of its cells in ``table``.
+    remarks
+        What a person should know about how the tables share their records.
     """
 
     table: Table
     parts: Mapping[str, tuple[Table, Integers]]
     by_hand: Mask
     sha256: Mapping[str, str]
+    rest: tuple[tuple[Table, Integers], ...] = ()
+    remarks: tuple[Finding, ...] = ()
 
 
 def build(recipe: Recipe) -> Built:
     """Read the files that a recipe names, and make its table."""
     hashes: dict[str, str] = {}
-    made = [_one(recipe, place, keys, hashes) for place, keys in enumerate(recipe.tables.values())]
+    made = {
+        name: _one(recipe, place, keys, hashes) for place, (name, keys) in enumerate(recipe.tables.items())
+    }
     if not recipe.keys.tables:
-        table, by_hand = made[0]
-        return Built(table, {}, by_hand, hashes)
-    with _blaming(recipe.origin, ("tables",)):
-        whole = Table.link([table for table, _ in made])
-    by_hand = np.zeros(whole.n_cells, dtype=bool)
-    parts: dict[str, tuple[Table, Integers]] = {}
-    for name, (table, marked) in zip(recipe.tables, made, strict=True):
-        cells = positions(table, whole)
-        parts[name] = (table, cells)
-        by_hand[cells[marked]] = True
-    return Built(whole, parts, by_hand, hashes)
+        (only,) = made.values()
+        return Built(only.table, {}, only.by_hand, hashes)
+    with _blaming(recipe.origin, ("classifications" if recipe.keys.classifications else "tables",)):
+        linked = link_made(made, recipe.keys.classifications)
+    by_hand = np.zeros(linked.table.n_cells, dtype=bool)
+    for name, (_, cells) in linked.parts.items():
+        by_hand[cells[made[name].by_hand]] = True
+    return Built(linked.table, linked.parts, by_hand, hashes, linked.rest, linked.remarks)
 
 
-def _one(recipe: Recipe, place: int, keys: TableKeys, hashes: dict[str, str]) -> tuple[Table, Mask]:
+def _one(recipe: Recipe, place: int, keys: TableKeys, hashes: dict[str, str]) -> MadeTable:
     by = keys.by or []
 
     def where(name: str) -> KeyPath:
@@ -91,19 +99,24 @@ def _one(recipe: Recipe, place: int, keys: TableKeys, hashes: dict[str, str]) ->
         path = file(keys.cells, where("cells"))
         columns = {name: getattr(keys, name) for name in (*OF_CELLS, "total", "measure")}
         with _blaming(recipe.origin, where("cells"), keys, where):
-            return read_marked_cells(path, by, str(keys.value), keys.mark, hierarchies=trees, **columns)
+            table, marked = read_marked_cells(
+                path, by, str(keys.value), keys.mark, hierarchies=trees, **columns
+            )
+            return MadeTable(table, marked)
     options: dict[str, Any] = {
-        name: getattr(keys, name) for name in (*OF_RECORDS, "value", "total", "measure")
+        name: getattr(keys, name) for name in (*OF_RECORDS, "value", "total", "measure") if name != "where"
     }
-    path = file(str(keys.data), where("data"))
+    spec = TableSpec(by=by, where=keys.where, hierarchies=trees, options=options)
+    data = file(str(keys.data), where("data"))
     with _blaming(recipe.origin, where("data"), keys, where):
-        table = tabulate(path, by, hierarchies=trees, **options)
+        table = spec.make(data)
     if keys.start is None:
-        return table, np.zeros(table.n_cells, dtype=bool)
+        return MadeTable(table, np.zeros(table.n_cells, dtype=bool), data, spec)
     mark = keys.mark or MARK
     path = file(keys.start, where("start"))
     with _blaming(recipe.origin, where("start"), keys, where):
-        return table, marked_cells(read_cell_file(path, [*by, mark]), table.labels, mark, path.name)
+        marked = marked_cells(read_cell_file(path, [*by, mark]), table.labels, mark, path.name)
+        return MadeTable(table, marked, data, spec)
 
 
 @contextmanager
@@ -152,8 +165,17 @@ def positions(part: Table, whole: Table) -> Integers:
     return np.asarray(order[np.searchsorted(there[order], here)], dtype=np.int64)
 
 
-def chosen(labels: Labels, cells: Sequence[Mapping[str, Sequence[str]]], key: str, origin: Origin) -> Mask:
+def chosen(
+    labels: Labels,
+    cells: Sequence[Mapping[str, Sequence[str]]],
+    key: str,
+    origin: Origin,
+    parts: Parts | None = None,
+) -> Mask:
     """Return the cells with certain codes; a variable that is not named may have any code.
+
+    A cell of several linked tables has the codes of each of them (``parts``), and a table without a variable
+    stands at its total.
 
     Examples
     --------
@@ -163,11 +185,17 @@ def chosen(labels: Labels, cells: Sequence[Mapping[str, Sequence[str]]], key: st
     """
     mask = np.zeros(len(labels), dtype=bool)
     for place, selection in enumerate(cells):
-        mask |= with_codes(labels, selection, (key, place), origin)
+        mask |= with_codes(labels, selection, (key, place), origin, parts)
     return mask
 
 
-def with_codes(labels: Labels, selection: Mapping[str, Sequence[str]], at: KeyPath, origin: Origin) -> Mask:
+def with_codes(
+    labels: Labels,
+    selection: Mapping[str, Sequence[str]],
+    at: KeyPath,
+    origin: Origin,
+    parts: Parts | None = None,
+) -> Mask:
     """Return the cells of one selection; there is at least one."""
     found = np.ones(len(labels), dtype=bool)
     for name, wanted in selection.items():
@@ -180,7 +208,22 @@ def with_codes(labels: Labels, selection: Mapping[str, Sequence[str]], at: KeyPa
             if code not in codes:
                 raise origin.error((*at, name), f"{name} has no code {code!r}", did_you_mean(code, codes))
         found &= np.isin(labels.column(variable), [codes.index(code) for code in wanted])
+    for table, cells in (parts or {}).values():
+        found[cells[_with_codes(table.labels, selection, labels)]] = True
     if not found.any():
         named = some(f"{name}={'|'.join(codes)}" for name, codes in selection.items())
         raise origin.error(at, f"no cell has the codes {named}", "choose codes of one table")
+    return found
+
+
+def _with_codes(own: Labels, selection: Mapping[str, Sequence[str]], whole: Labels) -> Mask:
+    """Return the cells of one of the linked tables with certain codes."""
+    found = np.ones(len(own), dtype=bool)
+    for name, wanted in selection.items():
+        if name in own.names:
+            variable = own.names.index(name)
+            places = [place for place, code in enumerate(own.codes[variable]) if code in wanted]
+            found &= np.isin(own.column(variable), places)
+        else:
+            found &= whole.codes[whole.names.index(name)][-1] in wanted
     return found

@@ -146,7 +146,7 @@ def put_together(data: Any, specs: Mapping[str, TableSpec], tables: Mapping[str,
         made += [spec.make(data) for spec in group]
         told += group
     remarks: list[Finding] = []
-    if not _acyclic(_edges(told, atoms)):
+    if not acyclic(_edges(told, atoms)):
         cover = _cover(told, atoms)
         if cover is None:
             remarks.append(_too_large())
@@ -240,7 +240,7 @@ def _edges(specs: Sequence[TableSpec], atoms: RecordAtoms) -> list[set[str]]:
     return [{other for name in (*spec.by, *(spec.where or {})) for other in below[name]} for spec in specs]
 
 
-def _acyclic(edges: Sequence[set[str]]) -> bool:
+def acyclic(edges: Sequence[set[str]]) -> bool:
     """Tell whether tables form no ring (Graham's reduction of the hypergraph of their variables).
 
     Then what follows from all of them follows from the cells that pairs of them share (Vorob'ev's theorem).

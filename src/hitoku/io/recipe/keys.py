@@ -119,6 +119,9 @@ class TableKeys(BaseModel):
         default_factory=dict,
         description="by variable, a CSV file with the columns code and parent, or a list of them",
     )
+    where: Annotated[dict[str, list[str]] | None, BeforeValidator(_selection)] = Field(
+        None, description="records to count, by their codes in some columns; all where left out"
+    )
     total: str = Field("Total", description="code of the totals")
     magnitude: Literal["signed", "abs"] | None = Field(
         None, description="what becomes of contributions below zero"
@@ -204,4 +207,8 @@ class RecipeKeys(TableKeys):
     )
     tables: list[LinkedKeys] = Field(
         default_factory=list, description="several tables that share cells, protected together"
+    )
+    classifications: dict[str, Texts] = Field(
+        default_factory=dict,
+        description="by variable, others that are levels of it: their codes are nodes of its tree",
     )

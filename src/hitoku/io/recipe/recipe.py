@@ -26,7 +26,7 @@ from hitoku.rules import RULES, Rule
 from hitoku.rules.word import made, parsed
 
 # Keys that only make sense for one of the two kinds of data.
-OF_RECORDS = ("weight", "unit", "holding", "magnitude", "missing", "unseen", "top")
+OF_RECORDS = ("weight", "unit", "holding", "where", "magnitude", "missing", "unseen", "top")
 OF_CELLS = ("frequency", "largest", "cost", "fixed")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from hitoku.io.jj import read_jj
 from hitoku.io.publication import Publication
 from hitoku.io.release.groups import read_groups
 from hitoku.io.release.hierarchies import read_hierarchies
-from hitoku.model.arrays import Floats
+from hitoku.model.arrays import Floats, Mask
 from hitoku.model.dimension import Dimension
 from hitoku.model.hierarchy import Hierarchy
 from hitoku.model.labels import Labels
@@ -48,6 +49,9 @@ def read_release(path: str | Path) -> tuple[Table, Need, Release]:
     summary = _summary(summary_file)
     labels, published = _shown(public_file)
     table, need = read_jj(table_file, integer=bool(summary.get("integer", False)))
+    hidden = None
+    if summary.get("hidden"):
+        labels, published, hidden = _with_hidden(folder / "checker" / "cells.csv", labels, published)
     if len(published) != table.n_cells:
         raise DataError(
             f"{public_file.name} has {len(published)} cells, the audited table {table.n_cells}",
@@ -59,7 +63,11 @@ def read_release(path: str | Path) -> tuple[Table, Need, Release]:
     if dimensions:
         labels = Labels.cross(dimensions)
     table = replace(
-        table, dimensions=dimensions, labels=labels, measure=str(summary.get("measure", table.measure))
+        table,
+        dimensions=dimensions,
+        labels=labels,
+        measure=str(summary.get("measure", table.measure)),
+        hidden=hidden,
     )
     release = Release(
         published=published,
@@ -168,6 +176,30 @@ def _part(folder: Path, name: str, whole: Release, summary: dict[str, Any]) -> R
     )
 
 
+def _with_hidden(path: Path, labels: Labels, published: Floats) -> tuple[Labels, Floats, Mask]:
+    """Add the cells that no public file shows, as the evidence orders all of them."""
+    n_codes = len(labels.names)
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            head, *rows = csv.reader(file)
+        decision = head.index("decision", n_codes)
+        hidden = np.array([row[decision] == "hidden" for row in rows])
+        shown = {labels.codes_of(cell): cell for cell in range(len(labels))}
+        places = [shown.pop(tuple(row[:n_codes])) for row, gone in zip(rows, hidden, strict=True) if not gone]
+        same = not shown and head[:n_codes] == list(labels.names)
+    except (OSError, ValueError, LookupError, csv.Error):
+        same = False
+    if not same:
+        raise DataError(
+            "the published table and the evidence are not about the same cells",
+            where=str(path),
+            fix="take both files from the same release",
+        )
+    every = np.full(len(rows), np.nan)
+    every[~hidden] = published[places]
+    return _labels(labels.names, list(zip(*rows, strict=True))), every, hidden
+
+
 def _flat(labels: Labels) -> tuple[Dimension, ...]:
     """Take every variable for a flat one with its total last, as far as that can be."""
     if min(len(codes) for codes in labels.codes) < 3:
@@ -215,10 +247,15 @@ def _shown(path: Path) -> tuple[Labels, Floats]:
             where=str(path),
             fix="it has a column per variable, then value (empty where withheld) and status",
         ) from None
+    return _labels(names, columns), published
+
+
+def _labels(names: Sequence[str], columns: Sequence[Sequence[str]]) -> Labels:
+    """Name cells by columns of codes, which come first."""
     codes = [tuple(dict.fromkeys(column)) for column in columns[: len(names)]]
     positions = [
         [place[code] for code in column]
         for column, known in zip(columns, codes, strict=False)
         for place in [{code: number for number, code in enumerate(known)}]
     ]
-    return Labels(tuple(names), tuple(codes), np.array(positions, dtype=np.int32).T), published
+    return Labels(tuple(names), tuple(codes), np.array(positions, dtype=np.int32).T)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -34,21 +35,24 @@ from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
 
-NOTICE = """CONFIDENTIAL. This folder is for the person who signs the release. Do not publish it.
-
-report.html          all of it on one page, to read in a browser, print and sign
-cells.csv            every cell: true value, contributors, rules, required levels, decision
-audit.csv            every unsafe cell: what a reader can infer, what was required, met or not, and why not
-intervals.csv        every withheld cell: the least and the largest value that a reader must hold possible
-groups.csv           groups of which too much could be learnt: what was required, met or not, and why not
-groups.json          what must not be learnt about groups, for another audit
-certificate.json.gz  the proof of safety; check it without hitoku:  python verify.py <release folder>
-table.jj.gz          table, relations, bounds and levels in the field's own format, for other programs
-hierarchies.json     which code is the sum of which others, for each variable
-summary.json         counts, verdict, recipe, versions, hashes of the published files
-steps.csv            what was withheld when, why and for whom, where the method decides cell by cell
-recipe.toml          what was asked for, where a recipe was run
-"""
+NOTICE = "CONFIDENTIAL. This folder is for the person who signs the release. Do not publish it.\n\n"
+# What may be in the folder; the notice names the files that are.
+FILES = {
+    "report.html": "all of it on one page, to read in a browser, print and sign",
+    "cells.csv": "every cell: true value, contributors, rules, required levels, decision",
+    "audit.csv": "every unsafe cell: what a reader can infer, what was required, met or not, and why not",
+    "intervals.csv": "every withheld cell: the least and the largest value that a reader must hold possible",
+    "groups.csv": "groups of which too much could be learnt: what was required, met or not, and why not",
+    "groups.json": "what must not be learnt about groups, for another audit",
+    "certificate.json.gz": "the proof of safety; check it without hitoku:  python verify.py <release folder>",
+    "table.jj.gz": "table, relations, bounds and levels in the field's own format, for other programs",
+    "hierarchies.json": "which code is the sum of which others, for each variable",
+    "summary.json": "counts, verdict, recipe, versions, hashes of the published files",
+    "steps.csv": "what was withheld when, why and for whom, where the method decides cell by cell",
+    "recipe.toml": "what was asked for, where a recipe was run",
+}
+# Cells that no table shows, in the column "decision".
+HIDDEN = "hidden"
 
 NOT_SAFE = """NOT SAFE. The audit of this release failed; it was written because somebody insisted.
 Do not publish it. checker/audit.csv names the cells and says why.
@@ -72,7 +76,9 @@ def write_release(path: str | Path, outcome: Outcome, publication: PublicationPl
     """
     plan = publication or PublicationPlan()
     folder = Path(path)
-    shown = {"table": outcome.release, **plan.parts}
+    table = outcome.table
+    whole = outcome.release if table.hidden is None else outcome.release.only(table.shown)
+    shown = {"table": whole, **plan.parts}
     with new_folder(folder) as draft:
         public, checker = draft / "public", draft / "checker"
         public.mkdir()
@@ -82,9 +88,7 @@ def write_release(path: str | Path, outcome: Outcome, publication: PublicationPl
         for name, release in shown.items():
             one = Publication(release=release, adjusted=outcome.adjusted, **words)
             left_out |= write_formats(public, name, one, plan.formats)
-        missing = "".join(f"\npublic/{name} was not written: {why}\n" for name, why in left_out.items())
-        (checker / "README.txt").write_text(NOTICE + missing, encoding="utf-8")
-        _write_evidence(checker, outcome, shown)
+        _write_evidence(checker, outcome, shown, plan)
         if plan.recipe_text:
             (checker / "recipe.toml").write_text(plan.recipe_text, encoding="utf-8")
         versions = _versions()
@@ -102,7 +106,17 @@ def write_release(path: str | Path, outcome: Outcome, publication: PublicationPl
         (checker / "summary.json").write_text(text + "\n", encoding="utf-8")
         proofs = {f"checker/{file.name}": sha256(file) for file in checker.glob("certificate.json.gz")}
         write_report(checker / "report.html", outcome, plan, versions=versions, sha256=hashes | proofs)
+        (checker / "README.txt").write_text(_notice(checker, outcome, left_out), encoding="utf-8")
     return folder
+
+
+def _notice(checker: Path, outcome: Outcome, left_out: Mapping[str, str]) -> str:
+    """Say which files are there, which are not, and what the proof leaves open."""
+    width = max(map(len, FILES)) + 2
+    listed = "".join(f"{name:<{width}}{what}\n" for name, what in FILES.items() if (checker / name).exists())
+    missing = "".join(f"\npublic/{name} was not written: {why}\n" for name, why in left_out.items())
+    verdict = f"\nVerdict: {outcome.verdict}.\n"
+    return NOTICE + listed + missing + verdict + "".join(f"{remark}\n" for remark in outcome.remarks)
 
 
 def _write_warning(draft: Path, outcome: Outcome) -> str:
@@ -117,7 +131,9 @@ def _write_warning(draft: Path, outcome: Outcome) -> str:
     return ""
 
 
-def _write_evidence(checker: Path, outcome: Outcome, shown: Mapping[str, Release]) -> None:
+def _write_evidence(
+    checker: Path, outcome: Outcome, shown: Mapping[str, Release], plan: PublicationPlan
+) -> None:
     table, need, protection, audit = outcome.table, outcome.need, outcome.protection, outcome.audit
     write_cells(checker / "cells.csv", table.labels, _evidence(table, need, protection))
     _write_audit(checker / "audit.csv", audit)
@@ -129,7 +145,12 @@ def _write_evidence(checker: Path, outcome: Outcome, shown: Mapping[str, Release
     if len(need.attributions):
         write_groups(checker / "groups.json", need.attributions)
     if audit.certificate is not None:
-        audit.certificate.write(checker / "certificate.json.gz")
+        proof = replace(
+            audit.certificate,
+            remarks=tuple(f"{remark.place}: {remark.reason}" for remark in outcome.left_open),
+            tables={name: (shown[name].labels, places.tolist()) for name, places in plan.places.items()},
+        )
+        proof.write(checker / "certificate.json.gz")
     write_jj(checker / "table.jj.gz", table, need, protection)
     write_hierarchies(checker / "hierarchies.json", {name: one.dimensions for name, one in shown.items()})
     if protection.steps:
@@ -142,6 +163,10 @@ def _summary(outcome: Outcome) -> dict[str, Any]:
         "measure": table.measure,
         "integer": table.integer,
         "safe": audit.safe,
+        "verdict": outcome.verdict,
+        "certificate": audit.certificate is not None,
+        "remarks": [str(remark) for remark in outcome.remarks],
+        "hidden": int((~table.shown).sum()),
         "audit": dict(audit.summary),
         "method": protection.method,
         "proven": protection.proven,
@@ -158,6 +183,7 @@ def _evidence(table: Table, need: Need, protection: Protection) -> dict[str, Any
         protection.secondary, "secondary", np.where(protection.withheld, "primary", "published")
     )
     decision = np.where(~protection.withheld & (protection.value != table.value), "adjusted", decision)
+    decision = np.where(table.shown, decision, HIDDEN)
     columns: dict[str, Any] = {"value": printed(table.value, integer=table.integer)}
     if table.frequency is not None:
         columns["respondents"] = table.frequency.tolist()
@@ -188,7 +214,9 @@ def _intervals(outcome: Outcome, bounds: Bounds) -> tuple[dict[str, Any], Intege
         "low": printed(bounds.lower[cells], integer=table.integer),
         "high": printed(bounds.upper[cells], integer=table.integer),
         "width": printed((bounds.upper - bounds.lower)[cells], integer=table.integer),
-        "decision": np.where(protection.secondary[cells], "secondary", "primary").tolist(),
+        "decision": np.where(
+            table.shown[cells], np.where(protection.secondary[cells], "secondary", "primary"), HIDDEN
+        ).tolist(),
     }
     for name in ("lower", "upper", "width"):
         columns[f"required_{name}"] = printed(getattr(need, name)[cells], integer=table.integer)

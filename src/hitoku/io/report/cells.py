@@ -16,6 +16,7 @@ from hitoku.evidence.reached import reached
 from hitoku.io.report.bars import Bar, adjusted_bar, interval_bar
 from hitoku.model.arrays import Floats, Mask
 from hitoku.model.bounds import Bounds
+from hitoku.model.finding import Finding
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.table import Table
@@ -44,6 +45,8 @@ class Cells:
     attacked
         Intervals that an attack worked out; without them those of the proof are shown, which are no wider
         than it takes to prove that a cell is safe.
+    remarks
+        What a person should know about the table itself.
     """
 
     table: Table
@@ -51,6 +54,7 @@ class Cells:
     protection: Protection
     audit: Audit
     attacked: Bounds | None = None
+    remarks: tuple[Finding, ...] = ()
 
     @property
     def adjusted(self) -> AdjustedAudit | None:
@@ -59,12 +63,13 @@ class Cells:
 
     @cached_property
     def decision(self) -> list[str]:
-        """Per cell: primary, secondary, adjusted or published."""
+        """Per cell: primary, secondary, adjusted or published; hidden where no table shows it."""
         withheld = self.protection.withheld
         changed = ~withheld & (self.protection.value != self.table.value)
         # As the audit counts them: a pattern that somebody else chose does not say which cells are unsafe.
         words = np.where(withheld, np.where(self.need.unsafe, "primary", "secondary"), "published")
-        return list(np.where(changed, "adjusted", words).tolist())
+        words = np.where(self.table.shown, np.where(changed, "adjusted", words), "hidden")
+        return list(words.tolist())
 
     @cached_property
     def listed(self) -> list[int]:
@@ -72,7 +77,7 @@ class Cells:
 
         Unsafe cells come first, by how far their requirement is exceeded; then the others.
         """
-        cells = np.flatnonzero(self.protection.withheld | self.need.unsafe)
+        cells = np.flatnonzero((self.protection.withheld & self.table.shown) | self.need.unsafe)
         return sorted(cells.tolist(), key=self._danger)
 
     def _danger(self, cell: int) -> tuple[bool, bool, float, int]:

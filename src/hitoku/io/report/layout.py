@@ -70,7 +70,7 @@ def sections(table: Table) -> tuple[LayoutSection, ...]:
     """
     labels = table.labels
     if labels.positions is not None:
-        return (listing(table, range(table.n_cells)),)
+        return (listing(table, np.flatnonzero(table.shown).tolist()),)
     lines = [lines_of(labels, variable, table.dimensions) for variable in range(len(labels.names))]
     if len(lines) == 1:
         return (listing(table, (line.place for line in lines[0])),)

@@ -62,7 +62,14 @@ def write_report(
     plan = publication or PublicationPlan()
     recipe = json.dumps(plan.recipe, indent=2, sort_keys=True, default=str) if plan.recipe else ""
     text = page(
-        Cells(outcome.table, outcome.need, outcome.protection, outcome.audit, outcome.bounds),
+        Cells(
+            outcome.table,
+            outcome.need,
+            outcome.protection,
+            outcome.audit,
+            outcome.bounds,
+            outcome.remarks,
+        ),
         title=plan.title or outcome.table.measure,
         asked=plan.recipe_text or recipe,
         versions=versions or {},

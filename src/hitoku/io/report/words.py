@@ -79,6 +79,12 @@ def verdict(cells: Cells) -> HeadlineVerdict:
         text += f" Of {_many(len(audit.groups), 'group')} no more can be learnt than they allow."
     if unsafe == 0:
         text = "No rule finds an unsafe cell in this table."
+    left_open = [remark for remark in cells.remarks if remark.severity is Severity.LOOK]
+    if left_open:
+        told = "; ".join(f"{remark.place}: {remark.reason}" for remark in left_open)
+        return HeadlineVerdict(
+            "look", "?", "Safe as far as sums tell", f"{text} That is not a proof, for {told}."
+        )
     if audit.certificate is None:
         reason = "There is no certificate, because the values do not add up exactly."
         return HeadlineVerdict("look", "✓", "Safe, without a certificate", f"{text} {reason}")
@@ -98,7 +104,8 @@ def _given_away(cells: Cells) -> int:
 def figures(cells: Cells) -> tuple[Figure, ...]:
     """Count what was found and what is lost."""
     table, need, protection, audit = cells.table, cells.need, cells.protection, cells.audit
-    lost, n = loss(table, protection), table.n_cells
+    lost = loss(table, protection)
+    n = lost.n_cells
     withheld, unsafe = protection.withheld, need.unsafe
     rules = tuple(f"{name}: {int(hits.sum()):,}" for name, hits in need.rules.items())
     found = [
@@ -116,7 +123,7 @@ def figures(cells: Cells) -> tuple[Figure, ...]:
             ),
         ]
     else:
-        primary = int((withheld & unsafe).sum())
+        primary = int((withheld & unsafe & table.shown).sum())
         secondary = lost.n_withheld - primary
         found += [
             Figure(
@@ -254,7 +261,8 @@ def attacks(cells: Cells) -> tuple[Tried, ...]:
 def remarks(cells: Cells) -> list[Finding]:
     """Return what else deserves a look; cells that fail are in the list of cells already."""
     named = {cells.table.describe(int(cell)) for cell in np.flatnonzero(cells.failing)}
-    return [f for f in cells.audit.findings if f.severity is not Severity.PASS and f.place not in named]
+    found = [*cells.remarks, *cells.audit.findings]
+    return [f for f in found if f.severity is not Severity.PASS and f.place not in named]
 
 
 def _knowledge(cells: Cells) -> str:

@@ -1,0 +1,168 @@
+"""The tables of a recipe put together: by records where these are the same, else by names and levels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from hitoku.errors import some
+from hitoku.model.arrays import Mask
+from hitoku.model.dimension import Dimension
+from hitoku.model.finding import Finding, Severity
+from hitoku.model.link import Levels, by_names
+from hitoku.model.side_by_side import merge_groups
+from hitoku.model.table import Table
+from hitoku.model.tolerance import ADDITIVITY
+from hitoku.tabulation.linked import LinkedTables, TableSpec, acyclic, put_together
+
+
+@dataclass(frozen=True, eq=False)
+class MadeTable:
+    """One table of a recipe.
+
+    Parameters
+    ----------
+    table
+        The table.
+    by_hand
+        Cells that somebody withheld by hand.
+    data, spec
+        The records that it was made from, and how; None where it was read as it is.
+    """
+
+    table: Table
+    by_hand: Mask
+    data: Path | None = None
+    spec: TableSpec = field(default_factory=lambda: TableSpec(by=()))
+
+    @property
+    def records(self) -> tuple[object, ...]:
+        """What tables that are put together by their records have in common."""
+        if self.data is None:
+            return (id(self),)
+        return self.data, *(f"{name}={value!r}" for name, value in sorted(self.spec.options.items()))
+
+
+def link_made(made: Mapping[str, MadeTable], levels: Levels) -> LinkedTables:
+    """Put the tables of a recipe together.
+
+    Parameters
+    ----------
+    made
+        The tables by name.
+    levels
+        By classification, the variables that are levels of it.
+    """
+    groups: dict[tuple[object, ...], list[str]] = {}
+    for name, one in made.items():
+        groups.setdefault(one.records, []).append(name)
+    linked = [_group({name: made[name] for name in names}) for names in groups.values()]
+    if len(linked) == 1:
+        return linked[0]
+    everyone = [one.table for one in made.values()]
+    numbers, labels = by_names(everyone, levels)
+    named = dict(zip(made, np.split(numbers, np.cumsum([t.n_cells for t in everyone])[:-1]), strict=True))
+    filters = list(dict.fromkeys(_filter(one) for one in made.values()))
+    shared = []
+    for whole in linked:
+        cells = np.concatenate([places for _, places in whole.parts.values()])
+        keys = [named[name] + len(labels) * filters.index(_filter(made[name])) for name in whole.parts]
+        shared.append((cells, np.concatenate(keys)))
+    table, places = merge_groups([whole.table for whole in linked], shared, [n[0] for n in groups.values()])
+    moved = {
+        name: (part, into[cells])
+        for whole, into in zip(linked, places, strict=True)
+        for name, (part, cells) in whole.parts.items()
+    }
+    return LinkedTables(
+        table=table,
+        parts={name: moved[name] for name in made},
+        rest=tuple(
+            (rest, into[cells])
+            for whole, into in zip(linked, places, strict=True)
+            for rest, cells in whole.rest
+        ),
+        remarks=(
+            *(remark for whole in linked for remark in whole.remarks),
+            *_left_open(made, [list(names) for names in groups.values()], levels),
+        ),
+    )
+
+
+def _group(made: Mapping[str, MadeTable]) -> LinkedTables:
+    """Put tables of the same records together."""
+    (name, one), *others = made.items()
+    if others:
+        return put_together(
+            one.data,
+            {name: each.spec for name, each in made.items()},
+            {name: each.table for name, each in made.items()},
+        )
+    return LinkedTables(table=one.table, parts={name: (one.table, np.arange(one.table.n_cells))})
+
+
+def _filter(one: MadeTable) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return tuple(sorted((name, tuple(sorted(codes))) for name, codes in (one.spec.where or {}).items()))
+
+
+def _left_open(
+    made: Mapping[str, MadeTable], groups: Sequence[Sequence[str]], levels: Levels
+) -> Iterator[Finding]:
+    """Say what links by name cannot see: undeclared levels, rings of tables."""
+    group_of = {name: place for place, names in enumerate(groups) for name in names}
+    below = {level: name for name, listed in levels.items() for level in listed}
+    for one, other in combinations(made, 2):
+        first, second = made[one].table, made[other].table
+        if group_of[one] == group_of[other] or first.measure != second.measure:
+            continue
+        for fine in first.dimensions:
+            for coarse in second.dimensions:
+                names = {below.get(fine.name, fine.name), below.get(coarse.name, coarse.name)}
+                alike = _alike(first, fine, second, coarse) if len(names) > 1 else []
+                if alike:
+                    yield Finding(
+                        severity=Severity.LOOK,
+                        place=f"{one}, {other}",
+                        reason=f"{fine.name} and {coarse.name} have codes of the same name and value "
+                        f"({some(map(repr, alike))}) that were not taken for the same cells",
+                        advice=f'if one is a level of the other, say so: {fine.name} = ["{coarse.name}"] '
+                        "under [classifications]",
+                    )
+    for measure in dict.fromkeys(one.table.measure for one in made.values()):
+        same = [name for name, one in made.items() if one.table.measure == measure]
+        edges = [_told(made[name].table, levels) for name in same]
+        if len({group_of[name] for name in same}) > 1 and not acyclic(edges):
+            yield Finding(
+                severity=Severity.LOOK,
+                place=", ".join(same),
+                reason="these tables cross each other in a ring, so together they say more than the cells "
+                "that they share",
+                advice="make them from the same records, or publish fewer of them together",
+            )
+
+
+def _told(table: Table, levels: Levels) -> set[str]:
+    """Return the variables that a table tells something about, with the levels above its own."""
+    own = {dimension.name for dimension in table.dimensions}
+    return own | {level for name in own for level in levels.get(name, ())}
+
+
+def _alike(first: Table, one: Dimension, second: Table, other: Dimension) -> list[str]:
+    """Return codes that two variables of different names share, if they have the same totals everywhere."""
+    common = [code for code in one.codes if code in other.position and code not in {one.total, other.total}]
+    values = [
+        np.array([_margin(table, dimension, code) for code in common])
+        for table, dimension in ((first, one), (second, other))
+    ]
+    close = np.abs(values[0] - values[1]) <= ADDITIVITY * np.abs(values[0])
+    return common if common and close.all() and np.any(values[0] != 0) else []
+
+
+def _margin(table: Table, dimension: Dimension, code: str) -> float:
+    """Return the value of a code with all other variables at their total, which comes last."""
+    places = [d.position[code] if d is dimension else len(d) - 1 for d in table.dimensions]
+    return float(table.value[np.ravel_multi_index(places, table.shape)])

@@ -1,0 +1,52 @@
+"""What filters leave out, judged: nobody publishes it, but a reader of two tables can subtract."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hitoku.model.arrays import Integers
+from hitoku.model.table import Table
+from hitoku.rules.assess import assess
+from hitoku.rules.given import Given
+from hitoku.rules.rule import Rule
+
+
+class Rest(Given):
+    """Cells of what filters leave out that rules call unsafe."""
+
+    __slots__ = ()
+    name: ClassVar[str] = "rest"
+
+
+def judge_rest(
+    table: Table,
+    rest: Sequence[tuple[Table, Integers]],
+    rules: Sequence[Rule],
+    width: Callable[[Table], Any],
+) -> list[Rule]:
+    """Return a rule that flags the hidden cells of a table as other rules judge them; none where none is hit.
+
+    Parameters
+    ----------
+    table
+        Several tables as one.
+    rest
+        Tables of what filters leave out, each with the positions of its cells in ``table``.
+    rules
+        The rules; such as are about cells of ``table`` itself cannot be among them.
+    width
+        What :func:`hitoku.assess` is told for a table.
+    """
+    unsafe = np.zeros(table.n_cells, dtype=bool)
+    levels = np.zeros((3, table.n_cells))
+    for one, cells in rest if rules else ():
+        need = assess(one, rules, width=width(one))
+        hidden = ~table.shown[cells]
+        unsafe[cells[hidden & need.unsafe]] = True
+        for level, asked in zip(levels, (need.lower, need.upper, need.width), strict=True):
+            np.maximum.at(level, cells[hidden], asked[hidden])
+    lower, upper, wide = levels
+    return [Rest(unsafe, lower=lower, upper=upper, width=wide)] if unsafe.any() else []
