@@ -69,6 +69,7 @@ _HOMES = {
     "rules.prior_posterior": "PriorPosterior",
     "rules.request": "Request",
     "rules.zero": "Zero",
+    "tabulation.linked": "LinkedTables link",
     "tabulation.tabulate": "tabulate",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}

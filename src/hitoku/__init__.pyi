@@ -59,6 +59,7 @@ from hitoku.rules.p_percent import PPercent
 from hitoku.rules.prior_posterior import PriorPosterior
 from hitoku.rules.request import Request
 from hitoku.rules.zero import Zero
+from hitoku.tabulation.linked import LinkedTables, link
 from hitoku.tabulation.tabulate import tabulate
 
 __all__ = [
@@ -97,6 +98,7 @@ __all__ = [
     "KDisclosure",
     "Known",
     "Likelihood",
+    "LinkedTables",
     "Loss",
     "MagnitudeOutcome",
     "Matched",
@@ -126,6 +128,7 @@ __all__ = [
     "compare",
     "differencing",
     "exposed",
+    "link",
     "loss",
     "null_dimension",
     "protect",

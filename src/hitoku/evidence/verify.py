@@ -467,7 +467,7 @@ def verify(path: str | Path) -> Verdict:
     found = [place for place in places if place.is_file()] if path.is_dir() else [path]
     try:
         demand(len(found) > 0, f"{path.name}: no certificate in checker/, so nothing is proved", 2)
-        demand(len(found) == 1, f"{path.name}: two certificates in checker/", 2)
+        demand(len(found) == 1, f"{path.name}: not exactly one certificate in checker/", 2)
         content = read(found[0])
         answer = prove(content)
         answer += compare(content, path / "public") if path.is_dir() else ""

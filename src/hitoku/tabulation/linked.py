@@ -161,7 +161,7 @@ def put_together(data: Any, specs: Mapping[str, TableSpec], tables: Mapping[str,
         table=whole(made, found, names, shown),
         parts={name: (table, found.cell[place]) for place, (name, table) in enumerate(tables.items())},
         rest=tuple((made[place], found.cell[place]) for place in range(len(tables), n_rest)),
-        remarks=(*remarks, *_remarks(found, names, n_rest)),
+        remarks=(*remarks, *_remarks(found, _owners(list(tables), families, n_rest))),
     )
 
 
@@ -284,7 +284,17 @@ def _too_large() -> Finding:
     )
 
 
-def _remarks(found: Joint, names: Sequence[str], n_tables: int) -> Iterator[Finding]:
+def _owners(names: Sequence[str], families: Sequence[Sequence[int]], n_rest: int) -> list[str]:
+    """Name every table, and what its filter leaves out, by the table."""
+    owners = [*names, *("" for _ in range(len(names), n_rest))]
+    for first, *rest in families:
+        for place in rest:
+            if place < n_rest:
+                owners[place] = names[first]
+    return owners
+
+
+def _remarks(found: Joint, owners: Sequence[str]) -> Iterator[Finding]:
     if found.in_these_data:
         yield Finding(
             severity=Severity.NOTE,
@@ -292,11 +302,16 @@ def _remarks(found: Joint, names: Sequence[str], n_tables: int) -> Iterator[Find
             reason=f"{found.in_these_data} cell(s) were joined that have the same records in these data, "
             "for other categories are empty",
         )
+    cells: dict[tuple[str, str], int] = {}
     for (one, other), n_cells in found.overlapping.items():
-        if one < n_tables and other < n_tables:
-            yield Finding(
-                severity=Severity.LOOK,
-                place=f"{names[one]}, {names[other]}",
-                reason=f"these two tables share records in {n_cells} cell(s) in a way that no sum expresses",
-                advice="filter both alike, or make the filter a variable of the table",
-            )
+        if one < len(owners) and other < len(owners):
+            pair = owners[min(one, other)], owners[max(one, other)]
+            pair = (pair[1], pair[0]) if pair[::-1] in cells else pair
+            cells[pair] = max(n_cells, cells.get(pair, 0))
+    for pair, n_cells in cells.items():
+        yield Finding(
+            severity=Severity.LOOK,
+            place=", ".join(pair),
+            reason=f"these two tables share records in {n_cells} cell(s) in a way that no sum expresses",
+            advice="filter both alike, or make the filter a variable of the table",
+        )

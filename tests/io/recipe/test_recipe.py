@@ -9,7 +9,7 @@ import pytest
 from hitoku.errors import HitokuError
 from hitoku.io.recipe.keys import CostKeys, CountsKeys, LinkedKeys, RecipeKeys, TableKeys
 from hitoku.io.recipe.recipe import Recipe
-from hitoku.methods import Greedy, Optimal
+from hitoku.methods import Auto, Optimal
 from hitoku.rules import DirectDisclosure, FewContributors, MinFrequency, PPercent
 
 # Four lines that are fine; what a case adds begins on line 5.
@@ -245,7 +245,7 @@ def test_options_make_the_same_recipe_as_a_file(read):
     by_options, from_file = Recipe.of({**options, "width": None}), read(GOOD)
     assert by_options.keys == from_file.keys
     assert read(by_options.text).keys == from_file.keys
-    assert isinstance(by_options.method, Greedy)
+    assert isinstance(by_options.method, Auto)
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_a_mistake_among_options_names_the_option(change, where):
 
 
 def test_a_recipe_prints_what_it_is_about(read):
-    assert repr(read(GOOD)) == "Recipe(firms.csv by region, size: p_percent, greedy)"
+    assert repr(read(GOOD)) == "Recipe(firms.csv by region, size: p_percent, auto)"
     counted = read(GOOD + '[counts]\nrules = ["min_frequency:n=3"]').counts
     assert counted is not None
     assert (counted.rules, counted.width) == ((MinFrequency(3),), 10.0)
