@@ -283,6 +283,7 @@ def test_what_a_filter_leaves_out_cannot_be_worked_out(house):
     rest = shown["all"].assign(value=np.nan)
     assert recomputable(filters | {"rest": (by, {"LEGAL": ["SE"]})}, shown | {"rest": rest}) == 0
     assert len(shown["table"]) == int(table.shown.sum())
+    assert len(run.outcome.frame) == len(shown["table"])
     told = pd.read_csv(run.folder / "checker" / "cells.csv")
     assert (told["decision"] == "hidden").sum() == int((~table.shown).sum())
     assert verify(run.folder).ok

@@ -96,6 +96,11 @@ class Outcome:
         return self.audit.release
 
     @property
+    def public(self) -> Release:
+        """The same without the cells that no table shows."""
+        return self.release if self.table.shown.all() else self.release.only(self.table.shown)
+
+    @property
     def adjusted(self) -> bool:
         """Values were changed for confidentiality; which ones is not published."""
         decided = self.protection
@@ -119,19 +124,22 @@ class Outcome:
         The numbers are those of the public files, missing where a cell is withheld. Which cells are unsafe
         and which were withheld only with them is not in it; :attr:`confidential_frame` tells.
         """
-        numbers = np.array([float(text) if text else np.nan for text in texts(self.release.published)])
-        return self.release.framed(numbers, "adjusted" if self.adjusted else "published")
+        shown = self.public
+        numbers = np.array([float(text) if text else np.nan for text in texts(shown.published)])
+        return shown.framed(numbers, "adjusted" if self.adjusted else "published")
 
     @property
     def confidential_frame(self) -> Any:
         """Codes, true value, status, inferable interval and rules, for the checker; not to be published.
 
-        ``status`` is ``published``, ``primary`` (unsafe itself) or ``secondary`` (withheld with those), or
-        ``adjusted``; ``low`` and ``high`` are what a reader can infer; ``rules`` name what was hit.
+        ``status`` is ``published``, ``primary`` (unsafe itself) or ``secondary`` (withheld with those),
+        ``adjusted``, or ``hidden`` where no linked table shows the cell; ``low`` and ``high`` are what a
+        reader can infer; ``rules`` name what was hit.
         """
         decided, table, need = self.protection, self.table, self.need
         status = np.where(decided.secondary, "secondary", np.where(decided.withheld, "primary", "published"))
         status = np.where(~decided.withheld & (decided.value != table.value), "adjusted", status)
+        status = np.where(table.shown, status, "hidden")
         further = {
             "value": [int(x) if table.integer and x.is_integer() else x for x in table.value.tolist()],
             "status": status.tolist(),

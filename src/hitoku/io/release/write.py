@@ -76,9 +76,7 @@ def write_release(path: str | Path, outcome: Outcome, publication: PublicationPl
     """
     plan = publication or PublicationPlan()
     folder = Path(path)
-    table = outcome.table
-    whole = outcome.release if table.hidden is None else outcome.release.only(table.shown)
-    shown = {"table": whole, **plan.parts}
+    shown = {"table": outcome.public, **plan.parts}
     with new_folder(folder) as draft:
         public, checker = draft / "public", draft / "checker"
         public.mkdir()
