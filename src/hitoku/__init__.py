@@ -69,6 +69,7 @@ _HOMES = {
     "rules.prior_posterior": "PriorPosterior",
     "rules.request": "Request",
     "rules.zero": "Zero",
+    "tabulation.file_format": "FileFormat",
     "tabulation.linked": "LinkedTables link",
     "tabulation.tabulate": "tabulate",
 }

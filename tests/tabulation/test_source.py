@@ -254,7 +254,7 @@ def test_errors_say_what_is_wrong_and_show_no_record(data, options, error, words
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("text", ["", "g;x\na;1,5\nb;2,5\n", "g,x\n", "g,x\na,1\nb\n,,,\n\0"])
+@pytest.mark.parametrize("text", ["", "g;x\na;1,5\nb;2.5\n", "g,x\n", "g,x\na,1\nb\n,,,\n\0"])
 def test_a_broken_file_is_refused(text, tmp_path):
     path = tmp_path / "records.csv"
     path.write_text(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,7 +10,7 @@ import typer
 
 from hitoku.cli.exit_codes import FOUND
 from hitoku.cli.recipe_options import parse_cells, parse_trees, read_recipe
-from hitoku.cli.terminal import AsJson, print_json, progress
+from hitoku.cli.terminal import AsJson, notes, print_json, progress
 
 if TYPE_CHECKING:
     from hitoku.io.recipe.recipe import Recipe
@@ -64,6 +65,21 @@ def protect(
         list[str] | None,
         typer.Option("--format", help="File in public/ beside table.csv: html, xlsx, parquet, ...; repeat."),
     ] = None,
+    decimals: Annotated[
+        int | None, typer.Option(help="Round values to so many decimals before they are added.")
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="Encoding of a text file: cp1252, shift-jis, ...; left out, found.")
+    ] = None,
+    separator: Annotated[
+        str | None, typer.Option(help="Sign between columns of a text file, or tab; left out, found.")
+    ] = None,
+    decimal: Annotated[
+        str | None, typer.Option(help="Sign before decimals in a text file, . or ,; left out, found.")
+    ] = None,
+    thousands: Annotated[
+        str | None, typer.Option(help="Sign between groups of three digits in a text file; left out, found.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Write the release even if it is not safe.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -104,12 +120,18 @@ def protect(
         "insiders": insiders,
         "title": title,
         "formats": formats,
+        "decimals": decimals,
+        "encoding": encoding,
+        "separator": "\t" if separator in {"tab", r"\t"} else separator,
+        "decimal": decimal,
+        "thousands": thousands,
     }
-    run = _run(read_recipe(data, options, out), out, force=force)
+    with notes("hitoku.reading") as read:
+        run = _run(read_recipe(data, options, out), out, force=force)
     if as_json:
-        _print_counts(run)
+        _print_counts(run, read)
     else:
-        _show(run)
+        _show(run, read)
     if not run.safe:
         raise typer.Exit(FOUND)
 
@@ -135,20 +157,29 @@ def _share(done: float, total: float) -> str:
     return f"{done / total:.0%}" if 0 < total < float("inf") else f"{done:,.0f}"
 
 
-def _print_counts(run: Run) -> None:
+def _print_counts(run: Run, read: Sequence[str]) -> None:
     from hitoku.cli.summary import counts
 
     told = {kind: counts(outcome) for kind, outcome in run.outcomes.items()}
     facts = told if len(told) > 1 else told["table"]
-    print_json({**facts, "out": None if run.folder is None else str(run.folder), "safe": run.safe})
+    print_json(
+        {
+            **facts,
+            "read": list(read),
+            "out": None if run.folder is None else str(run.folder),
+            "safe": run.safe,
+        }
+    )
 
 
-def _show(run: Run) -> None:
+def _show(run: Run, read: Sequence[str]) -> None:
     from rich.console import Console
 
     from hitoku.cli.summary import show
 
     console = Console()
+    for note in read:
+        console.print(note, style="dim", soft_wrap=True, markup=False, highlight=False)
     for kind, outcome in run.outcomes.items():
         if len(run.outcomes) > 1:
             console.rule(kind)

@@ -1,8 +1,9 @@
-"""What commands share on the terminal: JSON, a progress bar."""
+"""What commands share on the terminal: JSON, notes, a progress bar."""
 
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Annotated, Any, Protocol
@@ -15,6 +16,27 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for
 def print_json(facts: Mapping[str, Any]) -> None:
     """Print one object on one line."""
     typer.echo(json.dumps(facts, sort_keys=True, default=str))
+
+
+@contextmanager
+def notes(name: str) -> Iterator[list[str]]:
+    """Gather what a logger says while the block runs, each message once."""
+    logger, said = logging.getLogger(name), dict[str, None]()
+
+    class Gather(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            said[record.getMessage()] = None
+            listed[:] = said
+
+    listed: list[str] = []
+    handler, level = Gather(), logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield listed
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
 
 
 class ShowStep(Protocol):

@@ -16,13 +16,21 @@ from hitoku.model.arrays import Mask
 from hitoku.model.frames import opened, texts
 from hitoku.model.labels import Labels
 from hitoku.model.table import Table
+from hitoku.tabulation.file_format import READING, FileFormat, look_at
+from hitoku.tabulation.number_style import shape_of, style_of, whole
 
 WITHHELD = {"withheld", "primary", "secondary", "true", "yes", "1", "x", "c", "u", "m"}
 PUBLISHED = {"", "published", "false", "no", "0", "s", "z", "v", "nan", "."}
 
 
 def read_marked_cells(
-    path: str | Path, by: Sequence[str], value: str, mark: str | None, **columns: Any
+    path: str | Path,
+    by: Sequence[str],
+    value: str,
+    mark: str | None,
+    *,
+    file: FileFormat | None = None,
+    **columns: Any,
 ) -> tuple[Table, Mask]:
     """Read the table and the cells that are marked as withheld.
 
@@ -35,32 +43,46 @@ def read_marked_cells(
     mark
         Column that tells what is withheld: "withheld", "x", "c", "u", "m", "1", ...; empty, "published",
         "s", "0", ... where it is not. None: nothing is.
+    file
+        How the file is written; what is left out is found.
     **columns
         What :meth:`Table.from_frame` takes: ``frequency``, ``hierarchies``, ``largest``, ``cost``, ...
     """
-    frame = read_cell_file(path, [*by, *filter(None, [mark])], numbers=[value])
+    named = [columns.get(name) for name in ("frequency", "cost", "fixed")]
+    numbers = [value, *filter(None, named), *columns.get("largest", ())]
+    frame = read_cell_file(path, [*by, *filter(None, [mark])], numbers=numbers, file=file)
     table = Table.from_frame(frame, list(by), value, **columns)
     return table, marked_cells(frame, table.labels, mark, Path(path).name)
 
 
-def read_cell_file(path: str | Path, codes: Sequence[str], numbers: Sequence[str] = ()) -> Any:
+def read_cell_file(
+    path: str | Path, codes: Sequence[str], numbers: Sequence[str] = (), file: FileFormat | None = None
+) -> Any:
     """Read a CSV file with one row per cell; codes stay as they are written."""
     import pandas as pd  # noqa: PLC0415 - loaded when a file is read
 
-    try:
-        return pd.read_csv(
-            path,
-            dtype=dict.fromkeys(codes, str),
-            keep_default_na=False,
-            na_values={name: [""] for name in numbers},
-        )
-    except (OSError, ValueError, pd.errors.ParserError) as error:
-        # Not "from error": its message may hold a line of the file.
-        raise DataError(
-            f"cannot read {Path(path).name!r} as CSV: {type(error).__name__}",
-            where=str(path),
-            fix="give a UTF-8 file with a header, commas between columns",
-        ) from None
+    path = Path(path)
+    text = look_at(path, file)
+    columns = dict(zip(text.header, map(list, zip(*text.rows(), strict=True)), strict=False))
+    styles: dict[str, None] = {}
+    frame = pd.DataFrame(
+        {name: pd.Series(columns.get(name, []), dtype=object) for name in text.header if name}
+    )
+    for name in dict.fromkeys(numbers):
+        if name not in frame.columns or name in codes:
+            continue
+        entries = columns.get(name, [])
+        shapes = list(dict.fromkeys(map(shape_of, entries)))
+        style = style_of(shapes, name, path.name, file) if any(shapes) else None
+        if style is not None:
+            styles[str(style)] = None
+            plain = [style.plain(entry) or "nan" for entry in entries]
+            exact = whole(shapes, style) and "nan" not in plain
+            frame[name] = pd.Series(plain, dtype=object).astype("int64" if exact else "float64")
+        elif {entry.lower() for entry in entries} <= {"true", "false"}:
+            frame[name] = [entry.lower() == "true" for entry in entries]
+    READING.info("%s: read as %s", path.name, ", ".join([str(text), *styles]))
+    return frame
 
 
 def marked_cells(frame: Any, labels: Labels, mark: str | None, where: str) -> Mask:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -108,8 +109,58 @@ def unseen_codes(name: str, codes: Sequence[str], known: Sequence[str], where: s
     return DataError(
         f"column {name!r} has {len(codes)} code(s) that its hierarchy lacks",
         where=f"{where}, codes {some(repr(code) for code in codes)}",
-        fix=did_you_mean(codes[0], known, otherwise="add them to the hierarchy, or correct the data"),
+        fix=_nearly(codes, known)
+        or did_you_mean(codes[0], known, otherwise="add them to the hierarchy, or correct the data"),
     )
+
+
+def _nearly(codes: Sequence[str], known: Sequence[str]) -> str:
+    """Say which code is meant where zeros at the front, blanks or letter case are all that differs."""
+    for words, key in (
+        ("in blanks or letter case", folded),
+        ("in zeros at the front", lambda code: folded(code).lstrip("0")),
+    ):
+        meant = {key(code): code for code in known}
+        pairs = [(code, meant[key(code)]) for code in codes if key(code) in meant]
+        if pairs:
+            code, like = pairs[0]
+            return f"{code!r} and {like!r} of the hierarchy differ only {words}: write them alike"
+    return ""
+
+
+def folded(code: str) -> str:
+    r"""Write a code without what people do not see: blanks around it, letter case, width of letters.
+
+    Examples
+    --------
+    >>> folded("tr1 ") == folded("TR1") == folded("\uff54\uff52\uff11")
+    True
+    """
+    return " ".join(unicodedata.normalize("NFKC", code).split()).casefold()
+
+
+def refuse_similar(name: str, counts: Mapping[str, int], where: str) -> None:
+    """Raise when codes of a column differ only in blanks or letter case.
+
+    Parameters
+    ----------
+    counts
+        Rows of each code; zero for a code that is there anyway, such as the total.
+    """
+    groups: dict[str, list[str]] = {}
+    for code in counts:
+        groups.setdefault(folded(code), []).append(code)
+    alike = [sorted(codes) for codes in groups.values() if len(codes) > 1]
+    if alike:
+        told = ", ".join(
+            f"{code!r} ({counts[code]:,} rows)" if counts[code] else f"{code!r}" for code in alike[0]
+        )
+        more = f" and {len(alike) - 1} more such group(s)" if len(alike) > 1 else ""
+        raise DataError(
+            f"column {name!r} has codes that differ only in blanks, letter case or width",
+            where=f"{where}: {told}{more}",
+            fix="write them alike; if they are different codes, list both in a hierarchy",
+        )
 
 
 def _first_text(series: nw.Series[Any]) -> str:

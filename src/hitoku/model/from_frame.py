@@ -17,6 +17,7 @@ from hitoku.model.frames import (
     code_list,
     numbers,
     opened,
+    refuse_similar,
     require_columns,
     texts,
     unseen_codes,
@@ -137,6 +138,8 @@ def _locate(
         if name in hierarchies:
             dimension = Dimension.of(name, hierarchies[name])
         else:
+            found, times = np.unique(codes, return_counts=True)
+            refuse_similar(name, {top: 0} | dict(zip(map(str, found), map(int, times), strict=True)), "data")
             listed = [code for code in code_list(codes) if code != top]
             if not listed:
                 raise DataError(f"column {name!r} holds nothing but the total", where="data")

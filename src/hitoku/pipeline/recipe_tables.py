@@ -100,12 +100,13 @@ def _one(recipe: Recipe, place: int, keys: TableKeys, hashes: dict[str, str]) ->
         columns = {name: getattr(keys, name) for name in (*OF_CELLS, "total", "measure")}
         with _blaming(recipe.origin, where("cells"), keys, where):
             table, marked = read_marked_cells(
-                path, by, str(keys.value), keys.mark, hierarchies=trees, **columns
+                path, by, str(keys.value), keys.mark, file=keys.file_format, hierarchies=trees, **columns
             )
             return MadeTable(table, marked)
     options: dict[str, Any] = {
         name: getattr(keys, name) for name in (*OF_RECORDS, "value", "total", "measure") if name != "where"
     }
+    options["file"] = keys.file_format
     spec = TableSpec(by=by, where=keys.where, hierarchies=trees, options=options)
     data = file(str(keys.data), where("data"))
     with _blaming(recipe.origin, where("data"), keys, where):

@@ -12,7 +12,8 @@ from typing import Any, Literal
 
 from hitoku.errors import DataError
 from hitoku.model.hierarchy import TOTAL
-from hitoku.tabulation.source import NUMERIC, connect, literal, quoted, reading_of, translate_errors
+from hitoku.tabulation.source import NUMERIC, connect, literal, quoted, translate_errors
+from hitoku.tabulation.whole_file import attach_whole
 
 Kind = Literal["text", "whole", "number", "other"]
 
@@ -47,6 +48,12 @@ def columns_of(path: str | Path) -> tuple[int, tuple[Column, ...]]:
     """Count the records of a CSV or Parquet file, and describe its columns."""
     with _asking(Path(path)) as ask:
         types = {row[0]: _kind(row[1]) for row in ask("DESCRIBE records")}
+        texts = [name for name, kind in types.items() if kind == "text"]
+        dated = [f"count(TRY_CAST({quoted(name)} AS DATE)) = count({quoted(name)})" for name in texts]
+        for name, dates in zip(
+            texts, ask(f"SELECT {', '.join([*dated, '1'])} FROM records")[0], strict=False
+        ):
+            types[name] = "other" if dates else "text"
         asked = ["count(*)"]
         for name, kind in types.items():
             column = quoted(name)
@@ -100,8 +107,7 @@ def _asking(path: Path) -> Iterator[Callable[[str], list[Any]]]:
             return rows
 
         try:
-            with translate_errors(path.name):
-                connection.execute(f"CREATE VIEW records AS SELECT * FROM {reading_of(path)}")
+            attach_whole(connection, path, Path(spill))
             yield ask
         finally:
             connection.close()

@@ -234,7 +234,7 @@ def _read(
 ) -> tuple[record_order.Keys, Floats, Floats]:
     value, weight = "x" in source.types, "w" in source.types
     x = "CAST(r.x AS DOUBLE)" if value else "0.0::DOUBLE"
-    if numbers.scale != 1.0:
+    if numbers.scale != 1.0 or numbers.rounded:
         x = f"round({x} * {numbers.scale!r}::DOUBLE)"
     w = ", CAST(r.w AS DOUBLE) AS w" if weight else ""
     tail = f"FROM records AS r{joins} WHERE {where}"

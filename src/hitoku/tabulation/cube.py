@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from hitoku.errors import DataError, ParameterError, did_you_mean, some
 from hitoku.model.dimension import Dimension
-from hitoku.model.frames import code_list, unseen_codes
+from hitoku.model.frames import code_list, refuse_similar, unseen_codes
 from hitoku.model.from_frame import Hierarchies
 from hitoku.model.hierarchy import TOTAL, Hierarchy
 from hitoku.tabulation.source import Source
@@ -86,6 +86,12 @@ def cube_of(
             # Missing codes stand last, unless the data use the word themselves.
             listed = code_list(np.array([code for code in codes.values() if code is not None], dtype=str))
             flat = dict.fromkeys([*listed, MISSING] if n_missing else listed)
+            times = dict.fromkeys(listed, 0)
+            for raw, code in codes.items():
+                if code is not None:
+                    times[code] += found[raw]
+            _refuse_total(name, top, times, source.where)
+            refuse_similar(name, {top: 0} | times, source.where)
             dimension = Dimension.of(name, Hierarchy.flat(flat, top))
         if n_missing and MISSING not in dimension.leaves:
             raise _no_code(name, MISSING, "missing")
@@ -98,6 +104,15 @@ def cube_of(
         leaf = f"({leaf}) * {len(dimension.leaves)} + {own}"
         joins += f" LEFT JOIN leaf_of_{column} AS leaf_{column} ON leaf_{column}.raw = r.{column}"
     return Cube(tuple(dimensions), f"CAST({leaf} AS BIGINT)", joins)
+
+
+def _refuse_total(name: str, total: str, times: Mapping[str, int], where: str) -> None:
+    if total in times:
+        raise DataError(
+            f"column {name!r} has {total!r}, the code of the total, in {times[total]:,} record(s)",
+            where=where,
+            fix="leave rows with totals out; a table that has its totals is given as cells, not as records",
+        )
 
 
 def _refuse_hierarchies(hierarchies: Hierarchies, by: Sequence[str]) -> None:

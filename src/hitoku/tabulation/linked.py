@@ -128,7 +128,7 @@ def _spec(given: Mapping[str, Any]) -> TableSpec:
 def put_together(data: Any, specs: Mapping[str, TableSpec], tables: Mapping[str, Table]) -> LinkedTables:
     """Put tables together that were made as told; ``data`` are the records of all of them."""
     columns = [name for spec in specs.values() for name in (*spec.by, *(spec.where or {}))]
-    atoms = RecordAtoms.of(data, columns)
+    atoms = RecordAtoms.of(data, columns, next(iter(specs.values())).options.get("file"))
     made, told = list(tables.values()), list(specs.values())
     families: list[list[int]] = []
     for place, spec in enumerate(list(told)):

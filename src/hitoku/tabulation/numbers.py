@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from hitoku.errors import DataError
+from hitoku.errors import DataError, ParameterError
 from hitoku.tabulation.source import Source, infinite
 
 MOST_DECIMALS = 4
@@ -28,6 +28,8 @@ class Numbers:
         at the end gives the double nearest to the decimal. Otherwise 1.
     smallest_weight
         Smallest weight above zero; 1 where there are no weights.
+    rounded
+        Every record's amount is rounded on the scale before it is added.
     """
 
     n_records: int
@@ -35,10 +37,11 @@ class Numbers:
     scale: float = 1.0
     weight_scale: float = 1.0
     smallest_weight: float = 1.0
+    rounded: bool = False
 
 
-def numbers_of(source: Source) -> Numbers:
-    """Check values and weights in one scan."""
+def numbers_of(source: Source, decimals: int | None = None) -> Numbers:
+    """Check values and weights in one scan; with ``decimals`` amounts are rounded to so many."""
     n_records = int(source.rows("SELECT count(*) FROM records")[0][0])
     if n_records == 0:
         raise DataError(
@@ -73,11 +76,25 @@ def numbers_of(source: Source) -> Numbers:
             fix="a weight is the number of units that a record stands for; leave negative ones out",
         )
     size, weights, weighted = (part or 0.0 for part in sizes)
+    if decimals is not None:
+        _refuse_large(decimals, weighted if weight and value else size if value else weights, source.where)
+        scale, weight_scale = 10.0**decimals, 1.0 if value else 10.0**decimals
+        return Numbers(n_records, smallest < 0, scale, weight_scale, smallest_weight or 1.0, rounded=True)
     scale = _scale(digits, size)
     weight_scale = _scale(weight_digits, weights)
     if weight and value and scale * weight_scale * weighted >= EXACT:
         weight_scale = 1.0
     return Numbers(n_records, smallest < 0, scale, weight_scale, smallest_weight or 1.0)
+
+
+def _refuse_large(decimals: int, size: float, where: str) -> None:
+    if 10.0**decimals * size >= EXACT:
+        most = max(math.floor(math.log10(EXACT / size)), 0)
+        raise ParameterError(
+            f"decimals={decimals} asks for more digits than sums of this size have",
+            where=where,
+            fix=f"decimals={most} is the most for these data, or give the values in thousands",
+        )
 
 
 def _decimals(column: str) -> str:

@@ -13,6 +13,7 @@ from hitoku.model.dimension import Dimension
 from hitoku.model.record_sets import Placement
 from hitoku.model.table import Table
 from hitoku.tabulation.cube import FLOATS, MISSING, OTHER, texts
+from hitoku.tabulation.file_format import FileFormat
 from hitoku.tabulation.source import Where, open_source, translate_errors
 
 NOWHERE = -1
@@ -45,10 +46,10 @@ class RecordAtoms:
     records: Integers
 
     @classmethod
-    def of(cls, data: Any, names: Sequence[str]) -> RecordAtoms:
-        """Find the atoms of these columns; ``data`` is what :func:`hitoku.tabulate` takes."""
+    def of(cls, data: Any, names: Sequence[str], file: FileFormat | None = None) -> RecordAtoms:
+        """Find the atoms of these columns; ``data`` and ``file`` are what :func:`hitoku.tabulate` takes."""
         aliases = {f"c{number}": name for number, name in enumerate(dict.fromkeys(names))}
-        with open_source(data, aliases) as source:
+        with open_source(data, aliases, file=file) as source:
             read = ", ".join(
                 f"CAST({alias + ' + 0' if source.types[alias] in FLOATS else alias} AS VARCHAR) AS {alias}"
                 for alias in aliases

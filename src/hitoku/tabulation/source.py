@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,12 +16,19 @@ import pyarrow as pa
 
 from hitoku.errors import DataError, ParameterError, TableError, did_you_mean
 from hitoku.model.frames import not_numbers
+from hitoku.tabulation.file_format import READING, FileFormat, TextFile, look_at, ragged, unreadable
+from hitoku.tabulation.number_style import MOST_SHAPES, NumberStyle, shape_sql, style_of, whole
 
 PARQUET = (".parquet", ".pq")
 CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
 # Columns and the codes that are kept.
 Where = Mapping[str, Sequence[str]]
 NUMERIC = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
+
+# The numbers in DuckDB's complaint about a line of a text file; the rest of it quotes the line.
+LINE = re.compile(
+    r"CSV Error on Line: (?P<line>\d+)(?:.*?Columns: (?P<named>\d+) Found: (?P<found>\d+))?", re.DOTALL
+)
 
 
 @dataclass(frozen=True)
@@ -74,6 +82,7 @@ def open_source(
     columns: Mapping[str, str],
     *,
     where: Where | None = None,
+    file: FileFormat | None = None,
     memory_limit: str | None = None,
     threads: int | None = None,
 ) -> Iterator[Source]:
@@ -88,13 +97,15 @@ def open_source(
         others are read as text, so that the code 01 stays 01.
     where
         Filter: columns and the codes that are kept; a record must have one of them in each column.
+    file
+        How a text file is written; what is left out is found.
     """
     columns = {**columns, **{f"f{number}": column for number, column in enumerate(where or {})}}
     with tempfile.TemporaryDirectory(prefix="hitoku-") as spill:
         connection = connect(spill, memory_limit, threads)
         try:
             if isinstance(data, str | Path):
-                place, backend = _attach_file(connection, Path(data), columns)
+                place, backend = _attach_file(connection, Path(data), columns, file, Path(spill))
             else:
                 place, backend = "data", _attach_frame(connection, data, columns)
             with translate_errors(place):
@@ -153,6 +164,11 @@ def translate_errors(where: str) -> Iterator[None]:
             fix="raise memory_limit, or tabulate fewer variables at a time",
         ) from error
     except (duckdb.Error, pa.ArrowException, OSError) as error:
+        line = LINE.search(str(error))
+        if line is not None:
+            n_named, n_found = (int(line[part] or 0) for part in ("named", "found"))
+            told = ragged(where, int(line["line"]), n_found, n_named) if n_found else None
+            raise (told or unreadable(where, int(line["line"]))) from None
         raise DataError(
             f"the records could not be read ({type(error).__name__})",
             where=where,
@@ -197,45 +213,94 @@ def connect(
     return connection
 
 
-def reading_of(path: Path) -> str:
-    """Write in SQL how a file is read; its name tells its kind."""
-    where = path.name
+def kind_of(path: Path) -> str:
+    """Tell the kind of a file by its name: "parquet" or "text"."""
     if not path.exists():
-        raise DataError(f"no file {where!r}", where=str(path), fix="check the path")
-    name = where.lower()
-    text = literal(str(path))
+        raise DataError(f"no file {path.name!r}", where=str(path), fix="check the path")
+    name = path.name.lower()
     if name.endswith(PARQUET):
-        return f"read_parquet({text})"
+        return "parquet"
     if name.endswith(CSV):
-        # The whole file is looked at: a column that turns to text in its last line is text.
-        return f"read_csv({text}, header = true, sample_size = -1)"
+        return "text"
     raise DataError(
-        f"cannot tell what kind of file {where!r} is",
+        f"cannot tell what kind of file {path.name!r} is",
         where=str(path),
         fix="give a file that ends in .parquet or .csv (.csv.gz, .tsv, .txt), or read it into a frame",
     )
 
 
+def reading_text(text: TextFile, folder: Path) -> str:
+    """Write in SQL how a text file is read: every column as text, called k0, k1, ... from left to right.
+
+    DuckDB knows UTF-8; another encoding goes through a copy in a private folder.
+    """
+    path = literal(str(text.copy_as_utf8(folder)))
+    names = ", ".join(f"'k{number}': 'VARCHAR'" for number in range(len(text.header)))
+    signs = f"delim = {literal(text.separator)}, quote = '\"', escape = '\"'"
+    return f"read_csv({path}, header = true, auto_detect = false, {signs}, columns = {{{names}}})"
+
+
 def _attach_file(
-    connection: duckdb.DuckDBPyConnection, path: Path, columns: Mapping[str, str]
+    connection: duckdb.DuckDBPyConnection,
+    path: Path,
+    columns: Mapping[str, str],
+    file: FileFormat | None,
+    folder: Path,
 ) -> tuple[str, str]:
-    where, name = path.name, path.name.lower()
-    reading = reading_of(path)
+    where = path.name
+    if kind_of(path) == "text":
+        _attach_text(connection, look_at(path, file), columns, file, folder)
+        return where, "pandas"
+    reading = f"read_parquet({literal(str(path))})"
     with translate_errors(where):
         found = [row[0] for row in connection.sql(f"DESCRIBE SELECT * FROM {reading}").fetchall()]
     require(columns.values(), found, where)
     chosen = ", ".join(f"{quoted(column)} AS {alias}" for alias, column in columns.items())
-    if name.endswith(PARQUET):
-        statement = f"CREATE VIEW records AS SELECT {chosen} FROM {reading}"
-    else:
-        as_text = {column for alias, column in columns.items() if alias not in {"x", "w"}}
-        types = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in sorted(as_text))
-        reading = reading[:-1] + f", types = {{{types}}})"
-        # Parsed once, since several queries follow.
-        statement = f"CREATE TABLE records AS SELECT {chosen} FROM {reading}"
     with translate_errors(where):
-        connection.execute(statement)
+        connection.execute(f"CREATE VIEW records AS SELECT {chosen} FROM {reading}")
     return where, "pandas"
+
+
+def _attach_text(
+    connection: duckdb.DuckDBPyConnection,
+    text: TextFile,
+    columns: Mapping[str, str],
+    file: FileFormat | None,
+    folder: Path,
+) -> None:
+    where = text.path.name
+    require(columns.values(), text.header, where)
+    chosen = ", ".join(f"k{text.header.index(column)} AS {alias}" for alias, column in columns.items())
+    with translate_errors(where):
+        # Parsed once, since several queries follow.
+        connection.execute(f"CREATE TABLE records AS SELECT {chosen} FROM {reading_text(text, folder)}")
+    styles: dict[NumberStyle, None] = {}
+    for alias in ("x", "w"):
+        if alias not in columns:
+            continue
+        shapes = shapes_of(connection, alias, where)
+        style = style_of(shapes, columns[alias], where, file) if len(shapes) < MOST_SHAPES else None
+        if style is not None and any(shapes):
+            styles[style] = None
+            write_numbers(connection, alias, style, shapes, where)
+    READING.info("%s: read as %s", where, ", ".join(map(str, [text, *styles])))
+
+
+def write_numbers(
+    connection: duckdb.DuckDBPyConnection, column: str, style: NumberStyle, shapes: Sequence[str], where: str
+) -> None:
+    """Turn a column of ``records`` from texts into numbers."""
+    number = "BIGINT" if whole(shapes, style) else "DOUBLE"
+    cast = f"CAST({style.sql(column)} AS {number})"
+    with translate_errors(where):
+        connection.execute(f"ALTER TABLE records ALTER {column} TYPE {number} USING {cast}")
+
+
+def shapes_of(connection: duckdb.DuckDBPyConnection, column: str, where: str) -> list[str]:
+    """Return the shapes of the entries of a column of ``records``; as many as may be looked at."""
+    query = f"SELECT DISTINCT {shape_sql(column)} FROM records WHERE {column} IS NOT NULL LIMIT {MOST_SHAPES}"
+    with translate_errors(where):
+        return [row[0] for row in connection.sql(query).fetchall()]
 
 
 def _attach_frame(connection: duckdb.DuckDBPyConnection, data: Any, columns: Mapping[str, str]) -> str:

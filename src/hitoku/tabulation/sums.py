@@ -50,8 +50,11 @@ class LeafSums:
     def _amount(self, name: str, rows: RecordRows) -> Floats:
         if name == "sum":
             return rows.x
-        scale = self.numbers.weight_scale
-        weights = rows.w if scale == 1.0 else np.rint(rows.w * scale)
+        scale, rounded = self.numbers.weight_scale, self.numbers.rounded
+        if name == "weighted_sum" and rounded:
+            return np.asarray(np.rint(rows.w * rows.x))
+        alone = rounded and "sum" not in self.amounts
+        weights = rows.w if scale == 1.0 and not alone else np.rint(rows.w * scale)
         return weights if name == "weighted_count" else weights * rows.x
 
     def measures(self) -> dict[str, NDArray[Any]]:

@@ -16,6 +16,7 @@ from hitoku.model.hierarchy import TOTAL
 from hitoku.model.table import Table
 from hitoku.tabulation import identity as identities
 from hitoku.tabulation.cube import Cube, cube_of
+from hitoku.tabulation.file_format import FileFormat
 from hitoku.tabulation.memory import refuse_too_large
 from hitoku.tabulation.numbers import Numbers, numbers_of
 from hitoku.tabulation.source import Source, Where, open_source
@@ -39,6 +40,8 @@ def tabulate(
     structural_zeros: Any = None,
     where: Where | None = None,
     measure: str | None = None,
+    decimals: int | None = None,
+    file: FileFormat | None = None,
     engine: str = "duckdb",
     memory_limit: str | None = None,
     threads: int | None = None,
@@ -87,6 +90,13 @@ def tabulate(
         out of every cell.
     measure
         Name of the quantity; default the name of the value column, or "count".
+    decimals
+        Round every record's amount (its value, times its weight if there are weights) to so many decimals
+        before anything is added: the table adds up exactly and can have a proof. Left out, amounts stay as
+        they are; sums of decimals with up to four digits are exact anyway.
+    file
+        How a text file is written: encoding, separator, decimal and thousands signs; what is left out is
+        found, and what was found is logged by "hitoku.reading".
     engine
         "duckdb".
     memory_limit, threads
@@ -111,12 +121,14 @@ def tabulate(
     """
     columns = _columns(by, value, weight, unit, holding)
     _refuse_parameters(top, magnitude, missing, unseen, engine)
-    with open_source(data, columns, where=where, memory_limit=memory_limit, threads=threads) as source:
-        numbers = numbers_of(source)
+    _refuse_decimals(decimals)
+    limits: dict[str, Any] = {"memory_limit": memory_limit, "threads": threads}
+    with open_source(data, columns, where=where, file=file, **limits) as source:
+        numbers = numbers_of(source, decimals)
         cube = cube_of(source, by, hierarchies or {}, total, missing=missing, unseen=unseen)
         zeros = None if structural_zeros is None else known_zeros(structural_zeros, by, cube.dimensions)
         parts = _counted(source, cube, numbers, top if value else 0, magnitude)
-        whole = weight is None and (value is None or source.is_integer("x"))
+        whole = weight is None and (value is None or source.is_integer("x") or decimals == 0)
         if zeros is not None:
             zeros.refuse_records(parts["measures"]["records"], cube.dimensions)
             parts |= {"fixed": zeros.mask, "upper": np.where(zeros.mask, 0.0, np.inf)}
@@ -217,6 +229,18 @@ def _columns(
     roles = {"x": value, "w": weight, "u": unit, "h": holding}
     columns = {f"c{number}": name for number, name in enumerate(by)}
     return columns | {role: name for role, name in roles.items() if name is not None}
+
+
+def _refuse_decimals(decimals: int | None) -> None:
+    if decimals is None or (
+        isinstance(decimals, int) and not isinstance(decimals, bool) and 0 <= decimals <= 9
+    ):
+        return
+    raise ParameterError(
+        f"decimals must be a whole number from 0 to 9, got {decimals!r}",
+        where="decimals",
+        fix="2 keeps cents; leave it out to keep values as they are",
+    )
 
 
 def _refuse_parameters(top: int, magnitude: str | None, missing: str, unseen: str, engine: str) -> None:

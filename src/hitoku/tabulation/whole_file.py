@@ -1,17 +1,86 @@
-"""A file of records as one Arrow table, all columns, in the order of its lines."""
+"""A file of records with all its columns: numbers where nothing but numbers stands, text elsewhere."""
 
 from __future__ import annotations
 
+import re
 import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 
-from hitoku.tabulation.source import NUMERIC, PARQUET, connect, literal, quoted, reading_of, translate_errors
+from hitoku.errors import DataError
+from hitoku.tabulation.file_format import FileFormat, TextFile, look_at
+from hitoku.tabulation.number_style import MOST_SHAPES, NumberStyle, style_of
+from hitoku.tabulation.source import (
+    connect,
+    kind_of,
+    literal,
+    quoted,
+    reading_text,
+    shapes_of,
+    translate_errors,
+    write_numbers,
+)
+
+# Numbers as programs write them.
+PLAIN = FileFormat(decimal=".", thousands="")
+PADDED = re.compile(r"[+-]?0[09]")
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """How the columns of a file were read.
+
+    Parameters
+    ----------
+    text
+        Encoding and separator; None for a file that is no text.
+    styles
+        How numbers are written, by column.
+    unclear
+        Columns whose numbers can be read in two ways; they stay text.
+    """
+
+    text: TextFile | None = None
+    styles: Mapping[str, NumberStyle] = field(default_factory=dict)
+    unclear: tuple[str, ...] = ()
+
+
+def attach_whole(
+    connection: duckdb.DuckDBPyConnection, path: Path, folder: Path, file: FileFormat | None = None
+) -> Typed:
+    """Create ``records`` with all columns of a file; texts go through a private folder."""
+    if kind_of(path) == "parquet":
+        with translate_errors(path.name):
+            connection.execute(f"CREATE VIEW records AS SELECT * FROM read_parquet({literal(str(path))})")
+        return Typed()
+    text = look_at(path, file)
+    names = [name or f"column {number + 1}" for number, name in enumerate(text.header)]
+    chosen = ", ".join(f"k{number} AS {quoted(name)}" for number, name in enumerate(names))
+    with translate_errors(path.name):
+        connection.execute(f"CREATE TABLE records AS SELECT {chosen} FROM {reading_text(text, folder)}")
+    styles: dict[str, NumberStyle] = {}
+    unclear: list[str] = []
+    for name in names:
+        shapes = shapes_of(connection, quoted(name), path.name)
+        if not any(shapes) or len(shapes) >= MOST_SHAPES or any(map(PADDED.match, shapes)):
+            continue  # 01 is a code
+        try:
+            style = style_of(shapes, name, path.name, file)
+        except DataError:
+            unclear.append(name)
+            continue
+        if style is not None:
+            styles[name] = style
+            write_numbers(connection, quoted(name), style, shapes, path.name)
+    return Typed(text, styles, tuple(unclear))
 
 
 def read_whole(path: Path) -> pa.Table:
-    r"""Read a Parquet or CSV file; its name tells which.
+    r"""Read a Parquet or CSV file as one Arrow table, in the order of its lines; its name tells which.
 
     A CSV file does not say what its columns are. Those with nothing but numbers are numbers, unless one
     begins with a zero and another digit: then they are codes, and 01 stays 01. All others are text.
@@ -23,8 +92,7 @@ def read_whole(path: Path) -> pa.Table:
     >>> read_whole(place).to_pylist()
     [{'region': '01', 'age': 40, 'income': 1.5}, {'region': '12', 'age': 39, 'income': None}]
     """
-    reading = reading_of(path)
-    if path.name.lower().endswith(PARQUET):
+    if kind_of(path) == "parquet":
         import pyarrow.parquet as pq  # noqa: PLC0415 - slow to load, and not everybody needs it
 
         with translate_errors(path.name):
@@ -32,22 +100,10 @@ def read_whole(path: Path) -> pa.Table:
     with tempfile.TemporaryDirectory(prefix="hitoku-") as spill:
         connection = connect(spill)
         try:
+            # The hash of the data is that of their order as well.
+            connection.execute("SET preserve_insertion_order = true")
+            attach_whole(connection, path, Path(spill), PLAIN)
             with translate_errors(path.name):
-                # The hash of the data is that of their order as well.
-                connection.execute("SET preserve_insertion_order = true")
-                found = connection.sql(f"DESCRIBE SELECT * FROM {reading}").fetchall()
-                kinds = {str(row[0]): str(row[1]) for row in found}
-                as_text = reading[:-1] + ", all_varchar = true)"
-                connection.execute(f"CREATE TABLE lines AS SELECT * FROM {as_text}")
-                chosen = []
-                for name, kind in kinds.items():
-                    number = kind.lstrip("U").startswith(NUMERIC)
-                    if number:
-                        padded = f"regexp_matches({quoted(name)}, {literal('^[+-]?0[0-9]')})"
-                        query = f"SELECT coalesce(bool_or({padded}), false) FROM lines"
-                        number = not connection.sql(query).fetchall()[0][0]
-                    text = f"CAST({quoted(name)} AS {kind})" if number else quoted(name)
-                    chosen.append(f"{text} AS {quoted(name)}")
-                return connection.sql(f"SELECT {', '.join(chosen)} FROM lines").to_arrow_table()
+                return connection.sql("SELECT * FROM records").to_arrow_table()
         finally:
             connection.close()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 from hitoku.errors import DataError, HierarchyError
 from hitoku.model.hierarchy import TOTAL, Hierarchy
+from hitoku.tabulation.file_format import look_at
 
 
 def read_code_tree(path: str | Path, total: str = TOTAL) -> Hierarchy:
@@ -15,21 +15,14 @@ def read_code_tree(path: str | Path, total: str = TOTAL) -> Hierarchy:
     Errors name the file and the line.
     """
     path = Path(path)
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = list(csv.DictReader(file))
-            columns = list(rows[0]) if rows else []
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise DataError(
-            f"cannot read the hierarchy {path.name!r}: {type(error).__name__}",
-            where=str(path),
-            fix="give a UTF-8 file with the columns code and parent",
-        ) from None
+    text = look_at(path)
+    columns = text.header
+    rows = [dict(zip(columns, row, strict=True)) for row in text.rows()]
     if not {"code", "parent"} <= set(columns):
         raise DataError(
             f"the hierarchy {path.name!r} lacks a column",
             where=str(path),
-            fix="its columns are code and parent, separated by a comma; an empty parent means the total",
+            fix="its first line names the columns code and parent; an empty parent means the total",
         )
     # A row that names the total itself says nothing new.
     pairs = [(row["code"], row["parent"] or total) for row in rows if row["code"] != total]

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.insiders.contributions import INSIDERS, parse_insiders
 from hitoku.io.formats import FORMATS
+from hitoku.tabulation.file_format import FileFormat
 
 # In a selection of cells to keep: those that a rule calls unsafe are withheld all the same.
 UNLESS_UNSAFE = "unless_unsafe"
@@ -138,6 +139,20 @@ class TableKeys(BaseModel):
     fixed: str | None = Field(None, description="cells: column that marks cells which stay published")
     start: str | None = Field(None, description="a CSV file of cells that somebody withheld by hand")
     mark: str | None = Field(None, description="column that marks cells withheld by hand")
+    decimals: int | None = Field(
+        None, ge=0, le=9, description="round every record's value to so many decimals before adding"
+    )
+    encoding: str | None = Field(None, description="text files: cp1252, shift-jis, ...; left out, found")
+    separator: str | None = Field(None, description="text files: sign between columns; left out, found")
+    decimal: str | None = Field(None, description='text files: "." or ","; left out, found')
+    thousands: str | None = Field(
+        None, description="text files: sign between groups of three digits; left out, found"
+    )
+
+    @property
+    def file_format(self) -> FileFormat:
+        """How the file of records or cells is written, as far as it was said."""
+        return FileFormat(self.encoding, self.separator, self.decimal, self.thousands)
 
 
 class LinkedKeys(TableKeys):

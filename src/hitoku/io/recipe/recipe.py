@@ -26,7 +26,7 @@ from hitoku.rules import RULES, Rule
 from hitoku.rules.word import made, parsed
 
 # Keys that only make sense for one of the two kinds of data.
-OF_RECORDS = ("weight", "unit", "holding", "where", "magnitude", "missing", "unseen", "top")
+OF_RECORDS = ("weight", "unit", "holding", "where", "magnitude", "missing", "unseen", "top", "decimals")
 OF_CELLS = ("frequency", "largest", "cost", "fixed")
 
 
@@ -234,6 +234,13 @@ def _tables(keys: RecipeKeys, origin: Origin) -> dict[str, TableKeys]:
     return found
 
 
+def _refuse_format(table: TableKeys, path: tuple[str | int, ...], origin: Origin) -> None:
+    try:
+        _ = table.file_format
+    except HitokuError as error:
+        raise origin.blamed(error, (*path, error.where.partition(",")[0])) from None
+
+
 def _refuse_unclear(table: TableKeys, path: tuple[str | int, ...], origin: Origin) -> None:
     if (table.data is None) == (table.cells is None):
         raise origin.error(
@@ -241,6 +248,7 @@ def _refuse_unclear(table: TableKeys, path: tuple[str | int, ...], origin: Origi
             "both data and cells are given" if table.data else "nothing says where the data are",
             "give one of them: data names a file of records, cells a file with one row per cell",
         )
+    _refuse_format(table, path, origin)
     if not table.by:
         raise origin.error(
             (*path, "by"), "no variables to tabulate by", 'name columns of codes: by = ["region", "size"]'

@@ -1,0 +1,58 @@
+"""Codes that people take for one are not made three rows in silence, and a total is no code of records."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from hitoku.errors import DataError
+from hitoku.model.hierarchy import Hierarchy
+from hitoku.model.table import Table
+from hitoku.tabulation.tabulate import tabulate
+
+
+@pytest.mark.parametrize(
+    ("codes", "told"),
+    [
+        (["tr1", "tr1 ", "TR1", "tr1"], "'TR1' (1 rows), 'tr1' (2 rows), 'tr1 ' (1 rows)"),
+        (["A", "\uff21", "B", "B"], "'A' (1 rows), '\uff21' (1 rows)"),
+        (["total", "A", "B", "B"], "'Total', 'total' (1 rows)"),
+    ],
+)
+def test_codes_that_look_alike_are_refused_with_counts(codes, told):
+    records = pd.DataFrame({"g": codes, "x": [1, 2, 3, 4]})
+    with pytest.raises(DataError, match="differ only in blanks, letter case or width") as caught:
+        tabulate(records, ["g"], value="x")
+    assert told in caught.value.where
+
+
+def test_codes_that_look_alike_may_be_listed():
+    records = pd.DataFrame({"g": ["a", "A"], "x": [1, 2]})
+    table = tabulate(records, ["g"], value="x", hierarchies={"g": Hierarchy.flat(["a", "A"])})
+    assert table.value.tolist() == [1, 2, 3]
+
+
+def test_cells_that_look_alike_are_refused():
+    with pytest.raises(DataError, match="differ only in blanks"):
+        Table.from_frame(pd.DataFrame({"g": ["a", "a ", "b"], "x": [1, 2, 3]}), ["g"], "x")
+
+
+def test_a_total_among_records_is_named_with_its_number():
+    records = pd.DataFrame({"g": ["a", "Total", "b", "Total"], "x": [1, 3, 2, 3]})
+    with pytest.raises(
+        DataError, match="column 'g' has 'Total', the code of the total, in 2 record"
+    ) as caught:
+        tabulate(records, ["g"], value="x")
+    assert "cells" in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [("7", "'7' and '07' of the hierarchy differ only in zeros at the front"),
+     ("a1 ", "'a1 ' and 'A1' of the hierarchy differ only in blanks or letter case")],
+)  # fmt: skip
+def test_a_code_that_the_hierarchy_writes_another_way(code, words):
+    records = pd.DataFrame({"g": [code, "87"], "x": [1, 2]})
+    with pytest.raises(DataError) as caught:
+        tabulate(records, ["g"], value="x", hierarchies={"g": Hierarchy.flat(["07", "87", "A1"])})
+    assert words in caught.value.fix
