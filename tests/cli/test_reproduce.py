@@ -19,7 +19,9 @@ def run(*args: object):
 
 
 def test_every_paper_has_its_command():
-    assert sorted(command.name for command in reproduce.registered_commands) == sorted(EXPERIMENTS)
+    assert sorted(command.name for command in reproduce.registered_commands) == sorted(
+        [*EXPERIMENTS, "overview"]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -93,3 +95,19 @@ def test_a_paper_without_draws_is_written_and_told(paper, tmp_path):
     differing = [line for line in facts["results"] if line["agrees"] is False]
     assert told.stdout.count("differs: ") == len(differing)
     assert facts["report"] == str(tmp_path / "out" / "report.html")
+
+
+def test_all_papers_stand_on_one_page(folder, tmp_path):
+    args = ("--instances", folder, "--tables", 3, "--side", 4, "--replications", 1, "--jobs", 1)
+    told = run("overview", *args, "--out", tmp_path)
+    assert told.exit_code == 0
+    assert all(f"{paper}: " in told.stdout for paper in EXPERIMENTS)
+    facts = json.loads(run("overview", *args, "--out", tmp_path, "--json").stdout)
+    assert sorted(facts["papers"]) == sorted(EXPERIMENTS)
+    lines = [line for some in facts["papers"].values() for line in some]
+    assert all(line["place"] and line["published"] and line["ours"] for line in lines)
+    # A file called targus is held against the published line of targus, and is not it.
+    sizes = next(line for line in facts["papers"]["castro-2012"] if line["place"] == "Table 1")
+    assert (sizes["published"], sizes["ours"], sizes["agrees"]) == ("1", "0", False)
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert page.count("<h2>") == 1 + len(EXPERIMENTS)

@@ -26,9 +26,9 @@ def test_only_what_contradicts_print_fails():
     assert [line.what for line in failing(lines)] == ["c"]
 
 
-def test_an_overview_wraps_its_sentences_and_names_the_paper():
-    grid = overview("All", [same("Table 1", "sum", "17", "18", "because")], "Castro")
-    assert grid.rows == (("Castro", "Table 1", "sum", "17", "18", "not measured", "because"),)
+def test_an_overview_wraps_its_sentences_and_marks_what_differs():
+    grid = overview("All", [same("Table 1", "sum", "17", "18", "because")])
+    assert grid.rows == (("Table 1", "sum", "17", "18", "not measured", "because"),)
     text = html(Page("p", (grid,)))
     assert '<table class="wrapped">' in text
     assert '<tr class="differs first">' in text

@@ -176,6 +176,10 @@ def minami_abe_2019(
         int,
         typer.Option(min=0, help="Largest side on which other readings and methods are tried; 0 for none."),
     ] = 6,
+    search: Annotated[
+        int,
+        typer.Option(min=0, help="Tables of 16 and 25 cells on which all readings are combined; 0 for none."),
+    ] = 0,
     seed: Seed = 1,
     jobs: Jobs = None,
     as_json: AsJson = False,
@@ -193,6 +197,7 @@ def minami_abe_2019(
     """
     from hitoku.experiments.minami_abe_2019 import Reading, StudyPlan, page, run, summary
     from hitoku.experiments.minami_abe_2019.figures import by_method, figure_6, figure_7, figure_8
+    from hitoku.experiments.minami_abe_2019.search import search as search_readings
     from hitoku.experiments.page import Drawable, write
     from hitoku.plots.candidates_by_dimension import candidates_by_dimension
     from hitoku.plots.grouped_bars import grouped_bars
@@ -203,6 +208,10 @@ def minami_abe_2019(
     plan = StudyPlan(reading=reading, sides=sides, tables=tables, seed=seed, limit=limit, variants=variants)
     with counting() as progress:
         found = run(plan, out / "answers", jobs=processors(jobs), progress=progress)
+        searched = None
+        if search:
+            kept, n = out / "answers" / "search", processors(jobs)
+            searched = search_readings(kept, tables=search, seed=seed, jobs=n, progress=progress)
     drawn: dict[str, Drawable] = {
         "figure-6": grouped_bars(*figure_6(plan, found), axis="cells"),
         "figure-7": candidates_by_dimension(figure_7(plan, found)),
@@ -210,13 +219,71 @@ def minami_abe_2019(
     }
     if plan.small:
         drawn["methods"] = grouped_bars(*by_method(plan, found), axis="share compromised")
-    text, html = write(page(plan, found, drawn), out)
+    text, html = write(page(plan, found, drawn, searched), out)
     shares = summary(plan, found)
     if as_json:
         print_json({"shares": shares, "report": str(html)})
         return
     for name, row in shares.items():
         typer.echo(f"{name}: {row['compromised']} of {row['unsafe']} unsafe cells compromised")
+    typer.echo(f"written: {text}, {html}")
+
+
+@reproduce.command("overview")
+def overview(
+    instances: Annotated[
+        Path | None,
+        typer.Option(help="Folder with JJ files for castro-2012; left out, small tables are made up."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder to write; a run in it is taken up again.")] = Path(
+        "papers"
+    ),
+    tables: Annotated[int, typer.Option(min=2, help="Tables of each size, for minami-abe-2019.")] = 50,
+    side: Annotated[
+        list[int] | None,
+        typer.Option(min=3, max=8, help="Their sides; repeat for more. Left out: 4 to 6."),
+    ] = None,
+    replications: Annotated[int, typer.Option(min=1, help="Draws for each scenario of castro-2012.")] = 10,
+    seed: Seed = 1,
+    jobs: Jobs = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put all papers on one page: published, ours, how far apart, and why.
+
+    [bold]Examples[/bold]
+
+    hitoku reproduce overview
+
+    hitoku reproduce overview --instances csplib --out papers
+    """
+    from hitoku.experiments import castro_2012, kikuchi_minami_2017, lupp_langsrud_2021, minami_abe_2019
+    from hitoku.experiments.overview import page
+    from hitoku.experiments.page import write
+
+    sides = tuple(sorted(set(side))) if side else (4, 5, 6)
+    study = minami_abe_2019.StudyPlan(sides=sides, tables=tables, seed=seed, variants=0)
+    # The paper's protector alone: what it did not ask is on the paper's own page.
+    plan = castro_2012.ExperimentPlan(replications=replications, seed=seed, senses=("up",), other_readings=())
+    chosen = castro_2012.made_up(seed) if instances is None else _instances(require_path(instances))
+    with counting() as progress:
+        kept, n = out / "answers", processors(jobs)
+        attacked = minami_abe_2019.run(study, kept / "minami-abe-2019", jobs=n, progress=progress)
+        adjusted = castro_2012.run(chosen, plan, kept / "castro-2012", jobs=n, progress=progress)
+    found = {
+        "minami-abe-2019": minami_abe_2019.comparisons(study, attacked),
+        "castro-2012": castro_2012.comparisons(adjusted),
+        "lupp-langsrud-2021": lupp_langsrud_2021.results(),
+        "kikuchi-minami-2017": kikuchi_minami_2017.results(),
+    }
+    text, html = write(page(found), out)
+    if as_json:
+        lines = {paper: [asdict(line) for line in some] for paper, some in found.items()}
+        print_json({"papers": lines, "report": str(html)})
+        return
+    for paper, some in found.items():
+        same = sum(line.agrees is True for line in some)
+        apart = sum(line.agrees is False for line in some)
+        typer.echo(f"{paper}: {len(some)} results, {same} the same, {apart} differ")
     typer.echo(f"written: {text}, {html}")
 
 

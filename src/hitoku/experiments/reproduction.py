@@ -64,8 +64,8 @@ def same(place: str, what: str, published: str, ours: str, why: str = "") -> Rep
     )
 
 
-def overview(title: str, found: Iterable[Reproduction], paper: str | None = None) -> PageTable:
-    """Put results under each other; with the name of their paper in front where one is given.
+def overview(title: str, found: Iterable[Reproduction]) -> PageTable:
+    """Put results under each other.
 
     Examples
     --------
@@ -73,12 +73,12 @@ def overview(title: str, found: Iterable[Reproduction], paper: str | None = None
     (('Table 1', 'sum', '17', '17', 'none', ''),)
     """
     lines = list(found)
-    rows: list[tuple[Cell, ...]] = [
-        (*([paper] if paper else []), r.place, r.what, r.published, r.ours, r.how_far, r.why) for r in lines
-    ]
-    head = (*(["paper"] if paper else []), "place", "what", "published", "ours", "how far", "why")
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (r.place, r.what, r.published, r.ours, r.how_far, r.why) for r in lines
+    )
+    head = ("place", "what", "published", "ours", "how far", "why")
     kinds = tuple(line.verdict for line in lines)
-    return PageTable(title, head, tuple(rows), words=len(head), kinds=kinds, wrapped=True)
+    return PageTable(title, head, rows, words=len(head), kinds=kinds, wrapped=True)
 
 
 def failing(found: Iterable[Reproduction]) -> tuple[Reproduction, ...]:

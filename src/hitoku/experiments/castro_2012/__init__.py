@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from hitoku.experiments.castro_2012.comparison import comparisons
 from hitoku.experiments.castro_2012.instances import TableInstance, made_up
 from hitoku.experiments.castro_2012.report import report
 from hitoku.experiments.castro_2012.run import ExperimentPlan, ExperimentResult, run
 
-__all__ = ["ExperimentPlan", "ExperimentResult", "TableInstance", "made_up", "report", "run"]
+__all__ = ["ExperimentPlan", "ExperimentResult", "TableInstance", "comparisons", "made_up", "report", "run"]

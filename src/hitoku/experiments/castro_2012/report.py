@@ -185,13 +185,13 @@ def _other_readings(outcome: ExperimentResult) -> Blocks:
     rows: list[tuple[Cell, ...]] = []
     for scenario in ("B1", "B2"):
         for norm in plan.norms:
-            apart: list[list[float]] = []
+            far: list[list[float]] = []
             for name, line in published_lines(outcome, scenario, norm).items():
                 lines = [outcome.shares(scenario, norm, "up", reading).get(name) for reading in tried]
-                apart.append([float("nan") if own is None else _apart(own, line) for own in lines])
-                rows.append((scenario, NORMS[norm], name, *apart[-1]))
-            if apart:
-                rows.append((scenario, NORMS[norm], "mean", *np.nanmean(apart, axis=0).tolist()))
+                far.append([float("nan") if own is None else apart(own, line) for own in lines])
+                rows.append((scenario, NORMS[norm], name, *far[-1]))
+            if far:
+                rows.append((scenario, NORMS[norm], "mean", *np.nanmean(far, axis=0).tolist()))
     if not rows or not plan.other_readings:
         return []
     words = Words.of(
@@ -208,7 +208,7 @@ def _other_readings(outcome: ExperimentResult) -> Blocks:
     return [words, PageTable("", head, tuple(rows), words=3)]
 
 
-def _apart(one: Sequence[float], other: Sequence[float]) -> float:
+def apart(one: Sequence[float], other: Sequence[float]) -> float:
     """Half the sum of the absolute differences of two distributions."""
     return float(np.abs(np.subtract(one, other)).sum() / 2)
 

@@ -22,6 +22,15 @@ from hitoku.experiments.minami_abe_2019.published import (
     WIDTH,
     WIDTHS,
 )
+from hitoku.experiments.minami_abe_2019.search import (
+    Combination,
+    Widths,
+    apart,
+    printed_shares,
+    search_table,
+    search_words,
+    shares,
+)
 from hitoku.experiments.minami_abe_2019.study import PAPER, Attacked, Case, StudyPlan, methods, variants
 from hitoku.experiments.page import Cell, Drawable, Page, PageTable, Picture, Words, side_by_side
 
@@ -38,7 +47,12 @@ METHODS = (
 )
 
 
-def page(plan: StudyPlan, found: Found, figures: Mapping[str, Drawable] | None = None) -> Page:
+def page(
+    plan: StudyPlan,
+    found: Found,
+    figures: Mapping[str, Drawable] | None = None,
+    searched: Mapping[Combination, Sequence[Widths]] | None = None,
+) -> Page:
     """Tell everything about a run.
 
     Parameters
@@ -48,6 +62,8 @@ def page(plan: StudyPlan, found: Found, figures: Mapping[str, Drawable] | None =
     figures
         Pictures drawn from what :mod:`hitoku.experiments.minami_abe_2019.figures` gives, by the names of
         ``CAPTIONS``.
+    searched
+        What a search over all combinations of readings found, where there was one.
     """
     drawn = figures or {}
     paper = found[Case(PAPER, plan.reading)]
@@ -60,6 +76,9 @@ def page(plan: StudyPlan, found: Found, figures: Mapping[str, Drawable] | None =
         readings = {"as read here": Case(PAPER, plan.reading), **variants(plan)}
         blocks += [_choices(found, readings, small), _methods(found, methods(plan), small)]
         blocks += [*_picture("methods", drawn), Words((METHODS,))]
+    if searched:
+        sides = sorted({row.side for rows in searched.values() for row in rows} & set(WIDTHS))
+        blocks += [search_words(searched, sides), search_table(searched, sides)]
     blocks.append(price(plan.seed))
     return Page("Minami and Abe (2019), computed again", tuple(blocks))
 
@@ -181,15 +200,26 @@ def _choices(found: Found, readings: Mapping[str, Case], sides: Sequence[int]) -
             ratio, error = share(mine)
             exact = sum(width == 0 for row in mine for width in row.widths)
             left = sum(not row.finished for row in mine)
-            line += [f"{ratio:.2f} ± {error:.2f}", exact, left]
+            far = _distance(mine, side)
+            line += [f"{ratio:.2f} ± {error:.2f}", exact, far, left]
         rows.append(tuple(line))
     return PageTable(
         "What the paper leaves open, and what it changes",
-        ("choice", *(name for side in sides for name in (cells_of(side), "exact", "left out"))),
+        ("choice", *(name for side in sides for name in (cells_of(side), "exact", "distance", "left out"))),
         tuple(rows),
         "One choice is changed at a time. Share compromised with its standard error; cells whose value is "
-        "known exactly; tables left out because they have more candidates than the limit (they tend to be "
-        "the safer ones, so the share is somewhat too high).",
+        "known exactly; distance, percent of cells that would have to change their width to give the "
+        "published Tables 2 and 4; tables left out because they have more candidates than the limit (they "
+        "tend to be the safer ones, so the share is somewhat too high).",
+    )
+
+
+def _distance(rows: Sequence[Attacked], side: int) -> int | None:
+    """How far a reading is from the published widths, in percent; None for a size that was not published."""
+    if side not in WIDTHS:
+        return None
+    return round(
+        apart(shares([Widths(row.side, row.widths or None) for row in rows], side), printed_shares(side))
     )
 
 
