@@ -49,13 +49,18 @@ class Split:
     def of(cls, problem: AuditProblem) -> Split:
         """Split every unsafe cell at what it needs, rounded outwards to the grid."""
         unsafe = tuple(problem.demands)
+        bare = any(not (d.lower or d.upper or d.width) for d in problem.demands.values())
+        usual = _usual(problem) if bare else Fraction(0)
         low, high = list(problem.lower), list(problem.upper)
         above: list[Fraction | None] = []
         below: list[Fraction | None] = []
         for place in unsafe:
             demand = problem.demands[place]
-            down = _outwards(max(demand.lower, demand.width), problem.scale)
-            up = _outwards(max(demand.upper, demand.width), problem.scale)
+            # A cell that need only not be known may go as far as others do: a single step beside numbers that
+            # are millions of millions of steps is less than what the solver takes for rounding.
+            least = Fraction(0) if demand.lower or demand.upper or demand.width else usual
+            down = _outwards(max(demand.lower, demand.width, least), problem.scale)
+            up = _outwards(max(demand.upper, demand.width, least), problem.scale)
             bottom, top = problem.lower[place], problem.upper[place]
             base_low = -down if bottom is None else max(-down, bottom)
             base_high = up if top is None else min(up, top)
@@ -153,6 +158,12 @@ def _scale_back(problem: AuditProblem, moves: dict[int, Fraction]) -> Witness | 
     if share < 1:
         moves = {cell: move * share for cell, move in moves.items()}
     return Witness.of(moves) if problem.fits(moves) else None
+
+
+def _usual(problem: AuditProblem) -> Fraction:
+    """Return how far cells can usually move: the median of the room that is finite and not zero."""
+    room = sorted(abs(float(end)) for ends in (problem.lower, problem.upper) for end in ends if end)
+    return Fraction(room[len(room) // 2]) if room else Fraction(0)
 
 
 def _outwards(level: Fraction, scale: int) -> Fraction:

@@ -174,12 +174,12 @@ PIECES = st.sampled_from(
 )
 
 
-@given(pieces=st.lists(PIECES, max_size=40), started=st.booleans(), replaced=st.booleans())
-def test_whatever_stands_in_a_batch_it_is_read_or_refused(tmp_path_factory, pieces, started, replaced):
+@given(pieces=st.lists(PIECES, max_size=40), started=st.booleans())
+def test_whatever_stands_in_a_batch_it_is_read_or_refused(tmp_path_factory, pieces, started):
     path = tmp_path_factory.mktemp("arb") / "b.arb"
     path.write_text((START if started else "") + "".join(pieces), encoding="utf-8")
     try:
-        sessions = read_batch(path, replaced=replaced).sessions
+        sessions = read_batch(path).sessions
     except DataError:
         return
     for session in sessions:

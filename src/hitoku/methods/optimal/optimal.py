@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hitoku.errors import ParameterError
+from hitoku.errors import NeedError, ParameterError, SolverError
 from hitoku.methods.attribution import opens_groups
 from hitoku.methods.costs import CostScale, costs
+from hitoku.methods.greedy import Greedy
 from hitoku.methods.keep import Keep, kept, refuse_unsafe
 from hitoku.methods.method import Progress
 from hitoku.methods.optimal.budget import Budget
@@ -111,7 +112,23 @@ class Optimal:
         except KeyboardInterrupt:
             # The pattern is worth judging all the same; whoever insists interrupts once more.
             refuse_unprotected(table, need, found)
+        except SolverError as error:
+            return self._mended(table, need, found, cost, error)
         return found
+
+    def _mended(
+        self, table: Table, need: Need, found: Protection, cost: Floats, error: SolverError
+    ) -> Protection:
+        """Go on cell by cell from a pattern that rounding called safe and the attack does not."""
+        try:
+            onwards = Greedy(cost=cost, keep=self.keep, start=found.withheld, prefer="closing")
+            more = onwards.protect(table, need)
+            refuse_unprotected(table, need, more)
+        except (NeedError, SolverError):
+            raise error from None
+        note = "numbers of very different size: a heuristic went on from the pattern found"
+        mended = protection(table, need, more.withheld, cost, proven=False, gap=np.nan, canonical=False)
+        return replace(mended, note=note)
 
     def with_sums(self, table: Table, learnt: Attributions) -> Optimal:
         """Return the same method for a table with further cells, which are withheld at no cost."""

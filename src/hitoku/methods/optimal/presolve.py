@@ -17,6 +17,9 @@ from hitoku.model.table import Table
 # An unsafe cell of which nothing is required must still not be a single point to an outsider: whole numbers
 # must leave two values, real ones this share of their size.
 POINT = 1e-6
+# Beside large numbers so little is rounding: no less is asked than this share of what cells usually hold, or
+# of what those hold that are tied to the cell.
+LEAST = 1e-2
 
 
 def levels_of(table: Table, need: Need) -> ProtectionLevels:
@@ -26,7 +29,11 @@ def levels_of(table: Table, need: Need) -> ProtectionLevels:
     width = need.width[unsafe]
     rooms = table.upper[unsafe] - table.value[unsafe], table.value[unsafe] - table.lower[unsafe]
     nothing = (up == 0) & (down == 0) & (width == 0)
-    least = np.ones(len(unsafe)) if table.integer else POINT * np.maximum(1.0, np.abs(table.value[unsafe]))
+    least = np.ones(len(unsafe))
+    if not table.integer:
+        size = np.abs(table.value)
+        usual = _usual(table, size, unsafe, nothing)
+        least = np.maximum(POINT * np.maximum(1.0, size[unsafe]), LEAST * usual)
     width = np.where(nothing, np.minimum(least, rooms[0] + rooms[1]), width)
     # A point stays a point: asking for nothing would hide that.
     width = np.where(nothing & (width == 0), least, width)
@@ -36,6 +43,22 @@ def levels_of(table: Table, need: Need) -> ProtectionLevels:
         np.array([UP, DOWN, WIDTH], dtype=np.int8), [(up > 0).sum(), (down > 0).sum(), wide.sum()]
     )
     return ProtectionLevels(cell, side, np.concatenate([up[up > 0], down[down > 0], width[wide]]))
+
+
+def _usual(table: Table, size: Floats, unsafe: Integers, nothing: Mask) -> Floats:
+    """Return what cells of the table hold, no more than what each relation of a cell has beside it."""
+    found = np.zeros(len(unsafe))
+    if not nothing.any() or not size.any():
+        return found
+    relations, columns = table.relations, sparse.csc_array(table.relations)
+    found[nothing] = np.median(size[size > 0])
+    for place in np.flatnonzero(nothing).tolist():
+        cell = unsafe[place]
+        for row in columns.indices[columns.indptr[cell] : columns.indptr[cell + 1]].tolist():
+            tied = relations.indices[relations.indptr[row] : relations.indptr[row + 1]]
+            beside = float(np.max(size[tied[tied != cell]], initial=0.0))
+            found[place] = min(found[place], beside) if beside else found[place]
+    return found
 
 
 def presolve(table: Table, need: Need, weight: Floats, *, keep: Mask, withhold: Mask) -> Instance:
