@@ -6,12 +6,14 @@ import csv
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from hitoku.io.cell_rows import printed
 from hitoku.io.formats.csv import write_csv
 from hitoku.io.formats.html import page
 from hitoku.io.publication import Publication
+from hitoku.model.hierarchy import Hierarchy
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
@@ -59,11 +61,49 @@ def test_the_page_shows_every_cell_once_and_no_withheld_value(array, tables):
     assert "4,711" not in html
     assert "A &amp; B" in html
     assert "<persons>" not in html
-    assert "http" not in html
+    assert "http:" not in html
+    assert "https:" not in html
 
 
 def test_a_huge_table_gets_a_page_that_points_to_the_csv():
-    table = Table.from_array(np.ones((200, 200), dtype=int))
+    table = Table.from_array(np.ones((600, 600), dtype=int))
     html = page(Release.of(table, Protection.withhold(table, table.value == SECRET)), title="big")
     assert "table.csv" in html
     assert len(html) < 10_000
+
+
+def test_trees_read_from_the_total_down_and_groups_are_indented():
+    """Leaves came first and groups last, and nothing told them apart."""
+    tree = Hierarchy.from_tree({"North": ["N1", "N2"], "South": ["S1"]})
+    cells = pd.DataFrame({"region": ["N1", "N2", "S1"], "job": ["a", "b", "a"], "n": [1, 2, 3]})
+    table = Table.from_frame(cells, ["region", "job"], "n", hierarchies={"region": tree})
+    html = page(Release.of(table, Protection.withhold(table, table.value == SECRET)), title="t")
+    rows = re.findall(r'<th scope="row"(?: class="d(\d)")?>([^<]+)</th>', html)
+    assert rows == [("", "Total"), ("1", "North"), ("2", "N1"), ("2", "N2"), ("1", "South"), ("2", "S1")]
+    assert "th.d2 {" in html
+    assert "position: sticky" in html
+
+
+def test_layers_are_folded_and_the_totals_stand_open_and_first():
+    release = release_of([[[3, SECRET], [5, 6]], [[1, 2], [3, 4]]], names=["a", "b", "c"])
+    html = page(release, title="t")
+    folds = re.findall(r"<details( open)?><summary>([^<]+)</summary>", html)
+    assert folds == [(" open", "c: Total"), ("", "c: 1"), ("", "c: 2")]
+    assert "<script" not in html
+
+
+def test_a_hundred_thousand_cells_are_folded_into_stretches():
+    table = Table.from_array(np.ones((2_000, 50), dtype=int))
+    html = page(Release.of(table, Protection.withhold(table, table.value == SECRET)), title="big")
+    assert html.count("<td>1</td>") == 2_000 * 50
+    folds = re.findall(r"<details( open)?>", html)
+    assert folds == [" open", "", "", "", ""]
+    assert len(html) < 4_000_000
+
+
+def test_numbers_are_those_of_the_csv():
+    """The page rounded to two decimals."""
+    release = release_of([[1234.125, 2.0], [0.1, 0.2]])
+    html = page(release, title="t")
+    assert "<td>1,234.125</td>" in html
+    assert '<td class="sum">0.3</td>' in html  # 0.1 + 0.2
