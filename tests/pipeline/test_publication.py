@@ -382,3 +382,30 @@ def test_every_file_that_the_notice_names_is_there(house):
     assert named | {"README.txt"} == {file.name for file in checker.iterdir()}
     content = json.loads(gzip.decompress((checker / "certificate.json.gz").read_bytes()))
     assert set(content["tables"]) == {"fine", "coarse"}
+
+
+def test_an_audit_of_both_folders_finds_what_releases_made_apart_give_away(house):
+    folders = []
+    for name, text in (("fine", FINE), ("coarse", COARSE)):
+        alone = text.replace(f'[[tables]]\nname = "{name}"\n', "")
+        run = run_recipe(house(RECORDS.replace("release", name) + alone, f"{name}.toml"))
+        assert CliRunner().invoke(app, ["audit", str(run.folder)]).exit_code == 0
+        folders.append(str(run.folder))
+    found = CliRunner().invoke(app, ["audit", *folders, "--json"])
+    assert found.exit_code == 1, found.output
+    told = json.loads(found.stdout)
+    assert not told["safe"]
+    assert told["published"] + told["recomputable"] > 0
+    assert any("A21 was taken for a level of it" in finding for finding in told["findings"])
+    assert "NOT safe together" in CliRunner().invoke(app, ["audit", *folders]).stdout
+
+
+def test_folders_of_tables_that_were_protected_together_are_safe_together(house):
+    both = run_recipe(house(RECORDS + FINE + COARSE)).folder
+    sizes = RECORDS.replace("release", "sizes") + 'by = ["SIZE"]\n'
+    alone = run_recipe(house(sizes, "sizes.toml")).folder
+    found = CliRunner().invoke(app, ["audit", str(both), str(alone)])
+    assert found.exit_code == 0, found.output
+    assert found.stdout.startswith("safe together")
+    summary = json.loads((both / "checker" / "summary.json").read_text("utf-8"))
+    assert summary["protected_together"] == ["coarse", "fine"]

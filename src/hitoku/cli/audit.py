@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,13 +12,21 @@ from hitoku.cli.terminal import AsJson, print_json
 from hitoku.errors import ParameterError
 from hitoku.files import require_path
 
+if TYPE_CHECKING:
+    from hitoku.evidence.audit_result import Audit
+
 MOST_FINDINGS = 10
 # With one move, any hidden value that leaks gives away all; the papers warn of a handful.
 FEW_MOVES = 3
 
 
 def audit(
-    path: Annotated[Path, typer.Argument(help="A release folder, a JJ file, or a CSV file of marked cells.")],
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            help="A release folder, a JJ file, or a CSV file of marked cells; several folders: all together."
+        ),
+    ],
     by: Annotated[list[str] | None, typer.Option(help="CSV: column with codes; repeat for more.")] = None,
     value: Annotated[str, typer.Option(help="CSV: column with the true values.")] = "value",
     frequency: Annotated[str | None, typer.Option(help="CSV: column with the respondents.")] = None,
@@ -35,11 +43,14 @@ def audit(
 
     A table that was suppressed by hand is a CSV file with one row per cell: codes, true value, and a mark
     where it is withheld. In a JJ file, cells marked u (unsafe) and m are taken as withheld.
+    Several release folders are judged together, as somebody who has all their public files sees them.
     Exit code 1: not safe.
 
     [bold]Examples[/bold]
 
     hitoku audit demo-release
+
+    hitoku audit turnover-by-town turnover-by-size
 
     hitoku audit table.jj --certificate proof.json.gz
 
@@ -54,6 +65,10 @@ def audit(
     from hitoku.model.release import Release
     from hitoku.rules import RULES, assess, rule_from_word
 
+    if len(paths) > 1:
+        _audit_together(paths, as_json=as_json)
+        return
+    (path,) = paths
     if require_path(path).is_dir():
         table, need, release = read_release(path)
     elif path.suffix.lower() == ".csv":
@@ -77,20 +92,54 @@ def audit(
         remarks = [str(finding) for finding in found.findings]
         print_json({"path": str(path), "safe": found.safe, **found.summary, "findings": remarks})
     else:
-        counted = found.summary
-        typer.echo(f"{'safe' if found.safe else 'NOT safe'}: {path}")
-        typer.echo(
-            f"  {counted['unsafe']:,} unsafe cells of {counted['cells']:,}, {counted['withheld']:,} withheld"
-        )
-        moves = counted["free_dimensions"]
-        risk = "; few: one leaked value may give others away" if found.safe and moves < FEW_MOVES else ""
-        left = f"independent moves left to the withheld cells: {moves:,}{risk}"
-        typer.echo(f"  {left if counted['withheld'] else 'nothing is withheld'}")
-        for finding in found.findings[:MOST_FINDINGS]:
-            typer.echo(f"  {finding}")
-        if len(found.findings) > MOST_FINDINGS:
-            typer.echo(f"  and {len(found.findings) - MOST_FINDINGS:,} more; --json lists them all")
+        _show(path, found)
         if certificate is not None and proof is not None:
             typer.echo(f"  proof: {certificate}")
     if not found.safe:
+        raise typer.Exit(FOUND)
+
+
+def _show(path: Path, found: Audit) -> None:
+    """Tell a person what was found."""
+    counted = found.summary
+    typer.echo(f"{'safe' if found.safe else 'NOT safe'}: {path}")
+    typer.echo(
+        f"  {counted['unsafe']:,} unsafe cells of {counted['cells']:,}, {counted['withheld']:,} withheld"
+    )
+    moves = counted["free_dimensions"]
+    risk = "; few: one leaked value may give others away" if found.safe and moves < FEW_MOVES else ""
+    left = f"independent moves left to the withheld cells: {moves:,}{risk}"
+    typer.echo(f"  {left if counted['withheld'] else 'nothing is withheld'}")
+    for finding in found.findings[:MOST_FINDINGS]:
+        typer.echo(f"  {finding}")
+    if len(found.findings) > MOST_FINDINGS:
+        typer.echo(f"  and {len(found.findings) - MOST_FINDINGS:,} more; --json lists them all")
+
+
+def _audit_together(paths: list[Path], *, as_json: bool) -> None:
+    """Judge several release folders as one."""
+    from hitoku.pipeline.audit_together import audit_together
+
+    for path in paths:
+        if not require_path(path).is_dir():
+            raise ParameterError(
+                "only release folders can be judged together",
+                where=str(path),
+                fix="give folders that hitoku protect wrote, or one file alone",
+            )
+    found = audit_together(paths)
+    safe, counted, findings = found.audit.safe, found.audit.summary, found.findings
+    if as_json:
+        told = [str(finding) for finding in findings]
+        print_json({"paths": [str(path) for path in paths], "safe": safe, **counted, "findings": told})
+    else:
+        typer.echo(f"{'safe' if safe else 'NOT safe'} together: {', '.join(map(str, paths))}")
+        typer.echo(
+            f"  {counted['unsafe']:,} unsafe cells of {counted['cells']:,}, {counted['withheld']:,} withheld"
+        )
+        for finding in findings[:MOST_FINDINGS]:
+            typer.echo(f"  {finding}")
+        if len(findings) > MOST_FINDINGS:
+            typer.echo(f"  and {len(findings) - MOST_FINDINGS:,} more; --json lists them all")
+    if not safe:
         raise typer.Exit(FOUND)

@@ -124,7 +124,7 @@ def _audited(path: Path, *, as_json: bool) -> None:
     from hitoku.cli.audit import audit
 
     typer.echo(f"{path.name} is no submission but a release: audited instead", err=True)
-    audit(path, as_json=as_json)
+    audit([path], as_json=as_json)
 
 
 def _by_hand(

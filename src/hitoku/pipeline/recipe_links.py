@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
 from hitoku.errors import some
-from hitoku.model.arrays import Mask
+from hitoku.model.arrays import Integers, Mask
 from hitoku.model.dimension import Dimension
 from hitoku.model.finding import Finding, Severity
 from hitoku.model.link import Levels, by_names
@@ -18,6 +18,7 @@ from hitoku.model.side_by_side import merge_groups
 from hitoku.model.table import Table
 from hitoku.model.tolerance import ADDITIVITY
 from hitoku.tabulation.linked import LinkedTables, TableSpec, acyclic, put_together
+from hitoku.tabulation.source import Where
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,24 +64,48 @@ def link_made(made: Mapping[str, MadeTable], levels: Levels) -> LinkedTables:
     linked = [_group({name: made[name] for name in names}) for names in groups.values()]
     if len(linked) == 1:
         return linked[0]
-    everyone = [one.table for one in made.values()]
-    numbers, labels = by_names(everyone, levels)
-    named = dict(zip(made, np.split(numbers, np.cumsum([t.n_cells for t in everyone])[:-1]), strict=True))
-    filters = list(dict.fromkeys(_filter(one) for one in made.values()))
+    found = link_groups(linked, levels, {name: one.spec.where or {} for name, one in made.items()})[0]
+    return replace(found, parts={name: found.parts[name] for name in made})
+
+
+def link_groups(
+    linked: Sequence[LinkedTables], levels: Levels, filters: Mapping[str, Where]
+) -> tuple[LinkedTables, tuple[Integers, ...]]:
+    """Put groups of linked tables together by the names of their cells.
+
+    Parameters
+    ----------
+    linked
+        The groups; no two tables have the same name.
+    levels
+        By classification, the variables that are levels of it.
+    filters
+        For every table the records that were counted.
+
+    Returns
+    -------
+    tuple
+        The groups as one, and for each the positions of its cells.
+    """
+    tables = {name: table for whole in linked for name, (table, _) in whole.parts.items()}
+    numbers, labels = by_names(list(tables.values()), levels)
+    ends = np.cumsum([table.n_cells for table in tables.values()])[:-1]
+    named = dict(zip(tables, np.split(numbers, ends), strict=True))
+    distinct = list(dict.fromkeys(_key(filters[name]) for name in tables))
     shared = []
     for whole in linked:
         cells = np.concatenate([places for _, places in whole.parts.values()])
-        keys = [named[name] + len(labels) * filters.index(_filter(made[name])) for name in whole.parts]
+        keys = [named[name] + len(labels) * distinct.index(_key(filters[name])) for name in whole.parts]
         shared.append((cells, np.concatenate(keys)))
-    table, places = merge_groups([whole.table for whole in linked], shared, [n[0] for n in groups.values()])
-    moved = {
-        name: (part, into[cells])
-        for whole, into in zip(linked, places, strict=True)
-        for name, (part, cells) in whole.parts.items()
-    }
-    return LinkedTables(
+    names = [next(iter(whole.parts)) for whole in linked]
+    table, places = merge_groups([whole.table for whole in linked], shared, names)
+    together = LinkedTables(
         table=table,
-        parts={name: moved[name] for name in made},
+        parts={
+            name: (part, into[cells])
+            for whole, into in zip(linked, places, strict=True)
+            for name, (part, cells) in whole.parts.items()
+        },
         rest=tuple(
             (rest, into[cells])
             for whole, into in zip(linked, places, strict=True)
@@ -88,9 +113,11 @@ def link_made(made: Mapping[str, MadeTable], levels: Levels) -> LinkedTables:
         ),
         remarks=(
             *(remark for whole in linked for remark in whole.remarks),
-            *_left_open(made, [list(names) for names in groups.values()], levels),
+            *_left_open(tables, [list(whole.parts) for whole in linked], levels),
+            *_filtered_apart(filters, [list(whole.parts) for whole in linked], tables),
         ),
     )
+    return together, places
 
 
 def _group(made: Mapping[str, MadeTable]) -> LinkedTables:
@@ -105,24 +132,40 @@ def _group(made: Mapping[str, MadeTable]) -> LinkedTables:
     return LinkedTables(table=one.table, parts={name: (one.table, np.arange(one.table.n_cells))})
 
 
-def _filter(one: MadeTable) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    return tuple(sorted((name, tuple(sorted(codes))) for name, codes in (one.spec.where or {}).items()))
+def _key(where: Where) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return tuple(sorted((name, tuple(sorted(codes))) for name, codes in where.items()))
+
+
+def _filtered_apart(
+    filters: Mapping[str, Where], groups: Sequence[Sequence[str]], tables: Mapping[str, Table]
+) -> Iterator[Finding]:
+    """Say which groups of the same quantity have other filters: nobody knows what one leaves of the other."""
+    for one, other in combinations(groups, 2):
+        same = [(a, b) for a in one for b in other if tables[a].measure == tables[b].measure]
+        apart = [(a, b) for a, b in same if _key(filters[a]) != _key(filters[b])]
+        if apart:
+            yield Finding(
+                severity=Severity.LOOK,
+                place=", ".join(apart[0]),
+                reason="these tables count other records (where); what one leaves of the other is not judged",
+                advice="protect them together, from the same records",
+            )
 
 
 def _left_open(
-    made: Mapping[str, MadeTable], groups: Sequence[Sequence[str]], levels: Levels
+    tables: Mapping[str, Table], groups: Sequence[Sequence[str]], levels: Levels
 ) -> Iterator[Finding]:
     """Say what links by name cannot see: undeclared levels, rings of tables."""
     group_of = {name: place for place, names in enumerate(groups) for name in names}
     below = {level: name for name, listed in levels.items() for level in listed}
-    for one, other in combinations(made, 2):
-        first, second = made[one].table, made[other].table
+    for one, other in combinations(tables, 2):
+        first, second = tables[one], tables[other]
         if group_of[one] == group_of[other] or first.measure != second.measure:
             continue
         for fine in first.dimensions:
             for coarse in second.dimensions:
                 names = {below.get(fine.name, fine.name), below.get(coarse.name, coarse.name)}
-                alike = _alike(first, fine, second, coarse) if len(names) > 1 else []
+                alike = alike_codes(first, fine, second, coarse) if len(names) > 1 else []
                 if alike:
                     yield Finding(
                         severity=Severity.LOOK,
@@ -132,9 +175,9 @@ def _left_open(
                         advice=f'if one is a level of the other, say so: {fine.name} = ["{coarse.name}"] '
                         "under [classifications]",
                     )
-    for measure in dict.fromkeys(one.table.measure for one in made.values()):
-        same = [name for name, one in made.items() if one.table.measure == measure]
-        edges = [_told(made[name].table, levels) for name in same]
+    for measure in dict.fromkeys(table.measure for table in tables.values()):
+        same = [name for name, table in tables.items() if table.measure == measure]
+        edges = [_told(tables[name], levels) for name in same]
         if len({group_of[name] for name in same}) > 1 and not acyclic(edges):
             yield Finding(
                 severity=Severity.LOOK,
@@ -151,7 +194,7 @@ def _told(table: Table, levels: Levels) -> set[str]:
     return own | {level for name in own for level in levels.get(name, ())}
 
 
-def _alike(first: Table, one: Dimension, second: Table, other: Dimension) -> list[str]:
+def alike_codes(first: Table, one: Dimension, second: Table, other: Dimension) -> list[str]:
     """Return codes that two variables of different names share, if they have the same totals everywhere."""
     common = [code for code in one.codes if code in other.position and code not in {one.total, other.total}]
     values = [

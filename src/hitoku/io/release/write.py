@@ -47,6 +47,7 @@ FILES = {
     "certificate.json.gz": "the proof of safety; check it without hitoku:  python verify.py <release folder>",
     "table.jj.gz": "table, relations, bounds and levels in the field's own format, for other programs",
     "hierarchies.json": "which code is the sum of which others, for each variable",
+    "linked.json": "which cell of the whole each cell of a linked table is",
     "summary.json": "counts, verdict, recipe, versions, hashes of the published files",
     "steps.csv": "what was withheld when, why and for whom, where the method decides cell by cell",
     "recipe.toml": "what was asked for, where a recipe was run",
@@ -93,6 +94,7 @@ def write_release(path: str | Path, outcome: Outcome, publication: PublicationPl
         hashes = {f"public/{file.name}": sha256(file) for file in sorted(public.iterdir())}
         summary = {
             **_summary(outcome),
+            "protected_together": sorted(plan.parts),
             "measures": {name: release.measure for name, release in shown.items()},
             "words": words,
             "not_written": left_out,
@@ -150,6 +152,9 @@ def _write_evidence(
         )
         proof.write(checker / "certificate.json.gz")
     write_jj(checker / "table.jj.gz", table, need, protection)
+    if plan.places:
+        told = {name: places.tolist() for name, places in plan.places.items()}
+        (checker / "linked.json").write_text(json.dumps(told) + "\n", encoding="utf-8")
     write_hierarchies(checker / "hierarchies.json", {name: one.dimensions for name, one in shown.items()})
     if protection.steps:
         write_steps(checker / "steps.csv", table, protection)
