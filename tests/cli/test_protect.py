@@ -92,7 +92,9 @@ SHORT = "code,parent\nNorth,\nN1,North\nN2,North\n"
         pytest.param({"column": ("region", None)}, "missing code", id="missing code"),
         pytest.param({"column": ("turnover", np.nan)}, "missing, NaN or infinite", id="NaN"),
         pytest.param({"column": ("turnover", np.inf)}, "missing, NaN or infinite", id="infinite"),
-        pytest.param({"column": ("turnover", "48151623,5")}, "decimal", id="decimal comma"),
+        pytest.param(
+            {"column": ("turnover", "48,151")}, "can be read in two ways", id="thousands or decimals"
+        ),
         pytest.param({"column": ("turnover", -1.0)}, "magnitude", id="negative with a dominance rule"),
         pytest.param(
             {"column": ("weight", -1.0), "words": ["--weight", "weight"]}, "negative weight", id="weight"

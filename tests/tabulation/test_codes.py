@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from hitoku.errors import DataError
+from hitoku.errors import DataError, ParameterError, TableError
 from hitoku.model.hierarchy import Hierarchy
 from hitoku.model.table import Table
 from hitoku.tabulation.tabulate import tabulate
@@ -56,3 +56,38 @@ def test_a_code_that_the_hierarchy_writes_another_way(code, words):
     with pytest.raises(DataError) as caught:
         tabulate(records, ["g"], value="x", hierarchies={"g": Hierarchy.flat(["07", "87", "A1"])})
     assert words in caught.value.fix
+
+
+LARGEST = {
+    "region": ["N", "S", "Total", "N", "S", "Total"],
+    "sector": ["a", "a", "a", "Total", "Total", "Total"],
+    "x": [10.0, 5.0, 15.0, 10.0, 5.0, 15.0],
+    "top": [6.0, 5.0, 6.0, 6.0, 5.0, 6.0],
+}
+
+
+def test_totals_of_empty_cells_need_no_row():
+    sectors = {"sector": Hierarchy.from_tree({"A": ["a"], "B": ["b1", "b2"]})}
+    frame = pd.DataFrame(LARGEST)
+    groups = frame[frame["sector"] == "a"].assign(sector="A")
+    table = Table.from_frame(
+        pd.concat([frame, groups]), ["region", "sector"], "x", largest=["top"], hierarchies=sectors
+    )
+    empty = table.cells["sector"].isin(["b1", "b2", "B"]).to_numpy()
+    assert empty.sum() == 9
+    assert not table.value[empty].any()
+    assert not table.largest[empty].any()
+    assert table.units.count[empty].tolist() == [0] * 9
+    with pytest.raises(DataError, match="largest contributions of 3 total"):
+        Table.from_frame(frame, ["region", "sector"], "x", largest=["top"], hierarchies=sectors)
+
+
+def test_totals_are_checked_or_added_up_again():
+    frame = pd.DataFrame({"g": ["a", "b", "Total"], "x": [1, 2, 7], "n": [1, 1, 9]})
+    with pytest.raises(TableError, match="does not add up"):
+        Table.from_frame(frame, ["g"], "x", frequency="n")
+    table = Table.from_frame(frame, ["g"], "x", frequency="n", totals="recompute")
+    assert table.value.tolist() == [1, 2, 3]
+    assert table.frequency.tolist() == [1, 1, 2]
+    with pytest.raises(ParameterError, match="totals must be"):
+        Table.from_frame(frame, ["g"], "x", totals="again")

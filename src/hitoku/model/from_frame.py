@@ -47,6 +47,7 @@ def frame_parts(
     integer: bool | None = None,
     measure: str | None = None,
     magnitude: Magnitude | None = None,
+    totals: str = "check",
 ) -> dict[str, Any]:
     """Read what a table is made of from one row per cell; see :meth:`hitoku.Table.from_frame`.
 
@@ -72,7 +73,16 @@ def frame_parts(
         Name of the quantity; default the name of the value column.
     magnitude
         How the largest contributions treat those below zero; see :class:`Contributors`.
+    totals
+        "check": totals in the frame must be the sums of their parts. "recompute": they are added up again,
+        values and respondents, whatever the frame says.
     """
+    if totals not in {"check", "recompute"}:
+        raise ParameterError(
+            f"totals must be 'check' or 'recompute', got {totals!r}",
+            where="totals",
+            fix="use 'check' or 'recompute'",
+        )
     data = opened(frame)
     if not by:
         raise ParameterError("no variables to tabulate by", where="by", fix="name at least one column")
@@ -90,7 +100,7 @@ def frame_parts(
         cells = np.zeros(len(labels))
         cells[cell] = column
         added = add_up(cells[leaf].reshape([len(d.leaves) for d in dimensions]), dimensions)
-        return np.where(given, cells, added)
+        return np.where(given & leaf if totals == "recompute" else given, cells, added)
 
     def chosen(name: str | None, default: Any) -> Any:
         if name is None:
@@ -103,7 +113,10 @@ def frame_parts(
     counts = None if frequency is None else spread(whole_numbers(data, frequency))
     units = None
     if largest:
-        units = _units(data, largest, cell, given | leaf, values, counts, labels, magnitude)
+        # A total whose parts are all empty has no contributors.
+        amounts = [np.abs(numbers(data, column)) for column in (value, *largest)]
+        empty = ~given & (spread(np.sum(amounts, axis=0)) == 0)
+        units = _units(data, largest, cell, given | leaf | empty, values, counts, labels, magnitude)
     return {
         "value": values,
         "dimensions": dimensions,

@@ -11,10 +11,26 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hitoku.errors import DataError
-from hitoku.model.hierarchy import TOTAL
 from hitoku.tabulation.source import NUMERIC, connect, literal, quoted, translate_errors
 from hitoku.tabulation.whole_file import attach_whole
 
+# As statistical offices write them, in lower case.
+WORDS_FOR_TOTALS = (
+    *("total", "totals", "tot", "tot.", "_t", "grand total", "all", "ensemble", "insgesamt", "gesamt"),
+    *(
+        "zusammen",
+        "totale",
+        "totaal",
+        "totalt",
+        "i alt",
+        "yhteens\u00e4",
+        "razem",
+        "og\u00f3\u0142em",
+        "celkem",
+        "spolu",
+    ),
+    *("\u5408\u8a08", "\u7dcf\u6570", "\u7dcf\u8a08", "\u8a08", "\u5168\u4f53", "\u5168\u56fd"),
+)
 Kind = Literal["text", "whole", "number", "other"]
 
 
@@ -33,7 +49,7 @@ class Column:
     negative
         Some number is below zero.
     total
-        The code of totals is among the entries.
+        An entry that is a word for totals, "" where there is none.
     """
 
     name: str
@@ -41,7 +57,7 @@ class Column:
     n_distinct: int
     n_missing: int
     negative: bool
-    total: bool = False
+    total: str = ""
 
 
 def columns_of(path: str | Path) -> tuple[int, tuple[Column, ...]]:
@@ -60,7 +76,8 @@ def columns_of(path: str | Path) -> tuple[int, tuple[Column, ...]]:
             numeric = kind in {"whole", "number"}
             usable = f"isfinite({column}::DOUBLE)" if numeric else f"{column} IS NOT NULL"
             below = f"coalesce(min({column}) < 0, false)" if numeric else "false"
-            total = f"count_if({column} = {literal(TOTAL)}) > 0" if kind == "text" else "false"
+            word = f"lower(trim({column})) IN ({', '.join(map(literal, WORDS_FOR_TOTALS))})"
+            total = f"coalesce(min({column}) FILTER (WHERE {word}), '')" if kind == "text" else "''"
             asked += [f"count(DISTINCT {column})", f"count(*) - count_if({usable})", below, total]
         n_records, *found = ask(f"SELECT {', '.join(asked)} FROM records")[0]
     if not n_records:

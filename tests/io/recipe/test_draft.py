@@ -292,3 +292,22 @@ def test_files_of_other_programs_are_understood(shared, tmp_path, name, kind, by
     assert kind in keys
     assert keys["by"] == by
     assert run_recipe(recipe).safe
+
+
+@pytest.mark.parametrize("word", ["Total", "Tot", "Ensemble", "Insgesamt", "\u5408\u8a08"])
+def test_a_table_with_totals_is_never_drafted_as_records(tmp_path, word):
+    frame = by_cell(totals=True).replace("Total", word)
+    path = tmp_path / "cells.csv"
+    frame.to_csv(path, index=False)
+    keys = tomllib.loads(draft_recipe(path, tmp_path))
+    assert "data" not in keys
+    assert keys["total"] == word
+    # Without a number of respondents nothing can be assessed, and twice the rows are no records either.
+    quantities = [name for name in frame.columns if name not in {"region", "sector"}]
+    frame.drop(columns=quantities).assign(amount=np.arange(len(frame)) + 0.5).to_csv(path, index=False)
+    with pytest.raises(DataError, match="a table with totals, not records") as caught:
+        draft_recipe(path, tmp_path)
+    assert repr(word) in caught.value.what
+    pd.concat([frame, frame]).to_csv(path, index=False)
+    with pytest.raises(DataError, match="a table with totals, not records"):
+        draft_recipe(path, tmp_path)

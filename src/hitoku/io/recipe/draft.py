@@ -34,15 +34,13 @@ def draft_recipe(data: str | Path, folder: str | Path = ".") -> str:
     _refuse_unnamed(path, columns, guess)
     nests = nested(path, guess.codes[:MOST_COMPARED])
     cells, counted = finest(guess.codes, nests), count_of(guess)
-    if (
-        path.suffix.lower() == ".csv"
-        and counted is not None
-        and are_cells(n_records, n_combinations(path, cells), cells)
-    ):
+    per_cell = are_cells(n_records, n_combinations(path, cells), cells)
+    totals = _totals(path, columns, able=counted is not None and per_cell)
+    if path.suffix.lower() == ".csv" and counted is not None and per_cell:
         # Beside counts, whole numbers are codes sooner than values.
         shown = next((column for column in guess.quantities if column.kind == "number"), counted)
         kind, chosen, named = "cells", cells, shown.name
-        body = _cell_lines(shown, counted, guess.mark)
+        body = [*totals, *_cell_lines(shown, counted, guess.mark)]
     else:
         kind, chosen = "data", _few(guess.codes, nests)
         named = guess.value.name if guess.value else "Records"
@@ -73,6 +71,23 @@ def draft_recipe(data: str | Path, folder: str | Path = ".") -> str:
         *_trees(chosen[0].name),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _totals(path: Path, columns: Sequence[Column], *, able: bool) -> list[str]:
+    """Name the code of totals; records have none, so a file with some is never drafted as records."""
+    marked = [column for column in columns if column.total]
+    codes = {column.total: None for column in marked}
+    if not codes:
+        return []
+    told = some(f"{column.total!r} in column {column.name!r}" for column in marked)
+    if not able or path.suffix.lower() != ".csv" or len(codes) > 1:
+        raise DataError(
+            f"the file seems to be a table with totals, not records: there is {told}",
+            where=path.name,
+            fix="leave rows with totals out; or spell totals alike in a CSV file with one row per cell and a "
+            "column with the number of respondents",
+        )
+    return [f"total = {toml_value(next(iter(codes)))}  # the code of totals: {told}", ""]
 
 
 def _refuse_unnamed(path: Path, columns: Sequence[Column], guess: Guess) -> None:

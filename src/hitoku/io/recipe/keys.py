@@ -137,6 +137,9 @@ class TableKeys(BaseModel):
     )
     cost: str | None = Field(None, description='cells: column with own costs, for cost = "own"')
     fixed: str | None = Field(None, description="cells: column that marks cells which stay published")
+    totals: Literal["check", "recompute"] = Field(
+        "check", description="cells: totals in the file must add up, or are added up again"
+    )
     start: str | None = Field(None, description="a CSV file of cells that somebody withheld by hand")
     mark: str | None = Field(None, description="column that marks cells withheld by hand")
     decimals: int | None = Field(

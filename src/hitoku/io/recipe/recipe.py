@@ -27,7 +27,7 @@ from hitoku.rules.word import made, parsed
 
 # Keys that only make sense for one of the two kinds of data.
 OF_RECORDS = ("weight", "unit", "holding", "where", "magnitude", "missing", "unseen", "top", "decimals")
-OF_CELLS = ("frequency", "largest", "cost", "fixed")
+OF_CELLS = ("frequency", "largest", "cost", "fixed", "totals")
 
 
 @dataclass(frozen=True, eq=False)
