@@ -133,3 +133,21 @@ def test_bad_input_is_explained_and_nothing_is_written(
     assert TELLTALE not in told
     kept = sorted(p.name for p in tmp_path.rglob("*") if p.is_file())
     assert kept == ["firms.csv", *(["old.txt"] if spoil.get("occupied") else []), "regions.csv"]
+
+
+def test_advice_names_options_and_they_help(tmp_path, capsys, monkeypatch):
+    """Somebody at a prompt was told to write missing="code", and had no such option."""
+    monkeypatch.chdir(tmp_path)
+    rows = "\n".join(["region,n", ",7", *[f"{r},{n}" for r in "NNNNSSSSWWWW" for n in (5, 9)]])
+    (tmp_path / "firms.csv").write_text(rows + "\n", encoding="utf-8")
+    words = ["protect", "firms.csv", "--by", "region", "--rule", "min_frequency:n=1", "--out", "release"]
+    with pytest.raises(SystemExit) as left:
+        main(words)
+    assert left.value.code == BAD_INPUT
+    told = capsys.readouterr().err
+    assert "--missing code" in told
+    assert "missing=" not in told
+    with pytest.raises(SystemExit) as left:
+        main([*words, "--missing", "code"])
+    assert left.value.code == 0
+    assert (tmp_path / "release" / "public" / "table.csv").read_text("utf-8").count("missing") == 1

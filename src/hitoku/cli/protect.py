@@ -35,6 +35,13 @@ def protect(
         list[str] | None, typer.Option(help="column=file.csv with the columns code and parent; repeat.")
     ] = None,
     magnitude: Annotated[str | None, typer.Option(help="Contributions below zero: signed or abs.")] = None,
+    missing: Annotated[
+        str | None, typer.Option(help="Records without a code: error, or code to put them under one.")
+    ] = None,
+    unseen: Annotated[
+        str | None, typer.Option(help="Codes that the hierarchy lacks: error, or code to put them under one.")
+    ] = None,
+    total: Annotated[str | None, typer.Option(help="Code of the totals.")] = None,
     cells: Annotated[
         bool, typer.Option("--cells", help="DATA has one row per cell, not one per respondent.")
     ] = False,
@@ -110,6 +117,9 @@ def protect(
         "holding": holding,
         "hierarchies": parse_trees(hierarchy),
         "magnitude": magnitude,
+        "missing": missing,
+        "unseen": unseen,
+        "total": total,
         "frequency": frequency,
         "start": None if start is None else str(start),
         "mark": mark,

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from hitoku.errors import HitokuError
 from hitoku.evidence.outcome import Outcome
 from hitoku.files import new_folder, refuse_occupied
 from hitoku.io.publication import PublicationPlan
@@ -119,7 +120,10 @@ def run_recipe(
     folder = _folder(asked, out)
     tell("build")
     built = build(asked)
-    outcomes = _protect(asked, built, tell, progress)
+    try:
+        outcomes = _protect(asked, built, tell, progress)
+    except HitokuError as error:
+        raise type(error)(error.what, where=error.where, fix=asked.origin.spoken(error.fix)) from error
     parts = {
         kind: {
             name: Release.of(table, _part(outcome.protection, cells))

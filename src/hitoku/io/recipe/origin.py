@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +21,13 @@ OPTIONS = {
     "data": "DATA",
     "cells": "DATA",
 }
+
+# Arguments of Python in advice that are keys and options, too; tabulate(..., unit=...) is unit=... alone.
+CALL = re.compile(r"tabulate\(\.\.\., (\w+=[^)]*)\)")
+ARGUMENT = re.compile(
+    r"\b(magnitude|missing|unseen|unit|holding|weight|total|value|frequency)="
+    r"(?:\"([^\"]*)\"|'([^']*)'|\.\.\.)?"
+)
 
 # The keys that a key holds, where it holds some.
 WITHIN: dict[str, type[BaseModel]] = {"tables": LinkedKeys, "counts": CountsKeys, "costs": CostKeys}
@@ -79,7 +87,24 @@ class Origin:
         """Add to an error which key it comes from."""
         place = self.place(path)
         where = f"{place}; {error.where}" if error.where and error.where != place else place
-        return type(error)(error.what, where=where, fix=error.fix)
+        return type(error)(error.what, where=where, fix=self.spoken(error.fix))
+
+    def spoken(self, advice: str) -> str:
+        """Say advice that names arguments of Python as the caller would write it: as keys, or as options.
+
+        Examples
+        --------
+        >>> Origin().spoken('tabulate(..., magnitude="abs") ranks them by size')
+        '--magnitude abs ranks them by size'
+        >>> Origin("recipe.toml").spoken('give them a code, or missing="code"')
+        'give them a code, or missing = "code"'
+        """
+
+        def say(found: re.Match[str]) -> str:
+            name, value = found[1], found[2] or found[3] or "..."
+            return f'{name} = "{value}"' if self.name else f"{self.place((name,))} {value}"
+
+        return ARGUMENT.sub(say, CALL.sub(r"\1", advice))
 
 
 def translate(error: ValidationError, given: Any, origin: Origin) -> ParameterError:
