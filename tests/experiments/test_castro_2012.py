@@ -10,6 +10,7 @@ from hitoku.experiments.castro_2012 import ExperimentPlan, TableInstance, made_u
 from hitoku.experiments.castro_2012.bars import beside_published, by_protector
 from hitoku.experiments.castro_2012.conclusions import conclusions
 from hitoku.experiments.castro_2012.published import NORMS, SCENARIOS, dimensions, number, shares
+from hitoku.experiments.castro_2012.report import explained
 from hitoku.experiments.castro_2012.run import OTHER_READINGS, ExperimentResult
 from hitoku.experiments.page import markdown
 from hitoku.io.jj import read_jj
@@ -123,6 +124,21 @@ def test_shares_are_percentages_of_all_unsafe_cells_and_replications(outcome):
 def test_who_knows_levels_and_senses_hits_and_who_does_not_does_not(outcome):
     held = {c.claim[:2]: c.holds for c in conclusions(outcome.shares, outcome.plan.norms)[:2]}
     assert held == {"B1": True, "B3": True}
+
+
+def test_a_conclusion_that_made_up_tables_do_not_bear_out_says_why(outcome):
+    assert all(not c.why for c in explained(outcome) if c.holds)
+    near = tuple(
+        replace(a, counts=tuple((0, sum(row), *[0] * 6) for row in a.counts))
+        if a.scenario in ("B1", "B2")
+        else a
+        for a in outcome.attacks
+    )
+    first = explained(replace(outcome, attacks=near))[0]
+    assert first.holds is False
+    sizes = [int(instance.unsafe.sum()) for instance in outcome.instances]
+    assert f"{min(sizes)} to {max(sizes)} unsafe cells" in first.why
+    assert " Why: " in str(first)
 
 
 def test_the_report_has_every_table_and_says_what_it_is_made_of(outcome):

@@ -75,7 +75,7 @@ def castro_2012(
     from hitoku.evidence.recovery import BINS
     from hitoku.experiments.castro_2012 import ExperimentPlan, made_up, report, run
     from hitoku.experiments.castro_2012.bars import beside_published, by_protector
-    from hitoku.experiments.castro_2012.conclusions import conclusions
+    from hitoku.experiments.castro_2012.report import explained
     from hitoku.experiments.page import Picture, write
     from hitoku.plots.error_shares import error_shares
 
@@ -91,7 +91,7 @@ def castro_2012(
         Picture(name, error_shares(bars, BINS), words) for name, (bars, words) in drawn.items() if bars
     ]
     text, page = write(report(outcome, pictures), out)
-    found = conclusions(outcome.shares, plan.norms)
+    found = explained(outcome)
     if as_json:
         print_json(
             {

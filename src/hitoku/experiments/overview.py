@@ -35,6 +35,6 @@ def page(found: Mapping[str, Sequence[Reproduction]]) -> Page:
         apart = len(failing(lines))
         counts.append((paper, len(lines), same, apart, len(lines) - same - apart))
     opening = Words((WORDS, *(f"- {paper}: {EXPERIMENTS[paper]}" for paper in found)))
-    head = ("paper", "results", "same", "differ", "nothing printed to compare")
+    head = ("paper", "results", "same", "differ", "not comparable")
     blocks = [overview(paper, lines) for paper, lines in found.items()]
     return Page(TITLE, (opening, PageTable("In short", head, tuple(counts)), *blocks))

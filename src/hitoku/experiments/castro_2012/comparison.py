@@ -9,7 +9,7 @@ import numpy as np
 from hitoku.experiments.castro_2012.conclusions import conclusions, exact
 from hitoku.experiments.castro_2012.published import SCENARIOS, dimensions, number, printed_name
 from hitoku.experiments.castro_2012.published import shares as printed_shares
-from hitoku.experiments.castro_2012.report import NORMS, apart, published_lines
+from hitoku.experiments.castro_2012.report import NORMS, apart, explained, published_lines
 from hitoku.experiments.castro_2012.run import ExperimentResult
 from hitoku.experiments.reproduction import Reproduction
 
@@ -33,7 +33,7 @@ def _conclusions(outcome: ExperimentResult) -> Iterator[Reproduction]:
     norms = outcome.plan.norms
     named = bool(published_lines(outcome, "B1", norms[0]))
     printed = conclusions(lambda scenario, norm: printed_shares()[scenario, norm], norms)
-    for there, here in zip(printed, conclusions(outcome.shares, norms), strict=True):
+    for there, here in zip(printed, explained(outcome), strict=True):
         agrees = there.holds == here.holds
         yield Reproduction(
             place="section 5",
@@ -42,7 +42,8 @@ def _conclusions(outcome: ExperimentResult) -> Iterator[Reproduction]:
             ours=SAID[here.holds],
             agrees=agrees if named else None,
             distance="none" if agrees else here.evidence,
-            why="" if named else "ours are small tables made up here, not the instances of the paper",
+            why=here.why
+            or ("" if named else "ours are small tables made up here, not instances of the paper"),
         )
 
 

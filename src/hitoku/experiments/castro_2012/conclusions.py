@@ -20,15 +20,17 @@ SAME = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """A sentence, whether the numbers bear it out (None: they say neither), and the numbers."""
+    """A sentence, whether the numbers bear it out (None: they say neither), the numbers, and why if known."""
 
     claim: str
     holds: bool | None
     evidence: str
+    why: str = ""
 
     def __str__(self) -> str:
         verdict = {True: "HOLDS", False: "DOES NOT HOLD", None: "NO DIFFERENCE"}[self.holds]
-        return f"{verdict}: {self.claim} ({self.evidence})."
+        reason = f" Why: {self.why}." if self.why else ""
+        return f"{verdict}: {self.claim} ({self.evidence}).{reason}"
 
 
 def exact(line: Sequence[float]) -> float:
