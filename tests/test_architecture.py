@@ -44,7 +44,14 @@ ONLY_IN = {
     "ibis": {"tabulation"},
     "pyarrow": {"tabulation", "checks.records", "io.sdmx"},
     "narwhals": {"model", "tabulation", "evidence", "checks.records", "io"},
-    "pandas": {"samples", "model.labels", "checks.outputs", "io.marked_cells", "io.argus.microdata"},
+    "pandas": {
+        "samples",
+        "model.labels",
+        "tabulation.frame_files",
+        "checks.outputs",
+        "io.marked_cells",
+        "io.argus.microdata",
+    },
     "scipy": {
         "model",
         "solver",

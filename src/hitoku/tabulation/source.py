@@ -17,6 +17,7 @@ import pyarrow as pa
 from hitoku.errors import DataError, ParameterError, TableError, did_you_mean
 from hitoku.model.frames import not_numbers
 from hitoku.tabulation.file_format import READING, FileFormat, TextFile, look_at, ragged, unreadable
+from hitoku.tabulation.frame_files import EXCEL, STATA, read_frame
 from hitoku.tabulation.number_style import MOST_SHAPES, NumberStyle, shape_sql, style_of, whole
 
 PARQUET = (".parquet", ".pq")
@@ -214,7 +215,7 @@ def connect(
 
 
 def kind_of(path: Path) -> str:
-    """Tell the kind of a file by its name: "parquet" or "text"."""
+    """Tell the kind of a file by its name: "parquet", "text" or "frame"."""
     if not path.exists():
         raise DataError(f"no file {path.name!r}", where=str(path), fix="check the path")
     name = path.name.lower()
@@ -222,10 +223,12 @@ def kind_of(path: Path) -> str:
         return "parquet"
     if name.endswith(CSV):
         return "text"
+    if name.endswith((*STATA, *EXCEL)):
+        return "frame"
     raise DataError(
         f"cannot tell what kind of file {path.name!r} is",
         where=str(path),
-        fix="give a file that ends in .parquet or .csv (.csv.gz, .tsv, .txt), or read it into a frame",
+        fix="give a file that ends in .parquet, .csv (.csv.gz, .tsv, .txt), .xlsx or .dta, or a frame",
     )
 
 
@@ -247,8 +250,10 @@ def _attach_file(
     file: FileFormat | None,
     folder: Path,
 ) -> tuple[str, str]:
-    where = path.name
-    if kind_of(path) == "text":
+    where, kind = path.name, kind_of(path)
+    if kind == "frame":
+        return where, _attach_frame(connection, read_frame(path), columns)
+    if kind == "text":
         _attach_text(connection, look_at(path, file), columns, file, folder)
         return where, "pandas"
     reading = f"read_parquet({literal(str(path))})"

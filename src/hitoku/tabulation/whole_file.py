@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from hitoku.errors import DataError
 from hitoku.tabulation.file_format import FileFormat, TextFile, look_at
+from hitoku.tabulation.frame_files import read_frame
 from hitoku.tabulation.number_style import MOST_SHAPES, NumberStyle, style_of
 from hitoku.tabulation.source import (
     connect,
@@ -57,6 +58,11 @@ def attach_whole(
         with translate_errors(path.name):
             connection.execute(f"CREATE VIEW records AS SELECT * FROM read_parquet({literal(str(path))})")
         return Typed()
+    if kind_of(path) == "frame":
+        with translate_errors(path.name):
+            connection.register("frame", pa.Table.from_pandas(read_frame(path), preserve_index=False))
+            connection.execute("CREATE TABLE records AS SELECT * FROM frame")
+        return Typed()
     text = look_at(path, file)
     names = [name or f"column {number + 1}" for number, name in enumerate(text.header)]
     chosen = ", ".join(f"k{number} AS {quoted(name)}" for number, name in enumerate(names))
@@ -80,7 +86,7 @@ def attach_whole(
 
 
 def read_whole(path: Path) -> pa.Table:
-    r"""Read a Parquet or CSV file as one Arrow table, in the order of its lines; its name tells which.
+    r"""Read a file as one Arrow table, in the order of its lines; its name tells which.
 
     A CSV file does not say what its columns are. Those with nothing but numbers are numbers, unless one
     begins with a zero and another digit: then they are codes, and 01 stays 01. All others are text.
@@ -97,6 +103,9 @@ def read_whole(path: Path) -> pa.Table:
 
         with translate_errors(path.name):
             return pq.read_table(path)
+    if kind_of(path) == "frame":
+        with translate_errors(path.name):
+            return pa.Table.from_pandas(read_frame(path), preserve_index=False)
     with tempfile.TemporaryDirectory(prefix="hitoku-") as spill:
         connection = connect(spill)
         try:
