@@ -48,7 +48,7 @@ def published_lines(outcome: ExperimentResult, scenario: str, norm: str) -> dict
 
 
 def explained(outcome: ExperimentResult) -> tuple[Conclusion, ...]:
-    """Put the conclusions to a run; where other tables than the paper's do not bear the first one out, say why."""
+    """Put the conclusions to a run; say why, where tables not of the paper do not bear the first one out."""
     norms = outcome.plan.norms
     first, *others = conclusions(outcome.shares, norms)
     if first.holds or published_lines(outcome, "B1", norms[0]):
@@ -65,9 +65,9 @@ def explained(outcome: ExperimentResult) -> tuple[Conclusion, ...]:
     if not close:
         return (first, *others)
     why = (
-        f"these are no instances of the paper; they have {min(sizes)} to {max(sizes)} unsafe cells, so one cell "
-        f"is up to {100 / max(min(sizes), 1):.0f} percent of a table; and the adjusted value itself, which all "
-        f"can read, is within 10 % of the true one in {100 * np.mean(close):.0f} % of them"
+        f"these are no instances of the paper; they have {min(sizes)} to {max(sizes)} unsafe cells, so one "
+        f"cell is up to {100 / max(min(sizes), 1):.0f} percent of a table; and the adjusted value itself, "
+        f"which all can read, is within 10 % of the true one in {100 * np.mean(close):.0f} % of them"
     )
     return (replace(first, why=why), *others)
 
