@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -189,3 +191,32 @@ def test_real_trees(shared):
     metadata = read_metadata(folder / "cellkey/microdata.rda")
     ages = tree_of(metadata.variable("Age"), metadata, list("123456"))
     assert pairs(ages)[:4] == [("A1", "Total"), ("1", "A1"), ("A2", "Total"), ("2", "A2")]
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        pytest.param(
+            "LU\n@LU\nBE\n@B1\n@B2", ("Total", "Total/LU", "LU", "BE", "B1", "B2"), id="a group and its part"
+        ),
+        pytest.param("A\n@B\n@@C\nB\n@D", ("Total", "A", "B", "C", "Total/B", "D"), id="two groups"),
+        pytest.param("A\n@A\n@@A", ("Total", "Total/A", "Total/A/A", "A"), id="three on one path"),
+    ],
+)
+def test_nodes_of_one_code_are_told_apart_by_their_path(text, codes):
+    """τ-ARGUS runs such trees, for it counts positions; here they were refused."""
+    tree = parse_tree(text)
+    assert tree.codes == codes
+    leaves = [
+        line.lstrip("@") for line, after in pairwise([*text.splitlines(), ""]) if not deeper(line, after)
+    ]
+    assert sorted(tree.leaves) == sorted(leaves)
+
+
+def deeper(line: str, after: str) -> bool:
+    return after.count("@") > line.count("@")
+
+
+def test_a_path_that_is_a_code_itself_is_refused():
+    with pytest.raises(HierarchyError, match="occurs twice"):
+        parse_tree("A\n@A\nTotal/A")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,14 @@ from hitoku.model.frames import code_list, unseen_codes
 from hitoku.model.hierarchy import TOTAL, Hierarchy
 
 LEAD = "@"
+
+
+class Node(NamedTuple):
+    """One line of a tree: its code, the place of the node above it (-1: the total), its number."""
+
+    code: str
+    above: int
+    line: int
 
 
 def read_tree(path: str | Path, lead: str = LEAD, total: str = TOTAL) -> Hierarchy:
@@ -43,16 +52,20 @@ def read_tree(path: str | Path, lead: str = LEAD, total: str = TOTAL) -> Hierarc
 def parse_tree(text: str, lead: str = LEAD, total: str = TOTAL, *, name: str = "tree") -> Hierarchy:
     r"""Read the text of an ``.hrc`` file; see :func:`read_tree`.
 
+    A group may have the code of another node: records have the codes of leaves, so it is told apart by its
+    path. Two leaves of one code are refused, for no record could say to which it belongs.
+
     Examples
     --------
     >>> parse_tree("North\n@N1\n@N2\nSouth").leaves
     ('N1', 'N2', 'South')
+    >>> parse_tree("LU\n@LU\nBE\n@B1\n@B2").codes
+    ('Total', 'Total/LU', 'LU', 'BE', 'B1', 'B2')
     """
     if not lead:
         raise HierarchyError("the tree has no indent sign", where=name, fix="give one, such as '@'")
-    pairs: list[tuple[str, str]] = []
-    seen: dict[str, int] = {}
-    above = [total]
+    nodes: list[Node] = []
+    above = [-1]
     for number, raw in enumerate(text.splitlines(), 1):
         if not raw.strip() or raw.strip().startswith("//"):
             continue
@@ -74,18 +87,48 @@ def parse_tree(text: str, lead: str = LEAD, total: str = TOTAL, *, name: str = "
                 where=where,
                 fix="take the line away: a tree lists what is below it",
             )
-        if code in seen:
+        above[depth + 1 :] = [len(nodes)]
+        nodes.append(Node(code, above[depth], number))
+    if not nodes:
+        raise HierarchyError("the tree is empty", where=name, fix="list the codes below the total")
+    names = _tell_apart(nodes, total, name)
+    return Hierarchy.from_pairs(
+        [
+            (own, names[node.above] if node.above >= 0 else total)
+            for own, node in zip(names, nodes, strict=True)
+        ],
+        total=total,
+    )
+
+
+def _tell_apart(nodes: Sequence[Node], total: str, name: str) -> list[str]:
+    """Give every node a code of its own: a leaf keeps its code, a group of that code is named by its path."""
+    groups = {node.above for node in nodes}
+    keeps: dict[str, int] = {}
+    for place, node in enumerate(nodes):
+        if place not in groups and (other := keeps.setdefault(node.code, place)) != place:
             raise HierarchyError(
-                f"code {code!r} occurs twice",
-                where=f"{name}, lines {seen[code]} and {number}",
+                f"code {node.code!r} occurs twice",
+                where=f"{name}, lines {nodes[other].line} and {node.line}",
                 fix="keep one of them; a second grouping of the same codes is a tree of its own",
             )
-        seen[code] = number
-        pairs.append((code, above[depth]))
-        above[depth + 1 :] = [code]
-    if not pairs:
-        raise HierarchyError("the tree is empty", where=name, fix="list the codes below the total")
-    return Hierarchy.from_pairs(pairs, total=total)
+    for place, node in enumerate(nodes):
+        keeps.setdefault(node.code, place)
+    names: list[str] = []
+    taken = {total, *keeps}
+    for place, node in enumerate(nodes):
+        own = node.code
+        if keeps[own] != place:
+            own = f"{names[node.above] if node.above >= 0 else total}/{own}"
+            if own in taken:
+                raise HierarchyError(
+                    f"code {node.code!r} occurs twice",
+                    where=f"{name}, lines {nodes[keeps[node.code]].line} and {node.line}",
+                    fix=f"rename one: {own!r}, by which it would be told apart, is a code as well",
+                )
+            taken.add(own)
+        names.append(own)
+    return names
 
 
 def write_tree(path: str | Path, hierarchy: Hierarchy, lead: str = LEAD) -> None:
