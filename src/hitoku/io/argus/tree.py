@@ -22,7 +22,7 @@ from hitoku.model.hierarchy import TOTAL, Hierarchy
 LEAD = "@"
 
 
-class Node(NamedTuple):
+class TreeLine(NamedTuple):
     """One line of a tree: its code, the place of the node above it (-1: the total), its number."""
 
     code: str
@@ -64,7 +64,7 @@ def parse_tree(text: str, lead: str = LEAD, total: str = TOTAL, *, name: str = "
     """
     if not lead:
         raise HierarchyError("the tree has no indent sign", where=name, fix="give one, such as '@'")
-    nodes: list[Node] = []
+    nodes: list[TreeLine] = []
     above = [-1]
     for number, raw in enumerate(text.splitlines(), 1):
         if not raw.strip() or raw.strip().startswith("//"):
@@ -88,7 +88,7 @@ def parse_tree(text: str, lead: str = LEAD, total: str = TOTAL, *, name: str = "
                 fix="take the line away: a tree lists what is below it",
             )
         above[depth + 1 :] = [len(nodes)]
-        nodes.append(Node(code, above[depth], number))
+        nodes.append(TreeLine(code, above[depth], number))
     if not nodes:
         raise HierarchyError("the tree is empty", where=name, fix="list the codes below the total")
     names = _tell_apart(nodes, total, name)
@@ -101,7 +101,7 @@ def parse_tree(text: str, lead: str = LEAD, total: str = TOTAL, *, name: str = "
     )
 
 
-def _tell_apart(nodes: Sequence[Node], total: str, name: str) -> list[str]:
+def _tell_apart(nodes: Sequence[TreeLine], total: str, name: str) -> list[str]:
     """Give every node a code of its own: a leaf keeps its code, a group of that code is named by its path."""
     groups = {node.above for node in nodes}
     keeps: dict[str, int] = {}
