@@ -262,3 +262,11 @@ def test_compiled_arithmetic_gives_the_same_answers(problem, way):
         for test, span in zip(tests, (None, FastSpan(len(owner))), strict=True)
     )
     assert plain == fast
+
+
+def test_what_is_not_here_of_the_num_family_is_said():
+    with pytest.raises(ParameterError, match=r"num\.\.\. family") as refused:
+        named("numTTT")
+    for word in ("numFFT", "numFTT", "numttHTT", "numTTHTT"):
+        assert word in refused.value.fix
+        assert named(word) in NAMES

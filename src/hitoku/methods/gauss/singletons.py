@@ -40,6 +40,13 @@ def named(singletons: str) -> str:
     ('any_sums', 'group_sums')
     """
     name = ALIASES.get(singletons, singletons)
+    if name not in NAMES and str(singletons).startswith("num"):
+        here = [word for word in ALIASES if word.startswith("num")]
+        raise ParameterError(
+            f"{singletons!r} of R's num... family is not here",
+            where="singletons",
+            fix=f"here are {', '.join(sorted(here))}; numTTHTT treats every cell of a single firm as unsafe",
+        )
     if name not in NAMES:
         raise ParameterError(
             f"no way to handle singletons is called {singletons!r}",
