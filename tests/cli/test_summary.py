@@ -57,3 +57,24 @@ def test_no_cell_value_is_among_the_counts():
     _, numbers = told(Optimal())
     assert numbers["withheld"] == numbers["unsafe"] + numbers["secondary"] == 4
     assert numbers["rules"] == {"min_frequency": 1}
+
+
+def test_what_is_published_is_a_share_of_cells_that_hold_something():
+    """Rows of zeros, for codes that nobody has, made a release look fuller than it was."""
+    filled = Table.from_array([[20, 15], [72, 1]])
+    padded = Table.from_array([[20, 15], [72, 1], [0, 0], [0, 0]])
+    shares = []
+    for table in (filled, padded):
+        everywhere = Greedy(start=table.inner & (table.value > 0))
+        outcome = protect_table(table, [MinFrequency(3)], method=everywhere, width=1)
+        shares.append(counts(outcome)["published_share_of_cells"])
+    assert shares[0] == shares[1] == round(5 / 9, 4)
+
+
+def test_a_release_with_next_to_nothing_left_warns():
+    shown = StringIO()
+    table = Table.from_array([[20, 15], [72, 1]])
+    outcome = protect_table(table, [MinFrequency(3)], method=Greedy(start=table.inner), width=1)
+    show(Console(width=200, file=shown), outcome, naive=0)
+    assert "WARNING: 0% of the value is published" in shown.getvalue()
+    assert "insiders  none" in shown.getvalue()

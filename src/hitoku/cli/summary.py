@@ -22,6 +22,9 @@ def counts(outcome: Outcome) -> dict[str, Any]:
     """Everything worth counting; no cell value is among it."""
     table, need, protection = outcome.table, outcome.need, outcome.protection
     lost = loss(table, protection)
+    # Codes that nobody has are rows of zeros: publishing those is nothing to count.
+    held = table.shown & ((table.value != 0) | (False if table.frequency is None else table.frequency > 0))
+    kept = float((held & ~protection.withheld).sum() / held.sum()) if held.any() else 1.0
     return {
         "cells": lost.n_cells,
         "relations": int(table.relations.shape[0]),
@@ -30,7 +33,7 @@ def counts(outcome: Outcome) -> dict[str, Any]:
         "secondary": int((protection.secondary & table.shown).sum()),
         "withheld": lost.n_withheld,
         "changed": lost.n_changed,
-        "published_share_of_cells": round(1 - lost.share, 4),
+        "published_share_of_cells": round(kept, 4),
         "published_share_of_value": round(1 - lost.inner_value_share, 4),
         "worked_out_exactly": int(((outcome.bounds.width == 0) & need.unsafe).sum()),
         "method": protection.method,
@@ -110,7 +113,7 @@ def show(console: Console, outcome: Outcome, *, naive: int) -> None:
         ("protected", f"{n['secondary']:,} further cells are withheld with them, {_by(n)}"),
         (
             "published",
-            f"{cells:.1%} of all cells, {value:.1%} of the {outcome.table.measure} in single cells",
+            f"{cells:.1%} of filled cells, {value:.1%} of the {outcome.table.measure} in single cells",
         ),
         ("attacked", f"{n['worked_out_exactly']:,} unsafe cells can be worked out"),
         ("insiders", f"{n['insiders']}"),
