@@ -382,6 +382,12 @@ def test_every_file_that_the_notice_names_is_there(house):
     assert named | {"README.txt"} == {file.name for file in checker.iterdir()}
     content = json.loads(gzip.decompress((checker / "certificate.json.gz").read_bytes()))
     assert set(content["tables"]) == {"fine", "coarse"}
+    overview = pd.read_csv(checker / "overview.csv", index_col="table")
+    shown = files(run.folder)
+    for name in ("fine", "coarse"):
+        assert overview.loc[name, "withheld"] == shown[name]["value"].isna().sum()
+    # Five sections and the total, in three regions and the country, are in both whatever the data are.
+    assert int(overview.loc["fine", "shares_cells_with"].removeprefix("coarse ")) >= 24
 
 
 def test_an_audit_of_both_folders_finds_what_releases_made_apart_give_away(house):

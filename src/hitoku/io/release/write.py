@@ -26,6 +26,7 @@ from hitoku.io.jj import write_jj
 from hitoku.io.publication import Publication, PublicationPlan
 from hitoku.io.release.groups import write_groups, write_judged_groups
 from hitoku.io.release.hierarchies import write_hierarchies
+from hitoku.io.release.overview import write_overview
 from hitoku.io.release.steps import write_steps
 from hitoku.io.report.report import write_report
 from hitoku.model.arrays import Integers
@@ -47,6 +48,7 @@ FILES = {
     "certificate.json.gz": "the proof of safety; check it without hitoku:  python verify.py <release folder>",
     "table.jj.gz": "table, relations, bounds and levels in the field's own format, for other programs",
     "hierarchies.json": "which code is the sum of which others, for each variable",
+    "overview.csv": "every linked table: what it withholds, and which others it shares cells with",
     "linked.json": "which cell of the whole each cell of a linked table is",
     "summary.json": "counts, verdict, recipe, versions, hashes of the published files",
     "steps.csv": "what was withheld when, why and for whom, where the method decides cell by cell",
@@ -155,6 +157,7 @@ def _write_evidence(
     if plan.places:
         told = {name: places.tolist() for name, places in plan.places.items()}
         (checker / "linked.json").write_text(json.dumps(told) + "\n", encoding="utf-8")
+        write_overview(checker / "overview.csv", shown, plan.places)
     write_hierarchies(checker / "hierarchies.json", {name: one.dimensions for name, one in shown.items()})
     if protection.steps:
         write_steps(checker / "steps.csv", table, protection)

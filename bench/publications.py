@@ -1,0 +1,106 @@
+"""Publications: several tables of one register put together, protected and audited as one.
+
+``four``: four tables of about 500 cells; ``twenty``: twenty, those of the finest level of about 5,000 cells.
+Registers from ``hitoku.samples``, turnover under a p% rule and a least number of contributors; tables at
+different levels of the trees, some under a filter. Times are CPU seconds of one process, one run, compiled
+kernels loaded before; memory is the peak of the process. Results go to .bench/publications.json.
+
+    python -m bench.publications --only four
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import time
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import hitoku as ht
+from hitoku.cli.warm_up import circulate_a_little, prove_a_little
+from hitoku.pipeline.rest import judge_rest
+
+OUT = Path(__file__).resolve().parents[1] / ".bench"
+RULES = [ht.PPercent(p=10), ht.FewContributors(n=3)]
+# Records, children of the region tree and of the activity tree.
+REGISTERS = {"four": (8_000, (4, 6), (4, 4)), "twenty": (200_000, (8, 9), (7, 9))}
+
+
+def publication(name: str) -> tuple[Any, dict[str, dict[str, Any]]]:
+    """Return the records and the tables of a case."""
+    n, regions, activities = REGISTERS[name]
+    firms = ht.samples.register(n, 1, regions=regions, activities=activities)
+    records = firms.records.assign(
+        county=firms.records["region"].str[:3], section=firms.records["activity"].str[:3]
+    )
+    sizes = sorted(records["size"].unique())
+    fine = {"by": ["region", "activity"], "hierarchies": firms.hierarchies}
+    if name == "four":
+        return records, {
+            "towns": fine,
+            "counties": {"by": ["county", "activity", "size"]},
+            "sections": {"by": ["region", "section", "size"]},
+            "small": {"by": ["region", "activity"], "where": {"size": sizes[:2]}},
+        }
+    tables: dict[str, dict[str, Any]] = {"all": fine}
+    levels = product(["region", "county"], ["activity", "section"])
+    for number, by in enumerate(levels):
+        tables[f"plain_{number}"] = {"by": list(by)}
+        tables[f"sizes_{number}"] = {
+            "by": [by[0], "section", "size"] if number else ["county", "activity", "size"]
+        }
+        tables[f"small_{number}"] = {"by": list(by), "where": {"size": sizes[:2]}}
+        tables[f"large_{number}"] = {"by": list(by), "where": {"size": sizes[2:]}}
+    tables |= {name: {"by": [name, "size"]} for name in ("region", "activity", "county")}
+    return records, tables
+
+
+def run(name: str) -> dict[str, Any]:
+    """Measure one case."""
+    records, tables = publication(name)
+    marks = [time.process_time()]
+    linked = ht.link(records, tables, value="turnover", unit="enterprise", holding="holding")
+    marks.append(time.process_time())
+    whole = linked.table
+    need = ht.assess(whole, [*RULES, *judge_rest(whole, linked.rest, RULES, lambda _: None)])
+    found = ht.Auto(start=~whole.shown).protect(whole, need)
+    marks.append(time.process_time())
+    verdict = ht.audit(whole, need, ht.Release.of(whole, found))
+    marks.append(time.process_time())
+    link_s, protect_s, audit_s = np.diff(marks).round(2).tolist()
+    return {
+        "tables": len(tables),
+        "cells": sum(table.n_cells for table, _ in linked.parts.values()),
+        "distinct": int(whole.shown.sum()),
+        "hidden": int((~whole.shown).sum()),
+        "unsafe": int((need.unsafe & whole.shown).sum()),
+        "secondary": int((found.secondary & whole.shown).sum()),
+        "complete": linked.complete,
+        "safe": verdict.safe,
+        "method": found.method,
+        "link_s": link_s,
+        "protect_s": protect_s,
+        "audit_s": audit_s,
+        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+    }
+
+
+def main() -> None:
+    """Run the cases that are asked for, and print and keep what they take."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", nargs="*", choices=REGISTERS, default=list(REGISTERS))
+    circulate_a_little()
+    prove_a_little()
+    told = {name: run(name) for name in parser.parse_args().only}
+    OUT.mkdir(exist_ok=True)
+    (OUT / "publications.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    for name, row in told.items():
+        print(name, *(f"{key}={value}" for key, value in row.items()))
+
+
+if __name__ == "__main__":
+    main()
