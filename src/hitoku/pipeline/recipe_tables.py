@@ -25,6 +25,7 @@ from hitoku.model.labels import Labels
 from hitoku.model.link import MEASURE
 from hitoku.model.table import Table
 from hitoku.pipeline.recipe_links import MadeTable, link_made
+from hitoku.tabulation.column_tree import read_column_tree
 from hitoku.tabulation.linked import TableSpec
 
 Parts = Mapping[str, tuple[Table, Integers]]
@@ -94,6 +95,10 @@ def _one(recipe: Recipe, place: int, keys: TableKeys, hashes: dict[str, str]) ->
     for variable, files in keys.hierarchies.items():
         at = (*where("hierarchies"), variable)
         with _blaming(recipe.origin, at):
+            if keys.data is not None and not any(Path(name).suffix for name in files):
+                records = file(keys.data, where("data"))
+                trees[variable] = read_column_tree(records, variable, files, keys.total, keys.file_format)
+                continue
             trees[variable] = [read_code_tree(file(name, at), keys.total) for name in files]
     if keys.cells is not None:
         path = file(keys.cells, where("cells"))

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from hitoku.errors import ParameterError
 from hitoku.model.arrays import Integers
 from hitoku.model.contributors import Contributors, Magnitude
-from hitoku.model.from_frame import Hierarchies
 from hitoku.model.hierarchy import TOTAL
 from hitoku.model.table import Table
 from hitoku.tabulation import identity as identities
+from hitoku.tabulation.column_tree import Groupings, grown
 from hitoku.tabulation.cube import Cube, cube_of
 from hitoku.tabulation.file_format import FileFormat
 from hitoku.tabulation.memory import refuse_too_large
@@ -31,7 +31,7 @@ def tabulate(
     weight: str | None = None,
     unit: str | None = None,
     holding: str | None = None,
-    hierarchies: Hierarchies | None = None,
+    hierarchies: Groupings | None = None,
     total: str | Mapping[str, str] = TOTAL,
     top: int = 3,
     magnitude: Magnitude | None = None,
@@ -70,7 +70,8 @@ def tabulate(
         Column that names the group of respondents who act as one. A respondent without one is a holding of
         its own. With ``holding`` but no ``unit``, contributors are known per holding only.
     hierarchies
-        Code trees by variable, or several groupings for one; a variable without one is flat.
+        Code trees by variable, or several groupings for one; or the names of columns that group its codes,
+        fine to coarse, ``{"town": ["county", "state"]}``. A variable without one is flat.
     total
         Code of the total of flat variables, one for all or one for each.
     top
@@ -122,10 +123,11 @@ def tabulate(
     columns = _columns(by, value, weight, unit, holding)
     _refuse_parameters(top, magnitude, missing, unseen, engine)
     _refuse_decimals(decimals)
+    trees = grown(data, hierarchies or {}, total, file)
     limits: dict[str, Any] = {"memory_limit": memory_limit, "threads": threads}
     with open_source(data, columns, where=where, file=file, **limits) as source:
         numbers = numbers_of(source, decimals)
-        cube = cube_of(source, by, hierarchies or {}, total, missing=missing, unseen=unseen)
+        cube = cube_of(source, by, trees, total, missing=missing, unseen=unseen)
         zeros = None if structural_zeros is None else known_zeros(structural_zeros, by, cube.dimensions)
         parts = _counted(source, cube, numbers, top if value else 0, magnitude)
         whole = weight is None and (value is None or source.is_integer("x") or decimals == 0)

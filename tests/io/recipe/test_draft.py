@@ -311,3 +311,25 @@ def test_a_table_with_totals_is_never_drafted_as_records(tmp_path, word):
     pd.concat([frame, frame]).to_csv(path, index=False)
     with pytest.raises(DataError, match="a table with totals, not records"):
         draft_recipe(path, tmp_path)
+
+
+def test_columns_that_group_others_become_hierarchies(tmp_path):
+    n = 400
+    town = np.arange(n) % 12
+    frame = pd.DataFrame({"town": [f"t{t:02}" for t in town], "county": [f"C{t // 3}" for t in town]})
+    frame["state"] = [f"S{t // 6}" for t in town]
+    frame["sales"] = np.random.default_rng(1).integers(1, 10_000, n) / 4
+    frame.to_csv(tmp_path / "towns.csv", index=False)
+    path = write_draft(tmp_path / "towns.csv", tmp_path / "recipe.toml")
+    assert tomllib.loads(path.read_text("utf-8"))["hierarchies"] == {"town": ["county", "state"]}
+    codes = run_recipe(path).outcome.table.dimensions[0].codes
+    assert {"t00", "C0", "S0", "Total"} <= set(codes)
+
+
+def test_columns_whose_codes_are_those_of_their_parts_are_left_to_a_person(tmp_path):
+    n = 400
+    town = np.arange(n) % 6
+    frame = pd.DataFrame({"town": town.astype(str), "county": ((town // 2 + 1) % 3).astype(str)})
+    frame = frame.replace({column: {str(k): f"k{k}" for k in range(6)} for column in frame})
+    frame.assign(x=np.arange(n) + 0.5).to_csv(tmp_path / "towns.csv", index=False)
+    assert "hierarchies" not in tomllib.loads(draft_recipe(tmp_path / "towns.csv", tmp_path))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from hitoku.errors import DataError, OutputError, some
+from hitoku.errors import DataError, HitokuError, OutputError, some
 from hitoku.io.recipe.guess import Guess, are_cells, count_of, finest, guessed
-from hitoku.io.recipe.toml_text import toml_value
+from hitoku.io.recipe.toml_text import toml_key, toml_value
+from hitoku.tabulation.column_tree import read_column_tree
 from hitoku.tabulation.columns import Column, columns_of, n_combinations, nested
 
 # A first table is one that a person can look through.
@@ -68,7 +69,7 @@ def draft_recipe(data: str | Path, folder: str | Path = ".") -> str:
         f"out = {toml_value(release)}",
         '# formats = ["csv", "html", "xlsx"]  # files in public/; also sdmx-csv, parquet, json-stat',
         "",
-        *_trees(chosen[0].name),
+        *_trees(chosen[0].name, _groupings(path, chosen, guess.codes, nests) if kind == "data" else {}),
     ]
     return "\n".join(lines) + "\n"
 
@@ -205,11 +206,43 @@ def _protection(value: Column | None) -> list[str]:
     ]
 
 
-def _trees(variable: str) -> list[str]:
+def _groupings(
+    path: Path, chosen: Sequence[Column], codes: Sequence[Column], nests: set[tuple[str, str]]
+) -> dict[str, list[str]]:
+    """Find by variable the columns that group its codes, fine to coarse, as a hierarchy that can be made."""
+    found: dict[str, list[str]] = {}
+    for variable in chosen:
+        chain = [variable]
+        for column in sorted(codes, key=lambda column: -column.n_distinct):
+            above = (chain[-1].name, column.name) in nests and (column.name, chain[-1].name) not in nests
+            if above and not column.n_missing and column.n_distinct > 1:
+                chain.append(column)
+        groups = [column.name for column in chain[1:]]
+        try:
+            if groups and not any(Path(name).suffix for name in groups):  # a name with a dot is a file
+                read_column_tree(path, variable.name, groups)
+                found[variable.name] = groups
+        except HitokuError:
+            continue  # the same code for a group and for another of its parts: a person must decide
+    return found
+
+
+def _trees(variable: str, groupings: Mapping[str, Sequence[str]]) -> list[str]:
+    if groupings:
+        head = [
+            "# Groups of codes: columns that group those of a variable, fine to coarse.",
+            "[hierarchies]",
+            *(f"{toml_key(name)} = {toml_value(list(groups))}" for name, groups in groupings.items()),
+        ]
+    else:
+        head = [
+            "# Groups of codes: by variable, columns of the data that group its codes, or a CSV file with",
+            "# the columns code and parent.",
+            "# [hierarchies]",
+            f'# {variable} = "{variable}.csv"',
+        ]
     return [
-        "# Groups of codes: by variable, a CSV file with the columns code and parent.",
-        "# [hierarchies]",
-        f'# {variable} = "{variable}.csv"',
+        *head,
         "",
         "# Cells that must stay published (or [[withhold]]), by codes; a variable left out means all.",
         "# [[keep]]",
