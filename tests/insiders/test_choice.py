@@ -8,6 +8,7 @@ import pytest
 from hitoku.attacks.insider import Insider
 from hitoku.errors import ParameterError
 from hitoku.insiders.contributions import choose_insiders, contributions_in, parse_insiders
+from hitoku.io.recipe.recipe import Recipe
 from hitoku.methods import Adjust, Gauss, Greedy
 from hitoku.model.hierarchy import Hierarchy
 from hitoku.model.table import Table
@@ -114,3 +115,20 @@ def test_a_release_with_little_left_says_so(table):
     assert everything.warning.startswith("0% of the value is published")
     usual = protect_table(table, [PPercent(10)], method=Greedy(prefer="closing"))
     assert usual.warning == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [(True, "contributors"), (False, "none"), ("singletons", "singletons"), ("all", "contributors")],
+)
+def test_recipes_read_the_same_words_and_those_of_before(given, read):
+    keys = {"data": "firms.csv", "by": ["region"], "rules": ["p_percent:p=10"], "insiders": given}
+    assert parse_insiders(str(Recipe.of(keys).keys.insiders))[0] == read
+
+
+def test_a_recipe_refuses_other_words_by_their_key():
+    keys = {"data": "firms.csv", "by": ["region"], "rules": ["p_percent:p=10"], "insiders": "singelton"}
+    with pytest.raises(ParameterError) as refused:
+        Recipe.of(keys)
+    assert refused.value.where == "--insiders"
+    assert "singletons" in refused.value.fix
