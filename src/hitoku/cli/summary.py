@@ -142,16 +142,6 @@ def show(console: Console, outcome: Outcome, *, naive: int) -> None:
         )
 
 
-def _verdict(outcome: Outcome) -> str:
-    """Say what was shown, and never that there is a proof where there is none."""
-    audit = outcome.audit
-    if not audit.safe:
-        return "NOT safe"
-    if audit.certificate is None:
-        return "safe, without a proof: the values have too many digits to add up exactly; say decimals"
-    return "safe, with a proof"
-
-
 def _by(n: dict[str, Any]) -> str:
     """Say who decided, and how good that is: a search that was stopped is never called finished."""
     if n["note"]:
