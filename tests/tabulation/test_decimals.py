@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from decimal import ROUND_HALF_UP, Decimal
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hitoku.errors import ParameterError
+from hitoku.io.publication import Publication
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
 from hitoku.tabulation.tabulate import tabulate
 
 
@@ -66,3 +70,14 @@ def test_more_digits_than_a_sum_has_are_refused():
     with pytest.raises(ParameterError, match="more digits") as caught:
         tabulate(pd.DataFrame({"g": ["a"], "x": [1e13]}), ["g"], value="x", decimals=4)
     assert "decimals=2" in caught.value.fix
+
+
+@pytest.mark.parametrize(("decimals", "most"), [(None, 17), (2, 6)])
+def test_nothing_is_published_with_more_digits_than_a_number_has(decimals, most):
+    records = pd.DataFrame({"g": ["a", "b", "b"], "x": [2422.31034439358, 1 / 3, 10 / 7]})
+    table = tabulate(records, ["g"], value="x", decimals=decimals)
+    none = np.zeros(3, dtype=bool)
+    release = Release.of(table, Protection(value=table.value, withheld=none, secondary=none, method="none"))
+    texts = Publication(release=release).texts
+    assert [float(text) for text in texts] == pytest.approx(table.value.tolist(), abs=1e-12)
+    assert max(len(text.replace(".", "").lstrip("0")) for text in texts) <= most

@@ -19,6 +19,7 @@ from hitoku.model.arrays import Floats, Integers
 from hitoku.model.release import Release
 
 WITHHELD = "c"
+MOST_SIGNS = 20  # digits of a number, its sign and point
 
 LEGEND = f"{WITHHELD}: withheld for confidentiality. A withheld cell is not zero: it is not published."
 CHOSEN = (
@@ -99,7 +100,12 @@ class Publication:
 
         The last bits of a sum tell something about its parts and do not leave: 0.1 + 0.2 goes out as 0.3.
         """
-        return texts(self.release.published)
+        # A double has at most 17 digits that mean something; values without exact decimals are given no more.
+        written = texts(self.release.published)
+        return [
+            np.format_float_positional(float(text), trim="-") if len(text) > MOST_SIGNS else text
+            for text in written
+        ]
 
     @cached_property
     def value(self) -> Floats:
