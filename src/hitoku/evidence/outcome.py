@@ -48,8 +48,8 @@ class Outcome:
     >>> need = Need(unsafe=table.value == 1, lower=1.0, upper=1.0)
     >>> protection = Protection.withhold(table, table.inner, need)
     >>> outcome = Outcome(protection, audit(table, need, Release.of(table, protection)))
-    >>> outcome, float(outcome.bounds.upper[4])
-    (Outcome(safe: Protection(4 of 9 cells withheld, 3 of them secondary, by given)), 16.0)
+    >>> outcome.audit.safe, float(outcome.bounds.upper[4])
+    (True, 16.0)
     >>> outcome.frame["status"].tolist()[:3], outcome.confidential_frame["status"].tolist()[:5:4]
     (['withheld', 'withheld', 'published'], ['secondary', 'primary'])
     """

@@ -28,7 +28,7 @@ def loss_against_protection(comparison: Comparison, *, title: str = "") -> Figur
     >>> from hitoku.methods.greedy import Greedy
     >>> from hitoku.model.need import Need
     >>> from hitoku.model.table import Table
-    >>> from hitoku.evidence.comparison import compare
+    >>> from hitoku.pipeline.compare import compare
     >>> table = Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 3]])
     >>> compared = compare(table, Need(unsafe=table.value == 3, width=9), [Greedy(tidy=True)])
     >>> [text.get_text() for text in loss_against_protection(compared).axes[0].texts]

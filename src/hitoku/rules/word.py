@@ -32,7 +32,7 @@ def rule_from_word(word: str, registry: Mapping[str, type[Rule]]) -> Rule:
     --------
     >>> from hitoku.rules import RULES
     >>> rule_from_word("p_percent:p=10", RULES)
-    PPercent(p=10, n=1, level='holding')
+    PPercent(p=10, n=1, level='holding', at_limit='safe')
     >>> rule_from_word("direct_disclosure:k=2,sensitive=injury,unknown=injury/Unknown", RULES).unknown
     (('injury', 'Unknown'),)
     """

@@ -96,7 +96,10 @@ def page(
     Examples
     --------
     >>> from hitoku.evidence.audit import audit
+    >>> from hitoku.model.need import Need
+    >>> from hitoku.model.protection import Protection
     >>> from hitoku.model.release import Release
+    >>> from hitoku.model.table import Table
     >>> table = Table.from_array([[20, 15], [72, 1]])
     >>> need = Need(unsafe=table.value == 1, lower=1.0, upper=1.0)
     >>> protection = Protection.withhold(table, need.unsafe, need)
