@@ -109,7 +109,7 @@ def large(side: int) -> dict[str, object]:
 def theorem(seconds: float) -> dict[str, int]:
     """List every table with the totals of random small ones, until the time is over."""
     sys.path.insert(0, str(ROOT))
-    from tests.methods.test_blocks import fibres, too_narrow  # noqa: PLC0415 - only for this
+    from tests.methods.block_fibres import fibres, too_narrow  # noqa: PLC0415 - only for this
     from tests.oracles.blocks import tables  # noqa: PLC0415 - as above
 
     rng = np.random.default_rng(20261116)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.methods.block_fibres import fibres, too_narrow
 from tests.oracles import blocks as oracle
 
 from hitoku.attacks.interval import Interval
@@ -20,7 +21,7 @@ from hitoku.methods.blocks.levels import patterns as hierarchical_patterns
 from hitoku.methods.blocks.pattern import pattern
 from hitoku.methods.blocks.reach import FAR, Local, wide_alone, wide_together
 from hitoku.methods.blocks.terms import Terms
-from hitoku.methods.blocks.tree import Nodes, tree
+from hitoku.methods.blocks.tree import tree
 from hitoku.methods.greedy import Greedy
 from hitoku.model.dimension import Dimension
 from hitoku.model.hierarchy import Hierarchy
@@ -102,48 +103,6 @@ def test_the_pattern_is_that_of_the_definition(data, rule, split):
     levels = tree(expectation(values.sum(axis=1), values.sum(axis=0), None), split)
     expected = oracle.withheld(plain(levels), tuple(map(tuple, values.tolist())), rule)
     assert {(int(i), int(j)) for i, j in np.argwhere(pattern(levels, values, terms))} == expected
-
-
-def patterns(levels, terms, tables):
-    """Protect many tables by one tree: they stand below each other, and so do as many trees."""
-    n, n_rows, n_columns = tables.shape
-    offset = n_rows * np.arange(n)
-    size = 1 + max(int(nodes.number.max()) for depth in levels for nodes in depth)
-
-    def repeated(nodes):
-        number = (nodes.number[None] + size * np.arange(n)[:, None]).ravel()
-        rows = (nodes.rows[None] + offset[:, None, None]).reshape(-1, nodes.rows.shape[1])
-        children = np.where(nodes.children[None] < 0, -1, nodes.children + size * np.arange(n)[:, None, None])
-        return Nodes(
-            number, rows, np.tile(nodes.columns, (n, 1)), nodes.axis, nodes.cut, children.reshape(-1, 2)
-        )
-
-    tall = Terms(*(np.tile(part, (n, 1)) for part in (terms.first, terms.last, terms.large, terms.width)))
-    forest = [[repeated(nodes) for nodes in depth] for depth in levels]
-    return pattern(forest, tables.reshape(-1, n_columns), tall).reshape(tables.shape)
-
-
-def fibres(example, threshold, width, *, zeros=False, split="count", expected=None):
-    """Protect every table with the totals of an example; group them by what is published."""
-    terms = Terms.below(example.shape, threshold, width, zeros=zeros)
-    levels = tree(expectation(example.sum(axis=1), example.sum(axis=0), expected), split)
-    tables = np.array(list(oracle.tables(example.sum(axis=1).tolist(), example.sum(axis=0).tolist())))
-    hidden = patterns(levels, terms, tables)
-    shown = np.where(hidden, -1, tables).reshape(len(tables), -1)
-    _, group = np.unique(shown, axis=0, return_inverse=True)
-    order = np.argsort(group, kind="stable")
-    return terms, np.split(tables[order], np.flatnonzero(np.diff(group[order])) + 1)
-
-
-def too_narrow(terms, groups):
-    """Count unsafe cells, and those that the reader who knows the method brings below their width."""
-    cells = narrow = 0
-    for group in groups:
-        width = group.max(axis=0) - group.min(axis=0)
-        unsafe = terms.unsafe(group)
-        cells += int(unsafe.sum())
-        narrow += int((unsafe & (width < terms.width)).sum())
-    return cells, narrow
 
 
 # Margins that allow the widths: the method refuses others.
