@@ -68,14 +68,7 @@ def private_folder(parent: Path, name: str) -> Iterator[Path]:
 def new_folder(path: Path) -> Iterator[Path]:
     """Yield a private temporary folder beside ``path``; rename it to ``path`` when the block succeeds."""
     refuse_occupied(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(
-            f"cannot write to {path.parent.name or path.parent}: {error.strerror}",
-            where=str(path.parent),
-            fix="choose a folder that you may write to",
-        ) from error
+    _make_parent(path, f"to {path.parent.name or path.parent}")
     with private_folder(path.parent, path.name) as draft:
         try:
             yield draft
@@ -140,20 +133,25 @@ def write_file(path: Path, content: bytes, *, private: bool = False) -> None:
     private
         Nobody but the owner may read it.
     """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(
-            f"cannot write {path.name!r}: {error.strerror}",
-            where=str(path.parent),
-            fix="choose a folder that you may write to",
-        ) from error
+    _make_parent(path, repr(path.name))
     with new_file(path) as draft, draft.open("wb") as file:
         if private:
             draft.chmod(0o600)
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
+
+
+def _make_parent(path: Path, what: str) -> None:
+    """Make the folder that a file or folder is to stand in."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"cannot write {what}: {error.strerror}",
+            where=str(path.parent),
+            fix="choose a folder that you may write to",
+        ) from error
 
 
 def read_file(path: Path, most_bytes: int) -> bytes:
