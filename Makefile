@@ -13,7 +13,7 @@ MINUTES ?= 5
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo setup test check format lint types tests fuzz bench bench-peers docs changelog clean
+.PHONY: help demo setup test check format lint types tests test-slow test-browser test-postgresql test-spark test-long fuzz bench bench-peers docs changelog clean
 
 help:  ## show this list
 	@echo "hitoku: protect statistical tables, attack them, prove them safe"
@@ -27,7 +27,7 @@ demo: $(VENV)/.installed  ## install hitoku into .venv, protect a made-up regist
 setup: $(VENV)/.installed-dev  ## install hitoku with everything needed to work on it
 	@echo "ready: $(BIN)/hitoku, $(BIN)/pytest; make test runs everything"
 
-test: lint types tests  ## lint, types and every test
+test: lint types tests  ## lint, types and every test but the slow ones
 
 check: format test  ## put the code in form, then the same as make test
 
@@ -44,6 +44,12 @@ types: $(VENV)/.installed-dev
 
 tests: $(VENV)/.installed-dev
 	$(BIN)/pytest --durations=10 $(PYTEST)
+
+test-slow: $(VENV)/.installed-dev  ## browser, PostgreSQL, Spark and long enumerations; also test-browser, test-long ...
+	$(BIN)/pytest --durations=10 -m "browser or postgresql or spark or long" $(PYTEST)
+
+test-browser test-postgresql test-spark test-long: test-%: $(VENV)/.installed-dev
+	$(BIN)/pytest --durations=10 -m $* $(PYTEST)
 
 fuzz: $(VENV)/.installed-dev  ## property tests with other examples: MINUTES=10 PYTEST=tests/rules
 	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(PYTEST)
