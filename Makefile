@@ -5,6 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 PEERS := .bench/peers-venv
+# Tools that pack; and what the wheel alone brings, for the bill of materials.
+PACK := .bench/pack-venv
+ALONE := .bench/alone-venv
 # What pytest is told: two processes, unless somebody says otherwise.
 PYTEST ?= -n 2
 # How long make fuzz begins new rounds; with SEED there is one round, a replay.
@@ -13,7 +16,8 @@ MINUTES ?= 5
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo setup test check format lint types tests test-slow test-browser test-postgresql test-spark test-long fuzz bench bench-peers docs changelog clean
+.PHONY: help demo setup test check format lint types tests test-slow test-browser test-postgresql test-spark test-long fuzz bench bench-peers docs changelog \
+        dist sbom licences clean
 
 help:  ## show this list
 	@echo "hitoku: protect statistical tables, attack them, prove them safe"
@@ -68,8 +72,23 @@ docs: $(VENV)/.installed-dev  ## build the documentation into site/
 changelog: $(VENV)/.created  ## show what the next release will say
 	@$(BIN)/python changelog.d/collect.py $(VERSION)
 
+dist: $(PACK)/.installed  ## wheel and source archive, in dist/, the same bytes for the same commit
+	@rm -rf dist && SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(PACK)/bin/python -m build --outdir dist . >/dev/null
+	@ls -l dist | awk 'NF > 8 {printf "%8.0f kB  dist/%s\n", $$5 / 1000, $$9}'
+
+sbom: dist  ## a bill of materials (CycloneDX) of what the wheel installs, in dist/
+	@rm -rf $(ALONE) && $(PYTHON) -m venv --without-pip $(ALONE)
+	@$(PACK)/bin/python -m pip --python $(ALONE)/bin/python install --quiet --disable-pip-version-check \
+	  --constraint constraints.txt dist/*.whl
+	@$(PACK)/bin/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml \
+	  --output-file dist/hitoku.cdx.json $(ALONE)/bin/python
+	@echo "dist/hitoku.cdx.json"
+
+licences: $(VENV)/.installed  ## licences of everything that hitoku installs; EXTRAS="review spark"
+	@$(BIN)/python packaging/licences.py $(EXTRAS)
+
 clean:  ## remove everything that make has made
-	rm -rf $(VENV) .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis site demo-release
+	rm -rf $(VENV) .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis site demo-release dist
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.created:
@@ -95,3 +114,7 @@ $(VENV)/.installed-dev: $(VENV)/.created $(PINS)
 $(PEERS)/.installed: $(VENV)/.created
 	@echo "installing peers into $(PEERS)" && $(PYTHON) -m venv $(PEERS)
 	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check pytauargus && touch $@
+
+$(PACK)/.installed:
+	@mkdir -p $(@D) && $(PYTHON) -m venv $(PACK)
+	@$(PACK)/bin/python -m pip install --quiet --disable-pip-version-check build cyclonedx-bom && touch $@
