@@ -16,7 +16,7 @@ MINUTES ?= 5
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo setup test check format lint types tests test-slow test-browser test-postgresql test-spark test-long fuzz bench bench-peers docs changelog \
+.PHONY: help demo setup test check format lint types tests test-slow test-browser test-postgresql test-spark test-long fuzz campaign bench bench-peers docs changelog \
         dist sbom licences clean
 
 help:  ## show this list
@@ -57,6 +57,9 @@ test-browser test-postgresql test-spark test-long: test-%: $(VENV)/.installed-de
 
 fuzz: $(VENV)/.installed-dev  ## property tests with other examples: MINUTES=10 PYTEST=tests/rules
 	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(PYTEST)
+
+campaign: $(VENV)/.installed-dev  ## random tables held against independent programs; MINUTES=60, goes on where it stopped
+	$(BIN)/python -m tests.campaign --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 bench: $(VENV)/.installed-dev  ## speed and memory, beside a baseline measured in the same run
 	@set -e; for file in bench/*.py; do \
