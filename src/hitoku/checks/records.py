@@ -14,11 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hitoku.errors import DataError, ParameterError, did_you_mean
-from hitoku.model.arrays import Floats, Integers
+from hitoku.errors import DataError, ParameterError, did_you_mean, some
+from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.frames import code_list
 
 MISSING = "missing"
+# What becomes of records with a missing value: left out of the output, an error, or a code of their own.
+COMPLETE, ERROR, CODE = "complete", "error", "code"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -143,6 +145,42 @@ class Records:
             self if not kept else replace(self, table=self.table.filter(pa.array(mask)), unit=self.unit[mask])
         )
 
+    def complete(self, names: Sequence[str]) -> tuple[Records, dict[str, int]]:
+        """Leave out the records with a missing value in some columns; say how many are missing in each.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> people = Records.open(pd.DataFrame({"age": [30, None, 50], "job": ["a", " ", None]}))
+        >>> people.complete(["age", "job"])
+        (Records(1 records of 3 units), {'age': 1, 'job': 2})
+        """
+        gone = np.zeros(len(self), dtype=np.bool_)
+        counted: dict[str, int] = {}
+        for name in dict.fromkeys(names):
+            missing = self._missing(name)
+            if n := int(np.count_nonzero(missing)):
+                counted[name] = n
+                gone |= missing
+        if not counted:
+            return self, {}
+        if gone.all():
+            raise DataError(
+                f"every record has a missing value in {some(list(counted))}",
+                where="data",
+                fix="check the columns and the filter",
+            )
+        kept = ~gone
+        return replace(self, table=self.table.filter(pa.array(kept)), unit=self.unit[kept]), counted
+
+    def _missing(self, name: str) -> Mask:
+        """Tell which records have no value in a column: null, NaN, or a text of blanks."""
+        kind = self.column(name).type
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            texts, indices = self._list(name)
+            return np.array([text is None for text in texts], dtype=np.bool_)[indices]
+        return np.asarray(pc.is_null(self.column(name), nan_is_null=True))
+
     def filter_codes(self, kept: Mapping[str, Any]) -> dict[str, list[str | None]]:
         """Write the values of a filter as the codes they are; None for records without one."""
         return {name: _listed(self._wanted(name, values))[0] for name, values in kept.items()}
@@ -168,6 +206,30 @@ class Records:
         found = _column(self.table, name).combine_chunks()
         return found.dictionary_decode() if pa.types.is_dictionary(found.type) else found
 
+    def name_of(self, column: Any) -> str:
+        """Return the name of a column that was given itself; it must be the one of that name in the data."""
+        try:
+            series = nw.from_native(column, series_only=True)
+        except TypeError as error:
+            raise ParameterError(
+                f"cannot read a {type(column).__name__} as a column",
+                where="column",
+                fix="name a column of the data",
+            ) from error
+        name = str(series.name)
+        own, given = self.column(name), storable(series)
+        if isinstance(given, pa.ChunkedArray):
+            given = given.combine_chunks()
+        if pa.types.is_dictionary(given.type):
+            given = given.dictionary_decode()
+        if given.type.equals(own.type) and given.equals(own):
+            return name
+        raise DataError(
+            f"{name!r} is not the column of that name in the data",
+            where="column",
+            fix="make it a column of the data before the session is opened",
+        )
+
     def numbers(self, name: str) -> Floats:
         """Return a column of finite numbers."""
         column = self.column(name)
@@ -183,7 +245,7 @@ class Records:
             raise DataError(
                 f"column {name!r} has {wrong} missing, NaN or infinite value(s)",
                 where="data",
-                fix="fill or drop these records",
+                fix=f'missing="{COMPLETE}" leaves out what is missing; replace infinite values',
             )
         return np.asarray(values)
 
@@ -264,19 +326,14 @@ class Records:
         return pa.DictionaryArray.from_arrays(pa.array(indices), pa.array(texts, pa.string()))
 
     def _codes(self, name: str, missing: str) -> tuple[list[str | None], Integers]:
-        if missing not in {"error", "code"}:
-            raise ParameterError(
-                f"missing must be 'error' or 'code', got {missing!r}", where="missing", fix="use one"
-            )
-        if name not in self._listed:
-            self._listed[name] = _listed(self.column(name))
-        texts, indices = self._listed[name]
-        if missing == "error" and None in texts:
+        refuse_missing(missing)
+        texts, indices = self._list(name)
+        if missing != CODE and None in texts:
             gone = np.array([text is None for text in texts])
             raise DataError(
                 f"column {name!r} has {int(gone[indices].sum())} missing code(s)",
                 where="data",
-                fix=f'give them a code first, or missing="code" to put them under {MISSING!r}',
+                fix=f'missing="{COMPLETE}" leaves them out, missing="{CODE}" puts them under {MISSING!r}',
             )
         if None in texts and MISSING in texts:
             raise DataError(
@@ -285,6 +342,11 @@ class Records:
                 fix="rename that code: the two would become one",
             )
         return texts, indices
+
+    def _list(self, name: str) -> tuple[list[str | None], Integers]:
+        if name not in self._listed:
+            self._listed[name] = _listed(self.column(name))
+        return self._listed[name]
 
     @cached_property
     def _listed(self) -> dict[str, tuple[list[str | None], Integers]]:
@@ -302,6 +364,16 @@ class Records:
 
     def __repr__(self) -> str:
         return f"Records({len(self):_} records of {self.n_units:_} units)"
+
+
+def refuse_missing(word: str) -> None:
+    """Raise unless somebody has said what becomes of missing values."""
+    if word not in {COMPLETE, ERROR, CODE}:
+        raise ParameterError(
+            f"missing must be {COMPLETE!r}, {ERROR!r} or {CODE!r}, got {word!r}",
+            where="missing",
+            fix=f"{COMPLETE!r} leaves records out that have no value, and says how many",
+        )
 
 
 def _arrow(data: Any) -> pa.Table:
@@ -326,14 +398,14 @@ def _arrow(data: Any) -> pa.Table:
         raise DataError("some columns are named by numbers", where="data", fix="name every column by a text")
     eager = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
     try:
-        return pa.table({name: _storable(eager[name]) for name in eager.columns})
+        return pa.table({name: storable(eager[name]) for name in eager.columns})
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise DataError(
             "a column mixes several kinds of things", where="data", fix="text for codes, numbers for values"
         ) from error
 
 
-def _storable(series: Any) -> Any:
+def storable(series: Any) -> Any:
     """Return a column as Arrow has it; intervals and periods of pandas are codes, written as pandas does."""
     column = series.to_arrow()
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type

@@ -19,6 +19,7 @@ from hitoku.checks import outputs
 from hitoku.checks.outputs import OUTPUT_TYPES
 from hitoku.checks.outputs.average import Average
 from hitoku.checks.outputs.concentration import Concentration
+from hitoku.checks.outputs.cross_table import CrossTable
 from hitoku.checks.outputs.definition import write_definition
 from hitoku.checks.outputs.frequency_table import FrequencyTable
 from hitoku.checks.outputs.magnitude_table import MagnitudeTable
@@ -26,6 +27,7 @@ from hitoku.checks.outputs.mode import Mode
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.outputs.percentile import Percentile
 from hitoku.checks.outputs.regression import Regression
+from hitoku.checks.outputs.statistics import Statistics
 from hitoku.checks.outputs.summary import Summary
 from hitoku.checks.principles.verdict import Clearance
 from hitoku.checks.records import Records
@@ -88,6 +90,16 @@ EXAMPLES = {
         Summary("std", "win", by=BY),
         Summary("chi2", "region", "job"),
         Summary("max", "age", by=BY),
+    ],
+    "cross_table": [
+        CrossTable(BY),
+        CrossTable(("region", "job"), "row", decimals=1),
+        CrossTable(("region", "job"), "column", "code"),
+    ],
+    "statistics": [
+        Statistics("income", BY),
+        Statistics("wealth", ("region", "job"), ("mean", "std", "p90"), weight="weight", decimals=1),
+        Statistics("income", (), ("count", "mean", "median")),
     ],
 }
 ALL = [

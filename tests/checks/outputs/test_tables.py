@@ -156,7 +156,7 @@ def test_missing_codes_are_an_error_or_a_code():
     frame = people([[20, 30], [25, 40]])
     frame.loc[:14, "region"] = None
     with pytest.raises(DataError, match="15 missing code"):
-        session(frame).frequency_table(by=["region", "job"])
+        session(frame).frequency_table(by=["region", "job"], missing="error")
     out = session(frame).frequency_table(by=["region", "job"], missing="code")
     assert "missing" in out.frame.index
 

@@ -103,9 +103,10 @@ def test_something_else_than_columns_and_values_is_no_filter(where):
         work.mean("x", where=where)
 
 
-def test_a_name_is_given_once_also_to_an_output_that_fails():
+def test_a_name_is_given_once_unless_the_output_failed():
     work = ht.Session("names", pd.DataFrame({"x": range(60)}))
     work.summary("max", "x", name="same")
+    work.percentile("x", 50, name="same")
     with pytest.raises(ParameterError, match="there is an output 'same' already"):
         work.mean("x", name="same")
 

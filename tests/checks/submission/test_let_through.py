@@ -115,7 +115,7 @@ def test_missing_categories_have_their_own_message():
     frame = grid([[30, 50], [45, 60]])
     frame.loc[0, "region"] = np.nan
     with pytest.raises(DataError, match="column 'region' has 1 missing code"):
-        ht.Session("s", frame).mean("region", by="region")
+        ht.Session("s", frame).mean("region", by="region", missing="error")
 
 
 def test_quantiles_by_group_work():

@@ -127,7 +127,7 @@ def test_the_ledger_is_joined_through_definitions_and_counts_without_the_data(tm
     ledger = Ledger.open(path, data_hash=first.records.hash, n_units=120, project="first")
     ledger.remember("all", partitions(table), definition_of(table))
     later = Session("later", AREAS)
-    later.mean("income", by=["area", "age"], where={"works": ["yes"]}, name="means")
+    later.sum("income", by=["area", "age"], where={"works": ["yes"]}, name="means")
     folder = later.submit(tmp_path / "submission")
     check = recheck(folder, ledger=path)
     assert "40 - 37 = 3 units, from all (project first) and means" in check.outputs[0].verdicts[-1].text

@@ -15,6 +15,7 @@ from scipy import sparse
 from hitoku.attacks.differencing.atoms import MOST_ATOMS, Atoms, Disclosed, number_of_atoms
 from hitoku.attacks.differencing.definition import Definition, Nested, cut_alike
 from hitoku.attacks.differencing.grade import covered_by, merge_axes, points_of, possible_combinations
+from hitoku.attacks.differencing.partition import COUNTS
 from hitoku.errors import DataError
 
 
@@ -30,11 +31,14 @@ class Defined:
         What its cells mean.
     sizes
         For each of its partitions how many units are in each cell, in the order of the definition.
+    tells
+        What it says of the cells; see :class:`Partition`.
     """
 
     name: str
     definition: Definition
     sizes: tuple[tuple[int, ...], ...]
+    tells: frozenset[str] = COUNTS
 
     def __post_init__(self) -> None:
         if list(map(len, self.sizes)) != list(map(len, self.definition.parts)):

@@ -20,6 +20,9 @@ LISTED = 3
 Cell = tuple[str, int, int]
 # How a group of units is added up from published cells.
 Certificate = Mapping[Cell, int]
+# What a reader is told of every cell: how many units it has, or an amount of a variable by its name.
+COUNT = "count"
+COUNTS = frozenset({COUNT})
 
 
 def unit_keys(n: int, secret: int = 0) -> Hashes:
@@ -46,7 +49,7 @@ def unit_keys(n: int, secret: int = 0) -> Hashes:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Partition:
-    """Disjoint groups of units whose sizes a reader knows.
+    """Disjoint groups of units of which a reader knows the sizes, or a sum.
 
     Parameters
     ----------
@@ -62,6 +65,9 @@ class Partition:
         For each group the wrapped sum of its units' keys.
     sizes
         For each group how many units are in it; position 0 counts nobody's.
+    tells
+        What a reader knows of each group. Counts are subtracted from counts, and amounts from amounts of the
+        same variable; partitions that have nothing of it in common give nothing away together.
     """
 
     codes: Codes
@@ -70,10 +76,17 @@ class Partition:
     hashes: Hashes
     sizes: Integers
     units: Integers | None = None
+    tells: frozenset[str] = COUNTS
 
     @classmethod
     def published(
-        cls, output: str, codes: ArrayLike, *, part: int = 0, keys: Hashes | None = None
+        cls,
+        output: str,
+        codes: ArrayLike,
+        *,
+        part: int = 0,
+        keys: Hashes | None = None,
+        tells: frozenset[str] = COUNTS,
     ) -> Partition:
         """Make a partition of the cells that an output publishes.
 
@@ -87,6 +100,8 @@ class Partition:
             Which of the output's partitions: inner cells are one, each kind of total another.
         keys
             One number per unit; :func:`unit_keys` when left out.
+        tells
+            What it says of each cell; counts when left out.
 
         Examples
         --------
@@ -104,18 +119,25 @@ class Partition:
         whole = frozen(given, np.int32, shape=given.shape, what="cell numbers")
         n = int(whole.max(initial=0))
         names: list[Certificate] = [{(output, part, cell): 1} for cell in range(1, n + 1)]
-        return cls._of(whole, None, len(whole), tuple(names), unit_keys(len(whole)) if keys is None else keys)
+        own = unit_keys(len(whole)) if keys is None else keys
+        return cls._of(whole, None, len(whole), tuple(names), own, tells)
 
     @classmethod
     def derived(
-        cls, codes: Codes, units: Integers, n_units: int, certificates: tuple[Certificate, ...], keys: Hashes
+        cls,
+        codes: Codes,
+        units: Integers,
+        n_units: int,
+        certificates: tuple[Certificate, ...],
+        keys: Hashes,
+        tells: frozenset[str] = COUNTS,
     ) -> Partition:
-        """Make a partition of groups that were added up from published ones."""
+        """Make a partition of groups that were added up from published ones, of what all of these tell."""
         if LISTED * len(units) > n_units:
             whole = np.zeros(n_units, dtype=np.int32)
             whole[units] = codes
-            return cls._of(whole, None, n_units, certificates, keys)
-        return cls._of(codes, units, n_units, certificates, keys[units])
+            return cls._of(whole, None, n_units, certificates, keys, tells)
+        return cls._of(codes, units, n_units, certificates, keys[units], tells)
 
     @classmethod
     def _of(
@@ -125,6 +147,7 @@ class Partition:
         n_units: int,
         certificates: tuple[Certificate, ...],
         keys: Hashes,
+        tells: frozenset[str],
     ) -> Partition:
         n = len(certificates)
         hashes = np.zeros(n + 1, dtype=np.uint64)
@@ -138,6 +161,7 @@ class Partition:
             certificates=certificates,
             hashes=hashes[1:],
             sizes=sizes,
+            tells=tells,
         )
 
     def __len__(self) -> int:

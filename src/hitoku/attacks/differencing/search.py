@@ -99,7 +99,6 @@ class DifferencingSearch:
         self.keys: Hashes = unit_keys(n_units) if keys is None else keys
         self.released: list[Partition] = []
         self.derived: list[Partition] = []
-        self._published: set[int] = set()
         self._places: dict[tuple[str, int], Partition] = {}
         # Whoever checks an output mostly releases it next.
         self._last: tuple[tuple[Partition, ...], Searched] | None = None
@@ -137,13 +136,14 @@ class DifferencingSearch:
                 fix="restore the outputs together with what was derived from them",
             )
         units = np.flatnonzero(codes)
-        return Partition.derived(codes[units], units, self.n_units, certificates, self.keys)
+        cells = {(name, part) for certificate in certificates for name, part, _ in certificate}
+        tells = frozenset[str].intersection(*(self._places[place].tells for place in cells))
+        return Partition.derived(codes[units], units, self.n_units, certificates, self.keys, tells)
 
     def _add(self, output: Sequence[Partition], derived: Sequence[Partition]) -> None:
         self._last = None
         self.released += output
         self.derived += derived
-        self._published |= _hashes(output)
         self._places.update(_placed(output))
 
     def follows(self, output: Sequence[Partition]) -> list[Partition]:
@@ -167,8 +167,8 @@ class DifferencingSearch:
     def _search(self, output: Sequence[Partition]) -> Searched:
         """Compare an output with everything released, and what follows with everything again."""
         name = self._name(output)
-        published = self._published | _hashes(output)
-        known = published | _hashes(self.derived)
+        published = _Told([*self.released, *output])
+        known = _Told([*self.released, *output, *self.derived])
         small: dict[int, SingledOut] = {}
         fresh: list[Partition] = []
         parents: dict[int, tuple[Partition, Partition]] = {}
@@ -183,12 +183,14 @@ class DifferencingSearch:
             order = self._order(one)
             for other, nothing_new in self._partners(one, output, fresh, parents):
                 joint = JointPartition.of(one, other, order, counted)
-                for group in self._small(joint, published):
+                tells = one.tells & other.tells
+                for group in self._small(joint, published.of(tells)):
                     if name in group.outputs:
                         small.setdefault(group.hash, group)
                 n_outputs = len(one.outputs | other.outputs)
                 if not nothing_new and (n_outputs < self.depth or n_outputs == 1):
-                    found = list(self._exact(joint, known))
+                    found = list(self._exact(joint, known.of(tells), tells))
+                    known.add(found)
                     parents |= {id(part): (one, other) for part in found}
                     fresh += found
                     queue += found
@@ -220,6 +222,8 @@ class DifferencingSearch:
         for other in [*self.released, *self.derived, *others, *fresh]:
             if other is one or len(one.outputs | other.outputs) > self.depth or not one.outputs:
                 continue
+            if not one.tells & other.tells:
+                continue  # nobody subtracts incomes from heads
             nothing_new = not new and other.outputs <= one.outputs
             if not (nothing_new and any(other is parent for parent in parents[id(one)])):
                 yield other, nothing_new
@@ -248,7 +252,7 @@ class DifferencingSearch:
             for found, units in zip(fresh, joint.units_of_each(fresh), strict=True):
                 yield SingledOut(certificate=found.certificate, units=units, hash=found.hash)
 
-    def _exact(self, joint: JointPartition, known: set[int]) -> Iterator[Partition]:
+    def _exact(self, joint: JointPartition, known: set[int], tells: frozenset[str]) -> Iterator[Partition]:
         """Gather groups that follow exactly and are new, disjoint ones in one partition."""
         batches: list[list[Difference]] = []
         taken: list[set[int]] = []
@@ -266,17 +270,36 @@ class DifferencingSearch:
                 batches.append([found])
                 taken.append(edges)
         for batch in batches:
-            yield self._partition(joint, batch)
+            yield self._partition(joint, batch, tells)
 
-    def _partition(self, joint: JointPartition, groups: list[Difference]) -> Partition:
+    def _partition(self, joint: JointPartition, groups: list[Difference], tells: frozenset[str]) -> Partition:
         codes, units = joint.units_of(groups)
         certificates = tuple(group.certificate for group in groups)
-        return Partition.derived(codes, units, self.n_units, certificates, self.keys)
+        return Partition.derived(codes, units, self.n_units, certificates, self.keys, tells)
 
 
-def _hashes(parts: Sequence[Partition]) -> set[int]:
-    """Return the hashes of all groups of some partitions."""
-    return {int(h) for part in parts for h in part.hashes}
+class _Told:
+    """The groups of which something is known, by what it is."""
+
+    def __init__(self, parts: Sequence[Partition]) -> None:
+        self._by: dict[str, set[int]] = {}
+        self._all: dict[frozenset[str], set[int]] = {}
+        self.add(parts)
+
+    def of(self, tells: frozenset[str]) -> set[int]:
+        """Return the hashes of the groups of which all of this is known."""
+        if tells not in self._all:
+            self._all[tells] = set[int].intersection(*(self._by.get(each, set()) for each in tells))
+        return self._all[tells]
+
+    def add(self, parts: Sequence[Partition]) -> None:
+        """Take note of groups."""
+        for part in parts:
+            for each in part.tells:
+                self._by.setdefault(each, set()).update(part.hashes.tolist())
+            for tells, hashes in self._all.items():
+                if tells <= part.tells:
+                    hashes.update(part.hashes.tolist())
 
 
 def _placed(parts: Sequence[Partition]) -> dict[tuple[str, int], Partition]:

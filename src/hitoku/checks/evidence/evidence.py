@@ -14,6 +14,7 @@ import numpy as np
 from pydantic import ConfigDict, PlainValidator, StrictStr
 from pydantic.dataclasses import dataclass
 
+from hitoku.checks.evidence.left_out import LeftOut
 from hitoku.errors import DataError
 from hitoku.model.arrays import Floats, Integers, Mask
 
@@ -85,9 +86,12 @@ class Evidence:
     withheld
         What does not leave: a mask over cells or groups, or one entry for a model as a whole. Nothing until
         the output is protected.
+    left_out
+        Records that lack a value which the output needs; None when there are none.
     """
 
     withheld: Flags = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    left_out: LeftOut | None = None
 
     @property
     def whole(self) -> bool:
@@ -98,6 +102,11 @@ class Evidence:
     def n_parts(self) -> int:
         """How many cells or groups there are; 1 for what leaves as a whole."""
         return 1
+
+    @property
+    def n_used(self) -> int | None:
+        """How many records it is about; None where nobody counts them."""
+        return None
 
     def __post_init__(self) -> None:
         if not self.withheld.size:
@@ -113,7 +122,8 @@ class Evidence:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold, in the order of the file."""
         found = {each.name: getattr(self, each.name) for each in fields(self)}
-        found[WITHHELD] = found.pop(WITHHELD)
+        for last in (WITHHELD, "left_out"):
+            found[last] = found.pop(last)
         return {name: _plain(value) for name, value in found.items() if value is not None}
 
     @classmethod
@@ -158,6 +168,8 @@ def _plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, tuple):
         return [_plain(each) for each in value]
+    if isinstance(value, LeftOut):
+        return value.to_dict()
     return value
 
 

@@ -44,8 +44,9 @@ class GroupEvidence(Evidence):
         Units and records in each group.
     """
 
-    # Fields of which no group has more than units.
+    # Fields of which no group has more than units, and fields that have not one entry for each group.
     at_most_units: ClassVar[tuple[str, ...]] = ()
+    not_by_group: ClassVar[tuple[str, ...]] = ("by", "labels", WITHHELD, "left_out")
 
     by: Texts
     labels: tuple[Texts, ...]
@@ -62,6 +63,10 @@ class GroupEvidence(Evidence):
     def n_parts(self) -> int:
         return len(self.labels)
 
+    @property
+    def n_used(self) -> int | None:
+        return int(self.n_records.sum())
+
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require(self.n_parts > 0, "labels: there is no group")
@@ -70,7 +75,7 @@ class GroupEvidence(Evidence):
             all(len(label) == len(self.by) for label in self.labels), "labels: not one code for each variable"
         )
         self.require(len(set(self.labels)) == self.n_parts, "labels: two groups have the same codes")
-        own = (each.name for each in fields(self) if each.name not in {"by", "labels", WITHHELD})
+        own = (each.name for each in fields(self) if each.name not in self.not_by_group)
         columns = {name: column for name in own if (column := getattr(self, name)) is not None}
         uneven = [name for name, column in columns.items() if len(column) != self.n_parts]
         self.require(not uneven, f"not one entry for each group: {', '.join(uneven)}")

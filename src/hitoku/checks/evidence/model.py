@@ -40,6 +40,9 @@ class ModelEvidence(Evidence):
     categorical, n_cells, smallest_cell
         Whether every regressor is a category; if so, the combinations of them that occur, and the units of
         the smallest.
+    residual, influence
+        The largest share that one unit has of the residual sum of squares, and of what adds up to some
+        coefficient; None for outcomes with two values.
     perfect, binary, separated
         Whether every outcome is predicted; whether there are two; terms of which one value has one outcome.
     """
@@ -62,6 +65,12 @@ class ModelEvidence(Evidence):
     perfect: StrictBool
     binary: StrictBool
     separated: Texts
+    residual: Number | None = None
+    influence: Number | None = None
+
+    @property
+    def n_used(self) -> int | None:
+        return self.n_records
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -86,6 +95,8 @@ class ModelEvidence(Evidence):
         yield from self._freedom(formula=formula, ols=ols)
         yield from self._leverages()
         yield from self._cells()
+        if any(share is not None and not 0 <= share <= 1 for share in (self.residual, self.influence)):
+            yield "residual, influence: not a share"
         if (self.standard_error < 0).any():
             yield "a standard error below zero"
         if ((self.support < 1) | (self.support > self.n_units)).any():

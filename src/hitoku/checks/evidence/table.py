@@ -89,6 +89,10 @@ class TableEvidence(Evidence):
     def n_parts(self) -> int:
         return len(self.value)
 
+    @property
+    def n_used(self) -> int | None:
+        return int(self.records[-1])
+
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require(len(set(self.by)) == len(self.by) > 0, "by: a variable named twice, or none")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.attacks.differencing.definition import Definition, Nested
-from hitoku.attacks.differencing.partition import Codes, Partition, unit_keys
+from hitoku.attacks.differencing.partition import COUNT, COUNTS, Codes, Partition, unit_keys
 from hitoku.attacks.differencing.search import DifferencingSearch, SingledOut
 from hitoku.attacks.differencing.verifying import verify
 from hitoku.checks.ledger.alarm import Alarm, Concern, Speaker
@@ -205,7 +205,17 @@ class Ledger:
             shown=self._shown,
             unit=self.unit,
         )
-        alarms = speaker.alarms(small, Concern.SMALL_GROUP)
+        tells = {name: parts[0].tells for name, parts in every.items() if parts}
+        by_what: dict[str, list[SingledOut]] = {}
+        for group in small:
+            common = frozenset[str].intersection(*(tells[name] for name in group.outputs))
+            what = "" if COUNT in common else f", by what is said of {some(sorted(common), 3)}"
+            by_what.setdefault(what, []).append(group)
+        alarms = [
+            alarm
+            for what, groups in by_what.items()
+            for alarm in speaker.alarms(groups, Concern.SMALL_GROUP, what)
+        ]
         if measures and rules:
             alarms += self._magnitudes(own, measures, rules, percent, speaker)
         if self._unknown:
@@ -255,6 +265,7 @@ class Ledger:
             measures={each: measure.as_dict() for each, measure in (measures or {}).items()},
             parts=None if own is None else (),
             derived=(),
+            tells=own[0].tells if own else COUNTS,
         )
         self._entries[key] = remembered if self.folder.draft else self._stored(remembered, own)
         if own is not None:
@@ -296,7 +307,9 @@ class Ledger:
         if entry.parts is None:
             return
         own = [
-            Partition.published(key, self.folder.read(part), part=place, keys=self.search.keys)
+            Partition.published(
+                key, self.folder.read(part), part=place, keys=self.search.keys, tells=entry.tells
+            )
             for place, part in enumerate(entry.parts)
         ]
         if any(
@@ -328,7 +341,9 @@ class Ledger:
             )
         if self._made is None or self._made[0] != (key, *parts):
             made = [
-                Partition.published(key, self._spread(part), part=place, keys=self.search.keys)
+                Partition.published(
+                    key, self._spread(part), part=place, keys=self.search.keys, tells=part.tells
+                )
                 for place, part in enumerate(parts)
             ]
             # Kept, so that remembering an output does not repeat the search that checked it.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hitoku.attacks.differencing.definition import Definition
-from hitoku.attacks.differencing.partition import Certificate
+from hitoku.attacks.differencing.partition import COUNT, COUNTS, Certificate
 from hitoku.checks.ledger.magnitude import Carried
 from hitoku.checks.ledger.membership import damaged
 from hitoku.errors import DataError, ParameterError
@@ -31,6 +31,8 @@ class Entry:
     measures: Carried
     parts: tuple[dict[str, Any], ...] | None
     derived: tuple[tuple[Certificate, ...], ...]
+    # What is said of every cell; of an output of before counts, and amounts of what it measures.
+    tells: frozenset[str] = COUNTS
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -45,6 +47,7 @@ class Entry:
                 [[[*cell, times] for cell, times in group.items()] for group in batch]
                 for batch in self.derived
             ],
+            "tells": sorted(self.tells),
         }
 
     @classmethod
@@ -62,6 +65,7 @@ class Entry:
                 tuple({(name, part, cell): times for name, part, cell, times in group} for group in batch)
                 for batch in plain["derived"]
             ),
+            tells=frozenset(plain.get("tells", [COUNT, *plain["measures"]])),
         )
 
 

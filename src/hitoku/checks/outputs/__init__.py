@@ -6,12 +6,14 @@ from typing import Any
 
 from hitoku.checks.outputs.average import Average
 from hitoku.checks.outputs.concentration import Concentration
+from hitoku.checks.outputs.cross_table import CrossTable
 from hitoku.checks.outputs.frequency_table import FrequencyTable
 from hitoku.checks.outputs.magnitude_table import MagnitudeTable
 from hitoku.checks.outputs.mode import Mode
 from hitoku.checks.outputs.output_type import OutputType
 from hitoku.checks.outputs.percentile import Percentile
 from hitoku.checks.outputs.regression import Regression
+from hitoku.checks.outputs.statistics import Statistics
 from hitoku.checks.outputs.summary import Summary
 
 OUTPUT_TYPES: dict[str, type[OutputType[Any]]] = {
@@ -23,4 +25,6 @@ OUTPUT_TYPES: dict[str, type[OutputType[Any]]] = {
     "concentration": Concentration,
     "average": Average,
     "summary": Summary,
+    "cross_table": CrossTable,
+    "statistics": Statistics,
 }

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from hitoku.attacks.differencing.partition import COUNTS
 from hitoku.checks.evidence.consistency import compare_contributions, compare_ranks, compare_sums
 from hitoku.checks.evidence.evidence import Evidence
 from hitoku.checks.evidence.groups import AmountEvidence, count_holders, rank_contributions, require_finite
@@ -18,7 +19,7 @@ from hitoku.checks.outputs.measures import sum_measures
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import groups as principles
 from hitoku.checks.principles.verdict import PrincipleVerdict
-from hitoku.checks.records import Records
+from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model.arrays import Floats
 
@@ -42,7 +43,8 @@ class Average(GroupStatistic[AmountEvidence]):
     weight
         Column with weights. Units are counted unweighted.
     missing
-        "error", or "code".
+        "complete": records with a missing value are left out, and counted. "error", or "code": those without
+        a code go under "missing".
     decimals
         Published numbers are rounded to so many; -3 for thousands. The ledger takes rounding into account.
     """
@@ -55,7 +57,7 @@ class Average(GroupStatistic[AmountEvidence]):
     statistic: str = "mean"
     holding: str | None = None
     weight: str | None = None
-    missing: str = "error"
+    missing: str = COMPLETE
     decimals: int | None = None
 
     def __post_init__(self) -> None:
@@ -63,6 +65,11 @@ class Average(GroupStatistic[AmountEvidence]):
         if self.statistic not in STATISTICS:
             fix = did_you_mean(self.statistic, STATISTICS)
             raise ParameterError(f"no average {self.statistic!r}", where="statistic", fix=fix)
+
+    @property
+    def tells(self) -> frozenset[str]:
+        """Amounts of the variable; sums give the counts, too, with the means of the same groups."""
+        return COUNTS | super().tells if self.statistic == "sum" else super().tells
 
     def collect(self, records: Records) -> AmountEvidence:
         """Add up once."""

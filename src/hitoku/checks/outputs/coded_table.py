@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar, Generic, TypeVar
 
+from hitoku.attacks.differencing.partition import COUNTS
 from hitoku.checks.evidence.cells import CodedCells
 from hitoku.checks.evidence.table import TableEvidence
 from hitoku.checks.ledger import Measure
+from hitoku.checks.outputs.complete_cases import needed
 from hitoku.checks.outputs.facts import Fact, record_facts, unit_facts
 from hitoku.checks.outputs.group_statistic import own_name
 from hitoku.checks.outputs.membership import Membership, table_membership
 from hitoku.checks.outputs.output_type import TableClaim
-from hitoku.checks.records import Records
+from hitoku.checks.records import COMPLETE, ERROR, Records
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
@@ -36,6 +38,17 @@ class CodedTable(Generic[T]):
     def variables(self) -> tuple[str, ...]:
         """The variables of the table."""
         return self.by
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Columns without which a record is left out."""
+        numbers = (getattr(self, "value", None), getattr(self, "weight", None))
+        return needed(self.by, numbers, self.missing)
+
+    @property
+    def tells(self) -> frozenset[str]:
+        """Counts; sums of a variable as well, for with its means they give the counts."""
+        return COUNTS | {name for name in (getattr(self, "value", None),) if name is not None}
 
     @property
     def repeatable(self) -> bool:
@@ -93,6 +106,8 @@ def tabulate_records(records: Records, by: tuple[str, ...], **options: Any) -> T
         chosen = chosen.set_column(
             chosen.column_names.index(name), name, records.texts(name, options["missing"])
         )
+    # What is left out is out already.
+    options["missing"] = ERROR if options["missing"] == COMPLETE else options["missing"]
     if records.repeated:
         chosen = chosen.append_column(UNIT, [records.unit])
         options["unit"] = UNIT

@@ -22,8 +22,9 @@ from hitoku.checks.outputs.facts import Fact, added_up, contribution_facts, unit
 from hitoku.checks.outputs.group_statistic import GroupStatistic, publish_groups, refuse_decimals, withhold
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import groups as principles
+from hitoku.checks.principles.squares import square_verdicts, withheld_for_squares
 from hitoku.checks.principles.verdict import PrincipleVerdict
-from hitoku.checks.records import Records, per_contributor
+from hitoku.checks.records import COMPLETE, Records, per_contributor
 from hitoku.errors import DataError, ParameterError, did_you_mean
 from hitoku.model.arrays import Floats
 from hitoku.model.tolerance import ADDITIVITY
@@ -45,7 +46,8 @@ class Concentration(GroupStatistic[AmountEvidence]):
     holding
         Column that names units who act as one.
     missing
-        "error", or "code".
+        "complete": records with a missing value are left out, and counted. "error", or "code": those without
+        a code go under "missing".
     weight
         Column with the number of contributors each record stands for, who all have its amount. The rules
         count contributors unweighted; in the dominance rule an amount counts with its weight.
@@ -60,7 +62,7 @@ class Concentration(GroupStatistic[AmountEvidence]):
     statistic: str = "hhi"
     by: tuple[str, ...] = ()
     holding: str | None = None
-    missing: str = "error"
+    missing: str = COMPLETE
     weight: str | None = None
     decimals: int | None = None
 
@@ -128,7 +130,16 @@ class Concentration(GroupStatistic[AmountEvidence]):
             principles.dominated(evidence, policy),
             np.full(evidence.n_parts, self.statistic == "cr1"),
             principles.told_apart(evidence.n_units, evidence.holders, policy),
+            withheld_for_squares(evidence.n_parts, self._squares(evidence), policy),
         )
+
+    def _squares(self, evidence: AmountEvidence) -> Floats | None:
+        """Return the share of the largest contributor in what is added up; None where that is ranks."""
+        if self.statistic == "gini" or self.weight is not None:
+            return None
+        share = evidence.largest[:, 0] / np.where(evidence.size > 0, evidence.size, 1.0)
+        power = 2 if self.statistic == "hhi" else 1
+        return np.minimum(share**power / np.where(evidence.value > 0, evidence.value, 1.0), 1.0)
 
     def judge(self, evidence: AmountEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
         """Apply the principles to what leaves."""
@@ -137,6 +148,10 @@ class Concentration(GroupStatistic[AmountEvidence]):
             principles.dominance(evidence, policy),
             *principles.two_values(evidence, evidence.holders, policy),
         )
+        shares = self._squares(evidence)
+        if shares is not None:
+            what = "the squares of shares" if self.statistic == "hhi" else "the largest together"
+            found = (*found, *square_verdicts(evidence, shares, policy, what))
         if self.statistic == "cr1":
             text = "the share of the largest contributor is a value of one unit"
             return (*found, principles.individual(text, 'use "cr4", "hhi" or "gini"'))

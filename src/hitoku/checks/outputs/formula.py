@@ -48,6 +48,19 @@ def refuse_formula(formula: str, columns: Sequence[str]) -> None:
             )
 
 
+def columns_of(formula: str, columns: Sequence[str]) -> list[str]:
+    """Return the columns that a formula names.
+
+    Examples
+    --------
+    >>> columns_of("np.log(income) ~ C(region) + Q('my age')", ["age", "income", "my age", "region"])
+    ['income', 'my age', 'region']
+    """
+    tokens = tokenize.generate_tokens(io.StringIO(formula.strip()).readline)
+    named = {token.string.strip("'\"") for token in tokens if token.type in {tokenize.NAME, tokenize.STRING}}
+    return [name for name in columns if name in named]
+
+
 def _allowed(tokens: Sequence[tokenize.TokenInfo], place: int, columns: Sequence[str]) -> bool:
     kind, text = tokens[place].type, tokens[place].string
     before = tokens[place - 1].string if place else ""

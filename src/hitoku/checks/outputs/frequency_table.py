@@ -16,7 +16,7 @@ from hitoku.checks.outputs.output_type import TableClaim
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import tables
 from hitoku.checks.principles.verdict import PrincipleVerdict
-from hitoku.checks.records import Records
+from hitoku.checks.records import COMPLETE, Records
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,8 @@ class FrequencyTable(CodedTable[TableEvidence]):
     by
         The variables.
     missing
-        "error", or "code": records without a code go under "missing".
+        "complete": records without a code are left out, and counted. "error", or "code": they go under
+        "missing".
     hierarchies
         Code trees by variable, as in :func:`hitoku.tabulate`: their groups are cells of the table as well.
     """
@@ -37,7 +38,7 @@ class FrequencyTable(CodedTable[TableEvidence]):
     evidence: ClassVar[type[Evidence]] = TableEvidence
 
     by: tuple[str, ...]
-    missing: str = "error"
+    missing: str = COMPLETE
     hierarchies: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -51,9 +52,7 @@ class FrequencyTable(CodedTable[TableEvidence]):
 
     def protect(self, evidence: TableEvidence, policy: Policy) -> TableEvidence:
         """Withhold what the rules hit, and what that needs; totals are as they are."""
-        return replace(
-            evidence, withheld=tables.choose_withheld(evidence.table, tables.count_need(evidence, policy))
-        )
+        return replace(evidence, withheld=tables.withhold_counts(evidence, policy))
 
     def judge(self, evidence: TableEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
         """Apply the principles to what leaves."""

@@ -11,6 +11,7 @@ import numpy as np
 from hitoku.checks.evidence.cells import CodedCells
 from hitoku.checks.evidence.groups import GroupEvidence
 from hitoku.checks.ledger import Measure
+from hitoku.checks.outputs.complete_cases import needed
 from hitoku.checks.outputs.facts import Fact, added_up, unit_facts
 from hitoku.checks.outputs.membership import Membership, group_membership
 from hitoku.checks.outputs.output_type import TableClaim
@@ -29,6 +30,7 @@ class GroupStatistic(Generic[G]):
 
     tabular: ClassVar[bool] = False
 
+    value: str
     by: tuple[str, ...]
     missing: str
 
@@ -36,6 +38,17 @@ class GroupStatistic(Generic[G]):
     def variables(self) -> tuple[str, ...]:
         """The variables that make the groups."""
         return self.by
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Columns without which a record is left out."""
+        numbers = tuple(getattr(self, name, None) for name in ("value", "other", "weight"))
+        return needed(self.by, numbers, self.missing)
+
+    @property
+    def tells(self) -> frozenset[str]:
+        """Something of the variable it is about; how many units there are, it does not say."""
+        return frozenset(name for name in (self.value, getattr(self, "other", None)) if name is not None)
 
     @property
     def repeatable(self) -> bool:

@@ -22,7 +22,7 @@ from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import tables
 from hitoku.checks.principles.insiders import insider_verdicts
 from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
-from hitoku.checks.records import Records
+from hitoku.checks.records import COMPLETE, Records
 from hitoku.model.need import Need
 from hitoku.rules.withheld_counts import FROM_COUNTS
 
@@ -42,7 +42,8 @@ class MagnitudeTable(CodedTable[MagnitudeEvidence]):
     weight
         Column with the number of units each record stands for. Units are counted unweighted.
     missing
-        "error", or "code".
+        "complete": records with a missing value are left out, and counted. "error", or "code": those without
+        a code go under "missing".
     hierarchies
         Code trees by variable, as in :func:`hitoku.tabulate`.
     """
@@ -54,7 +55,7 @@ class MagnitudeTable(CodedTable[MagnitudeEvidence]):
     value: str
     holding: str | None = None
     weight: str | None = None
-    missing: str = "error"
+    missing: str = COMPLETE
     hierarchies: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -78,7 +79,7 @@ class MagnitudeTable(CodedTable[MagnitudeEvidence]):
 
     def protect(self, evidence: MagnitudeEvidence, policy: Policy) -> MagnitudeEvidence:
         """Protect the counts, then the magnitudes with the same cells withheld; totals are as they are."""
-        counts = tables.choose_withheld(evidence.counts, tables.count_need(evidence, policy))
+        counts = tables.withhold_counts(evidence, policy)
         if counts.all():
             return replace(evidence, counts_withheld=counts, withheld=counts)
         need = tables.magnitude_need(evidence, policy, counts)

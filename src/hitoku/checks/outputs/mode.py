@@ -11,11 +11,12 @@ from pydantic import dataclasses as validated
 
 from hitoku.checks.evidence.evidence import STRICT, Counts, Evidence, Texts
 from hitoku.checks.evidence.groups import GroupEvidence, slices
+from hitoku.checks.outputs.complete_cases import needed
 from hitoku.checks.outputs.group_statistic import GroupStatistic, publish_groups, withhold
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import groups as principles
 from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
-from hitoku.checks.records import Records
+from hitoku.checks.records import COMPLETE, Records
 from hitoku.model.arrays import Mask
 from hitoku.model.tolerance import LIMIT
 
@@ -60,7 +61,8 @@ class Mode(GroupStatistic[ModeEvidence]):
     weight
         Column with weights.
     missing
-        "error", or "code", for the value as well.
+        "complete": records with a missing value are left out, and counted. "error", or "code", for the value
+        as well.
     """
 
     kind: ClassVar[str] = "mode"
@@ -69,7 +71,12 @@ class Mode(GroupStatistic[ModeEvidence]):
     value: str
     by: tuple[str, ...] = ()
     weight: str | None = None
-    missing: str = "error"
+    missing: str = COMPLETE
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Columns without which a record is left out; the value has codes, too."""
+        return needed((*self.by, self.value), (self.weight,), self.missing)
 
     def collect(self, records: Records) -> ModeEvidence:
         """Count every value once."""

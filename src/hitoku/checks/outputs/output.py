@@ -19,6 +19,8 @@ from hitoku.checks.principles.verdict import Clearance, PrincipleVerdict, worst
 from hitoku.errors import HitokuError
 
 WITHHELD = "x"
+# Entries of a column of counts.
+WHOLE = (int, type(None))
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -49,6 +51,8 @@ class Output:
         What the principles say.
     membership
         For the ledger; None when units cannot be told apart by the cells they are in.
+    like
+        Name of the output whose pattern it took over; empty for its own.
     """
 
     name: str
@@ -62,6 +66,7 @@ class Output:
     data: str
     verdicts: tuple[PrincipleVerdict, ...]
     membership: Membership | None = field(default=None)
+    like: str = ""
 
     @cached_property
     def asked(self) -> OutputType[Any]:
@@ -72,6 +77,13 @@ class Output:
     def status(self) -> Clearance:
         """That of the worst verdict."""
         return worst(self.verdicts)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the numbers should know: how many records were left out, whose pattern it has."""
+        gone = self.evidence.left_out
+        taken = f"what {self.like!r} withholds is withheld here as well"
+        return (*(() if gone is None else (str(gone),)), *((taken,) if self.like else ()))
 
     @property
     def way_out(self) -> tuple[str, ...]:
@@ -116,6 +128,7 @@ class Output:
             "policy": dict(self.policy),
             "data": self.data,
             "verdicts": [verdict.to_dict() for verdict in self.verdicts],
+            **({"like": self.like} if self.like else {}),
         }
 
     @classmethod
@@ -142,19 +155,22 @@ class Output:
         return cls(**{**own, "evidence": evidence, "nested": nested, "verdicts": verdicts})
 
     def __str__(self) -> str:
-        # A missing number makes floats of all the others; counts are printed as counts.
-        whole = self.evidence.whole
         frame = self.frame.astype(object)
         shown = frame.where(frame.notna(), WITHHELD)
-        if whole:
-            shown = shown.map(lambda each: each if isinstance(each, str) else int(each))
-        lines = [f"{self.name}: {self.status}", str(shown)]
+        # A missing number makes floats of all the others; counts are printed as counts.
+        whole = [name for name, column in self.published.items() if all(type(x) in WHOLE for x in column)]
+        crossed = not set(whole) & set(shown.columns) and set(whole) - set(self.asked.variables)
+        for name in shown.columns if crossed else set(whole) & set(shown.columns):
+            shown[name] = shown[name].map(lambda each: each if isinstance(each, str) else int(each))
+        lines = [f"{self.name}: {self.status}", str(shown), *self.notes]
         return "\n".join(
             [*lines, *(str(v) for v in self.verdicts if v.status is not Clearance.PASS or v.remedy)]
         )
 
     def _repr_html_(self) -> str:
-        return f"<div><b>{escape(self.name)}</b>: {self.status}{self.frame.to_html(na_rep=WITHHELD)}</div>"
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        table = self.frame.to_html(na_rep=WITHHELD)
+        return f"<div><b>{escape(self.name)}</b>: {self.status}{table}{notes}</div>"
 
     def __repr__(self) -> str:
         return f"Output({self.name!r}, {self.kind}, {self.status})"
@@ -177,6 +193,7 @@ class _File(BaseModel):
     policy: dict[str, str]
     data: str
     verdicts: list[dict[str, Any]]
+    like: str = ""
 
 
 def _read_nested(given: Any, name: str) -> tuple[Nested, ...]:

@@ -51,6 +51,14 @@ class OutputType(Protocol[E]):
         """The variables whose codes tell its cells apart, in the order of its columns."""
 
     @property
+    def needs(self) -> tuple[str, ...]:
+        """Columns without which a record is left out; none where a missing value is an error."""
+
+    @property
+    def tells(self) -> frozenset[str]:
+        """What it says of its cells: counts, amounts of a variable by its name; only like is subtracted."""
+
+    @property
     def repeatable(self) -> bool:
         """Whether the data are enough to collect its evidence again."""
 

@@ -16,7 +16,7 @@ from hitoku.checks.outputs.group_statistic import GroupStatistic, publish_groups
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import groups as principles
 from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
-from hitoku.checks.records import Records
+from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import ParameterError
 from hitoku.model.arrays import Floats, Mask
 
@@ -56,7 +56,8 @@ class Percentile(GroupStatistic[PercentileEvidence]):
         Column with weights: the smallest value with at least that percentage of the weight up to it. Without
         weights it lies between two values where need be, as in pandas.
     missing
-        "error", or "code".
+        "complete": records with a missing value are left out, and counted. "error", or "code": those without
+        a code go under "missing".
     decimals
         Published numbers are rounded to so many.
     """
@@ -68,7 +69,7 @@ class Percentile(GroupStatistic[PercentileEvidence]):
     percent: float
     by: tuple[str, ...] = ()
     weight: str | None = None
-    missing: str = "error"
+    missing: str = COMPLETE
     decimals: int | None = None
 
     def __post_init__(self) -> None:

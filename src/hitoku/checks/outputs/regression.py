@@ -9,20 +9,24 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from hitoku.attacks.differencing.partition import COUNTS
 from hitoku.checks.evidence import design
 from hitoku.checks.evidence.cells import CodedCells
 from hitoku.checks.evidence.evidence import Evidence
+from hitoku.checks.evidence.left_out import LeftOut
 from hitoku.checks.evidence.model import ModelEvidence
 from hitoku.checks.ledger import Measure
 from hitoku.checks.outputs.facts import Fact
-from hitoku.checks.outputs.formula import refuse_formula
+from hitoku.checks.outputs.formula import columns_of, refuse_formula
 from hitoku.checks.outputs.membership import Membership, model_membership
 from hitoku.checks.outputs.output_type import NOT_WRITTEN, TableClaim
 from hitoku.checks.policies.policy import Policy
+from hitoku.checks.principles.squares import REASON, largest_share, softened, unknown
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, worst
 from hitoku.checks.records import Records
 from hitoku.errors import DataError, ParameterError, did_you_mean, some
-from hitoku.model.arrays import Floats
+from hitoku.model.arrays import Floats, Integers
+from hitoku.model.tolerance import LIMIT
 
 MODELS = ("ols", "logit", "probit")
 # Models whose normal equations hold the sums of the outcome over every dummy.
@@ -57,6 +61,17 @@ class Regression:
     def variables(self) -> tuple[str, ...]:
         """Terms are no codes of variables."""
         return ()
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Nothing: who fits a model leaves out what it cannot use."""
+        return ()
+
+    @property
+    def tells(self) -> frozenset[str]:
+        """Counts, which are printed beside most models, and amounts of the outcome where it is a column."""
+        outcome = (self.formula or "").partition("~")[0].strip()
+        return COUNTS | ({outcome} if outcome else set())
 
     @property
     def repeatable(self) -> bool:
@@ -137,7 +152,18 @@ class Regression:
             perfect=predicted.perfect,
             binary=predicted.binary,
             separated=predicted.separated,
+            residual=None if predicted.binary else _residual_share(result, endog, who, records),
+            influence=None if predicted.binary else _influence(exog, endog, who, records),
+            left_out=self._left_out(records, len(exog)),
         )
+
+    def _left_out(self, records: Records, n_used: int) -> LeftOut | None:
+        """Say which records the model left out, and which columns of the formula they lack."""
+        if n_used >= len(records):
+            return None
+        columns = columns_of(self.formula or "", records.table.column_names)
+        missing = records.complete(columns)[1]
+        return LeftOut(records=len(records) - n_used, of=len(records), columns=missing)
 
     def protect(self, evidence: ModelEvidence, policy: Policy) -> ModelEvidence:
         """Withhold all coefficients when something is wrong: they are solved for together."""
@@ -153,6 +179,7 @@ class Regression:
             _table(evidence, policy),
             _leverage(evidence, policy),
             _perfect(evidence),
+            *_squares(evidence, policy),
         )
 
     def publish(self, evidence: ModelEvidence) -> dict[str, list[Any]]:
@@ -337,6 +364,44 @@ def _leverage(evidence: ModelEvidence, policy: Policy) -> PrincipleVerdict:
         numbers={"leverage": found, "fail": rule.leverage_fail, "look": rule.leverage_look},
         remedy="" if status is Clearance.PASS else remedy,
     )
+
+
+def _residual_share(result: Any, endog: Floats, who: Integers, records: Records) -> float:
+    """Return the largest share of one unit in the residual sum of squares, which standard errors tell."""
+    residual = (endog - np.asarray(result.predict(), dtype=np.float64)) ** 2
+    return largest_share(residual, who, repeated=records.repeated)
+
+
+def _influence(exog: Floats, endog: Floats, who: Integers, records: Records) -> float:
+    """Return the largest share of one unit in what adds up to a coefficient.
+
+    A coefficient of least squares is a weighted sum of outcomes; a slope is one of their deviations. Other
+    linear models are judged as if they were fitted so.
+    """
+    weights = np.linalg.pinv(exog)
+    slopes = np.abs(weights.sum(axis=1)) <= 1e-9 * np.abs(weights).sum(axis=1)
+    parts = np.abs(weights * np.where(slopes[:, None], endog - endog.mean(), endog))
+    return max(largest_share(each, who, repeated=records.repeated) for each in parts)
+
+
+def _squares(evidence: ModelEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
+    """Say whether one unit decides a coefficient, or makes up the residuals."""
+    rule = policy.squares
+    if rule is None or evidence.binary:
+        return ()
+    if evidence.residual is None or evidence.influence is None:
+        return (unknown(),)
+    found = max(evidence.residual, evidence.influence)
+    verdict = _verdict(
+        Principle.DOMINANCE,
+        REASON,
+        f"no unit with more than {rule.k:g} % of the residual sum of squares, or of what adds up to a "
+        f"coefficient: largest {found:.0%}",
+        {"k": rule.k, "residual": evidence.residual, "influence": evidence.influence},
+        "take the logarithm of the outcome, or leave out the unit that decides",
+        wrong=found - rule.k / 100 > LIMIT,
+    )
+    return (softened(verdict, policy),)
 
 
 def _perfect(evidence: ModelEvidence) -> PrincipleVerdict:

@@ -11,7 +11,7 @@ from pydantic import Field
 from pydantic import dataclasses as validated
 
 from hitoku.checks.evidence.consistency import compare_range
-from hitoku.checks.evidence.evidence import STRICT, CountPairs, Counts, Evidence, Wholes
+from hitoku.checks.evidence.evidence import STRICT, CountPairs, Counts, Evidence, Numbers, Wholes
 from hitoku.checks.evidence.groups import (
     GroupEvidence,
     compare_holders,
@@ -23,8 +23,9 @@ from hitoku.checks.evidence.groups import (
 from hitoku.checks.outputs.group_statistic import GroupStatistic, publish_groups, refuse_decimals, withhold
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import groups as principles
+from hitoku.checks.principles.squares import largest_share, square_verdicts, withheld_for_squares
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
-from hitoku.checks.records import Records
+from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import DataError, ParameterError, did_you_mean
 from hitoku.model.arrays import Floats, Mask
 
@@ -35,6 +36,11 @@ Statistic = Annotated[float, Field(strict=True, allow_inf_nan=False)] | None
 def _centred(x: Floats, w: Floats) -> Floats:
     """Subtract the mean; values that are all alike differ from it by nothing, not by rounding."""
     return np.zeros(len(x)) if np.ptp(x) == 0 else x - w @ x / w.sum()
+
+
+def _about(x: Floats, w: Floats, order: int) -> Floats:
+    """Return deviations from the mean, or the amounts themselves of what is only added up."""
+    return x if order == 1 else _centred(x, w)
 
 
 def _moment(x: Floats, w: Floats, order: int) -> Any:
@@ -75,6 +81,22 @@ STATISTICS = (*ONE, *TWO, *TESTS)
 COUNTS_OF_TWO = {*ONE, "ratio", "index"} - {*EXTREMES}
 
 
+# To which power a statistic adds up deviations; ratios add up the amounts themselves.
+POWERS: Mapping[str, int] = {
+    "variance": 2,
+    "std": 2,
+    "cv": 2,
+    "skewness": 3,
+    "kurtosis": 4,
+    "correlation": 2,
+    "covariance": 2,
+    "ratio": 1,
+    "index": 1,
+    "t": 2,
+}
+# Within each category of the second variable.
+GROUPED = ("t",)
+
 # Values of a statistic that there are, whatever the data.
 RANGES: Mapping[str, tuple[float, float]] = {
     "correlation": (-1.0, 1.0),
@@ -98,6 +120,9 @@ class SummaryEvidence(GroupEvidence):
         Units minus the parameters estimated on the way.
     alike
         Of an extreme the units that have it; else all units where they are all alike, and 0.
+    squares
+        The largest share that one unit has of what the statistic adds up: squares for a deviation, higher
+        powers for skewness and kurtosis. None where nothing is added up.
     """
 
     at_most_units: ClassVar[tuple[str, ...]] = ("alike", "freedom")
@@ -106,6 +131,7 @@ class SummaryEvidence(GroupEvidence):
     value: tuple[tuple[Statistic, ...], ...]
     freedom: Wholes
     alike: Counts
+    squares: Numbers | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -117,6 +143,8 @@ class SummaryEvidence(GroupEvidence):
         """Name what cannot be true together in the counts of groups."""
         yield from super().contradictions()
         yield from compare_holders(self, self.holders)
+        if self.squares is not None and np.any((self.squares < 0) | (self.squares > 1)):
+            yield "squares: not a share"
 
 
 @dataclass(frozen=True)
@@ -139,7 +167,8 @@ class Summary(GroupStatistic[SummaryEvidence]):
         A minimum or maximum that follows from the definition of the variable (a share that ends at 1, an age
         that starts at 15). It passes when it is the value of enough units, and needs a look otherwise.
     missing
-        "error", or "code".
+        "complete": records with a missing value are left out, and counted. "error", or "code": those without
+        a code go under "missing".
     weight
         Column with weights; not for minima, maxima and tests. Degrees of freedom are those of the units.
     decimals
@@ -154,7 +183,7 @@ class Summary(GroupStatistic[SummaryEvidence]):
     other: str | None = None
     by: tuple[str, ...] = ()
     structural: bool = False
-    missing: str = "error"
+    missing: str = COMPLETE
     weight: str | None = None
     decimals: int | None = None
 
@@ -182,13 +211,14 @@ class Summary(GroupStatistic[SummaryEvidence]):
         if self.statistic not in TESTS:
             numbers["w"] = records.weights(self.weight)
         holders = count_holders(records, groups, numbers["x"]) if self.statistic in COUNTS_OF_TWO else None
-        rows, lost, spread = [], [], []
+        rows, lost, spread, shares = [], [], [], []
         for own in slices(groups):
             part = {name: column[own] for name, column in numbers.items()}
             value, parameters, at = self._one(records, own, part)
             rows.append(value)
             lost.append(parameters)
             spread.append(at)
+            shares.append(self._share(records, own, part))
         return SummaryEvidence.of(
             records,
             groups,
@@ -196,7 +226,28 @@ class Summary(GroupStatistic[SummaryEvidence]):
             value=tuple(tuple(x if np.isfinite(x) else None for x in row) for row in rows),
             freedom=count_units(records, groups) - np.array(lost),
             alike=spread,
+            squares=np.array(shares) if self.statistic in POWERS else None,
         )
+
+    def _share(self, records: Records, own: Any, part: Mapping[str, Floats]) -> float:
+        """Return the largest share of one unit in what the statistic adds up."""
+        if self.statistic not in POWERS:
+            return 0.0
+        who = records.unit[own]
+        sums: list[Floats] = []
+        if self.statistic in GROUPED:
+            groups = records.groups([str(self.other)], self.missing).codes[own]
+            for place in np.unique(groups):
+                mine = groups == place
+                squares = np.zeros(len(own))
+                squares[mine] = _centred(part["x"][mine], np.ones(int(mine.sum()))) ** 2
+                sums.append(squares)
+        else:
+            order, w = POWERS[self.statistic], part["w"]
+            sums = [w * np.abs(_about(part[name], w, order)) ** order for name in ("x", "y") if name in part]
+            if self.statistic in {"covariance", "correlation"}:
+                sums.append(w * np.abs(_centred(part["x"], w) * _centred(part["y"], w)))
+        return max(largest_share(each, who, repeated=records.repeated) for each in sums)
 
     def _one(
         self, records: Records, own: Any, part: Mapping[str, Floats]
@@ -259,6 +310,7 @@ class Summary(GroupStatistic[SummaryEvidence]):
             principles.too_little_freedom(evidence.freedom, policy),
             self._constant(evidence),
             principles.told_apart(evidence.n_units, evidence.holders, policy),
+            withheld_for_squares(len(few), evidence.squares if evidence.holders is None else None, policy),
         )
 
     def _constant(self, evidence: SummaryEvidence) -> Mask:
@@ -282,7 +334,10 @@ class Summary(GroupStatistic[SummaryEvidence]):
             "take larger groups",
         )
         freedom = principles.degrees_of_freedom(evidence, evidence.freedom, policy)
-        return units, freedom, alike, *principles.two_values(evidence, evidence.holders, policy)
+        asked = self.statistic in POWERS and evidence.holders is None
+        power = "the sum" if POWERS.get(self.statistic) == 1 else "the sum of squares"
+        squares = square_verdicts(evidence, evidence.squares, policy, power) if asked else ()
+        return units, freedom, alike, *principles.two_values(evidence, evidence.holders, policy), *squares
 
     def _extreme(self, evidence: SummaryEvidence, policy: Policy) -> PrincipleVerdict:
         if not self.structural:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -25,6 +25,8 @@ Percent = Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)]
 Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, strict=True)]
 
+# Sections that a policy need not have.
+OPTIONAL = ("sampling", "squares", "segmentations")
 FOLDER = resources.files("hitoku.checks.policies")
 
 
@@ -60,6 +62,14 @@ class DominanceRule(Section):
     n: Annotated[int, Field(ge=1, le=3, strict=True)]
     k: Percent
     p: Percent | None = None
+
+
+class Squares(Section):
+    """One unit makes at most k percent of a sum of squares, or of higher powers, and of a coefficient."""
+
+    k: Percent
+    # What it is when one does.
+    verdict: Literal["fail", "look"]
 
 
 class GroupSection(Section):
@@ -132,6 +142,9 @@ class Policy(Section):
     mode: ModeRule
     regression: RegressionRule
     sampling: Sampling | None = None
+    squares: Squares | None = None
+    # For some variables the sets of codes that outputs may use: with others nothing is published.
+    segmentations: Mapping[str, tuple[tuple[str, ...], ...]] | None = None
 
     @property
     def least_units(self) -> int:
@@ -151,8 +164,8 @@ class Policy(Section):
     @property
     def hash(self) -> str:
         """Tell policies apart by what they say, not by how the file is laid out."""
-        # Without the optional section its key is left out, so that policies older than it keep their hash.
-        said = self.model_dump(exclude={"sampling"} if self.sampling is None else None)
+        # Without an optional section its key is left out, so that policies older than it keep their hash.
+        said = self.model_dump(exclude={name for name in OPTIONAL if getattr(self, name) is None})
         text = json.dumps(said, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -16,7 +17,7 @@ from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerd
 from hitoku.errors import NeedError, some
 from hitoku.evidence.audit import audit
 from hitoku.methods.greedy import Greedy
-from hitoku.model.arrays import Mask
+from hitoku.model.arrays import Integers, Mask
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
@@ -49,6 +50,45 @@ def choose_withheld(table: Table, need: Need, *, insiders: bool = False) -> Mask
     except NeedError:
         return np.ones(table.n_cells, dtype=np.bool_)
     return kept_out(table, need, chosen, method) if insiders else chosen.withheld
+
+
+def withhold_counts(evidence: TableEvidence, policy: Policy) -> Mask:
+    """Choose the counts to withhold: also no sum of them that a total gives away is of too few units.
+
+    Two unsafe cells of a row are told together, by the total less all others. While they have too few units
+    between them, the smallest other cell of the row is unsafe as well.
+    """
+    need, table = count_need(evidence, policy), evidence.counts
+    while True:
+        withheld = choose_withheld(table, need)
+        more = _companions(table, evidence.n_units, withheld, policy.least_units)
+        if not more.any():
+            return withheld
+        need = replace(
+            need,
+            unsafe=need.unsafe | more,
+            width=np.where(more, np.maximum(need.width, policy.interval.count), need.width),
+        )
+
+
+def _companions(table: Table, n_units: Integers, withheld: Mask, minimum: int) -> Mask:
+    """Find for every sum that follows from one relation, of too few units, the smallest cell to add to it."""
+    relations = table.relations.tocsr()
+    found = np.zeros(table.n_cells, dtype=np.bool_)
+    for row in range(relations.shape[0]):
+        place = slice(relations.indptr[row], relations.indptr[row + 1])
+        cells, signs = relations.indices[place], relations.data[place] > 0
+        # One cell is the sum of the others, and stands on the other side.
+        whole = cells[signs == (signs.sum() == 1)]
+        parts = np.setdiff1d(cells, whole)
+        hidden = parts[withheld[parts]]
+        units = int(n_units[hidden].sum())
+        if withheld[whole].any() or not 0 < units < minimum:
+            continue
+        open_parts = parts[~withheld[parts] & (n_units[parts] > 0)]
+        if len(open_parts):
+            found[open_parts[np.argmin(n_units[open_parts])]] = True
+    return found
 
 
 def rule_verdict(

@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from hitoku.attacks.differencing.definition import Nested
-from hitoku.checks.outputs.average import Average
-from hitoku.checks.outputs.concentration import Concentration
+from hitoku.checks.evidence.evidence import Evidence
+from hitoku.checks.outputs import complete_cases, segmentation
 from hitoku.checks.outputs.definition import write_definition
-from hitoku.checks.outputs.frequency_table import FrequencyTable
-from hitoku.checks.outputs.magnitude_table import MagnitudeTable
-from hitoku.checks.outputs.mode import Mode
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.outputs.output_type import OutputType
-from hitoku.checks.outputs.percentile import Percentile
-from hitoku.checks.outputs.regression import Regression
-from hitoku.checks.outputs.summary import TESTS, Summary
+from hitoku.checks.outputs.pattern import about_the_same_cells, take_over
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.policies.policy import policy as policy_named
-from hitoku.checks.principles.verdict import Clearance
+from hitoku.checks.principles.verdict import Clearance, Principle, worst
 from hitoku.checks.records import Records
+from hitoku.checks.session.asking import How, Where
+from hitoku.checks.session.pandas_habits import PandasHabits
 from hitoku.checks.submission.draft_ledger import DraftLedger
 from hitoku.checks.submission.submission import write_submission
 from hitoku.errors import ParameterError, did_you_mean
-from hitoku.model.from_frame import Hierarchies
-
-By = str | Sequence[str]
-Where = Mapping[str, Any]
 
 
-class Session:
+class Session(PandasHabits):
     """Outputs about one data set, each with its evidence and verdicts.
 
     Every method takes ``where``, a filter such as ``{"region": ["N", "S"]}``, and ``name``, which is unique.
@@ -80,207 +74,144 @@ class Session:
         self.policy = policy_named(policy)
         self.records = Records.open(data, unit)
         self.outputs: list[Output] = []
+        self.comments: dict[str, str] = {}
         pairs = sorted((nested or {}).items())
         self._nested = [Nested(fine, coarse, self.records.within(fine, coarse)) for fine, coarse in pairs]
-        self._draft = DraftLedger(name, self.records, self.policy, ledger, unit_word)
+        self._begin = partial(DraftLedger, name, self.records, self.policy, ledger, unit_word)
+        self._draft = self._begin()
+        self._released = self._draft.ledger.names
 
-    def frequency_table(
-        self,
-        by: By,
-        *,
-        hierarchies: Hierarchies | None = None,
-        missing: str = "error",
-        where: Where | None = None,
-        name: str | None = None,
-    ) -> Output:
-        """Count records; see :class:`FrequencyTable`."""
-        return self.output(FrequencyTable(_names(by), missing, hierarchies or {}), where=where, name=name)
-
-    def magnitude_table(
-        self,
-        by: By,
-        value: str,
-        *,
-        holding: str | None = None,
-        weight: str | None = None,
-        hierarchies: Hierarchies | None = None,
-        missing: str = "error",
-        where: Where | None = None,
-        name: str | None = None,
-    ) -> Output:
-        """Add up a variable; see :class:`MagnitudeTable`."""
-        kind = MagnitudeTable(_names(by), value, holding, weight, missing, hierarchies or {})
-        return self.output(kind, where=where, name=name)
-
-    def mean(self, value: str, by: By = (), **options: Any) -> Output:
-        """Average a variable; see :class:`Average`."""
-        return self._average("mean", value, by, **options)
-
-    def sum(self, value: str, by: By = (), **options: Any) -> Output:
-        """Add up a variable by group, without totals; see :class:`Average`."""
-        return self._average("sum", value, by, **options)
-
-    def _average(
-        self,
-        statistic: str,
-        value: str,
-        by: By,
-        *,
-        holding: str | None = None,
-        weight: str | None = None,
-        decimals: int | None = None,
-        missing: str = "error",
-        where: Where | None = None,
-        name: str | None = None,
-    ) -> Output:
-        kind = Average(value, _names(by), statistic, holding, weight, missing, decimals)
-        return self.output(kind, where=where, name=name)
-
-    def percentile(
-        self,
-        value: str,
-        percent: float,
-        by: By = (),
-        *,
-        weight: str | None = None,
-        decimals: int | None = None,
-        missing: str = "error",
-        where: Where | None = None,
-        name: str | None = None,
-    ) -> Output:
-        """Find a percentile; see :class:`Percentile`."""
-        return self.output(
-            Percentile(value, percent, _names(by), weight, missing, decimals), where=where, name=name
-        )
-
-    def mode(
-        self,
-        value: str,
-        by: By = (),
-        *,
-        weight: str | None = None,
-        missing: str = "error",
-        where: Where | None = None,
-        name: str | None = None,
-    ) -> Output:
-        """Find the most frequent value; see :class:`Mode`."""
-        return self.output(Mode(value, _names(by), weight, missing), where=where, name=name)
-
-    def concentration(
-        self,
-        value: str,
-        statistic: str = "hhi",
-        by: By = (),
-        *,
-        holding: str | None = None,
-        weight: str | None = None,
-        decimals: int | None = None,
-        missing: str = "error",
-        where: Where | None = None,
-        name: str | None = None,
-    ) -> Output:
-        """Measure concentration; see :class:`Concentration`."""
-        kind = Concentration(value, statistic, _names(by), holding, missing, weight, decimals)
-        return self.output(kind, where=where, name=name)
-
-    def summary(
-        self,
-        statistic: str,
-        value: str,
-        other: str | None = None,
-        by: By = (),
-        *,
-        structural: bool = False,
-        weight: str | None = None,
-        decimals: int | None = None,
-        missing: str = "error",
-        where: Where | None = None,
-        name: str | None = None,
-    ) -> Output:
-        """Compute a summary statistic; see :class:`Summary`."""
-        kind = Summary(statistic, value, other, _names(by), structural, missing, weight, decimals)
-        return self.output(kind, where=where, name=name)
-
-    def test(
-        self, statistic: str, value: str, other: str, *, where: Where | None = None, name: str | None = None
-    ) -> Output:
-        """Compute a test statistic and its p value: "t" or "chi2"; see :class:`Summary`."""
-        if statistic not in TESTS:
-            raise ParameterError(
-                f"no test {statistic!r}", where="statistic", fix=did_you_mean(statistic, TESTS)
-            )
-        return self.output(Summary(statistic, value, other), where=where, name=name)
-
-    def regression(
-        self,
-        model: Any,
-        *,
-        family: str = "ols",
-        where: Where | None = None,
-        name: str | None = None,
-    ) -> Output:
-        """Judge a fitted model, or fit a formula; see :class:`Regression`.
-
-        Parameters
-        ----------
-        model
-            What statsmodels returns from ``.fit()``, or a formula.
-        family
-            For a formula: "ols", "logit" or "probit".
-        where, name
-            As in the other methods.
-        """
-        if not isinstance(model, str):
-            return self.output(Regression(None, family, model), where=where, name=name)
-        asked = Regression(model, family)
-        # Fitted once, for the evidence and for the ledger.
-        fitted = replace(asked, result=asked.fit(self.records.where(where or {})))
-        return self.output(fitted, where=where, name=name)
-
-    def output(
-        self, asked: OutputType[Any], *, where: Where | None = None, name: str | None = None
-    ) -> Output:
+    def output(self, asked: OutputType[Any], **how: Unpack[How]) -> Output:
         """Ask for an output of any type; the other methods are short for this one.
+
+        A try that failed blocks nothing: its name may be used again, and the new one takes its place.
 
         Parameters
         ----------
         asked
             An output type with its parameters, such as ``Percentile("income", 50, by=("region",))``.
-        where, name
-            As in the other methods.
+        how
+            ``where``, a filter such as ``{"region": ["N", "S"]}``. ``name``, which is unique. ``like``, an
+            output of this session: what it withholds is withheld here as well. Left out, that is done with an
+            earlier one about the same cells where the two could otherwise be subtracted.
         """
-        taken = {*self._draft.ledger.names, *(each.name for each in self.outputs)}
+        name, like, where = how.get("name"), how.get("like"), how.get("where") or {}
+        kept = [each for each in self.outputs if each.status is not Clearance.FAIL or each.name != name]
+        taken = {*self._draft.ledger.names, *(each.name for each in kept)}
         if name in taken:
             raise ParameterError(
                 f"there is an output {name!r} already",
                 where="name",
-                fix="give the new output a name of its own",
+                fix="give the new output a name of its own, or remove the other",
             )
-        records = self.records.where(where or {})
-        evidence = asked.protect(asked.collect(records), self.policy)
-        about = {*asked.variables, *(where or ())}
+        first = None if like is None else self._named(like)
+        records = self.records.where(where)
+        evidence = asked.protect(complete_cases.collect(asked, records), self.policy)
+        draft = Draft(asked, records, evidence, where, name or free_name(asked.kind, taken))
+        made = self._judged(draft, first)
+        if made.status is Clearance.FAIL and first is None:
+            made = self._fitted(made, draft)
+        self.outputs = [*kept, made]
+        return made
+
+    def _judged(self, draft: Draft, like: Output | None = None) -> Output:
+        """Judge an output, and compare it with everything before it."""
+        asked = draft.asked
+        evidence = draft.evidence if like is None else take_over(asked, draft.evidence, like)
+        about, where = {*asked.variables, *draft.where}, self.records.filter_codes(draft.where)
         made = Output(
-            name=name or free_name(asked.kind, taken),
+            name=draft.name,
             kind=asked.kind,
             definition=write_definition(asked),
-            where=self.records.filter_codes(where or {}),
+            where=where,
             evidence=evidence,
             nested=tuple(each for each in self._nested if each.fine in about),
             published=asked.publish(evidence),
             policy={"name": self.policy.name, "version": self.policy.version, "hash": self.policy.hash},
             data=self.records.hash,
-            verdicts=asked.judge(evidence, self.policy),
-            membership=asked.membership(records, evidence),
+            verdicts=segmentation.judge(asked, evidence, where, self.policy),
+            membership=complete_cases.place(asked, draft.records, evidence),
+            like="" if like is None else like.name,
         )
+        return self._compared(made)
+
+    def _compared(self, made: Output) -> Output:
         # What does not leave gives nothing away, and need not be compared.
-        if made.status is not Clearance.FAIL:
-            made = made.checked(*self._draft.compare(made, asked.measures(self.records)))
-        self.outputs.append(made)
-        return made
+        if made.status is Clearance.FAIL:
+            return made
+        return made.checked(*self._draft.compare(made, made.asked.measures(self.records)))
+
+    def _fitted(self, failed: Output, draft: Draft) -> Output:
+        """Try the pattern of an earlier output about the same cells, where differences are all that fails."""
+        own = [v for v in failed.verdicts if v.principle is not Principle.DIFFERENCING]
+        if worst(own) is Clearance.FAIL:
+            return failed
+        for earlier in self.outputs:
+            if earlier.status is not Clearance.FAIL and about_the_same_cells(failed, earlier):
+                made = self._judged(draft, earlier)
+                if made.status is not Clearance.FAIL:
+                    return made
+        return failed
+
+    def _named(self, output: str | Output) -> Output:
+        """Find an output of this session."""
+        name = output if isinstance(output, str) else output.name
+        for each in self.outputs:
+            if each.name == name:
+                return each
+        known = [each.name for each in self.outputs]
+        raise ParameterError(f"no output {name!r}", where="output", fix=did_you_mean(name, known))
+
+    def remove(self, output: str | Output) -> None:
+        """Take an output back; later ones are compared again without it."""
+        gone = self._named(output)
+        self._again([each for each in self.outputs if each is not gone])
+        self.comments.pop(gone.name, None)
+
+    def rename(self, output: str | Output, name: str) -> Output:
+        """Give an output another name."""
+        old = self._named(output)
+        if name in {*self._released, *(each.name for each in self.outputs if each is not old)}:
+            raise ParameterError(f"there is an output {name!r} already", where="name", fix="choose another")
+        self._again(
+            [
+                replace(
+                    each,
+                    name=name if each is old else each.name,
+                    like=name if each.like == old.name else each.like,
+                )
+                for each in self.outputs
+            ]
+        )
+        if old.name in self.comments:
+            self.comments[name] = self.comments.pop(old.name)
+        return self._named(name)
+
+    def comment(self, output: str | Output, text: str) -> None:
+        """Say something about an output to the checker; what was said before stays."""
+        name = self._named(output).name
+        self.comments[name] = "\n".join(filter(None, [self.comments.get(name, ""), text]))
+
+    def _again(self, outputs: Sequence[Output]) -> None:
+        """Compare outputs with one another from the beginning."""
+        self._draft = self._begin()
+        self.outputs = []
+        for each in outputs:
+            own = tuple(v for v in each.verdicts if v.principle is not Principle.DIFFERENCING)
+            self.outputs.append(self._compared(replace(each, verdicts=own)))
 
     def submit(self, path: str | Path) -> Path:
         """Write all outputs with their evidence into a new folder for ``hitoku check``; return it."""
         return write_submission(path, self.name, self.outputs, self.policy)
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: {len(self.outputs)} output(s) would be submitted"]
+        for each in self.outputs:
+            lines.append(f"  {each.name} ({each.kind}): {each.status}")
+            said = [f"{v.principle}: {v.text}" for v in each.verdicts if v.status is not Clearance.PASS]
+            lines += [f"      {text}" for text in (*each.notes, *said)]
+            lines += [f"      comment: {text}" for text in self.comments.get(each.name, "").splitlines()]
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         tally = [output.status for output in self.outputs]
@@ -288,8 +219,15 @@ class Session:
         return f"Session({self.name!r}, {len(tally)} outputs: {counts})"
 
 
-def _names(by: By) -> tuple[str, ...]:
-    return (by,) if isinstance(by, str) else tuple(by)
+@dataclass(frozen=True, eq=False, repr=False)
+class Draft:
+    """An output that was asked for, before it is judged."""
+
+    asked: OutputType[Any]
+    records: Records
+    evidence: Evidence
+    where: Where
+    name: str
 
 
 def free_name(kind: str, taken: Collection[str]) -> str:

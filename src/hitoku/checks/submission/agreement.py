@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hitoku.checks.evidence.left_out import KNOWN, LeftOut, known_of
 from hitoku.checks.outputs.facts import Fact, Kind
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.records import MISSING
@@ -33,7 +34,7 @@ def disagreements(outputs: Sequence[Output]) -> list[list[str]]:
     found: list[dict[tuple[int, str], list[str]]] = [{} for _ in outputs]
     for place, output in enumerate(outputs):
         for fact in output.asked.facts(output.evidence):
-            group = _group(fact.codes, output.where)
+            group = _group(fact.codes, output.where, output.evidence.left_out)
             if not _clear(group):
                 continue
             other, before = first.setdefault((group, fact.kind), (fact, place))
@@ -55,9 +56,12 @@ def _clear(group: Group) -> bool:
     return not any(MISSING in pair for pair in group)
 
 
-def _group(codes: Mapping[str, str], where: Mapping[str, Any]) -> Group:
+def _group(codes: Mapping[str, str], where: Mapping[str, Any], left_out: LeftOut | None) -> Group:
     """Put a group and the filter it is under into one; a filter that keeps one code is that code."""
     pairs: dict[str, str | tuple[str, ...]] = dict(codes)
+    if left_out is not None:
+        # Those whose values are known are another group; of a model nobody can say which.
+        pairs |= dict.fromkeys(map(known_of, left_out.columns or ["all"]), KNOWN)
     for name, values in where.items():
         kept = tuple(sorted(MISSING if value is None else str(value) for value in values))
         pairs.setdefault(name, kept[0] if len(kept) == 1 else kept)

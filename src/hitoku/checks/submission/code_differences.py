@@ -70,7 +70,8 @@ def counted(output: Output) -> Defined | str:
         definition = describe(output, cells, [[cells.labels[place] for place in kept]])
     except HitokuError as error:
         return f"its codes cannot be read: {error.what}"
-    return Defined(output.name, definition, (tuple(int(cells.n_units[place]) for place in kept),))
+    sizes = tuple(int(cells.n_units[place]) for place in kept)
+    return Defined(output.name, definition, (sizes,), output.asked.tells)
 
 
 def _released(ledger: str | Path | None, data: str) -> tuple[list[Defined], list[str]]:
@@ -87,28 +88,32 @@ def _released(ledger: str | Path | None, data: str) -> tuple[list[Defined], list
         if entry.definition is None or None in sizes or entry.data_hash != data:
             unknown.append(name)
         else:
-            known.append(Defined(name, entry.definition, tuple(tuple(part or ()) for part in sizes)))
+            counts = tuple(tuple(part or ()) for part in sizes)
+            known.append(Defined(name, entry.definition, counts, entry.tells))
     return known, unknown
 
 
 def _compared(
     own: Defined, earlier: Sequence[Defined], unknown: Sequence[str], policy: Policy
 ) -> tuple[PrincipleVerdict, ...]:
-    threshold, unjoined = policy.units.minimum, list(unknown)
+    threshold, unjoined, how = policy.units.minimum, list(unknown), "all together"
     disclosed: list[tuple[list[Defined], Disclosed]] = []
-    together, how = [*earlier, own], "all together"
-    try:
-        disclosed += [(together, each) for each in _new(together, threshold, MOST_TOGETHER)]
-    except HitokuError:
-        how = "two at a time"
-        for each in earlier:
-            try:
-                disclosed += [([each, own], one) for one in _new([each, own], threshold, MOST_OF_TWO)]
-            except HitokuError:
-                unjoined.append(each.name)
+    # Counts are held against counts, and amounts against amounts of the same variable.
+    alike = {tuple(each for each in earlier if what in each.tells) for what in sorted(own.tells)}
+    for before in sorted(alike, key=len):
+        together = [*before, own]
+        try:
+            disclosed += [(together, each) for each in _new(together, threshold, MOST_TOGETHER)]
+        except HitokuError:
+            how = "two at a time"
+            for each in before:
+                try:
+                    disclosed += [([each, own], one) for one in _new([each, own], threshold, MOST_OF_TWO)]
+                except HitokuError:
+                    unjoined.append(each.name)
     if disclosed:
         return _told(own, disclosed, earlier)
-    unjoined += [each.name for each in earlier if _unrelated(each, own)]
+    unjoined += [each.name for each in earlier if each.tells & own.tells and _unrelated(each, own)]
     tested = f"tested through codes with {len(earlier)} output(s), {how}"
     if unjoined:
         names = some(list(dict.fromkeys(unjoined)), 20)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hitoku.checks.ledger import Measure
+from hitoku.checks.outputs import complete_cases
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
@@ -42,7 +43,7 @@ def place_units(output: Output, records: Records) -> tuple[Output, dict[str, Mea
 
     A formula is fitted again. Of a model that was handed over fitted, the records are not known.
     """
-    member = output.asked.membership(records.where(output.where), output.evidence)
+    member = complete_cases.place(output.asked, records.where(output.where), output.evidence)
     return output.placed(member), output.asked.measures(records)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from hitoku.attacks.differencing.definition import Definition
 from hitoku.attacks.differencing.partition import Partition
 from hitoku.checks.evidence.cells import CodedCells
+from hitoku.checks.evidence.left_out import KNOWN, known_of
 from hitoku.checks.ledger import Ledger, Measure
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
@@ -76,7 +77,7 @@ def partitions(output: Output) -> list[Partition] | None:
     if output.membership is None:
         return None
     return [
-        Partition.published(output.name, codes, part=place)
+        Partition.published(output.name, codes, part=place, tells=output.asked.tells)
         for place, codes in enumerate(output.membership.codes)
     ]
 
@@ -107,4 +108,6 @@ def describe(
     for name, values in output.where.items():
         listed = [MISSING if value is None else str(value) for value in values]
         kept[name] = [code for code in listed if name not in known.codes or code in known.codes[name]]
+    if output.evidence.left_out is not None:
+        kept |= {known_of(name): [KNOWN] for name in output.evidence.left_out.columns}
     return Definition.ungrouped(known.codes, cells, kept, known.above, output.nested)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.checks.evidence.evidence import Unreadable
+from hitoku.checks.outputs import complete_cases, segmentation
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.verdict import Principle, PrincipleVerdict, worst
@@ -20,6 +21,8 @@ from hitoku.evidence import verify as proof
 from hitoku.evidence.certificate import asks_for_less, is_about
 from hitoku.model.finding import Finding, Severity
 
+# Fields that say what stays behind: they follow from the policy.
+WITHHELD = {"withheld", "counts_withheld"}
 # What can go wrong when numbers are not of the kind or length that an output type writes.
 MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, HitokuError)
 
@@ -35,11 +38,11 @@ def judge_again(
     findings: list[Finding] = []
     asked = output.asked
     try:
-        verdicts = asked.judge(output.evidence, policy)
+        verdicts = segmentation.judge(asked, output.evidence, output.where, policy)
         again = asked.publish(output.evidence)
         findings += [
             fault(output.name, f"evidence contradicts itself: {text}", "have it made again")
-            for text in asked.contradictions(output.evidence)
+            for text in complete_cases.contradictions(asked, output.evidence)
         ]
         findings += _proof(submission, place)
         if records is not None:
@@ -109,12 +112,13 @@ def _collected(output: Output, policy: Policy, records: Records) -> list[Finding
     asked = output.asked
     if not asked.repeatable:
         return []
-    fresh = asked.protect(asked.collect(records.where(output.where)), policy).to_dict()
+    collected = complete_cases.collect(asked, records.where(output.where))
+    fresh = asked.protect(collected, policy).to_dict()
     said = output.evidence.to_dict()
     differing = sorted(
         name
         for name in {*fresh, *said}
-        if name not in {"withheld", "counts_withheld"} and not _close(fresh.get(name), said.get(name))
+        if name not in WITHHELD and not _close(fresh.get(name), said.get(name))
     )
     if not differing:
         return []
@@ -131,6 +135,11 @@ def _close(one: Any, other: Any) -> bool:
     """Tell whether two pieces of evidence agree, up to the order of adding up."""
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
         return len(one) == len(other) and all(map(_close, one, other))
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        # What is withheld in a part is decided by the policy, as the whole is.
+        return one.keys() == other.keys() and all(
+            name in WITHHELD or _close(part, other[name]) for name, part in one.items()
+        )
     if isinstance(one, float) or isinstance(other, float):
         return (
             isinstance(one, int | float)

@@ -1,0 +1,132 @@
+"""Cross tables as researchers print them: counts without totals, or percentages of rows, columns or all.
+
+They are protected as the frequency table they come from, totals included: these leave with some other output,
+or are known anyway. What is printed follows from the protected counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hitoku.checks.evidence.evidence import Evidence
+from hitoku.checks.evidence.table import TableEvidence
+from hitoku.checks.outputs.coded_table import CodedTable, claim_about, tabulate_records
+from hitoku.checks.outputs.frequency_table import FrequencyTable
+from hitoku.checks.outputs.group_statistic import own_name, refuse_decimals
+from hitoku.checks.outputs.output_type import TableClaim
+from hitoku.checks.policies.policy import Policy
+from hitoku.checks.principles import tables
+from hitoku.checks.principles.verdict import PrincipleVerdict
+from hitoku.checks.records import COMPLETE, Records
+from hitoku.errors import ParameterError, did_you_mean
+from hitoku.model.arrays import Integers, Mask
+
+# What a percentage is of: nothing for counts.
+OF = ("count", "all", "row", "column")
+
+
+@dataclass(frozen=True)
+class CrossTable(CodedTable[TableEvidence]):
+    """Counts without totals, or percentages.
+
+    Parameters
+    ----------
+    by
+        The variables. Rows are the codes of the first, columns those of the last.
+    of
+        "count" for counts; "all", "row" or "column" for percentages of all records, of those in the same row,
+        or in the same column.
+    missing
+        "complete": records without a code are left out, and counted. "error", or "code": they go under
+        "missing".
+    decimals
+        Percentages are rounded to so many.
+    """
+
+    kind: ClassVar[str] = "cross_table"
+    evidence: ClassVar[type[Evidence]] = TableEvidence
+
+    by: tuple[str, ...]
+    of: str = "count"
+    missing: str = COMPLETE
+    decimals: int | None = None
+
+    def __post_init__(self) -> None:
+        refuse_decimals(self.decimals)
+        if self.of not in OF:
+            raise ParameterError(f"no percentage of {self.of!r}", where="of", fix=did_you_mean(self.of, OF))
+        if self.of in {"row", "column"} and len(self.by) < 2:
+            raise ParameterError(
+                f"percentages of a {self.of} need two variables", where="by", fix='use of="all" for one'
+            )
+
+    def collect(self, records: Records) -> TableEvidence:
+        """Tabulate once, with totals."""
+        return TableEvidence.of(tabulate_records(records, self.by, missing=self.missing))
+
+    def protect(self, evidence: TableEvidence, policy: Policy) -> TableEvidence:
+        """Withhold what a frequency table withholds; totals are not published in any case."""
+        withheld = tables.withhold_counts(evidence, policy)
+        return replace(evidence, withheld=withheld | ~_inner(evidence))
+
+    def judge(self, evidence: TableEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
+        """Judge it as a frequency table of which readers know the totals that are not withheld for a cell."""
+        return FrequencyTable(self.by, self.missing).judge(self._known(evidence, policy), policy)
+
+    def _known(self, evidence: TableEvidence, policy: Policy) -> TableEvidence:
+        """Return what a reader is taken to know: the totals that a frequency table would publish."""
+        own = tables.withhold_counts(evidence, policy)
+        return replace(evidence, withheld=np.where(_inner(evidence), evidence.withheld, own))
+
+    def claim(self, evidence: TableEvidence, policy: Policy) -> TableClaim | None:
+        """Return what the certificate is about: the table with the totals that readers may know."""
+        return claim_about(self._known(evidence, policy), tables.count_need(evidence, policy))
+
+    def publish(self, evidence: TableEvidence) -> dict[str, list[Any]]:
+        """Return what leaves: codes and counts or percentages, None where withheld."""
+        labels, shown = evidence.table.labels, np.flatnonzero(_inner(evidence)).tolist()
+        columns: dict[str, list[Any]] = {
+            name: [labels.codes[v][int(labels.column(v)[cell])] for cell in shown]
+            for v, name in enumerate(labels.names)
+        }
+        counts, gone = evidence.value.tolist(), evidence.withheld.tolist()
+        if self.of == "count":
+            columns[own_name("count", columns)] = [None if gone[at] else int(counts[at]) for at in shown]
+            return columns
+        whole = evidence.value[self._denominators(evidence)].tolist()
+        columns[own_name("percent", columns)] = [
+            None if gone[at] else self._rounded(100 * counts[at] / whole[at]) if whole[at] else 0.0
+            for at in shown
+        ]
+        return columns
+
+    def _rounded(self, percent: float) -> float:
+        return percent if self.decimals is None else round(percent, self.decimals)
+
+    def _denominators(self, evidence: TableEvidence) -> Integers:
+        """Return for every cell the cell that its percentage is of."""
+        sides = [len(d) for d in evidence.dimensions]
+        at = list(np.unravel_index(np.arange(evidence.n_parts), sides))
+        # A row is all that has the same codes but for the last variable; a column has the same last code.
+        summed = {"all": range(len(sides)), "row": [len(sides) - 1], "column": range(len(sides) - 1)}[self.of]
+        for axis in summed:
+            at[axis] = np.full(evidence.n_parts, sides[axis] - 1)
+        return np.ravel_multi_index(at, sides)
+
+    def contradictions(self, evidence: TableEvidence) -> Iterator[str]:
+        """Name what cannot be true together in the evidence."""
+        yield from FrequencyTable(self.by, self.missing).contradictions(evidence)
+        if not evidence.withheld[~_inner(evidence)].all():
+            yield "a total of a table without totals leaves"
+
+
+def _inner(evidence: TableEvidence) -> Mask:
+    """Tell which cells are no totals."""
+    sides = [len(d) for d in evidence.dimensions]
+    at = np.unravel_index(np.arange(evidence.n_parts), sides)
+    inner: Mask = np.logical_and.reduce([place < side - 1 for place, side in zip(at, sides, strict=True)])
+    return inner

@@ -1,0 +1,34 @@
+"""One pattern for two outputs about the same cells: what the first withholds, the second does as well."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hitoku.checks.evidence.evidence import Evidence
+from hitoku.checks.outputs.output import Output
+from hitoku.checks.outputs.output_type import OutputType
+
+
+def take_over(asked: OutputType[Any], evidence: Evidence, like: Output) -> Evidence:
+    """Withhold what another output withholds, wherever both have the same cell."""
+    own, other = asked.cells(evidence), like.asked.cells(like.evidence)
+    if own is None or other is None:
+        return evidence
+    gone = like.evidence.withheld.tolist()
+    hidden = {frozenset(codes.items()) for codes, out in zip(other.named(), gone, strict=True) if out}
+    more = np.array([frozenset(codes.items()) in hidden for codes in own.named()], dtype=np.bool_)
+    return replace(evidence, withheld=evidence.withheld | more)
+
+
+def about_the_same_cells(one: Output, other: Output) -> bool:
+    """Tell whether two outputs have the same cells, and the second withholds some that the first tells."""
+    return (
+        bool(one.asked.variables)
+        and set(one.asked.variables) == set(other.asked.variables)
+        and dict(one.where) == dict(other.where)
+        and bool(one.asked.tells & other.asked.tells)
+        and bool(other.evidence.withheld.any())
+    )

@@ -1,0 +1,188 @@
+"""Outputs as they are asked for in pandas: crosstab, pivot_table, describe, with pandas' arguments.
+
+Columns are given by name, or as the columns of the session's data themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Unpack
+
+import numpy as np
+
+from hitoku.checks.outputs.average import Average
+from hitoku.checks.outputs.cross_table import CrossTable
+from hitoku.checks.outputs.frequency_table import FrequencyTable
+from hitoku.checks.outputs.magnitude_table import MagnitudeTable
+from hitoku.checks.outputs.mode import Mode
+from hitoku.checks.outputs.output import Output
+from hitoku.checks.outputs.output_type import OutputType
+from hitoku.checks.outputs.statistics import DESCRIBED, Statistics
+from hitoku.checks.records import CODE, COMPLETE
+from hitoku.checks.session.asking import Asking, By, How, names
+from hitoku.errors import ParameterError
+
+# What pandas calls a percentage of.
+NORMALIZED = {True: "all", "all": "all", "index": "row", "columns": "column"}
+# Names of pandas and numpy for statistics.
+WORDS = {"var": "variance", "nanmean": "mean", "nansum": "sum", "size": "count"}
+
+Column = Any
+
+
+class PandasHabits(Asking):
+    """Methods that take the arguments of pandas."""
+
+    def crosstab(
+        self,
+        index: Column | Sequence[Column],
+        columns: Column | Sequence[Column] = (),
+        values: Column | None = None,
+        aggfunc: Any = None,
+        *,
+        margins: bool = False,
+        normalize: bool | str = False,
+        dropna: bool = True,
+        **how: Unpack[How],
+    ) -> Output:
+        """Cross tabulate, as ``pd.crosstab`` does.
+
+        Parameters
+        ----------
+        index, columns
+            Variables of rows and columns: names, columns of the data, or lists of them.
+        values, aggfunc
+            Variable to aggregate, and "mean", "sum", "count", "std", "var", "median", "mode", a percentile
+            such as "p90", or a list of them; numpy's functions are known as well.
+        margins
+            With totals: of counts and sums.
+        normalize
+            True or "all", "index", "columns": shares of all, of rows, of columns, in percent.
+        dropna
+            False puts records without a code under "missing".
+        how
+            ``where``, ``name`` and ``like``, as in the other methods.
+        """
+        by = (*self._columns(index), *self._columns(columns))
+        missing = COMPLETE if dropna else CODE
+        if values is not None or aggfunc is not None:
+            if values is None or aggfunc is None:
+                raise ParameterError(
+                    "values and aggfunc belong together", where="crosstab", fix="give both or none"
+                )
+            if normalize:
+                raise ParameterError(
+                    "shares of an aggregate are not published", where="normalize", fix="ask for counts"
+                )
+            (value,) = self._columns(values)
+            return self.output(_aggregate(by, value, aggfunc, missing, margins=margins), **how)
+        if normalize is not False:
+            if normalize not in NORMALIZED:
+                raise ParameterError(
+                    f"cannot normalize by {normalize!r}", where="normalize", fix='"all", "index" or "columns"'
+                )
+            of = NORMALIZED[normalize]
+            return self.output(CrossTable(by, of if len(by) > 1 else "all", missing), **how)
+        asked = FrequencyTable(by, missing) if margins else CrossTable(by, "count", missing)
+        return self.output(asked, **how)
+
+    def pivot_table(
+        self,
+        values: Column,
+        index: Column | Sequence[Column],
+        columns: Column | Sequence[Column] = (),
+        aggfunc: Any = "mean",
+        *,
+        margins: bool = False,
+        dropna: bool = True,
+        **how: Unpack[How],
+    ) -> Output:
+        """Aggregate a variable by others, as ``pd.pivot_table`` does.
+
+        Parameters
+        ----------
+        values
+            The variable.
+        index, columns, aggfunc, margins, dropna
+            As in :meth:`crosstab`.
+        how
+            ``where``, ``name`` and ``like``.
+        """
+        if isinstance(values, list | tuple) and len(values) != 1:
+            raise ParameterError(
+                "one variable at a time",
+                where="values",
+                fix="ask for an output of each: they are judged apart",
+            )
+        return self.crosstab(index, columns, values, aggfunc, margins=margins, dropna=dropna, **how)
+
+    def table(
+        self,
+        by: By,
+        value: str,
+        statistics: Sequence[str] = ("count", "mean"),
+        *,
+        weight: str | None = None,
+        decimals: int | None = None,
+        missing: str = COMPLETE,
+        **how: Unpack[How],
+    ) -> Output:
+        """Compute several statistics of a variable side by side, n beside them; see :class:`Statistics`."""
+        asked = Statistics(value, names(by), tuple(statistics), weight, missing, decimals)
+        return self.output(asked, **how)
+
+    def describe(self, value: str, by: By = (), **how: Unpack[How]) -> Output:
+        """Describe a variable: n, mean, deviation, quartiles; minimum and maximum are somebody's values."""
+        return self.output(Statistics(value, names(by), DESCRIBED), **how)
+
+    def percentages(
+        self,
+        by: By,
+        of: str = "row",
+        *,
+        decimals: int | None = 1,
+        missing: str = COMPLETE,
+        **how: Unpack[How],
+    ) -> Output:
+        """Give percentages of rows, columns or all; see :class:`CrossTable`."""
+        return self.output(CrossTable(names(by), of, missing, decimals), **how)
+
+    def _columns(self, given: Column | Sequence[Column]) -> tuple[str, ...]:
+        """Return names of columns; a column itself must be one of the data."""
+        listed = list(given) if isinstance(given, list | tuple) else [given]
+        return tuple(each if isinstance(each, str) else self.records.name_of(each) for each in listed)
+
+
+def _aggregate(
+    by: tuple[str, ...], value: str, aggfunc: Any, missing: str, *, margins: bool
+) -> OutputType[Any]:
+    """Return the output type that aggregates as asked."""
+    asked = [_word(each) for each in (aggfunc if isinstance(aggfunc, list | tuple) else [aggfunc])]
+    if asked == ["sum"] and margins:
+        return MagnitudeTable(by, value, missing=missing)
+    if margins:
+        raise ParameterError(
+            f"no totals of {', '.join(asked)}",
+            where="margins",
+            fix="totals are for counts and sums; ask for the statistic with fewer variables as well",
+        )
+    if asked == [Mode.kind]:
+        return Mode(value, by, missing=missing)
+    if len(asked) == 1 and asked[0] in {"mean", "sum"}:
+        return Average(value, by, asked[0], missing=missing)
+    return Statistics(value, by, tuple(asked), missing=missing)
+
+
+def _word(aggfunc: Any) -> str:
+    """Name an aggregation: a word of pandas, or a function of numpy."""
+    known = callable(aggfunc) and getattr(np, getattr(aggfunc, "__name__", ""), None) is aggfunc
+    name = aggfunc if isinstance(aggfunc, str) else aggfunc.__name__ if known else ""
+    if not name and aggfunc in {len, sum}:
+        name = {len: "count", sum: "sum"}[aggfunc]
+    if not name:
+        raise ParameterError(
+            "an aggregation of one's own cannot be checked",
+            where="aggfunc",
+            fix='use a word, such as "mean", "median", "std", "p90"',
+        )
+    return WORDS.get(name, name)

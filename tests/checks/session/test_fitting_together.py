@@ -1,0 +1,208 @@
+"""Outputs that fit together: what is published is what is subtracted; patterns; totals; taking back."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hitoku as ht
+from hitoku.checks.ledger.entry import Entry
+from hitoku.checks.principles.verdict import Clearance, Principle
+from hitoku.checks.submission.recheck import recheck
+from hitoku.errors import ParameterError
+
+
+def people():
+    """4,320 people by group and sex, two of them in group e; amounts without giants."""
+    group = np.repeat(list("abcde"), [1440, 1924, 758, 196, 2])
+    rng = np.random.default_rng(2)
+    return pd.DataFrame(
+        {
+            "group": group,
+            "sex": np.resize(["m", "f"], len(group)),
+            "x": rng.uniform(1000, 2000, len(group)),
+            "y": rng.uniform(1000, 2000, len(group)),
+        }
+    )
+
+
+def test_a_count_table_and_statistics_of_the_same_cells_pass_together(tmp_path):
+    frame = people()
+    work = ht.Session("s", frame)
+    work.frequency_table("group")
+    work.mean("x", by="group")
+    work.percentile("x", 50, by="group")
+    work.summary("std", "y", by="group")
+    assert [each.status for each in work.outputs] == [Clearance.PASS] * 4
+    # The mean of group d leaves although its count, 196, does not: it tells no count.
+    assert np.isnan(work.outputs[0].frame.loc["d", "count"])
+    assert np.isfinite(work.outputs[1].frame.loc["d", "mean_x"])
+    folder = work.submit(tmp_path / "s")
+    for given in ({"data": frame}, {}):
+        assert all(each.status == Clearance.PASS for each in recheck(folder, **given).outputs)
+
+
+BANDS = pd.DataFrame(
+    {
+        "narrow": ["0-18"] * 38 + ["19-25"] * 39 + ["26-30"] * 40,
+        "wide": ["0-20"] * 39 + ["21-25"] * 38 + ["26-30"] * 40,
+        "x": 100.0 + np.arange(117) % 17,
+        "y": 100.0 + np.arange(117) % 13,
+    }
+)
+KINDS = {
+    "count": lambda work, by: work.frequency_table(by),
+    "mean of x": lambda work, by: work.mean("x", by=by),
+    "sum of x": lambda work, by: work.sum("x", by=by),
+    "sums of x": lambda work, by: work.magnitude_table(by, "x"),
+    "std of x": lambda work, by: work.summary("std", "x", by=by),
+    "mean of y": lambda work, by: work.mean("y", by=by),
+}
+# What a reader has of the one person in between: a head less, or something of x.
+TOGETHER = {
+    ("count", "sum of x"),
+    ("count", "sums of x"),
+    ("mean of x", "sum of x"),
+    ("mean of x", "sums of x"),
+    ("mean of x", "std of x"),
+    ("sum of x", "sums of x"),
+    ("sum of x", "std of x"),
+    ("sums of x", "std of x"),
+}
+
+
+@pytest.mark.parametrize("one", KINDS)
+@pytest.mark.parametrize("two", KINDS)
+def test_like_is_subtracted_from_like(one, two):
+    work = ht.Session("s", BANDS)
+    assert KINDS[one](work, "narrow").status is Clearance.PASS
+    found = KINDS[two](work, "wide")
+    due = one == two or (one, two) in TOGETHER or (two, one) in TOGETHER
+    assert (found.status is Clearance.FAIL) is due
+
+
+def test_a_ledger_of_before_is_compared_with_everything():
+    entry = Entry.from_dict(
+        {
+            "name": "n",
+            "project": "p",
+            "data_hash": "d",
+            "definition": None,
+            "published": None,
+            "measures": {"x": {"kind": "mean", "rounded": 0.0}},
+            "parts": None,
+            "derived": [],
+        }
+    )
+    assert entry.tells == {"count", "x"}
+    assert Entry.from_dict(json.loads(json.dumps(entry.as_dict()))).tells == entry.tells
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_table_fails_by_its_own_totals(seed):
+    rng = np.random.default_rng(seed)
+    n = 700
+    frame = pd.DataFrame(
+        {
+            "region": rng.choice(list("NSEW"), n),
+            "age": rng.choice([f"a{k}" for k in range(6)], n, p=[0.4, 0.3, 0.26, 0.02, 0.01, 0.01]),
+        }
+    )
+    out = ht.Session("s", frame).frequency_table(["region", "age"])
+    assert out.status is Clearance.PASS
+    counts = pd.crosstab(frame["region"], frame["age"], margins=True, margins_name="Total")
+    shown = out.frame
+    assert shown.isna().to_numpy().any()
+    assert (shown.isna() | (shown == counts.loc[shown.index, shown.columns])).to_numpy().all()
+    # What a total less the cells beside it tells is nobody, or ten and more.
+    hidden = shown.isna().iloc[:-1, :-1]
+    for axis, total in ((1, shown["Total"].iloc[:-1]), (0, shown.loc["Total"].iloc[:-1])):
+        told = (
+            counts.loc[hidden.index, hidden.columns].where(hidden, 0).sum(axis=axis)[total.notna().to_numpy()]
+        )
+        assert ((told == 0) | (told >= 10)).all()
+
+
+def test_two_unsafe_cells_together_below_ten_have_company():
+    frame = pd.DataFrame({"g": np.repeat(list("abcd"), [40, 30, 3, 4])})
+    out = ht.Session("s", frame).frequency_table("g")
+    assert out.status is Clearance.PASS
+    assert out.frame["count"].isna().to_dict() == {
+        "a": False,
+        "b": True,
+        "c": True,
+        "d": True,
+        "Total": False,
+    }
+
+
+def test_a_second_output_takes_over_the_pattern_and_says_so(tmp_path):
+    frame = people()
+    work = ht.Session("s", frame)
+    table = work.frequency_table("group", name="counts")
+    sums = work.sum("x", by="group", name="sums")
+    assert sums.status is Clearance.PASS
+    assert sums.like == "counts"
+    assert sums.frame["sum_x"].isna().tolist() == table.frame["count"].isna().tolist()[:-1]
+    assert "what 'counts' withholds is withheld here as well" in str(sums)
+    median = work.percentile("x", 50, by="group", like="counts")
+    assert (median.like, int(median.frame.isna().sum().iloc[0])) == ("counts", 2)
+    check = recheck(work.submit(tmp_path / "s"), data=frame)
+    assert check.ok
+    assert [each.output.like for each in check.outputs] == ["", "counts", "counts"]
+    with pytest.raises(ParameterError, match="no output 'count'"):
+        work.mean("x", like="count")
+
+
+def test_what_is_taken_back_no_longer_stands_in_the_way():
+    work = ht.Session("s", BANDS)
+    work.frequency_table("narrow", name="narrow")
+    work.comment("narrow", "by narrow bands")
+    assert work.frequency_table("wide", name="wide").status is Clearance.FAIL
+    work.remove("narrow")
+    assert [(each.name, each.status) for each in work.outputs] == [("wide", Clearance.PASS)]
+    assert work.comments == {}
+    # And the other way round.
+    assert work.frequency_table("narrow").status is Clearance.FAIL
+    with pytest.raises(ParameterError, match="did you mean 'wide'"):
+        work.remove("wid")
+
+
+def test_a_failed_try_blocks_nothing():
+    work = ht.Session("s", BANDS)
+    assert work.summary("max", "x", name="best").status is Clearance.FAIL
+    again = work.mean("x", name="best")
+    assert work.outputs == [again]
+    with pytest.raises(ParameterError, match="there is an output 'best' already"):
+        work.mean("y", name="best")
+
+
+def test_outputs_are_renamed_and_commented_on():
+    work = ht.Session("s", BANDS)
+    work.frequency_table("narrow")
+    work.comment("frequency_table 1", "first line")
+    work.comment("frequency_table 1", "second line")
+    work.mean("x", by="narrow", like="frequency_table 1", name="means")
+    named = work.rename("frequency_table 1", "ages")
+    assert (named.name, work.outputs[1].like) == ("ages", "ages")
+    assert work.comments == {"ages": "first line\nsecond line"}
+    with pytest.raises(ParameterError, match="already"):
+        work.rename("ages", "means")
+    verdicts = [v for v in work.outputs[1].verdicts if v.principle is Principle.DIFFERENCING]
+    assert len(verdicts) == 1
+
+
+def test_the_session_prints_what_would_be_submitted():
+    work = ht.Session("wages", BANDS)
+    work.frequency_table("narrow", name="ages")
+    work.summary("max", "x", name="best")
+    work.comment("ages", "as agreed")
+    said = str(work)
+    assert said.splitlines()[0] == "wages: 2 output(s) would be submitted"
+    assert "  ages (frequency_table): pass" in said
+    assert "comment: as agreed" in said
+    assert "  best (summary): fail" in said
+    assert "individual_value: the max is the value of one unit" in said

@@ -1,0 +1,216 @@
+"""crosstab, pivot_table, describe, tables of statistics: the numbers of pandas, withheld where need be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hitoku as ht
+from hitoku.checks.principles.verdict import Clearance
+from hitoku.checks.submission.recheck import recheck
+from hitoku.errors import DataError, ParameterError
+
+N = 900
+RANDOM = np.random.default_rng(4)
+PEOPLE = pd.DataFrame(
+    {
+        "id": np.arange(N),
+        "region": RANDOM.choice(["N", "S", "W"], N),
+        "age": RANDOM.choice(["a", "b", "c", "d"], N, p=[0.5, 0.3, 0.18, 0.02]),
+        "income": RANDOM.uniform(1000, 5000, N).round(1),
+        "year": RANDOM.choice([2019, 2020], N),
+    }
+)
+
+
+def session(frame=PEOPLE):
+    return ht.Session("s", frame, unit="id")
+
+
+def agree(out, expected, *, least=1):
+    """What leaves is what pandas says, and some of it does not leave."""
+    assert out.status is Clearance.PASS
+    shown = out.frame
+    expected = expected.loc[shown.index, shown.columns].astype(float)
+    kept = shown.notna().to_numpy()
+    assert np.allclose(shown.to_numpy(dtype=float)[kept], expected.to_numpy()[kept])
+    assert least <= (~kept).sum() < kept.size
+
+
+@pytest.mark.parametrize(
+    "given", [("region", "age"), (PEOPLE["region"], PEOPLE["age"]), (["region"], ["age"])]
+)
+def test_counts_without_totals(given):
+    out = session().crosstab(*given)
+    agree(out, pd.crosstab(PEOPLE["region"], PEOPLE["age"]))
+    assert "Total" not in str(out)
+
+
+def test_counts_with_totals():
+    expected = pd.crosstab(PEOPLE["region"], PEOPLE["age"], margins=True, margins_name="Total")
+    agree(session().crosstab("region", "age", margins=True), expected)
+
+
+@pytest.mark.parametrize(
+    ("normalize", "of"), [("index", "row"), ("columns", "column"), ("all", "all"), (True, "all")]
+)
+def test_percentages(normalize, of):
+    expected = 100 * pd.crosstab(PEOPLE["region"], PEOPLE["age"], normalize=normalize)
+    agree(session().crosstab("region", "age", normalize=normalize), expected)
+    rounded = session().percentages(["region", "age"], of)
+    agree(rounded, expected.round(1))
+
+
+def test_percentages_and_counts_withhold_the_same():
+    work = session()
+    counts, rows = work.crosstab("region", "age"), work.crosstab("region", "age", normalize="index")
+    assert counts.frame.isna().equals(rows.frame.isna())
+    # The one-way tables beside them give nothing more away.
+    assert work.crosstab("region", margins=True).status is Clearance.PASS
+    assert work.crosstab("age", margins=True).status is Clearance.PASS
+
+
+@pytest.mark.parametrize(
+    ("aggfunc", "column"),
+    [
+        ("mean", "mean_income"),
+        (np.mean, "mean_income"),
+        ("sum", "sum_income"),
+        ("std", "std"),
+        ("median", "median"),
+    ],
+)
+def test_one_aggregate(aggfunc, column):
+    out = session().crosstab("region", "age", values="income", aggfunc=aggfunc)
+    expected = PEOPLE.groupby(["region", "age"])["income"].agg(
+        aggfunc if isinstance(aggfunc, str) else "mean"
+    )
+    agree(out, expected.to_frame(column))
+    same = session().pivot_table("income", "region", "age", aggfunc)
+    assert dict(same.published) == dict(out.published)
+
+
+def test_sums_with_totals_are_a_magnitude_table():
+    out = session().crosstab("region", "age", values="income", aggfunc="sum", margins=True)
+    expected = pd.crosstab(
+        PEOPLE["region"], PEOPLE["age"], PEOPLE["income"], aggfunc="sum", margins=True, margins_name="Total"
+    )
+    assert out.kind == "magnitude_table"
+    agree(out, expected)
+
+
+def test_several_statistics_in_one_call(tmp_path):
+    work = session()
+    asked = ["count", "mean", "std", "median", "p90", "sum"]
+    out = work.table(["region", "age"], "income", asked)
+    groups = PEOPLE.groupby(["region", "age"])["income"]
+    expected = groups.agg(["count", "mean", "std", "median", "sum"]).assign(p90=groups.quantile(0.9))
+    agree(out, expected[asked])
+    # n beside statistics is the frequency table, cell by cell.
+    out = work.table(["region", "age"], "income", ["count", "mean"])
+    counts = work.frequency_table(["region", "age"])
+    inner = counts.frame.iloc[:-1, :-1].to_numpy(dtype=float).ravel()
+    assert out.frame["count"].isna().tolist() == np.isnan(inner).tolist()
+    folder = work.submit(tmp_path / "s")
+    for given in ({}, {"data": PEOPLE, "unit": "id"}):
+        check = recheck(folder, **given)
+        assert check.ok
+        assert [str(f) for each in check.outputs for f in each.findings] == []
+
+
+def test_describe_has_neither_minimum_nor_maximum():
+    out = session().describe("income")
+    expected = PEOPLE["income"].describe()
+    assert list(out.frame.columns) == ["count", "mean", "std", "p25", "median", "p75"]
+    assert out.frame.iloc[0].tolist() == pytest.approx(
+        expected[["count", "mean", "std", "25%", "50%", "75%"]].tolist()
+    )
+    with pytest.raises(ParameterError, match="the max is the value of one unit"):
+        session().table("region", "income", ["mean", "max"])
+
+
+def test_whole_numbers_print_as_such():
+    said = str(session().table("region", "income", ["count", "mean"]))
+    n = int((PEOPLE["region"] == "N").sum())
+    assert f"N         {n}" in said
+
+
+def test_missing_codes_may_be_a_code():
+    frame = PEOPLE.assign(age=PEOPLE["age"].where(PEOPLE.index % 10 > 0))
+    assert "missing" in session(frame).crosstab("region", "age", dropna=False).frame.columns
+    assert "missing" not in session(frame).crosstab("region", "age").frame.columns
+
+
+@pytest.mark.parametrize(
+    ("ask", "error", "said"),
+    [
+        pytest.param(
+            lambda w: w.crosstab("region", "age", values="income"),
+            ParameterError,
+            "belong together",
+            id="half",
+        ),
+        pytest.param(
+            lambda w: w.crosstab("region", values="income", aggfunc=lambda x: x.max()),
+            ParameterError,
+            "one's own",
+            id="own",
+        ),
+        pytest.param(
+            lambda w: w.crosstab("region", values="income", aggfunc="mean", margins=True),
+            ParameterError,
+            "no totals of mean",
+            id="margins",
+        ),
+        pytest.param(
+            lambda w: w.crosstab("region", values="income", aggfunc="sum", normalize=True),
+            ParameterError,
+            "shares of an",
+            id="shares",
+        ),
+        pytest.param(
+            lambda w: w.crosstab("region", "age", normalize="rows"),
+            ParameterError,
+            "cannot normalize",
+            id="word",
+        ),
+        pytest.param(
+            lambda w: w.crosstab(PEOPLE["region"].str.lower()), DataError, "is not the column", id="recoded"
+        ),
+        pytest.param(lambda w: w.crosstab(7), ParameterError, "cannot read a int", id="number"),
+        pytest.param(
+            lambda w: w.pivot_table(["income", "year"], "region"), ParameterError, "one variable", id="two"
+        ),
+        pytest.param(
+            lambda w: w.table("region", "income", ["meen"]),
+            ParameterError,
+            "no statistic 'meen'",
+            id="misspelt",
+        ),
+        pytest.param(lambda w: w.table("region", "income", []), ParameterError, "or none", id="none"),
+        pytest.param(
+            lambda w: w.percentages("region", "row"), ParameterError, "need two variables", id="one way"
+        ),
+        pytest.param(
+            lambda w: w.percentages("region", "rows"), ParameterError, "did you mean 'row'", id="rows"
+        ),
+    ],
+)
+def test_what_cannot_be_checked_is_refused(ask, error, said):
+    with pytest.raises(error, match=said):
+        ask(session())
+
+
+def test_extremes_do_not_hide_behind_a_list():
+    """ACRO prints an unsafe cell when values and aggfunc are lists of one; here a list is no way around."""
+    out = session().crosstab("region", "age", values=["income"], aggfunc=["mean"])
+    assert out.frame["mean_income"].isna().any()
+
+
+def test_a_total_that_leaves_from_a_table_without_totals_is_a_contradiction():
+    work = session()
+    out = work.crosstab("region", "age")
+    evidence = out.evidence
+    forged = type(evidence).from_dict({**evidence.to_dict(), "withheld": [False] * evidence.n_parts}, "x")
+    assert "a total of a table without totals leaves" in list(out.asked.contradictions(forged))
