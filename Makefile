@@ -5,6 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 PEERS := .bench/peers-venv
+# Tools that pack; and what the wheel alone brings, for the bill of materials.
+PACK := .bench/pack-venv
+ALONE := .bench/alone-venv
 # What pytest is told: two processes, unless somebody says otherwise.
 PYTEST ?= -n 2
 # How long make fuzz begins new rounds; with SEED there is one round, a replay.
@@ -13,7 +16,8 @@ MINUTES ?= 5
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo setup test check format lint types tests fuzz bench bench-peers docs changelog clean
+.PHONY: help demo setup test check format lint types tests test-slow test-browser test-postgresql test-spark test-long fuzz campaign bench bench-peers docs changelog \
+        dist sbom licences clean
 
 help:  ## show this list
 	@echo "hitoku: protect statistical tables, attack them, prove them safe"
@@ -27,7 +31,7 @@ demo: $(VENV)/.installed  ## install hitoku into .venv, protect a made-up regist
 setup: $(VENV)/.installed-dev  ## install hitoku with everything needed to work on it
 	@echo "ready: $(BIN)/hitoku, $(BIN)/pytest; make test runs everything"
 
-test: lint types tests  ## lint, types and every test
+test: lint types tests  ## lint, types and every test but the slow ones
 
 check: format test  ## put the code in form, then the same as make test
 
@@ -45,8 +49,17 @@ types: $(VENV)/.installed-dev
 tests: $(VENV)/.installed-dev
 	$(BIN)/pytest --durations=10 $(PYTEST)
 
+test-slow: $(VENV)/.installed-dev  ## browser, PostgreSQL, Spark and long enumerations; also test-browser, test-long ...
+	$(BIN)/pytest --durations=10 -m "browser or postgresql or spark or long" $(PYTEST)
+
+test-browser test-postgresql test-spark test-long: test-%: $(VENV)/.installed-dev
+	$(BIN)/pytest --durations=10 -m $* $(PYTEST)
+
 fuzz: $(VENV)/.installed-dev  ## property tests with other examples: MINUTES=10 PYTEST=tests/rules
 	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(PYTEST)
+
+campaign: $(VENV)/.installed-dev  ## random tables held against independent programs; MINUTES=60, goes on where it stopped
+	$(BIN)/python -m tests.campaign --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 bench: $(VENV)/.installed-dev  ## speed and memory, beside a baseline measured in the same run
 	@set -e; for file in bench/*.py; do \
@@ -62,8 +75,23 @@ docs: $(VENV)/.installed-dev  ## build the documentation into site/
 changelog: $(VENV)/.created  ## show what the next release will say
 	@$(BIN)/python changelog.d/collect.py $(VERSION)
 
+dist: $(PACK)/.installed  ## wheel and source archive, in dist/, the same bytes for the same commit
+	@rm -rf dist && SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(PACK)/bin/python -m build --outdir dist . >/dev/null
+	@ls -l dist | awk 'NF > 8 {printf "%8.0f kB  dist/%s\n", $$5 / 1000, $$9}'
+
+sbom: dist  ## a bill of materials (CycloneDX) of what the wheel installs, in dist/
+	@rm -rf $(ALONE) && $(PYTHON) -m venv --without-pip $(ALONE)
+	@$(PACK)/bin/python -m pip --python $(ALONE)/bin/python install --quiet --disable-pip-version-check \
+	  --constraint constraints.txt dist/*.whl
+	@$(PACK)/bin/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml \
+	  --output-file dist/hitoku.cdx.json $(ALONE)/bin/python
+	@echo "dist/hitoku.cdx.json"
+
+licences: $(VENV)/.installed  ## licences of everything that hitoku installs; EXTRAS="review spark"
+	@$(BIN)/python packaging/licences.py $(EXTRAS)
+
 clean:  ## remove everything that make has made
-	rm -rf $(VENV) .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis site demo-release
+	rm -rf $(VENV) .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis site demo-release dist
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.created:
@@ -89,3 +117,7 @@ $(VENV)/.installed-dev: $(VENV)/.created $(PINS)
 $(PEERS)/.installed: $(VENV)/.created
 	@echo "installing peers into $(PEERS)" && $(PYTHON) -m venv $(PEERS)
 	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check pytauargus && touch $@
+
+$(PACK)/.installed:
+	@mkdir -p $(@D) && $(PYTHON) -m venv $(PACK)
+	@$(PACK)/bin/python -m pip install --quiet --disable-pip-version-check build cyclonedx-bom && touch $@

@@ -42,7 +42,15 @@ def main(arguments: list[str] | None = None) -> int:
 def one_round(seed: int, words: list[str]) -> int:
     """Run every property test once, with examples of this seed; return the exit code of pytest."""
     command = [
-        *(sys.executable, "-m", "pytest", "-m", "hypothesis", "-p", "no:cacheprovider"),
+        *(
+            sys.executable,
+            "-m",
+            "pytest",
+            "-m",
+            "hypothesis and not (browser or postgresql or spark)",
+            "-p",
+            "no:cacheprovider",
+        ),
         *("--hypothesis-profile", "fuzz", "--hypothesis-seed", str(seed), *words),
     ]
     done = subprocess.run(command, cwd=Path(__file__).resolve().parents[1], check=False)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hitoku.evidence import verify
+from hitoku.evidence import verify, verify_blocks
 from hitoku.evidence.audit import audit
 from hitoku.io.report.cells import Cells
 from hitoku.io.report.words import attacks
@@ -56,8 +59,8 @@ def test_the_verifier_withholds_what_the_method_withholds(data):
     given_table = rng.poisson(20, values.shape) if data.draw(st.booleans()) else None
     expected = expectation(values.sum(axis=1), values.sum(axis=0), given_table)
     fast = pattern(tree(expected, split), values, Terms.below(values.shape, threshold, width, zeros=zeros))
-    node = verify.rectangles(expected.tolist(), list(range(rows)), list(range(columns)), split)
-    plain = verify.blocks(node, values.tolist(), (0 if zeros else 1, threshold - 1, width))
+    node = verify_blocks.rectangles(expected.tolist(), list(range(rows)), list(range(columns)), split)
+    plain = verify_blocks.blocks(node, values.tolist(), (0 if zeros else 1, threshold - 1, width))
     assert plain == {(int(i), int(j)) for i, j in np.argwhere(fast)}
 
 
@@ -65,7 +68,7 @@ def test_the_verifier_draws_the_tables_of_the_method():
     values = counts()
     expected = expectation(values.sum(axis=1), values.sum(axis=0), None)
     for draw in range(3):
-        assert verify.drawn(expected.tolist(), draw) == drawn(expected, draw).tolist()
+        assert verify_blocks.drawn(expected.tolist(), draw) == drawn(expected, draw).tolist()
 
 
 @pytest.mark.parametrize("split", ["auto", "count", "mass"])
@@ -75,6 +78,20 @@ def test_a_release_of_blocks_carries_a_claim_that_is_verified(tmp_path, split):
     verdict = judged(tmp_path, content, sign=False)
     assert verdict.ok
     assert "a reader who knows the method of blocks is left with a width of 9" in verdict.reason
+
+
+def test_two_files_prove_the_claim_elsewhere_and_one_alone_does_not(tmp_path):
+    path = tmp_path / "certificate.json"
+    path.write_text(json.dumps(certified()))
+    shutil.copy(verify.__file__, tmp_path / "verify.py")
+    command = [sys.executable, "-I", "-S", str(tmp_path / "verify.py"), str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "needs verify_blocks.py beside verify.py" in done.stdout
+    shutil.copy(verify_blocks.__file__, tmp_path / "verify_blocks.py")
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "is left with a width of 9" in done.stdout
 
 
 def test_a_public_expectation_is_part_of_the_claim(tmp_path):

@@ -64,7 +64,7 @@ def test_objectives_of_the_library(shared, name):
 
 
 @pytest.mark.shared
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "norm"), LARGE)
 def test_objectives_of_large_instances(shared, name, norm):
     table, need, (linear, _, by_square) = reference(shared, name)

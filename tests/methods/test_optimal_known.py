@@ -19,7 +19,7 @@ from hitoku.testing import covers
 
 PROVED = ["t2d_10x10", "t2d_20x20", "t2d_50x50", "s2d_20x20", "h2d_4.5_6", "h2d_5.4.3_3.4"]
 # The hierarchy h3d_4.5_3.4_3 takes longer: bench/optimal.py holds it to its optimum.
-SLOWER = [pytest.param("t3d_5x5x5", marks=pytest.mark.slow)]
+SLOWER = [pytest.param("t3d_5x5x5", marks=pytest.mark.long)]
 
 
 def audited(table, need, protection) -> bool:

@@ -12,7 +12,7 @@ from tests.io.report.releases import adjusted, counts, cube, linked, magnitudes,
 from hitoku.io.report.numbers import interval, number
 from hitoku.io.report.report import page
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.browser
 
 KINDS = {kind.__name__: kind for kind in (counts, unsafe, cube, magnitudes, adjusted, linked, nasty)}
 CELLS = "[...document.querySelectorAll('[role=grid] td[id]')]"

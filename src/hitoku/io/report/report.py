@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from hitoku.evidence import verify
+from hitoku.evidence import verify, verify_blocks
 from hitoku.evidence.outcome import Outcome
 from hitoku.files import new_file
 from hitoku.io.publication import PublicationPlan
@@ -140,9 +140,14 @@ def page(
         versions=dict(versions or {}),
         sha256=dict(sha256 or {}),
         fingerprint=fingerprint(sha256 or {}),
-        verifier=hashlib.sha256(Path(verify.__file__).read_bytes()).hexdigest(),
+        verifier=_sha256_of(verify.__file__),
+        claim_verifier=_sha256_of(verify_blocks.__file__) if getattr(cells.audit, "reader", None) else "",
         linked=linked,
     )
+
+
+def _sha256_of(path: str) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 def fingerprint(sha256: Mapping[str, str]) -> str:

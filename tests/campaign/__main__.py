@@ -1,0 +1,217 @@
+"""Hold methods, attacks and audits against independent programs, table after table, for as long as one likes.
+
+python -m tests.campaign --minutes 60            goes on where the last run stopped
+python -m tests.campaign --seed 4711             one table again
+
+What was tried is kept in .campaign/tried.jsonl, a line per trial. Exit 1 when something was wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tests.campaign.families import FAMILIES, Instance, drawn
+from tests.campaign.judge import ends
+
+from hitoku.attacks.interval import Interval
+from hitoku.errors import HitokuError, NeedError, ScopeError
+from hitoku.evidence.audit import audit
+from hitoku.evidence.audit_result import CellOutcome
+from hitoku.evidence.verify import verify
+from hitoku.methods import METHODS
+from hitoku.methods.method import Promise
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+
+TRIED = Path(".campaign") / "tried.jsonl"
+# Ends that are compared in one table; a program of its own each.
+MOST_ENDS = 8
+# How far two right answers may lie apart, as a share of the largest value that matters.
+NEAR = 1e-6
+
+
+def main(words: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=5.0, help="begin no new table after so long")
+    parser.add_argument("--seed", type=int, help="this table alone; nothing is kept")
+    parser.add_argument("--tried", type=Path, default=TRIED, help="where trials are kept")
+    options = parser.parse_args(words)
+    if options.seed is not None:
+        rows = list(trials(options.seed))
+    else:
+        rows = kept(options.tried)
+        seed = max((row["seed"] for row in rows), default=-1) + 1
+        options.tried.parent.mkdir(parents=True, exist_ok=True)
+        until = time.monotonic() + 60 * options.minutes
+        with options.tried.open("a", encoding="utf-8") as file:
+            while time.monotonic() < until:
+                for row in trials(seed):
+                    rows.append(row)
+                    file.write(json.dumps(row) + "\n")
+                file.flush()
+                seed += 1
+    sys.stdout.write(shown(rows))
+    return 1 if any(row["wrong"] for row in rows) else 0
+
+
+def kept(path: Path) -> list[dict[str, Any]]:
+    """Read earlier trials; a line that a killed run left half-written is dropped."""
+    rows = []
+    for line in path.read_text("utf-8").splitlines() if path.exists() else ():
+        try:
+            rows.append(json.loads(line))
+        except json.JSONDecodeError:
+            continue
+    return rows
+
+
+def trials(seed: int) -> Iterator[dict[str, Any]]:
+    """Everything that is tried with one table."""
+    family = FAMILIES[seed % len(FAMILIES)]
+    generator = np.random.default_rng(seed)
+    instance = drawn(generator, family)
+    table = instance.table
+    width = generator.choice([0.0, 0.0, 3.0])
+    need = Need(
+        unsafe=instance.unsafe,
+        lower=instance.level,
+        upper=instance.level * generator.choice([1.0, 1.0, 0.5]) if not table.integer else instance.level,
+        width=np.where(instance.unsafe, instance.level * width, 0.0),
+    )
+    pattern = instance.unsafe | (generator.random(table.n_cells) < generator.choice([0.2, 0.5]))
+    anyone = Release.of(table, Protection.withhold(table, pattern, need))
+    yield {"seed": seed, "family": family, "what": "attack"} | attacked(instance, anyone, generator)
+    yield {"seed": seed, "family": family, "what": "audit"} | audited(instance, need, anyone, generator)
+    for name, made in METHODS.items():
+        if getattr(made, "promise", Promise.INTERVALS) is not Promise.INTERVALS or name in {
+            "randomised",
+            "blocks",
+        }:
+            continue
+        yield {"seed": seed, "family": family, "what": name} | protected(instance, need, made(), generator)
+
+
+def attacked(instance: Instance, release: Release, generator: np.random.Generator) -> dict[str, Any]:
+    """Compare intervals with independent linear programs."""
+    bounds = Interval().bounds(release)
+    cells = chosen(np.flatnonzero(release.withheld), generator)
+    wrong = [int(cell) for cell in cells if differs(instance, release, bounds.lower, bounds.upper, cell)]
+    return {
+        "compared": 2 * len(cells),
+        "wrong": [f"interval of cell {cell}" for cell in wrong],
+        "refused": False,
+    }
+
+
+def differs(instance: Instance, release: Release, lower: np.ndarray, upper: np.ndarray, cell: int) -> bool:
+    low, high = ends(
+        instance.sums, instance.table.value, release.withheld, release.lower, release.upper, int(cell)
+    )
+    near = NEAR * max(1.0, float(np.abs(instance.table.value[release.withheld]).max()))
+    return not (
+        np.isclose(low, lower[cell], rtol=0, atol=near) and np.isclose(high, upper[cell], rtol=0, atol=near)
+    )
+
+
+def audited(
+    instance: Instance, need: Need, release: Release, generator: np.random.Generator
+) -> dict[str, Any]:
+    """Hold a verdict against independent programs, whole-number ones for counts; check the proof."""
+    found = audit(instance.table, need, release)
+    cells = chosen(np.flatnonzero(need.unsafe), generator)
+    wrong = []
+    for cell in cells.tolist():
+        met, outcome = is_met(instance, need, release, cell), found.outcomes[cell]
+        if outcome is CellOutcome.UNDECIDED:
+            wrong.append(f"cell {cell} is undecided")
+        elif met is not None and met != (outcome is CellOutcome.SAFE):
+            wrong.append(f"cell {cell} is {outcome.value} here, {'safe' if met else 'not safe'} there")
+    if found.certificate is not None:
+        with tempfile.TemporaryDirectory() as folder:
+            if not verify(found.certificate.write(Path(folder) / "certificate.json.gz")).ok:
+                wrong.append("the certificate does not verify")
+    return {"compared": 2 * len(cells), "wrong": wrong, "refused": False, "safe": bool(found.safe)}
+
+
+def is_met(instance: Instance, need: Need, release: Release, cell: int) -> bool | None:
+    """Tell whether a cell is blurred far enough; None where it is too close to say."""
+    table = instance.table
+    low, high = ends(
+        instance.sums, table.value, release.withheld, release.lower, release.upper, cell, whole=table.integer
+    )
+    near = NEAR * max(1.0, float(np.abs(table.value[release.withheld]).max(initial=0.0)))
+    value = float(table.value[cell])
+    slacks = [value - need.lower[cell] - low, high - value - need.upper[cell], high - low - need.width[cell]]
+    if not release.withheld[cell] or high - low <= near:
+        return False
+    if min(slacks) >= -near / 10:
+        return True if min(slacks) > near or table.integer else None
+    return False if min(slacks) < -near else None
+
+
+def protected(instance: Instance, need: Need, method: Any, generator: np.random.Generator) -> dict[str, Any]:
+    """Let a method work, and judge what it did; a refusal must be one that everything withheld bears out."""
+    table = instance.table
+    try:
+        protection = method.protect(table, need)
+    except ScopeError:
+        return {"compared": 0, "wrong": [], "refused": True}
+    except NeedError:
+        everything = Release.of(table, Protection.withhold(table, np.ones(table.n_cells, dtype=bool)))
+        hopeless = any(
+            is_met(instance, need, everything, int(cell)) is not True for cell in np.flatnonzero(need.unsafe)
+        )
+        return {"compared": 0, "wrong": [] if hopeless else ["refused without need"], "refused": True}
+    except HitokuError as error:
+        return {"compared": 0, "wrong": [f"{type(error).__name__}"], "refused": True}
+    release = Release.of(table, protection)
+    found = audited(instance, need, release, generator)
+    if not found["safe"]:
+        found["wrong"].append("its pattern is not safe")
+    return found
+
+
+def chosen(cells: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    if len(cells) <= MOST_ENDS:
+        return cells
+    return np.sort(generator.choice(cells, MOST_ENDS, replace=False))
+
+
+def shown(rows: list[dict[str, Any]]) -> str:
+    """Print what was tried, a line for each kind of table and thing tried, and whatever was wrong."""
+    tried: Counter[tuple[str, str]] = Counter()
+    ends_compared: Counter[tuple[str, str]] = Counter()
+    refused: Counter[tuple[str, str]] = Counter()
+    wrong: Counter[tuple[str, str]] = Counter()
+    for row in rows:
+        key = row["family"], row["what"]
+        tried[key] += 1
+        ends_compared[key] += row["compared"]
+        refused[key] += row["refused"]
+        wrong[key] += bool(row["wrong"])
+    lines = [f"{'tables':<16}{'what':<14}{'tried':>7}{'ends':>8}{'refused':>9}{'wrong':>7}"]
+    for family, what in sorted(tried):
+        key = family, what
+        lines.append(
+            f"{family:<16}{what:<14}{tried[key]:>7}{ends_compared[key]:>8}{refused[key]:>9}{wrong[key]:>7}"
+        )
+    lines.append(
+        f"{'all':<30}{tried.total():>7}{ends_compared.total():>8}{refused.total():>9}{wrong.total():>7}"
+    )
+    for row in rows:
+        lines += [f"seed {row['seed']}, {row['family']}, {row['what']}: {what}" for what in row["wrong"]]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

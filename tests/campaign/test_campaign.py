@@ -1,0 +1,87 @@
+"""The campaign's own pieces: its sums are those of the tables, its judge is right, and it finds a lie."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from tests.campaign.__main__ import attacked, audited, differs, kept, shown
+from tests.campaign.families import FAMILIES, drawn
+from tests.campaign.judge import ends
+from tests.oracles.enumeration import enumerated_bounds
+
+from hitoku.attacks.interval import Interval
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_sums_written_here_tie_the_same_cells(family):
+    for seed in range(3):
+        instance = drawn(np.random.default_rng(seed), family)
+        assert np.allclose(instance.sums @ instance.table.value, 0, atol=1e-3)
+        theirs = instance.table.relations.toarray()
+        ranks = [
+            np.linalg.matrix_rank(rows)
+            for rows in (instance.sums, theirs, np.vstack([instance.sums, theirs]))
+        ]
+        assert ranks[0] == ranks[1] == ranks[2]
+        assert np.all(instance.level[instance.unsafe] > 0)
+
+
+def two_by_two():
+    table = Table.from_array(np.array([[3, 9], [7, 2]]))
+    withheld = np.zeros(9, dtype=bool)
+    withheld[[0, 1, 3, 4]] = True
+    return table, Release.of(table, Protection.withhold(table, withheld))
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_the_judge_agrees_with_listing_every_table(whole):
+    table, release = two_by_two()
+    listed = enumerated_bounds(release, largest=21)
+    for cell in np.flatnonzero(release.withheld):
+        found = ends(
+            table.relations.toarray(),
+            table.value,
+            release.withheld,
+            release.lower,
+            release.upper,
+            int(cell),
+            whole=whole,
+        )
+        assert found == pytest.approx((listed.lower[cell], listed.upper[cell]))
+
+
+def test_an_interval_that_is_too_wide_or_too_narrow_is_found():
+    instance = drawn(np.random.default_rng(1), "2 dimensions")
+    release = Release.of(instance.table, Protection.withhold(instance.table, instance.unsafe))
+    bounds = Interval().bounds(release)
+    cell = int(np.flatnonzero(release.withheld)[0])
+    assert not differs(instance, release, bounds.lower, bounds.upper, cell)
+    assert differs(instance, release, bounds.lower, bounds.upper + 1, cell)
+    assert differs(instance, release, bounds.lower + 1, bounds.upper, cell)
+
+
+def test_a_wrong_verdict_is_found(monkeypatch):
+    instance = drawn(np.random.default_rng(1), "2 dimensions")
+    # Unsafe cells alone are withheld: some can be worked out.
+    release = Release.of(instance.table, Protection.withhold(instance.table, instance.unsafe))
+    need = Need(unsafe=instance.unsafe, lower=instance.level, upper=instance.level)
+    generator = np.random.default_rng(1)
+    assert audited(instance, need, release, generator)["wrong"] == []
+    assert attacked(instance, release, generator)["wrong"] == []
+
+    monkeypatch.setattr("tests.campaign.__main__.is_met", lambda *_: True)
+    assert audited(instance, need, release, generator)["wrong"] != []
+
+
+def test_a_line_that_a_killed_run_left_half_written_is_dropped(tmp_path):
+    row = {"seed": 3, "family": "linked", "what": "audit", "compared": 4, "wrong": [], "refused": False}
+    path = tmp_path / "tried.jsonl"
+    path.write_text(json.dumps(row) + '\n{"seed": 4, "fam', "utf-8")
+    assert kept(path) == [row]
+    assert "linked" in shown([row])

@@ -1,0 +1,164 @@
+"""What is shipped: the wheel alone works in an empty environment, what it needs is declared and explained."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+from tests.test_architecture import ROOT, SRC
+from tests.test_architecture_page import section
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+PAGE = (ROOT / "docs" / "explanation" / "dependencies.md").read_text("utf-8")
+LICENCES = ROOT / "packaging" / "licences.py"
+# Extras for those who work on hitoku itself.
+OURS = {"dev", "docs"}
+WATCH = """
+import importlib, os, pkgutil, sys
+{before}
+
+home, seen = os.environ["HOME"], set()
+
+def hook(event, args):
+    if event.split(".")[0] == "socket" and event != "socket.__new__":
+        seen.add(event)
+    elif event in ("open", "os.mkdir", "os.listdir", "os.scandir") and isinstance(args[0], (str, bytes)):
+        if os.fsdecode(args[0]).startswith(home):
+            seen.add(event + " " + os.fsdecode(args[0]))
+
+sys.addaudithook(hook)
+import hitoku
+loaded = 0
+for info in pkgutil.walk_packages(hitoku.__path__, "hitoku."):
+    if not info.name.endswith("__main__"):
+        try:
+            importlib.import_module(info.name)
+            loaded += 1
+        except ImportError as error:
+            if not str(error.name).startswith("matplotlib"):
+                raise
+print(loaded)
+print(*sorted(seen), sep="\\n")
+"""
+
+
+def names(requirements: list[str]) -> set[str]:
+    return {re.match(r"[A-Za-z0-9._-]+", line)[0].lower() for line in requirements}
+
+
+def explained(text: str) -> set[str]:
+    return set(re.findall(r"^\| ([a-z0-9-]+) \| (?!for)", text, re.MULTILINE)) - {"package"}
+
+
+def test_every_dependency_is_explained():
+    assert explained(section(PAGE, "Always")) == names(PROJECT["dependencies"])
+    extras = {
+        name
+        for extra, needed in PROJECT["optional-dependencies"].items()
+        if extra not in OURS
+        for name in names(needed)
+    }
+    assert explained(section(PAGE, "Extras")) == extras
+
+
+def watched(home: Path, before: str) -> tuple[int, list[str]]:
+    done = subprocess.run(
+        [sys.executable, "-c", WATCH.format(before=before)],
+        env={**os.environ, "HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded, *seen = done.stdout.splitlines()
+    return int(loaded), [line for line in seen if line]
+
+
+def test_importing_any_module_touches_neither_network_nor_home(tmp_path):
+    # Matplotlib looks for fonts when it is loaded, so whatever draws is left out.
+    loaded, seen = watched(tmp_path / "home", "sys.modules['matplotlib'] = None")
+    assert loaded > 300
+    assert seen == []
+
+
+def test_the_watch_sees_who_looks_into_the_home_folder(tmp_path):
+    _, seen = watched(tmp_path / "home", "")
+    assert seen
+
+
+def test_every_dependency_tells_its_licence():
+    done = subprocess.run([sys.executable, LICENCES], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    listed = {line.split()[0] for line in done.stdout.splitlines() if line.endswith("asked for")}
+    assert listed == names(PROJECT["dependencies"])
+
+
+def run(where: Path, *words: str | Path, env: dict[str, str] | None = None) -> str:
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "VIRTUAL"))}
+    done = subprocess.run(
+        list(map(str, words)), cwd=where, env=clean | (env or {}), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    run(folder, sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT)
+    return next(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory) -> Path:
+    """Install the wheel, and what it asks for, where nothing else is."""
+    folder = tmp_path_factory.mktemp("alone")
+    venv.create(folder / "venv", with_pip=True)
+    python = folder / "venv" / "bin" / "python"
+    options = ("--quiet", "--disable-pip-version-check", "--constraint", ROOT / "constraints.txt")
+    run(folder, python, "-m", "pip", "install", *options, wheel)
+    return folder
+
+
+@pytest.mark.long
+def test_the_wheel_holds_every_file_of_the_package(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        packed = {name for name in archive.namelist() if name.startswith("hitoku/")}
+        (metadata,) = (name for name in archive.namelist() if name.endswith("METADATA"))
+        text = archive.read(metadata).decode()
+    kept = {
+        path.relative_to(SRC.parent).as_posix()
+        for path in SRC.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert packed == kept
+    assert "hitoku/py.typed" in packed
+    assert re.search(r"^License-Expression: Apache-2.0$", text, re.MULTILINE)
+    assert re.search(r"^Requires-Python: >=3.11$", text, re.MULTILINE)
+
+
+@pytest.mark.long
+def test_the_wheel_alone_goes_the_whole_way(installed):
+    hitoku = installed / "venv" / "bin" / "hitoku"
+    where = run(
+        installed, installed / "venv" / "bin" / "python", "-c", "import hitoku; print(hitoku.__file__)"
+    )
+    assert Path(where.strip()).is_relative_to(installed), "the sources, not what was installed"
+    run(installed, hitoku, "demo", "--out", "release")
+    assert "safe" in run(installed, hitoku, "audit", "release")
+    run(installed, hitoku, "verify", "release")
+    script = (
+        "import hitoku as ht\n"
+        "firms = ht.samples.register(n=2_000)\n"
+        "work = ht.Session('sizes', firms.records, unit='enterprise', policy='japan-2017')\n"
+        "work.frequency_table(by='size')\n"
+        "work.submit('submission')\n"
+    )
+    run(installed, installed / "venv" / "bin" / "python", "-c", script)
+    run(installed, hitoku, "check", "submission")
