@@ -60,7 +60,9 @@ def test_the_verifier_withholds_what_the_method_withholds(data):
     expected = expectation(values.sum(axis=1), values.sum(axis=0), given_table)
     fast = pattern(tree(expected, split), values, Terms.below(values.shape, threshold, width, zeros=zeros))
     node = verify_blocks.rectangles(expected.tolist(), list(range(rows)), list(range(columns)), split)
-    plain = verify_blocks.blocks(node, values.tolist(), (0 if zeros else 1, threshold - 1, width))
+    plain = verify_blocks.blocks(
+        node, values.tolist(), verify_blocks.SmallCounts(0 if zeros else 1, threshold - 1, width)
+    )
     assert plain == {(int(i), int(j)) for i, j in np.argwhere(fast)}
 
 
@@ -128,7 +130,7 @@ def test_a_pattern_of_another_method_does_not_get_the_claim(tmp_path):
         pytest.param({"rows": 13}, "another table", id="another shape"),
         pytest.param({"rows": 11, "columns": 14}, "other sums", id="rows and columns exchanged"),
         pytest.param({"method": "greedy"}, "unknown method", id="another method"),
-        pytest.param({"version": 2}, "unknown method", id="another version"),
+        pytest.param({"version": 3}, "unknown method", id="another version"),
         pytest.param({"split": "halves"}, "unknown split", id="another split"),
         pytest.param({"expected": [[1, 2], [3, 4]]}, "no expectation", id="an expectation of another table"),
         pytest.param({"width": "9"}, "without numbers", id="a width in words"),

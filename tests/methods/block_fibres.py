@@ -11,9 +11,8 @@ from hitoku.methods.blocks.terms import Terms
 from hitoku.methods.blocks.tree import Nodes, tree
 
 
-def patterns(levels, terms, tables):
-    """Protect many tables by one tree: they stand below each other, and so do as many trees."""
-    n, n_rows, n_columns = tables.shape
+def forest(levels, n, n_rows):
+    """Repeat a tree: one for each of many tables that stand below each other."""
     offset = n_rows * np.arange(n)
     size = 1 + max(int(nodes.number.max()) for depth in levels for nodes in depth)
 
@@ -25,9 +24,14 @@ def patterns(levels, terms, tables):
             number, rows, np.tile(nodes.columns, (n, 1)), nodes.axis, nodes.cut, children.reshape(-1, 2)
         )
 
+    return [[repeated(nodes) for nodes in depth] for depth in levels]
+
+
+def patterns(levels, terms, tables):
+    """Protect many tables by one tree."""
+    n, n_rows, n_columns = tables.shape
     tall = Terms(*(np.tile(part, (n, 1)) for part in (terms.first, terms.last, terms.large, terms.width)))
-    forest = [[repeated(nodes) for nodes in depth] for depth in levels]
-    return pattern(forest, tables.reshape(-1, n_columns), tall).reshape(tables.shape)
+    return pattern(forest(levels, n, n_rows), tables.reshape(-1, n_columns), tall).reshape(tables.shape)
 
 
 def fibres(example, threshold, width, *, zeros=False, split="count", expected=None):

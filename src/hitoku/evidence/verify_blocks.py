@@ -4,21 +4,26 @@ verify.py loads this file when a certificate makes such a claim. It needs nothin
 with whole numbers only, and was written apart from the method's own code.
 
 The method of blocks is run again on the true table. It must withhold just the cells that are withheld, and
-the totals must allow the width; the theorem of docs/explanation/blocks.md does the rest.
+the totals must allow what is required; the theorems of docs/explanation/blocks.md do the rest. A claim of
+version 1 is about counts, one of version 2 about magnitudes.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 Demand = Callable[..., None]
 Grid = list[list[int]]
+# For every cell its least and largest value, or nothing.
+Spans = list[list[tuple[int, int] | None]]
 # Rows and columns of a rectangle, whether it is cut across rows (0) or columns (1), where, and its parts.
 Node = tuple[list[int], list[int], int, int, list[Any]]
 SPREAD = (6, 8, 9, 10, 11, 12, 13, 15, 16, 17, 19, 21, 24, 28, 33, 46)
 PARTS, DRAWN, LARGE = 1024, 3, 250_000
+MILLIONTH = Fraction(1, 10**6)
 
 
 def middle(sums: list[int], split: str) -> int:
@@ -56,21 +61,18 @@ def rectangles(expected: Grid, rows: list[int], columns: list[int], split: str) 
     return rows, columns, axis, cut, [rectangles(expected, *half, split) for half in halves]
 
 
-def wide(node: Node, values: Grid, first: int, last: int, width: int) -> bool:
-    """Whether the sums of a rectangle leave every cell that may be unsafe wide enough: the closed forms."""
-    rows, columns, axis, cut, parts = node
-    rho = [sum(values[i][j] for j in columns) for i in rows]
-    gamma = [sum(values[i][j] for i in rows) for j in columns]
-    if axis == 0:
-        rho, gamma = gamma, rho
+def spans(rho: list[int], gamma: list[int], taken_by: list[tuple[set[int], list[tuple[int, int]]]]) -> Spans:
+    """Least and largest values over tables with these sums in which the part of some row has some sum.
+
+    ``taken_by`` lists sets of columns, each with the range of sums that the part of every row in these
+    columns may have: the closed forms.
+    """
     total = sum(rho)
-    halves = [set(range(cut)), set(range(cut, len(gamma)))] if parts else [{j} for j in range(len(gamma))]
-    most_taken = min(last, width - 1) if parts else last
     reach: list[list[list[int]]] = [[[] for _ in gamma] for _ in rho]
-    for inside in halves:
+    for inside, allowed in taken_by:
         here = sum(gamma[j] for j in inside)
         there = total - here
-        ranges = [(max(first, r - there), min(most_taken, r, here)) for r in rho]
+        ranges = [(max(a, r - there), min(b, r, here)) for r, (a, b) in zip(rho, allowed, strict=True)]
         able = [p for p, (low, high) in enumerate(ranges) if low <= high]
         for i, row in enumerate(rho):
             others = [p for p in able if p != i]
@@ -85,30 +87,114 @@ def wide(node: Node, values: Grid, first: int, last: int, width: int) -> bool:
                 if low <= high:
                     found.append(max(0, column + (low - here if within else row - high - there)))
                     found.append(min(high if within else row - low, column))
-    for i, row in enumerate(rho):
-        for j, column in enumerate(gamma):
-            unsafe = max(0, row + column - total) <= last and min(row, column) >= first
-            if unsafe and max(reach[i][j], default=0) - min(reach[i][j], default=0) < width:
-                return False
-    return True
+    return [[(min(found), max(found)) if found else None for found in line] for line in reach]
 
 
-def calls(node: Node, values: Grid, rule: tuple[int, int, int], found: set[tuple[int, int]]) -> bool:
+def sums_of(node: Node, values: Grid) -> tuple[list[int], list[int], list[set[int]]]:
+    """Add up a rectangle, and list the columns of its parts; turned where it is cut across rows."""
+    rows, columns, axis, cut, parts = node
+    rho = [sum(values[i][j] for j in columns) for i in rows]
+    gamma = [sum(values[i][j] for i in rows) for j in columns]
+    if axis == 0:
+        rho, gamma = gamma, rho
+    every = range(len(gamma))
+    return rho, gamma, [set(every[:cut]), set(every[cut:])] if parts else [{j} for j in every]
+
+
+class SmallCounts(NamedTuple):
+    """SmallCounts from ``first`` to ``last`` are unsafe, and must be ``width`` wide."""
+
+    first: int
+    last: int
+    width: int
+
+    def marks(self, _: int, __: int, count: int) -> bool:
+        return self.first <= count <= self.last
+
+    def enough(self, node: Node, values: Grid) -> bool:
+        """Whether the sums of a rectangle leave every cell that may be unsafe wide enough."""
+        rho, gamma, parts = sums_of(node, values)
+        allowed = (self.first, min(self.last, self.width - 1) if node[4] else self.last)
+        reach, total = spans(rho, gamma, [(part, [allowed] * len(rho)) for part in parts]), sum(rho)
+        for row, line in zip(rho, reach, strict=True):
+            for column, span in zip(gamma, line, strict=True):
+                unsafe = max(0, row + column - total) <= self.last and min(row, column) >= self.first
+                if unsafe and (span is None or span[1] - span[0] < self.width):
+                    return False
+        return True
+
+
+class UnsafeMagnitudes(NamedTuple):
+    """Unsafe cells, what they need below, above and in width; and what a unit of one contributor needs."""
+
+    needs: dict[tuple[int, int], tuple[int, int, int]]
+    sole: tuple[int, int, int]
+
+    def marks(self, i: int, j: int, value: int) -> bool:
+        return (i, j) in self.needs or value == 1
+
+    def reach(self, node: Node, values: Grid) -> Spans:
+        """How far the cells go over the tables with these sums that have their reason."""
+        rho, gamma, parts = sums_of(node, values)
+        kept = [[(1, 1)] * len(rho) for _ in parts]
+        found = spans(rho, gamma, [*zip(parts, kept, strict=True)])
+        for _ in range(3 if node[4] else 0):
+            fewer = [
+                [
+                    one if all(self.fits(found[i][j], rho[i], gamma[j]) for j in part) else (1, 0)
+                    for i, one in enumerate(lines)
+                ]
+                for part, lines in zip(parts, kept, strict=True)
+            ]
+            if fewer == kept:
+                return found
+            kept = fewer
+            found = spans(rho, gamma, [*zip(parts, kept, strict=True)])
+        return [[None for _ in gamma] for _ in rho] if node[4] else found
+
+    def fits(self, span: tuple[int, int] | None, row: int, column: int) -> bool:
+        """Whether a unit of a single contributor is blurred far enough."""
+        if row == 0 or column == 0:
+            return True
+        below, above, width = self.sole
+        return (
+            span is not None and span[0] <= 1 - below and span[1] >= 1 + above and span[1] - span[0] >= width
+        )
+
+    def enough(self, node: Node, values: Grid) -> bool:
+        """Whether the unsafe cells of a rectangle go as far as they must."""
+        rows, columns, axis, *_ = node
+        reach = self.reach(node, values)
+        for p, i in enumerate(rows):
+            for q, j in enumerate(columns):
+                if (i, j) in self.needs:
+                    span = reach[q][p] if axis == 0 else reach[p][q]
+                    below, above, width = self.needs[i, j]
+                    if span is None or span[1] - span[0] < width:
+                        return False
+                    if values[i][j] - span[0] < below or span[1] - values[i][j] < above:
+                        return False
+        return True
+
+
+def calls(
+    node: Node, values: Grid, rule: SmallCounts | UnsafeMagnitudes, found: set[tuple[int, int]]
+) -> bool:
     """Withhold what a rectangle and its parts give reason for; tell whether it calls for more."""
     rows, columns, _, _, parts = node
     if parts:
         reason = any([calls(part, values, rule, found) for part in parts])  # noqa: C419 - all are to be asked
     else:
-        reason = any(rule[0] <= values[i][j] <= rule[1] for i in rows for j in columns)
+        reason = any(rule.marks(i, j, values[i][j]) for i in rows for j in columns)
     if reason:
         found.update((i, j) for i in rows for j in columns)
-    return reason and not wide(node, values, *rule)
+    return reason and not rule.enough(node, values)
 
 
-def blocks(tree: Node, values: Grid, rule: tuple[int, int, int]) -> set[tuple[int, int]]:
-    """Run the method of blocks."""
+def blocks(tree: Node, values: Grid, rule: SmallCounts) -> set[tuple[int, int]]:
+    """Run the method of blocks on counts."""
     found: set[tuple[int, int]] = set()
-    if calls(tree, values, rule, found) or not wide(tree, values, *rule):
+    if calls(tree, values, rule, found) or not rule.enough(tree, values):
         found.update((i, j) for i in tree[0] for j in tree[1])
     return found
 
@@ -129,10 +215,10 @@ def drawn(expected: Grid, draw: int) -> Grid:
     return table
 
 
-def printed(table: Any, rows: int, columns: int, demand: Demand) -> Grid:
+def printed(table: Any, rows: int, columns: int, demand: Demand) -> list[list[Fraction]]:
     """Check that a claim is about a plain two-way table with its totals, and print it."""
     across = columns + 1
-    demand(table.size == (rows + 1) * across and table.whole, "the claim is about another table")
+    demand(table.size == (rows + 1) * across, "the claim is about another table")
     demand(all(low == 0 for low in table.lower.values()) and len(table.lower) == table.size, "other bounds")
     demand(not table.upper, "the claim is about tables without known upper bounds")
     lines = [[i * across + j for j in range(across)] for i in range(rows + 1)]
@@ -140,7 +226,22 @@ def printed(table: Any, rows: int, columns: int, demand: Demand) -> Grid:
     one = Fraction(1)
     wanted = sorted(sorted([*((cell, one) for cell in line[:-1]), (line[-1], -one)]) for line in lines)
     demand(wanted == sorted(sorted(r.items()) for r in table.relations), "the claim is about other sums")
-    return [[int(table.value[cell]) for cell in line] for line in lines[: rows + 1]]
+    return [[table.value[cell] for cell in line] for line in lines[: rows + 1]]
+
+
+def expectation(claim: dict[str, Any], values: Grid, demand: Demand) -> Grid:
+    """Expect in every cell what the claim says, or what the totals give."""
+    ends, sums = [sum(line) for line in values], [sum(line) for line in zip(*values, strict=True)]
+    total, expected = sum(ends), claim["expected"]
+    if expected is None:
+        less = 2 ** max(0, total.bit_length() - 32)
+        ends, sums = [r // less for r in ends], [c // less for c in sums]
+        total = max(sum(ends), 1)
+        shares = [[divmod(r * c, total) for c in sums] for r in ends]
+        expected = [[q * PARTS + rest * PARTS // total for q, rest in line] for line in shares]
+    right = len(expected) == len(ends) and all(len(line) == len(sums) for line in expected)
+    demand(right and all(type(x) is int and x >= 0 for line in expected for x in line), "no expectation", 2)
+    return list(expected)
 
 
 def withstood(content: dict[str, Any], table: Any, withheld: set[int], demand: Demand) -> str:
@@ -149,38 +250,79 @@ def withstood(content: dict[str, Any], table: Any, withheld: set[int], demand: D
     ``table`` is the certified table, ``demand(condition, otherwise, code)`` refutes the claim.
     """
     claim = content["reader"]
-    demand(claim["method"] == "blocks" and claim["version"] == 1, "a claim about an unknown method", 2)
-    numbers = [claim[name] for name in ("rows", "columns", "first", "last", "width")]
+    known = {1: counts, 2: magnitudes}
+    right = claim["method"] == "blocks" and type(claim["version"]) is int and claim["version"] in known
+    demand(right, "a claim about an unknown method", 2)
+    rows, columns = claim["rows"], claim["columns"]
+    demand(type(rows) is type(columns) is int, "a claim without numbers", 2)
+    demand(min(rows, columns) >= 2, "an empty claim", 2)
+    shown = printed(table, rows, columns, demand)
+    chosen, answer = known[claim["version"]](claim, content, shown, table.whole, demand)
+    same = {i * (columns + 1) + j for i, j in chosen} == withheld
+    demand(same, "the method of blocks withholds other cells of this table")
+    return f"a reader who knows the method of blocks is left with {answer}"
+
+
+Found = tuple[set[tuple[int, int]], str]
+
+
+def counts(
+    claim: dict[str, Any], content: dict[str, Any], exact: list[list[Fraction]], whole: bool, demand: Demand
+) -> Found:
+    """Check a claim about counts; which cells the method withholds, and what that means."""
+    numbers = [claim[name] for name in ("first", "last", "width")]
     demand(all(type(n) is int for n in numbers), "a claim without numbers", 2)
-    rows, columns, first, last, width = numbers
-    demand(first in (0, 1) and last >= first and width >= 2 and min(rows, columns) >= 2, "an empty claim", 2)
-    shown, across = printed(table, rows, columns, demand), columns + 1
+    rule = SmallCounts(*numbers)
+    demand(rule.first in (0, 1) and rule.last >= rule.first and rule.width >= 2, "an empty claim", 2)
+    demand(whole, "the claim is about another table")
+    shown = [[int(x) for x in line] for line in exact]
     values, ends = [line[:-1] for line in shown[:-1]], [line[-1] for line in shown[:-1]]
     *sums, total = shown[-1]
-    cells = {i * across + j: x for i, line in enumerate(shown) for j, x in enumerate(line)}
-    small = {cell for cell, x in cells.items() if first <= x <= last}
+    cells = {i * len(shown[0]) + j: x for i, line in enumerate(shown) for j, x in enumerate(line)}
+    small = {cell for cell, x in cells.items() if rule.marks(0, 0, x)}
     demand(small == {need["cell"] for need in content["unsafe"]}, "other cells are unsafe than the rule says")
     for need in content["unsafe"]:
         plain = Fraction(need["lower"]) == Fraction(need["upper"]) == 0
-        demand(plain and Fraction(need["width"]) <= width, "a cell requires more than the claim says")
+        demand(plain and Fraction(need["width"]) <= rule.width, "a cell requires more than the claim says")
     for r in ends:
         for c in sums:
-            possible = max(0, r + c - total) <= last and min(r, c) >= first
-            demand(not possible or min(r, c, total - r, total - c) >= width, "the totals alone tell too much")
-    expected = claim["expected"]
-    if expected is None:
-        shares = [[divmod(r * c, max(total, 1)) for c in sums] for r in ends]
-        expected = [[q * PARTS + rest * PARTS // max(total, 1) for q, rest in line] for line in shares]
-    right = len(expected) == rows and all(len(line) == columns for line in expected)
-    demand(right and all(type(x) is int and x >= 0 for line in expected for x in line), "no expectation", 2)
-    every, rule, split = ([*range(rows)], [*range(columns)]), (first, last, width), claim["split"]
+            possible = max(0, r + c - total) <= rule.last and min(r, c) >= rule.first
+            enough = min(r, c, total - r, total - c) >= rule.width
+            demand(not possible or enough, "the totals alone tell too much")
+    expected = expectation(claim, values, demand)
+    every, split = ([*range(len(ends))], [*range(len(sums))]), claim["split"]
     if split == "auto":
-        tables = [drawn(expected, draw) for draw in range(DRAWN if rows * columns <= LARGE else 1)]
+        tables = [drawn(expected, draw) for draw in range(DRAWN if len(ends) * len(sums) <= LARGE else 1)]
         trees = {way: rectangles(expected, *every, way) for way in ("count", "mass")}
         cost = {way: sum(len(blocks(tree, each, rule)) for each in tables) for way, tree in trees.items()}
         split = min(cost, key=cost.__getitem__)
     demand(split in ("count", "mass"), "a claim about an unknown split", 2)
     chosen = blocks(rectangles(expected, *every, split), values, rule)
-    same = {i * across + j for i, j in chosen} == withheld
-    demand(same, "the method of blocks withholds other cells of this table")
-    return f"a reader who knows the method of blocks is left with a width of {width} for each of them"
+    return chosen, f"a width of {rule.width} for each of them"
+
+
+def magnitudes(
+    claim: dict[str, Any], content: dict[str, Any], exact: list[list[Fraction]], whole: bool, demand: Demand
+) -> Found:
+    """Check a claim about magnitudes, as far as a reader sees neither contributions nor their number."""
+    scale, sole, split = claim["scale"], claim["sole"], claim["split"]
+    right = type(scale) is int and scale >= 1 and len(sole) == 3 and all(type(n) is int for n in sole)
+    demand(right and 0 <= sole[0] <= 1 <= sole[1] and sole[2] >= 0, "a claim without numbers", 2)
+    demand(split in ("count", "mass"), "a claim about an unknown split", 2)
+    units = [[x * scale for x in line] for line in exact]
+    demand(all(x.denominator == 1 for line in units for x in line), "a value is no whole number of units")
+    values, across = [[int(x) for x in line[:-1]] for line in units[:-1]], len(units[0])
+    rows, columns = len(values), across - 1
+    needs = {}
+    for need in content["unsafe"]:
+        i, j = divmod(need["cell"], across)
+        demand(i < rows and j < columns, "a total is unsafe")
+        levels = [Fraction(need[name]) * scale for name in ("lower", "upper", "width")]
+        # In whole units, but for a millionth of one; real numbers get one more.
+        low, high, wide = (math.ceil(x - MILLIONTH) + (x > 0 and not whole) for x in levels)
+        needs[i, j] = (low, max(high, 1), wide)
+    tree = rectangles(expectation(claim, values, demand), [*range(rows)], [*range(columns)], split)
+    found: set[tuple[int, int]] = set()
+    lost = calls(tree, values, UnsafeMagnitudes(needs, (sole[0], sole[1], sole[2])), found)
+    demand(not lost, "no rectangle is large enough for an unsafe cell")
+    return found, "the levels of each of them, as long as contributions and their numbers are not known"

@@ -11,11 +11,22 @@ from numpy.typing import ArrayLike
 
 from hitoku.errors import NeedError, ParameterError, ScopeError, did_you_mean
 from hitoku.methods.attribution import opens_groups
+from hitoku.methods.blocks.contributions import ROUNDING, in_units, levels_of
 from hitoku.methods.blocks.expectation import PLENTY, SPLITS, expectation, tree_of
 from hitoku.methods.blocks.levels import level_by_level
+from hitoku.methods.blocks.magnitudes import magnitude_pattern
 from hitoku.methods.blocks.pattern import pattern
 from hitoku.methods.blocks.reach import FAR
-from hitoku.methods.blocks.terms import Terms, refuse_other_kinds, terms_of, totals
+from hitoku.methods.blocks.terms import (
+    LARGEST_TOTAL,
+    Terms,
+    of_counts,
+    refuse_hierarchies,
+    refuse_other_kinds,
+    terms_of,
+    totals,
+)
+from hitoku.methods.blocks.tree import tree
 from hitoku.methods.method import Progress
 from hitoku.model.arrays import Integers, Mask
 from hitoku.model.need import Need
@@ -31,7 +42,9 @@ class Blocks:
     """Withhold whole rectangles such that a reader who knows the method is left with the width asked for.
 
     Two-way tables of counts of any size, all totals over rows and over columns published; with a hierarchy in
-    either direction, each group of rows by each group of columns is a table of its own. A table is cut into a
+    either direction, each group of rows by each group of columns is a table of its own. Flat two-way tables
+    of magnitudes, too, for readers who see neither contributions nor how many there are: then every unsafe
+    cell keeps the levels that the rules ask for. A table is cut into a
     tree of rectangles, by its totals alone. A rectangle is withheld whole, for a reason that depends on its
     own cells only, and joined with its neighbour when its own sums do not leave its cells wide enough. So
     every rectangle can be exchanged for others with the same sums without anything else changing: the tables
@@ -43,7 +56,7 @@ class Blocks:
     rules, width
         As given to :func:`hitoku.assess`. The rules must call small counts unsafe, or counts that are large
         for their totals, and look at nothing else. :func:`hitoku.protect` fills them in. A width of
-        one is treated as two.
+        one is treated as two. For magnitudes, rules judge a cell by its contributors, and need no width.
     split
         Where rectangles are cut: "count" after two thirds of their lines, "mass" into halves by what is
         expected; "auto" tries both on tables drawn from what is expected, never on the table itself.
@@ -67,7 +80,9 @@ class Blocks:
            [0, 0, 0, 0, 0]])
     """
 
-    scope: ClassVar[str] = "two-way tables of counts, flat or with hierarchies, with published totals"
+    scope: ClassVar[str] = (
+        "two-way tables with published totals: counts, flat or with hierarchies; flat magnitudes"
+    )
     # A pattern that depends on more than the blocks would tell more.
     adds_no_cells: ClassVar[bool] = True
 
@@ -103,13 +118,16 @@ class Blocks:
         progress
             Not called.
         """
-        if self.rules is None or self.width is None:
+        magnitudes = not of_counts(table)
+        if self.rules is None or (self.width is None and not magnitudes):
             raise ParameterError(
                 "the method must know how unsafe cells are found, and how wide their intervals must be",
                 where=f"blocks, {'rules' if self.rules is None else 'width'}",
                 fix="write Blocks(rules=[MinFrequency(5)], width=9), as for assess, or --width 9",
             )
         refuse_other_kinds(table)
+        if magnitudes or self.width is None:
+            return self._magnitudes(table, need, self.rules)
         if any(len(d.groups) > 1 for d in table.dimensions):
             # Sub-tables are many and small: drawing tables to choose between splits would not pay.
             split = "count" if self.split == "auto" else self.split
@@ -131,6 +149,41 @@ class Blocks:
         withheld[:-1, :-1] = pattern(tree_of(expected, terms, self.split), values, terms)
         public = None if self.expected is None else expected
         return protection_of(table, need, withheld.ravel(), claim(terms, self.split, public))
+
+    def _magnitudes(self, table: Table, need: Need, rules: Sequence[Rule]) -> Protection:
+        """Treat a flat table of magnitudes: levels as the need has them."""
+        refuse_hierarchies(table)
+        values, scale = in_units(table)
+        asked = levels_of(table, need, rules, self.width, scale)
+        rows, columns = values.sum(axis=1), values.sum(axis=0)
+        # Products of totals must fit 64 bits; what is expected need not be exact.
+        less = 2 ** max(0, int(rows.sum()).bit_length() - LARGEST_TOTAL.bit_length())
+        given = (
+            None if self.expected is None else np.asarray(self.expected, dtype=np.float64) * (scale / less)
+        )
+        expected = expectation(rows // less, columns // less, given)
+        split = "count" if self.split == "auto" else self.split
+        inner, lost = magnitude_pattern(tree(expected, split), values, asked)
+        if lost.any():
+            raise NeedError(
+                "an unsafe cell nearly fills its row or column: no withholding of inner cells can hide it",
+                where="blocks",
+                fix="merge codes such that its row and its column hold more; publish nothing before that",
+            )
+        withheld = np.zeros(np.add(values.shape, 1), dtype=np.bool_)
+        withheld[:-1, :-1] = inner
+        reader = {
+            "method": "blocks",
+            "version": 2,
+            "rows": values.shape[0],
+            "columns": values.shape[1],
+            "scale": scale,
+            "sole": list(asked.sole),
+            "split": split,
+            "expected": None if self.expected is None else expected.tolist(),
+        }
+        whole = np.all(np.abs(table.value * scale - np.rint(table.value * scale)) <= ROUNDING)
+        return protection_of(table, need, withheld.ravel(), reader if whole else None)
 
 
 def protection_of(table: Table, need: Need, withheld: Mask, reader: dict[str, Any] | None) -> Protection:

@@ -61,11 +61,16 @@ class Local:
 
 def wide_alone(local: Local) -> Mask:
     """Tell of leaves whether every cell that may be unsafe is wide over the tables with an unsafe cell."""
+    return reach_alone(local).wide(local)
+
+
+def reach_alone(local: Local) -> Reach:
+    """How far cells of leaves go in tables in which some cell lies between ``first`` and ``last``."""
     reach = Reach.nowhere(local)
     for column in range(local.columns.shape[1]):
         inside = np.arange(local.columns.shape[1]) == column
         reach.widen(local, inside, local.first[:, :, column], local.last[:, :, column])
-    return reach.wide(local)
+    return reach
 
 
 def wide_together(local: Local, axis: int, cut: int) -> Mask:

@@ -147,25 +147,40 @@ def large_counts(
     return found
 
 
+def of_counts(table: Table) -> bool:
+    """Tell whether a table counts people, rather than adding up what they have."""
+    return bool(table.integer and (table.frequency is None or np.array_equal(table.frequency, table.value)))
+
+
 def refuse_other_kinds(table: Table) -> None:
-    """Raise unless the table is two-way, and of counts that nobody knows anything about."""
+    """Raise unless the table is two-way, and nobody knows anything about it but that nothing is negative."""
     two_way = len(table.dimensions) == 2 and all(len(d.hierarchies) == 1 for d in table.dimensions)
-    if not two_way or not table.integer or np.any(table.value < 0):
+    if not two_way or np.any(table.value < 0):
         raise ScopeError(
-            "only two-way tables of counts are treated, with one hierarchy at most in either direction",
+            "only two-way tables are treated, of values that are not negative, with one hierarchy at most in "
+            "either direction",
             where="blocks",
             fix="use optimal, and measure what the matching attack learns",
         )
-    counts = table.frequency is None or np.array_equal(table.frequency, table.value)
-    if not counts or table.fixed is not None or np.any(table.lower != 0) or np.any(np.isfinite(table.upper)):
+    if table.fixed is not None or np.any(table.lower != 0) or np.any(np.isfinite(table.upper)):
         raise ScopeError(
-            "only plain counts are treated: no magnitudes, fixed cells or known bounds other than zero",
+            "no fixed cells are treated, and no known bounds other than zero",
             where="blocks",
             fix="use optimal, and measure what the matching attack learns",
         )
-    if table.value.max() > LARGEST_TOTAL:
+    if of_counts(table) and table.value.max() > LARGEST_TOTAL:
         raise ScopeError(
             f"a total is larger than {LARGEST_TOTAL:_}", where="blocks", fix="split the table, or use optimal"
+        )
+
+
+def refuse_hierarchies(table: Table) -> None:
+    """Raise when a table of magnitudes has levels: their sums are judged by contributions, too."""
+    if any(len(d.groups) > 1 for d in table.dimensions):
+        raise ScopeError(
+            "of magnitudes, only flat two-way tables are treated",
+            where="blocks",
+            fix="publish the finest level with its totals alone, or use another method",
         )
 
 
