@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import metadata
 from typing import Annotated
 
 import typer
@@ -30,8 +31,6 @@ app = typer.Typer(
 
 def _show_version(asked: bool) -> None:
     if asked:
-        from importlib import metadata
-
         typer.echo(f"hitoku {metadata.version('hitoku')}")
         raise typer.Exit
 
@@ -60,3 +59,6 @@ app.command()(convert)
 app.add_typer(argus, name="argus")
 app.add_typer(reproduce, name="reproduce")
 app.command("warm-up")(warm_up)
+# Commands of packages beside this one, such as the review application; they name themselves.
+for _found in metadata.entry_points(group="hitoku.commands"):
+    app.add_typer(_found.load(), name=_found.name)

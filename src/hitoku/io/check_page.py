@@ -104,7 +104,7 @@ def _section(each: Rechecked) -> OutputSection:
     return OutputSection(
         name=each.output.name,
         status=each.status,
-        asked=_asked(each.output),
+        asked=asked_for(each.output),
         findings=[str(finding) for finding in each.findings],
         exceptions=[str(exception) for exception in each.exceptions],
         verdicts=each.verdicts,
@@ -122,7 +122,7 @@ class Leaving(NamedTuple):
     crossed: bool = False
 
 
-def _asked(output: Output) -> str:
+def asked_for(output: Output) -> str:
     """Say what was asked for: parameters that are not the usual ones, and the filter."""
     given = {name: value for name, value in output.definition.items() if value and name != "hierarchies"}
     if given.get("missing") == "error":

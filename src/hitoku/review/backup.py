@@ -1,0 +1,107 @@
+"""Backup while the application runs, and the way back.
+
+The database is read in one transaction, table by table, so the same backup goes to SQLite or PostgreSQL.
+Files are written once and never changed; those that the database knows are there before it knows them.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import NamedTuple
+
+import sqlalchemy as sa
+
+from hitoku.errors import DataError
+from hitoku.files import new_folder, refuse_occupied, sha256, write_file
+from hitoku.review.desk import Desk
+from hitoku.review.intake import files_in
+from hitoku.review.settings import FILE
+from hitoku.review.storage import migrate, newest, reading, writing
+from hitoku.review.tables import metadata
+from hitoku.review.verifying import verified
+
+FOLDERS = ("submissions", "checks", "released", "ledgers", "policies", "dry-runs")
+# Sessions and attempts are of the moment.
+LEFT_OUT = {"session", "attempt"}
+TABLES, HASHES = "tables.json", "sha256.json"
+
+
+class Kept(NamedTuple):
+    """What a backup holds."""
+
+    entries: int
+    files: int
+
+
+def back_up(desk: Desk, out: Path) -> Kept:
+    """Write a backup, whole or not at all."""
+    with new_folder(out) as draft:
+        with reading(desk.engine) as connection:
+            content = {
+                table.name: [dict(row) for row in connection.execute(sa.select(table)).mappings()]
+                for table in metadata.sorted_tables
+                if table.name not in LEFT_OUT
+            }
+        (draft / TABLES).write_text(json.dumps({"form": newest(), "tables": content}), "utf-8")
+        shutil.copy2(desk.folder / FILE, draft / FILE)
+        for name in FOLDERS:
+            if (desk.folder / name).is_dir():
+                shutil.copytree(desk.folder / name, draft / name, symlinks=True)
+        hashes = {str(path.relative_to(draft)): sha256(path) for path in files_in(draft)}
+        (draft / HASHES).write_text(json.dumps(hashes, indent=1), "utf-8")
+    return Kept(len(content["log"]), len(hashes))
+
+
+def restored(source: Path, folder: Path, database: str = "") -> Kept:
+    """Make an application again; a backup that was changed is refused, and the log is verified."""
+    refuse_occupied(folder)
+    hashes = json.loads((source / HASHES).read_text("utf-8"))
+    for name, digest in hashes.items():
+        if not (source / name).is_file() or sha256(source / name) != digest:
+            raise DataError(f"the backup was changed: {name}", where=str(source), fix="use another backup")
+    whole = json.loads((source / TABLES).read_text("utf-8"))
+    if whole["form"] != newest():
+        raise DataError(
+            f"the backup has form {whole['form']}, this version {newest()}",
+            where=str(source),
+            fix="restore it with the version that wrote it, then migrate",
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    for name in FOLDERS:
+        if (source / name).is_dir():
+            shutil.copytree(source / name, folder / name, symlinks=True)
+    for name in ("quarantine", "inbox"):
+        (folder / name).mkdir(exist_ok=True)
+    _settings(source, folder, database)
+    desk = Desk.open(folder)
+    migrate(desk.engine)
+    with writing(desk.engine) as connection:
+        for table in metadata.sorted_tables:
+            rows = whole["tables"].get(table.name, [])
+            if rows:
+                connection.execute(sa.insert(table), rows)
+                _continue_numbers(connection, table)
+    entries, wrong = verified(desk)
+    if wrong:
+        raise DataError(
+            f"the restored log is not whole: {wrong[0]}", where=str(folder), fix="use another backup"
+        )
+    return Kept(entries, len(hashes))
+
+
+def _settings(source: Path, folder: Path, database: str) -> None:
+    lines = (source / FILE).read_text("utf-8").splitlines()
+    own = [line for line in lines if not line.startswith("database")]
+    first = [f'database = "{database}"'] if database else []
+    write_file(folder / FILE, "\n".join([*first, *own, ""]).encode(), private=True)
+
+
+def _continue_numbers(connection: sa.Connection, table: sa.Table) -> None:
+    """Let PostgreSQL go on counting where the rows end; SQLite does so by itself."""
+    if connection.dialect.name != "postgresql" or "id" not in table.c:
+        return
+    last = connection.scalar(sa.select(sa.func.max(table.c.id)))
+    connection.execute(sa.select(sa.func.setval(sa.func.pg_get_serial_sequence(table.name, "id"), last)))

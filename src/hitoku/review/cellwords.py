@@ -1,0 +1,129 @@
+"""What pages say about a cell: a word for each layer, and sentences for the drawer, with the way out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hitoku.io.report.numbers import bound, interval, number
+
+WITHHELD = "x"
+LAYERS = {
+    "leaving": "As it would leave",
+    "units": "Units",
+    "share": "Largest share",
+    "shared": "Share of row or column",
+    "interval": "Interval",
+}
+# Beyond this a bound is no bound.
+ENDLESS = 1e300
+RULE_WORDS = {
+    "min_frequency": "it has fewer units than the policy asks for",
+    "group_disclosure": "it holds nearly all of its row or column",
+    "dominance": "its largest contributors hold too much of it",
+    "p_percent": "a contributor can estimate another too closely",
+    "withheld_counts": "its count is withheld",
+}
+
+Cells = Mapping[str, Any]
+
+
+def layers_of(cells: Cells) -> dict[str, str]:
+    """Return the layers that an output has."""
+    there = {
+        "leaving": True,
+        "units": cells["units"] is not None,
+        "share": cells["share"] is not None,
+        "shared": cells["shared"] is not None,
+        "interval": cells["low"] is not None and any(each is not None for each in cells["low"]),
+    }
+    return {name: words for name, words in LAYERS.items() if there[name]}
+
+
+def entry(cells: Cells, cell: int, layer: str) -> str:
+    """Return what a cell shows in a layer."""
+    if layer == "units":
+        return f"{cells['units'][cell]:,}"
+    if layer in {"share", "shared"}:
+        share = cells[layer][cell]
+        return "" if share is None else f"{share:.0%}" if share >= 0.1 else f"{share:.1%}"
+    if layer == "interval" and cells["low"][cell] is not None:
+        return _interval(cells, cell)
+    shown = cells["shown"][cell]
+    return WITHHELD if shown is None else str(shown)
+
+
+def mark(cells: Cells, cell: int) -> str:
+    """Return the sign of a cell: failing, primary, secondary, or nothing."""
+    if cells["failing"][cell]:
+        return "bad"
+    return {"primary": "prim", "secondary": "sec"}.get(cells["decision"][cell], "")
+
+
+def sentences(cells: Cells, cell: int, verdicts: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """Say everything about a cell in plain sentences, each with a class for its weight."""
+    found: list[tuple[str, str]] = []
+    units = cells["units"][cell] if cells["units"] else None
+    if units is not None:
+        found.append(("", f"{units:,} unit{'s are' if units != 1 else ' is'} behind it."))
+    if cells["share"] and cells["share"][cell] is not None:
+        found.append(("", f"The largest contributor holds {cells['share'][cell]:.1%} of it."))
+    if cells["shared"] and cells["shared"][cell]:
+        found.append(("", f"It holds {cells['shared'][cell]:.1%} of its row or column, whichever is more."))
+    found += _withheld(cells, cell)
+    remedies = dict.fromkeys(each["remedy"] for each in verdicts if each["remedy"])
+    if (cells["failing"][cell] or cells["decision"][cell] == "primary") and remedies:
+        found.append(("way", f"The way out: {'; or '.join(remedies)}."))
+    return found
+
+
+def _withheld(cells: Cells, cell: int) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    decision, rules = cells["decision"][cell], cells["rules"][cell]
+    reasons = [RULE_WORDS.get(rule, f"the rule {rule} hits it") for rule in rules]
+    if decision == "primary":
+        found.append(
+            ("", f"It is withheld because {' and '.join(reasons) or 'a rule of the policy hits it'}.")
+        )
+    elif decision == "secondary":
+        found.append(("", "It is safe by itself, and withheld so that others cannot be worked out from it."))
+    elif reasons and cells["failing"][cell]:
+        found.append(("bad", f"It would leave although {' and '.join(reasons)}."))
+    else:
+        found.append(("", "It leaves as it is."))
+    if cells["low"] and cells["low"][cell] is not None:
+        found.append(_inferred(cells, cell))
+    if cells["why"][cell]:
+        found.append(("bad" if cells["failing"][cell] else "", f"{_capital(cells['why'][cell])}."))
+    return found
+
+
+def _inferred(cells: Cells, cell: int) -> tuple[str, str]:
+    low, high = cells["low"][cell], cells["high"][cell]
+    text = f"From what leaves, a reader can tell that it lies in {_ends(low, high)}"
+    need = cells["need"][cell]
+    if need is None:
+        return "", f"{text}."
+    wide = float("inf") if max(abs(low), abs(high)) >= ENDLESS else high - low
+    asked = need[2] or need[0] + need[1]
+    bad = cells["failing"][cell]
+    verb = "which is too close" if bad else "as wide as it must be"
+    return ("bad" if bad else "good"), f"{text}: {bound(wide)} wide, {bound(asked)} needed, {verb}."
+
+
+def _interval(cells: Cells, cell: int) -> str:
+    text = _ends(cells["low"][cell], cells["high"][cell])
+    need = cells["need"][cell]
+    return text if need is None or not need[2] else f"{text} ≥ {number(need[2])}"
+
+
+def _ends(low: float, high: float) -> str:
+    return f"[{interval(_finite(low), _finite(high))}]"
+
+
+def _finite(value: float) -> float:
+    return float("inf") if value >= ENDLESS else float("-inf") if value <= -ENDLESS else value
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:].rstrip(".")

@@ -1,0 +1,117 @@
+"""What the worker runs in a process of its own: check a submission, release it, try a policy on what left.
+
+It is told what to do in JSON on standard input, says how far it is in JSON lines on standard output, and
+leaves with the exit codes of the command line. It knows paths, not the database.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from hitoku.checks.submission.recheck import recheck
+from hitoku.checks.submission.rechecked import Recheck
+from hitoku.checks.submission.submission import CHECKER, PUBLIC
+from hitoku.errors import HitokuError
+from hitoku.files import new_folder, sha256
+from hitoku.review.pairs import pairs
+from hitoku.review.views import draw
+
+Progress = Callable[[int, int, str], None]
+
+
+def check(task: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    """Judge a submission again and draw its outputs; return the summary."""
+    folder, out = Path(task["submission"]), Path(task["out"])
+    progress(0, 1, "recomputing every verdict")
+    found = recheck(folder, **_options(task))
+    total = len(found.outputs)
+    summary = []
+    with new_folder(out) as draft:
+        for place, each in enumerate(found.outputs):
+            progress(place, total, f"drawing {each.output.name}")
+            view = draw(each, found.policy)
+            (draft / f"{place:03}.json").write_text(json.dumps(view), "utf-8")
+            summary.append(
+                {
+                    "name": each.output.name,
+                    "kind": each.output.kind,
+                    "status": each.status,
+                    "digest": _digest(found, place),
+                    "principles": {str(name): word for name, word in each.row.items()},
+                    "cells": len(view["cells"]["shown"]),
+                }
+            )
+        progress(total, total, "looking for differences")
+        (draft / "pairs.json").write_text(json.dumps(pairs(found)), "utf-8")
+        report = {name: part for name, part in found.to_dict().items() if name != "outputs"}
+        whole = {"outputs": summary, "report": report}
+        (draft / "summary.json").write_text(json.dumps(whole), "utf-8")
+    return whole
+
+
+def dry_run(task: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    """Judge what was released by another policy: which outputs would fail now."""
+    failing = []
+    for done, each in enumerate(task["released"]):
+        progress(done, len(task["released"]), f"request {each['request']}")
+        found = recheck(each["submission"], policy=task["policy"])
+        failing += [
+            {
+                "request": each["request"],
+                "output": one.output.name,
+                "status": one.status,
+                "why": [str(verdict) for verdict in one.verdicts if verdict.status != "pass"],
+            }
+            for one in found.outputs
+            if one.output.name in each["outputs"] and one.status == "fail"
+        ]
+    return {"failing": failing, "looked_at": sum(len(each["outputs"]) for each in task["released"])}
+
+
+def _options(task: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the library is told besides the submission; what a project does not have is left out."""
+    given = {name: task.get(name) for name in ("policy", "ledger", "data", "unit")}
+    if given["ledger"] and not given["data"] and not Path(given["ledger"]).exists():
+        given["ledger"] = None
+    return {name: value for name, value in given.items() if value}
+
+
+def _digest(found: Recheck, place: int) -> str:
+    """Identify an output by what leaves and what it rests on."""
+    stem = found.submission.stems[place]
+    files = [
+        found.submission.path / CHECKER / f"{stem}.json",
+        found.submission.path / PUBLIC / f"{stem}.json",
+    ]
+    return sha256("".join(sha256(path) for path in files if path.is_file()).encode())
+
+
+TASKS: dict[str, Callable[[Mapping[str, Any], Progress], dict[str, Any]]] = {
+    "check": check,
+    "dry run": dry_run,
+}
+
+
+def main() -> int:
+    """Do what standard input says."""
+    task = json.load(sys.stdin)
+
+    def progress(done: int, total: int, said: str) -> None:
+        sys.stdout.write(json.dumps({"done": done, "total": total, "said": said}) + "\n")
+        sys.stdout.flush()
+
+    try:
+        result = TASKS[task["kind"]](task, progress)
+    except HitokuError as error:
+        sys.stdout.write(json.dumps({"refused": {"what": error.what, "fix": error.fix}}) + "\n")
+        return 2
+    sys.stdout.write(json.dumps({"result": result}) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

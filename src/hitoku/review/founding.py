@@ -1,0 +1,94 @@
+"""A new centre: its folder, its database, its projects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from hitoku.errors import ParameterError, did_you_mean
+from hitoku.files import refuse_occupied
+from hitoku.review import log
+from hitoku.review.desk import Desk
+from hitoku.review.policies import add_shipped
+from hitoku.review.settings import write_settings
+from hitoku.review.storage import migrate, writing
+from hitoku.review.tables import member, person, project
+from hitoku.review.tables import policy as policies
+
+
+def found(folder: Path, **settings: Any) -> Desk:
+    """Make a folder with settings, an empty database and the policies that come with hitoku."""
+    refuse_occupied(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    write_settings(folder, **settings)
+    desk = Desk.open(folder)
+    for place in (desk.quarantine, desk.inbox, folder / "ledgers"):
+        place.mkdir(exist_ok=True)
+    migrate(desk.engine)
+    with writing(desk.engine) as connection:
+        add_shipped(connection)
+    return desk
+
+
+def add_project(
+    connection: Connection,
+    desk: Desk,
+    name: str,
+    *,
+    data: Path | None,
+    unit: str,
+    policy: str,
+    ledger: Path | None = None,
+) -> int:
+    """Add a project: its data and their ledger are paths on this machine.
+
+    Parameters
+    ----------
+    connection, desk, name
+        Where, and what it is called.
+    data
+        Parquet or CSV; without them differences are tested through codes, and nothing can be released.
+    unit
+        Column that names the unit; empty when every record is one.
+    policy
+        Name of the policy.
+    ledger
+        Everything released about the data; left out, one in the folder, for this project alone.
+    """
+    names = connection.scalars(sa.select(policies.c.name).distinct()).all()
+    if policy not in names:
+        raise ParameterError(f"no policy {policy!r}", where="policy", fix=did_you_mean(policy, names))
+    if connection.execute(sa.select(project.c.id).where(project.c.name == name)).first():
+        raise ParameterError(
+            f"there is a project {name!r} already", where="project", fix="choose another name"
+        )
+    if not name.strip() or "/" in name or name.startswith("."):
+        raise ParameterError("a project's name has no slash and no dot in front", where="project")
+    slug = "".join(letter if letter.isalnum() else "-" for letter in name.lower())
+    place = ledger or (desk.folder / "ledgers" / f"{slug}.ledger" if data is not None else None)
+    made = connection.execute(
+        sa.insert(project).values(
+            name=name, data=str(data or ""), unit=unit, ledger=str(place or ""), policy=policy
+        )
+    )
+    log.append(connection, log.SYSTEM, "project added", name=name)
+    assert made.inserted_primary_key is not None  # noqa: S101 - for the type checker
+    return int(made.inserted_primary_key[0])
+
+
+def add_member(connection: Connection, project_name: str, login: str) -> None:
+    """Let a researcher submit to a project."""
+    where = connection.scalar(sa.select(project.c.id).where(project.c.name == project_name))
+    who = connection.scalar(sa.select(person.c.id).where(person.c.login == login))
+    if where is None or who is None:
+        raise ParameterError(
+            f"no project {project_name!r}, or nobody with the login {login!r}",
+            where="member",
+            fix="add them first",
+        )
+    connection.execute(sa.insert(member).values(project=where, person=who))
+    log.append(connection, log.SYSTEM, "member added", project=where, login=login)

@@ -1,0 +1,156 @@
+"""Uploads in quarantine: nothing is trusted, everything is bounded, and what comes out is a plain folder."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+
+from hitoku.errors import DataError
+from hitoku.files import private_folder, sha256
+from hitoku.review.settings import ReviewSettings
+
+CHUNK = 1 << 20
+# Text packs well, but not better than this; below the second number nobody cares.
+MOST_RATIO, SMALL = 300, 10_000_000
+MANIFEST = "manifest.json"
+
+
+def unpack(packed: Path, quarantine: Path, name: str, settings: ReviewSettings) -> tuple[Path, str]:
+    """Unpack a submission into a folder of its own in quarantine; return the folder and the archive's digest.
+
+    Links, absolute paths, paths that lead outside, files named twice, encrypted ones, and more bytes or files
+    than the settings allow are refused, and nothing of them stays.
+    """
+    digest = sha256(packed)
+    target = quarantine / name
+    with private_folder(quarantine, "unpacking") as draft:
+        inner = draft / "submission"
+        inner.mkdir()
+        try:
+            with zipfile.ZipFile(packed) as archive:
+                _extract(archive, inner, settings)
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, OSError) as error:
+            raise refused("it is no zip archive that can be read") from error
+        whole = _root(inner)
+        if target.exists():
+            shutil.rmtree(target)
+        whole.rename(target)
+    return target, digest
+
+
+def copy_folder(source: Path, quarantine: Path, name: str, settings: ReviewSettings) -> tuple[Path, str]:
+    """Take a folder into quarantine, file by file, with the same bounds; return it and its digest."""
+    target = quarantine / name
+    room, seen = settings.unpacked_bytes, 0
+    with private_folder(quarantine, "copying") as draft:
+        inner = draft / "submission"
+        inner.mkdir()
+        for path in sorted(source.rglob("*")):
+            if path.is_symlink() or not (path.is_file() or path.is_dir()):
+                raise refused(f"{path.name!r} is a link, or no file")
+            if path.is_dir():
+                continue
+            seen += 1
+            if seen > settings.most_files:
+                raise refused(f"it has more than {settings.most_files:_} files")
+            place = inner / path.relative_to(source)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("rb") as read:
+                room -= _copy(read, place, room)
+        digest = sha256(
+            "\n".join(f"{sha256(each)} {each.relative_to(inner)}" for each in files_in(inner)).encode()
+        )
+        if target.exists():
+            shutil.rmtree(target)
+        inner.rename(target)
+    return target, digest
+
+
+def files_in(folder: Path) -> list[Path]:
+    """Every file below a folder, in order."""
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def refused(what: str) -> DataError:
+    """Return the error that a submission cannot be taken."""
+    return DataError(
+        f"the submission is not taken: {what}",
+        where="upload",
+        fix="send the folder that Session.submit wrote, packed as it is",
+    )
+
+
+def _extract(archive: zipfile.ZipFile, target: Path, settings: ReviewSettings) -> None:
+    listed = [each for each in archive.infolist() if not each.is_dir()]
+    if not listed:
+        raise refused("it is empty")
+    if len(listed) > settings.most_files:
+        raise refused(f"it has more than {settings.most_files:_} files")
+    _require_plain(listed)
+    if sum(each.file_size for each in listed) > settings.unpacked_bytes:
+        raise refused(f"it is larger than {settings.unpacked_bytes:_} bytes when unpacked")
+    room = settings.unpacked_bytes
+    for each in listed:
+        if each.file_size > SMALL and each.file_size > MOST_RATIO * max(1, each.compress_size):
+            raise refused(f"{_short(each.filename)!r} is packed far too tightly")
+        place = target / each.filename
+        place.parent.mkdir(parents=True, exist_ok=True)
+        # What the archive says about sizes is not believed: bytes are counted as they come.
+        with archive.open(each) as read:
+            room -= _copy(read, place, min(room, each.file_size))
+
+
+def _require_plain(listed: Iterable[zipfile.ZipInfo]) -> None:
+    seen: set[str] = set()
+    for each in listed:
+        parts = PurePosixPath(each.filename).parts
+        odd = (
+            any(ord(letter) < 32 for letter in each.filename) or "\\" in each.filename or ":" in each.filename
+        )
+        if (
+            odd
+            or each.filename.startswith("/")
+            or ".." in parts
+            or len(each.filename) > 300
+            or len(parts) > 6
+        ):
+            raise refused(f"{_short(each.filename)!r} leads outside the submission, or has an odd name")
+        kind = stat.S_IFMT(each.external_attr >> 16)
+        if kind not in {0, stat.S_IFREG}:
+            raise refused(f"{_short(each.filename)!r} is a link, or no file")
+        if each.flag_bits & 0x1:
+            raise refused("it is encrypted")
+        folded = each.filename.casefold()
+        if folded in seen:
+            raise refused(f"{_short(each.filename)!r} is in it twice")
+        seen.add(folded)
+
+
+def _copy(read: object, place: Path, room: int) -> int:
+    """Copy a file of at most so many bytes; return how many they were."""
+    done = 0
+    with place.open("xb") as write:
+        while chunk := read.read(CHUNK):  # type: ignore[attr-defined]
+            done += len(chunk)
+            if done > room:
+                raise refused("it is larger than allowed, or than it says")
+            write.write(chunk)
+    return done
+
+
+def _root(folder: Path) -> Path:
+    """Find the submission: the folder itself, or the only folder in it."""
+    if (folder / MANIFEST).is_file():
+        return folder
+    inside = list(folder.iterdir())
+    if len(inside) == 1 and (inside[0] / MANIFEST).is_file():
+        return inside[0]
+    raise refused(f"there is no {MANIFEST} in it")
+
+
+def _short(name: str) -> str:
+    return name[:60]

@@ -1,0 +1,86 @@
+"""Signing in and out, and how the application is."""
+
+from __future__ import annotations
+
+import time
+
+from starlette.responses import JSONResponse, Response
+
+from hitoku.review import log, people, sessions
+from hitoku.review.permissions import Person
+from hitoku.review.storage import reachable
+from hitoku.review.web import COOKIE, Action, Call, address, local_path, remember
+
+# A worker that was not heard of for so long is not well.
+SILENCE_S = 60
+
+
+def show_login(call: Call) -> Response:
+    """Ask who it is."""
+    if call.person is not None:
+        return call.go(local_path(call.http.query_params.get("next", "/")))
+    return call.page("login.html", login="", wrong="", next=call.http.query_params.get("next", "/"))
+
+
+def sign_in(call: Call) -> Response:
+    """Compare a password and begin a session."""
+    login, back = call.form.get("login", "").strip(), call.form.get("next", "/")
+    where = address(call.http)
+    if people.throttled(call.connection, login, where):
+        wrong = "There were too many attempts. Wait a quarter of an hour, or ask the administrator."
+        return call.page("login.html", status=429, login=login, wrong=wrong, next=back)
+    found = call.prepared
+    if found is None:
+        people.note_failure(call.connection, login, where)
+        return call.page(
+            "login.html", status=422, login=login, wrong="Login and password do not fit together.", next=back
+        )
+    if call.token:
+        sessions.end(call.connection, call.token)
+    token = sessions.begin(call.connection, found.id)
+    log.append(call.connection, found.login, "signed in")
+    response = call.go(local_path(back))
+    remember(response, token, call.desk)
+    return response
+
+
+def compare(call: Call) -> Person | None:
+    """Compare the password before the writer's lock is taken: it is slow on purpose."""
+    login = call.form.get("login", "").strip()
+    if people.throttled(call.connection, login, address(call.http)):
+        return None
+    return people.password_matches(call.connection, login, call.form.get("password", ""))
+
+
+def sign_out(call: Call) -> Response:
+    """End the session, here and in the database."""
+    sessions.end(call.connection, call.token)
+    log.append(call.connection, call.who.login, "signed out")
+    response = call.go("/login")
+    response.delete_cookie(COOKIE, path="/")
+    return response
+
+
+def health(call: Call) -> Response:
+    """Say whether database and worker are well; nothing about what is in them."""
+    database = reachable(call.desk.engine)
+    worker = call.http.app.state.worker
+    well = worker.seen == 0.0 or time.time() - worker.seen < SILENCE_S
+    fine = database and well
+    return JSONResponse({"database": database, "worker": well}, 200 if fine else 503)
+
+
+def beginning(call: Call) -> Response:
+    """Send everybody to where they work."""
+    if call.may("see the queue"):
+        return call.go("/queue")
+    return call.go("/mine")
+
+
+ACTIONS = (
+    Action(method="GET", path="/login", handler=show_login, may=None),
+    Action(method="POST", path="/login", handler=sign_in, may=None, prepare=compare),
+    Action(method="POST", path="/logout", handler=sign_out, may="enter"),
+    Action(method="GET", path="/health", handler=health, may=None),
+    Action(method="GET", path="/", handler=beginning, may="enter"),
+)

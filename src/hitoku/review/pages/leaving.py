@@ -1,0 +1,131 @@
+"""Release: what leaves, with its receipt and a letter; and the log that remembers it."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from starlette.responses import PlainTextResponse, Response
+
+from hitoku.review import deciding, jobs, log, reviewing
+from hitoku.review.jobs import Job
+from hitoku.review.releasing import RECEIPT, ask_release, checkers_of, letter, packed
+from hitoku.review.replay import differences
+from hitoku.review.tables import log as log_table
+from hitoku.review.tables import release, request
+from hitoku.review.web import Action, Call
+
+ENTRIES = 100
+
+
+def show(call: Call) -> Response:
+    """Show what is about to leave, or has left."""
+    made = deciding.docket(call.connection, call.number)
+    listed = reviewing.outputs_of(call.connection, call.number)
+    folder = call.desk.released(call.number)
+    return call.page(
+        "release.html",
+        row=call.connection.execute(sa.select(request).where(request.c.id == call.number)).one(),
+        outputs=[(each, made.decisions.get(each.id)) for each in listed],
+        checkers=checkers_of(call.connection, call.number),
+        job=jobs.of(call.connection, Job.RELEASE, call.number),
+        release=call.connection.execute(sa.select(release).where(release.c.request == call.number)).first(),
+        letter=letter(call.connection, call.desk, call.number),
+        files=sorted(path.name for path in folder.iterdir()) if folder.is_dir() else [],
+        what=call.standing,
+    )
+
+
+def go(call: Call) -> Response:
+    """Let what was approved leave."""
+    ask_release(call.connection, call.number, call.who)
+    return call.go(f"/requests/{call.number}/release", "releasing")
+
+
+def archive(call: Call) -> Response:
+    """Hand out what left."""
+    name = f"request-{call.number}.zip"
+    return Response(
+        packed(call.connection, call.desk, call.number),
+        media_type="application/zip",
+        headers={"content-disposition": f'attachment; filename="{name}"'},
+    )
+
+
+def receipt(call: Call) -> Response:
+    """Hand out the receipt."""
+    path = call.desk.released(call.number) / RECEIPT
+    return Response(
+        path.read_bytes() if path.is_file() else b"{}",
+        media_type="application/json",
+        headers={"content-disposition": f'attachment; filename="receipt-{call.number}.json"'},
+    )
+
+
+def show_letter(call: Call) -> Response:
+    """Hand out the letter to the researcher."""
+    return PlainTextResponse(letter(call.connection, call.desk, call.number))
+
+
+def show_log(call: Call) -> Response:
+    """Show the log, the newest entries first."""
+    asked = call.http.query_params
+    about = asked.get("request", "")
+    event = asked.get("event", "")[:40]
+    where = [log_table.c.request == int(about)] if about.isdigit() else []
+    if event:
+        where.append(log_table.c.event == event)
+    page = int(asked["page"]) if asked.get("page", "").isdigit() else 1
+    total = call.connection.scalar(sa.select(sa.func.count()).select_from(log_table).where(*where)) or 0
+    rows = call.connection.execute(
+        sa.select(log_table)
+        .where(*where)
+        .order_by(log_table.c.number.desc())
+        .limit(ENTRIES)
+        .offset(ENTRIES * (max(1, page) - 1))
+    ).all()
+    events = call.connection.scalars(
+        sa.select(log_table.c.event).distinct().order_by(log_table.c.event)
+    ).all()
+    return call.page(
+        "log.html",
+        rows=rows,
+        total=total,
+        head=log.head(call.connection),
+        about=about,
+        event=event,
+        events=events,
+        page=max(1, page),
+        pages=max(1, -(-total // ENTRIES)),
+    )
+
+
+def check_log(call: Call) -> Response:
+    """Verify the chain, and that it tells what the tables say."""
+    found = list(log.entries(call.connection))
+    heads = [
+        log.Head(row.entries, row.head)
+        for row in call.connection.execute(sa.select(release.c.entries, release.c.head))
+    ]
+    wrong = [*log.faults(found, heads), *differences(call.connection, found)]
+    return call.page("log-check.html", wrong=wrong, entries=len(found), receipts=len(heads))
+
+
+def export_log(call: Call) -> Response:
+    """Hand out the whole log."""
+    return Response(
+        log.to_csv(log.entries(call.connection)),
+        media_type="text/csv",
+        headers={"content-disposition": 'attachment; filename="log.csv"'},
+    )
+
+
+HERE = "/requests/{request:int}/release"
+ACTIONS = (
+    Action(method="GET", path=HERE, handler=show, may="see"),
+    Action(method="POST", path=HERE, handler=go, may="release"),
+    Action(method="GET", path=f"{HERE}.zip", handler=archive, may="download"),
+    Action(method="GET", path="/requests/{request:int}/receipt.json", handler=receipt, may="download"),
+    Action(method="GET", path="/requests/{request:int}/letter.txt", handler=show_letter, may="download"),
+    Action(method="GET", path="/log", handler=show_log, may="see the log"),
+    Action(method="GET", path="/log/check", handler=check_log, may="see the log"),
+    Action(method="GET", path="/log.csv", handler=export_log, may="see the log"),
+)

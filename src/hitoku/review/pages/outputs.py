@@ -1,0 +1,244 @@
+"""The page of an output: table with layers, a drawer for each cell, vote, decision; and pairs of outputs."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from starlette.responses import Response
+
+from hitoku.errors import DataError, ParameterError
+from hitoku.review import cellwords, comments, deciding, reviewing
+from hitoku.review.changes import changes
+from hitoku.review.facts import facts_of_form
+from hitoku.review.states import State
+from hitoku.review.submitting import previous
+from hitoku.review.tables import output, submission
+from hitoku.review.web import Action, Call, field_of
+
+# Rows of a table on one page; a checker scrolls, but not for ever.
+ROWS = 60
+# Cells that a comparison of turns lists.
+MOST_CHANGES = 500
+
+
+@lru_cache(maxsize=64)
+def _read(path: Path) -> Any:
+    return json.loads(path.read_bytes())
+
+
+def view_of(call: Call, turn: int, place: int) -> dict[str, Any]:
+    """Read what the worker drew of an output."""
+    path = call.desk.checked(turn) / f"{place:03}.json"
+    if not path.is_file():
+        raise DataError("the output is not drawn yet", where="output", fix="wait until it is checked")
+    found: dict[str, Any] = _read(path)
+    return found
+
+
+def show(call: Call) -> Response:
+    """Show an output."""
+    row = _row(call)
+    view = view_of(call, row.submission, row.place)
+    evidence = call.may("see evidence")
+    layers = cellwords.layers_of(view["cells"]) if evidence else {"leaving": cellwords.LAYERS["leaving"]}
+    asked = call.http.query_params
+    layer = asked.get("layer", "leaving")
+    grid, pages = _paged(view["grid"], int(asked["page"]) if asked.get("page", "").isdigit() else 1)
+    siblings = call.connection.execute(
+        sa.select(output).where(output.c.submission == row.submission).order_by(output.c.place)
+    ).all()
+    present = row.turn == max(
+        call.connection.scalars(sa.select(submission.c.turn).where(submission.c.request == row.request))
+    )
+    made = deciding.docket(call.connection, call.number)
+    own = call.who.id == call.standing.author
+    values = {
+        "row": row,
+        "view": view,
+        "grid": grid,
+        "pages": pages,
+        "page": int(asked["page"]) if asked.get("page", "").isdigit() else 1,
+        "layers": layers,
+        "layer": layer if layer in layers else "leaving",
+        "entry": cellwords.entry,
+        "mark": cellwords.mark,
+        "evidence": evidence,
+        "siblings": siblings,
+        "present": present,
+        "ballot": reviewing.ballot(call.connection, call.number, call.who.id),
+        "opened": {} if own else reviewing.opened(call.connection, call.number, call.standing),
+        "recommended": {} if own else deciding.settled_choices(call.connection, call.number),
+        "decision": None
+        if own and call.standing.state not in {State.APPROVED, State.RELEASED, State.REJECTED}
+        else made.decisions.get(row.id),
+        "docket": made,
+        "comments": comments.visible(call.connection, call.number, call.who, call.standing, row.id),
+        "changed": _changed(call, row, view),
+        "variables": list(view["published"])[:-1],
+    }
+    return call.page("grid.html" if call.htmx and asked.get("part") == "grid" else "output.html", **values)
+
+
+def drawer(call: Call) -> Response:
+    """Show everything about a cell."""
+    row = _row(call)
+    view = view_of(call, row.submission, row.place)
+    cell = int(call.http.path_params["cell"])
+    cells = view["cells"]
+    if not 0 <= cell < len(cells["shown"]):
+        raise ParameterError("no such cell", where="cell", fix="click on another")
+    return call.page(
+        "drawer.html",
+        label=cells["label"][cell],
+        shown=cells["shown"][cell],
+        told=cellwords.sentences(cells, cell, view["verdicts"]),
+        mark=cellwords.mark(cells, cell),
+    )
+
+
+def cast(call: Call) -> Response:
+    """Vote on an output."""
+    row, choice = _row(call), call.form.get("choice", "")
+    if choice not in reviewing.CHOICES:
+        raise ParameterError("no such vote", where="choice", fix="approve, or ask for a change")
+    if field_of(call, "text").strip():
+        comments.say(
+            call.connection,
+            call.number,
+            call.who.id,
+            field_of(call, "text"),
+            public=call.form.get("public") == "yes",
+            who=call.who.login,
+            output=row.id,
+            independent=not call.standing.unblinded,
+        )
+    reviewing.cast(call.connection, call.number, row.id, call.who, choice)  # type: ignore[arg-type]
+    own = reviewing.ballot(call.connection, call.number, call.who.id)
+    if call.htmx:
+        return call.page("vote.html", each=row, ballot=own, number=call.number, oob=True)
+    return call.go(f"/outputs/{row.id}")
+
+
+def decide(call: Call) -> Response:
+    """Decide about an output, in phase 2."""
+    row, choice = _row(call), call.form.get("choice", "")
+    if choice not in {"approve", "refuse"}:
+        raise ParameterError("no such decision", where="choice", fix="approve or refuse")
+    deciding.decide(
+        call.connection,
+        call.number,
+        row.id,
+        call.who,
+        choice,  # type: ignore[arg-type]
+        reason=field_of(call, "reason"),
+        facts=facts_of_form(call.form),
+    )
+    made = deciding.docket(call.connection, call.number)
+    listed = reviewing.outputs_of(call.connection, call.number)
+    following = next((each.id for each in listed if each.id not in made.decisions), None)
+    return call.go(f"/requests/{call.number}" if following is None else f"/outputs/{following}", "decided")
+
+
+def show_pairs(call: Call) -> Response:
+    """Show pairs of outputs side by side, with the cells to subtract."""
+    turn = call.connection.execute(
+        sa.select(submission)
+        .where(submission.c.request == call.number)
+        .order_by(submission.c.turn.desc())
+        .limit(1)
+    ).one()
+    path = call.desk.checked(turn.id) / "pairs.json"
+    drawn = _read(path) if path.is_file() else []
+    listed = reviewing.outputs_of(call.connection, call.number)
+    said = []
+    pairs = []
+    if listed:
+        for each in drawn:
+            sides = []
+            for place in each["outputs"]:
+                view = view_of(call, turn.id, place)
+                terms = {term["cell"]: term for term in each["terms"] if term["output"] == place}
+                sides.append(
+                    {"output": listed[place], "view": view, "terms": terms, "grid": _around(view, set(terms))}
+                )
+            pairs.append({**each, "sides": sides})
+        for each in listed:
+            view = view_of(call, turn.id, each.place)
+            said += [
+                (each, verdict) for verdict in view["verdicts"] if verdict["principle"] == "differencing"
+            ]
+    return call.page(
+        "pairs.html",
+        pairs=pairs,
+        said=said,
+        report=json.loads(turn.report) if turn.report else {},
+        entry=cellwords.entry,
+        mark=cellwords.mark,
+        number=call.number,
+    )
+
+
+def _row(call: Call) -> Any:
+    if call.output is None:
+        raise DataError("no such output", where="output")
+    return call.output
+
+
+def _paged(grid: list[dict[str, Any]], page: int) -> tuple[list[dict[str, Any]], int]:
+    """Cut a long table into pages, section by section."""
+    total = sum(len(section["rows"]) for section in grid)
+    pages = max(1, -(-total // ROWS))
+    begin = (min(max(page, 1), pages) - 1) * ROWS
+    found, seen = [], 0
+    for section in grid:
+        rows = section["rows"][max(0, begin - seen) : max(0, begin + ROWS - seen)]
+        seen += len(section["rows"])
+        if rows:
+            found.append({**section, "rows": rows})
+    return found, pages
+
+
+def _around(view: dict[str, Any], wanted: set[int]) -> list[dict[str, Any]]:
+    """Keep the rows that have one of some cells, and the columns if there are few."""
+    found = []
+    for section in view["grid"]:
+        rows = [row for row in section["rows"] if wanted & set(row["cells"])]
+        if rows:
+            found.append({**section, "rows": rows if len(section["rows"]) > 12 else section["rows"]})
+    return found
+
+
+def _changed(call: Call, row: Any, view: dict[str, Any]) -> dict[str, Any] | None:
+    """Compare an output with itself in the turn before; None when there is nothing to compare."""
+    before = previous(call.connection, call.number)
+    if before is None or row.turn != before.turn + 1:
+        return None
+    old = call.connection.execute(
+        sa.select(output).where(output.c.submission == before.id, output.c.name == row.name)
+    ).first()
+    if old is None:
+        return {"new": True, "same": False, "cells": [], "more": 0, "turn": before.turn}
+    if old.digest == row.digest:
+        return {"new": False, "same": True, "cells": [], "more": 0, "turn": before.turn}
+    found = changes(view_of(call, before.id, old.place)["published"], view["published"])
+    return {
+        "new": False,
+        "same": False,
+        "cells": found[:MOST_CHANGES],
+        "more": max(0, len(found) - MOST_CHANGES),
+        "turn": before.turn,
+    }
+
+
+HERE = "/outputs/{output:int}"
+ACTIONS = (
+    Action(method="GET", path=HERE, handler=show, may="see"),
+    Action(method="GET", path=HERE + "/cells/{cell:int}", handler=drawer, may="see evidence"),
+    Action(method="POST", path=f"{HERE}/vote", handler=cast, may="review"),
+    Action(method="POST", path=f"{HERE}/decision", handler=decide, may="decide"),
+    Action(method="GET", path="/requests/{request:int}/pairs", handler=show_pairs, may="see evidence"),
+)

@@ -1,0 +1,189 @@
+"""The page of a request, and everything that is done to it as a whole."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from typing import Any
+
+import sqlalchemy as sa
+from starlette.responses import Response
+
+from hitoku.review import comments, deciding, jobs, reviewing
+from hitoku.review.desk import latest, move
+from hitoku.review.jobs import Job
+from hitoku.review.pages.queue import nonce_of, upload
+from hitoku.review.states import Event, State
+from hitoku.review.storage import now, read_moment
+from hitoku.review.submitting import new_turn
+from hitoku.review.tables import person, project, release, request
+from hitoku.review.waiting import working_days
+from hitoku.review.web import Action, Call, field_of
+
+
+def overview(call: Call) -> dict[str, Any]:
+    """Gather what the page of a request shows."""
+    connection, number, what = call.connection, call.number, call.standing
+    row = connection.execute(
+        sa.select(request, project.c.name.label("project_name"), person.c.name.label("author_name"))
+        .join(project, project.c.id == request.c.project)
+        .join(person, person.c.id == request.c.author)
+        .where(request.c.id == number)
+    ).one()
+    turn = latest(connection, number)
+    outputs = reviewing.outputs_of(connection, number)
+    claimer = connection.scalar(sa.select(person.c.name).where(person.c.id == row.claimed_by))
+    until = read_moment(row.closed or now())
+    return {
+        "row": row,
+        "turn": turn,
+        "what": what,
+        "report": json.loads(turn.report) if turn is not None and turn.report else None,
+        "outputs": [(each, json.loads(each.principles)) for each in outputs],
+        "ballot": reviewing.ballot(connection, number, call.who.id),
+        "opened": {} if call.who.id == what.author else reviewing.opened(connection, number, what),
+        "split": [] if not call.may("settle") else [each.id for each in reviewing.split(connection, number)],
+        "settled": deciding.settled_choices(connection, number) if call.who.id != what.author else {},
+        "docket": deciding.docket(connection, number),
+        "show_decisions": call.who.id != what.author
+        or what.state in {State.RELEASED, State.REJECTED, State.APPROVED},
+        "comments": comments.visible(connection, number, call.who, what),
+        "names": {each.id: each.name for each in outputs},
+        "claimer": claimer or "",
+        "check": jobs.of(connection, Job.CHECK, turn.id) if turn is not None else None,
+        "leaving": jobs.of(connection, Job.RELEASE, number),
+        "release": connection.execute(sa.select(release).where(release.c.request == number)).first(),
+        "age": working_days(read_moment(row.submitted), until),
+        "days": call.desk.settings.turnaround_days,
+        "nonce": secrets.token_urlsafe(16),
+        "all_pass": bool(outputs) and all(each.status == "pass" for each in outputs),
+        "silent": reviewing.unexplained(connection, number) if call.may("give back") else [],
+    }
+
+
+def show(call: Call) -> Response:
+    """Show a request."""
+    return call.page("request.html", **overview(call))
+
+
+def progress(call: Call) -> Response:
+    """Show how far the worker is; the page comes anew when it is done."""
+    turn = latest(call.connection, call.number)
+    job = jobs.of(call.connection, Job.CHECK, turn.id) if turn is not None else None
+    leaving = jobs.of(call.connection, Job.RELEASE, call.number)
+    busy = call.standing.state is State.SUBMITTED or (
+        call.standing.state is State.APPROVED and leaving is not None and leaving.state != jobs.Stage.FAILED
+    )
+    if not busy or (
+        call.standing.state is State.SUBMITTED and job is not None and job.state == jobs.Stage.FAILED
+    ):
+        return Response(status_code=204, headers={"HX-Refresh": "true"})
+    shown = job if call.standing.state is State.SUBMITTED else leaving
+    return call.page("progress.html", job=shown, number=call.number)
+
+
+def submit_review(call: Call) -> Response:
+    """Freeze one's votes."""
+    reviewing.submit_review(call.connection, call.number, call.who)
+    return call.go(f"/requests/{call.number}", "review-submitted")
+
+
+def settle(call: Call) -> Response:
+    """Hand over to phase 2."""
+    choices = {
+        int(name.removeprefix("choice-")): value
+        for name, value in call.form.items()
+        if name.startswith("choice-") and name.removeprefix("choice-").isdigit()
+    }
+    reviewing.settle(call.connection, call.number, call.who, choices)
+    return call.go(f"/requests/{call.number}", "settled")
+
+
+def give_back(call: Call) -> Response:
+    """Return the request to its researcher."""
+    reviewing.give_back(call.connection, call.number, call.who)
+    return call.go(f"/requests/{call.number}", "returned")
+
+
+def approve_passing(call: Call) -> Response:
+    """Approve what is plain."""
+    deciding.approve_passing(call.connection, call.number, call.who)
+    return call.go(f"/requests/{call.number}", "decided")
+
+
+def finish(call: Call) -> Response:
+    """End phase 2."""
+    state = deciding.finish(call.connection, call.number, call.who)
+    return call.go(f"/requests/{call.number}", "approved" if state is State.APPROVED else "rejected")
+
+
+def comment(call: Call) -> Response:
+    """Say something about a request or one of its outputs."""
+    about = call.form.get("output", "")
+    places = {each.id for each in reviewing.outputs_of(call.connection, call.number)}
+    output = int(about) if about.isdigit() and int(about) in places else None
+    own = call.who.id == call.standing.author
+    comments.say(
+        call.connection,
+        call.number,
+        call.who.id,
+        field_of(call, "text"),
+        public=own or call.form.get("public") == "yes",
+        who=call.who.login,
+        output=output,
+        independent=not own and not call.standing.unblinded,
+    )
+    back = (
+        f"/outputs/{output}"
+        if output is not None and call.form.get("back") == "output"
+        else f"/requests/{call.number}"
+    )
+    return call.go(back, "commented")
+
+
+def resubmit(call: Call) -> Response:
+    """Take in another turn."""
+    folder, digest = call.prepared
+    new_turn(
+        call.connection, call.desk, call.who, call.number, folder=folder, digest=digest, nonce=nonce_of(call)
+    )
+    return call.go(f"/requests/{call.number}", "resubmitted")
+
+
+def withdraw(call: Call) -> Response:
+    """Take a request back."""
+    move(call.connection, call.number, Event.WITHDRAW, call.who.login)
+    return call.go(f"/requests/{call.number}", "withdrawn")
+
+
+def retry(call: Call) -> Response:
+    """Try a check or a release again that failed."""
+    turn = latest(call.connection, call.number)
+    if call.standing.state is State.SUBMITTED and turn is not None:
+        jobs.ask(call.connection, Job.CHECK, turn.id, call.who.id)
+    else:
+        jobs.ask(call.connection, Job.RELEASE, call.number, call.who.id)
+    return call.go(f"/requests/{call.number}", "retried")
+
+
+HERE = "/requests/{request:int}"
+ACTIONS = (
+    Action(method="GET", path=HERE, handler=show, may="see"),
+    Action(method="GET", path=f"{HERE}/progress", handler=progress, may="see"),
+    Action(method="POST", path=f"{HERE}/review", handler=submit_review, may="submit review"),
+    Action(method="POST", path=f"{HERE}/settle", handler=settle, may="settle"),
+    Action(method="POST", path=f"{HERE}/return", handler=give_back, may="give back"),
+    Action(method="POST", path=f"{HERE}/approve-passing", handler=approve_passing, may="decide"),
+    Action(method="POST", path=f"{HERE}/finish", handler=finish, may="decide"),
+    Action(method="POST", path=f"{HERE}/comments", handler=comment, may="comment"),
+    Action(
+        method="POST",
+        path=f"{HERE}/turns",
+        handler=resubmit,
+        may="resubmit",
+        takes_files=True,
+        prepare=upload,
+    ),
+    Action(method="POST", path=f"{HERE}/withdraw", handler=withdraw, may="withdraw"),
+    Action(method="POST", path=f"{HERE}/retry", handler=retry, may="retry"),
+)

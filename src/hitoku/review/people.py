@@ -1,0 +1,150 @@
+"""People, their roles and passwords, and what keeps others from guessing them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+import sqlalchemy as sa
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+from sqlalchemy.engine import Connection, Row
+
+from hitoku.errors import ParameterError, did_you_mean
+from hitoku.review import log
+from hitoku.review.permissions import Person, Role
+from hitoku.review.storage import moment, now
+from hitoku.review.tables import attempt, person, session
+
+# argon2id, with the parameters of RFC 9106 for machines with less memory.
+HASHER = PasswordHasher()
+SHORTEST = 10
+# So many failures within the window, and whoever it is has to wait.
+MOST_PER_LOGIN, MOST_PER_ADDRESS, WINDOW = 5, 30, timedelta(minutes=15)
+
+
+class Answer(NamedTuple):
+    """Who signed in, or why nobody did."""
+
+    person: Person | None
+    refusal: str = ""
+
+
+def add_person(
+    connection: Connection, login: str, name: str, roles: Iterable[str], password: str | None, *, by: str
+) -> int:
+    """Add somebody; without a password they come through a proxy or an identity provider."""
+    wanted = sorted(set(roles))
+    for each in wanted:
+        if each not in set(Role):
+            raise ParameterError(f"no role {each!r}", where="role", fix=did_you_mean(each, Role))
+    if not wanted:
+        raise ParameterError(f"{login} has no role", where="role", fix=f"give one of: {', '.join(Role)}")
+    if not login.strip() or login != login.strip() or len(login) > 100:
+        raise ParameterError("a login is 1 to 100 characters without spaces around", where="login")
+    if connection.execute(sa.select(person.c.id).where(person.c.login == login)).first():
+        raise ParameterError(
+            f"there is a person {login!r} already", where="login", fix="choose another login"
+        )
+    hashed = None if password is None else hash_password(password)
+    made = connection.execute(
+        sa.insert(person).values(
+            login=login, name=name or login, roles=" ".join(wanted), password=hashed, active=True
+        )
+    )
+    log.append(connection, by, "person added", login=login, roles=wanted)
+    assert made.inserted_primary_key is not None  # noqa: S101 - for the type checker
+    return int(made.inserted_primary_key[0])
+
+
+def hash_password(password: str) -> str:
+    """Hash a password; one that is too short is refused."""
+    if len(password) < SHORTEST:
+        raise ParameterError(
+            f"the password has fewer than {SHORTEST} characters", where="password", fix="choose a longer one"
+        )
+    return HASHER.hash(password)
+
+
+def set_password(connection: Connection, login: str, password: str, *, by: str) -> None:
+    """Give somebody another password; they are signed out everywhere."""
+    found = _row(connection, login)
+    connection.execute(
+        sa.update(person).where(person.c.id == found.id).values(password=hash_password(password))
+    )
+    end_sessions(connection, found.id)
+    log.append(connection, by, "password set", login=login)
+
+
+def set_active(connection: Connection, login: str, *, active: bool, by: str) -> None:
+    """Let somebody in again, or no longer; what they did stays theirs."""
+    found = _row(connection, login)
+    connection.execute(sa.update(person).where(person.c.id == found.id).values(active=active))
+    if not active:
+        end_sessions(connection, found.id)
+    log.append(connection, by, "person let in" if active else "person shut out", login=login)
+
+
+def end_sessions(connection: Connection, who: int) -> None:
+    """Sign somebody out everywhere."""
+    open_ones = (session.c.person == who) & session.c.ended.is_(None)
+    connection.execute(sa.update(session).where(open_ones).values(ended=now()))
+
+
+def known(connection: Connection, login: str) -> Person | None:
+    """Return an active person by login."""
+    found = connection.execute(sa.select(person).where(person.c.login == login, person.c.active)).first()
+    return None if found is None else as_person(found)
+
+
+def as_person(row: Row[tuple[object, ...]]) -> Person:
+    """Make a person of a row."""
+    return Person(
+        id=row.id, login=row.login, name=row.name, roles=frozenset(Role(each) for each in row.roles.split())
+    )
+
+
+def throttled(connection: Connection, login: str, address: str) -> bool:
+    """Tell whether there were too many failures lately, for this login or from this address."""
+    since = attempt.c.at > moment(datetime.now(UTC) - WINDOW)
+    per_login, per_address = (
+        connection.scalar(sa.select(sa.func.count()).select_from(attempt).where(since, column == value)) or 0
+        for column, value in ((attempt.c.login, login[:100]), (attempt.c.address, address))
+    )
+    return per_login >= MOST_PER_LOGIN or per_address >= MOST_PER_ADDRESS
+
+
+def note_failure(connection: Connection, login: str, address: str) -> None:
+    """Remember that somebody failed to sign in; what is older than the window is forgotten."""
+    connection.execute(sa.delete(attempt).where(attempt.c.at <= moment(datetime.now(UTC) - WINDOW)))
+    connection.execute(sa.insert(attempt).values(login=login[:100], address=address, at=now()))
+    log.append(connection, log.SYSTEM, "sign-in refused", address=address)
+
+
+def password_matches(connection: Connection, login: str, password: str) -> Person | None:
+    """Compare a password; it takes as long when there is no such person."""
+    found = connection.execute(sa.select(person).where(person.c.login == login, person.c.active)).first()
+    hashed = found.password if found is not None and found.password else _nobody()
+    try:
+        HASHER.verify(hashed, password)
+    except (VerificationError, InvalidHashError):
+        return None
+    return as_person(found) if found is not None and found.password else None
+
+
+_hash_of_nobody: list[str] = []
+
+
+def _nobody() -> str:
+    if not _hash_of_nobody:
+        _hash_of_nobody.append(HASHER.hash("nobody has this password"))
+    return _hash_of_nobody[0]
+
+
+def _row(connection: Connection, login: str) -> Row[tuple[object, ...]]:
+    found = connection.execute(sa.select(person).where(person.c.login == login)).first()
+    if found is None:
+        logins = connection.scalars(sa.select(person.c.login)).all()
+        raise ParameterError(f"no person {login!r}", where="login", fix=did_you_mean(login, logins))
+    return found

@@ -1,0 +1,123 @@
+"""Versions of policies: who added which when, what changed, and what it would mean for what has left."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Row
+
+from hitoku.errors import DataError, ParameterError
+from hitoku.files import write_file
+from hitoku.review import log
+from hitoku.review.desk import Desk
+from hitoku.review.storage import now
+from hitoku.review.tables import decision, output, policy, release
+
+
+def add_version(connection: Connection, text: str, by: str) -> int:
+    """Add a version of a policy, which submissions are judged by from now on; return its number."""
+    from hitoku.checks.policies.policy import parsed  # noqa: PLC0415 - the server seldom needs it
+
+    read = parsed(text, "policy")
+    same = (policy.c.name == read.name) & (policy.c.digest == read.hash)
+    if connection.execute(sa.select(policy.c.id).where(same)).first():
+        raise ParameterError("this version is there already", where="policy", fix="change something")
+    connection.execute(sa.update(policy).where(policy.c.name == read.name).values(current=False))
+    made = connection.execute(
+        sa.insert(policy).values(
+            name=read.name,
+            version=read.version,
+            digest=read.hash,
+            text=text,
+            added=now(),
+            added_by=by,
+            current=True,
+        )
+    )
+    log.append(connection, by, "policy added", name=read.name, version=read.version, digest=read.hash)
+    assert made.inserted_primary_key is not None  # noqa: S101 - for the type checker
+    return int(made.inserted_primary_key[0])
+
+
+def add_shipped(connection: Connection) -> None:
+    """Begin with the policies that come with hitoku."""
+    from hitoku.checks.policies.policy import FOLDER, policy_names  # noqa: PLC0415 - as above
+
+    for name in policy_names():
+        add_version(connection, (FOLDER / f"{name}.toml").read_text("utf-8"), log.SYSTEM)
+
+
+def versions(connection: Connection) -> Sequence[Row[tuple[object, ...]]]:
+    """Return all versions, the newest of each policy first."""
+    return connection.execute(sa.select(policy).order_by(policy.c.name, policy.c.id.desc())).all()
+
+
+def version(connection: Connection, number: int) -> Row[tuple[object, ...]] | None:
+    """Return one version."""
+    return connection.execute(sa.select(policy).where(policy.c.id == number)).first()
+
+
+def changed(connection: Connection, row: Row[tuple[object, ...]]) -> list[str]:
+    """Return the lines that differ from the version before."""
+    before = connection.execute(
+        sa.select(policy)
+        .where(policy.c.name == row.name, policy.c.id < row.id)
+        .order_by(policy.c.id.desc())
+        .limit(1)
+    ).first()
+    if before is None:
+        return []
+    lines = difflib.unified_diff(before.text.splitlines(), row.text.splitlines(), lineterm="", n=2)
+    return list(lines)[2:]
+
+
+def as_file(connection: Connection, desk: Desk, name: str) -> str:
+    """Write the present version of a policy where the worker can read it; return the path, or nothing."""
+    row = connection.execute(sa.select(policy).where(policy.c.name == name, policy.c.current)).first()
+    if row is None:
+        return ""
+    path = desk.policy_file(row.id)
+    if not path.exists():
+        write_file(path, row.text.encode())
+    return str(path)
+
+
+def dry_run_task(connection: Connection, desk: Desk, number: int) -> dict[str, Any]:
+    """Say what a dry run looks at: every output that left, and the policy to try."""
+    row = version(connection, number)
+    if row is None:
+        raise DataError("no such policy", where="policy", fix="choose one of the list")
+    path = desk.policy_file(number)
+    if not path.exists():
+        write_file(path, row.text.encode())
+    released = connection.execute(sa.select(release.c.request, release.c.submission)).all()
+    left = [
+        {
+            "request": each.request,
+            "submission": str(desk.submitted(each.submission)),
+            "outputs": list(
+                connection.scalars(
+                    sa.select(output.c.name)
+                    .join(decision, decision.c.output == output.c.id)
+                    .where(output.c.submission == each.submission, decision.c.choice == "approve")
+                )
+            ),
+        }
+        for each in released
+    ]
+    return {"kind": "dry run", "policy": str(path), "released": left}
+
+
+def keep_dry_run(desk: Desk, number: int, result: dict[str, Any]) -> None:
+    """Keep what a dry run found."""
+    write_file(desk.folder / "dry-runs" / f"{number:06}.json", json.dumps(result).encode(), private=True)
+
+
+def dry_run_result(desk: Desk, number: int) -> dict[str, Any] | None:
+    """Return what the last dry run of a policy found; None when there was none."""
+    path = desk.folder / "dry-runs" / f"{number:06}.json"
+    return json.loads(path.read_bytes()) if path.is_file() else None

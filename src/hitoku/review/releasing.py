@@ -1,0 +1,178 @@
+"""What was approved leaves: the library writes receipt, files and ledger; the log and the state follow.
+
+Two stores, so it is done in three steps that can each be repeated: the release is asked for, in one
+transaction; the worker calls the library, which does it once however often it is called; the receipt is
+written into the log and the request is released, in one transaction.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Row
+
+from hitoku.errors import DataError
+from hitoku.review import jobs, log
+from hitoku.review.deciding import docket
+from hitoku.review.desk import Desk, latest, move
+from hitoku.review.jobs import Job
+from hitoku.review.permissions import Person
+from hitoku.review.reviewing import outputs_of
+from hitoku.review.states import Event, StateError
+from hitoku.review.storage import now
+from hitoku.review.tables import comment, person, project, release, request, review
+
+RECEIPT, LOG_HEAD = "receipt.json", "log.json"
+
+
+def ask_release(connection: Connection, number: int, who: Person) -> None:
+    """Ask for what was approved to leave; asking twice is asking once."""
+    row = _project(connection, number)
+    if not row.data or not row.ledger:
+        raise StateError(
+            f"project {row.name} has no data or no ledger: what leaves could not be remembered",
+            fix="ask the administrator: hitoku serve add-project",
+        )
+    if jobs.of(connection, Job.RELEASE, number) is None:
+        log.append(connection, who.login, "release asked", request=number)
+    jobs.ask(connection, Job.RELEASE, number, who.id)
+
+
+def release_task(connection: Connection, desk: Desk, number: int) -> dict[str, Any]:
+    """Say what the worker hands to the library."""
+    row, turn = _project(connection, number), latest(connection, number)
+    asked = jobs.of(connection, Job.RELEASE, number)
+    if turn is None or asked is None:
+        raise DataError("nothing to release", where=f"request {number}")
+    return {
+        "kind": "release",
+        "submission": str(desk.submitted(turn.id)),
+        "out": str(desk.released(number)),
+        "ledger": row.ledger,
+        "data": row.data,
+        "unit": row.unit,
+        "decisions": decisions_of(connection, number),
+        "checkers": checkers_of(connection, number),
+        "now": asked.asked,
+    }
+
+
+def decisions_of(connection: Connection, number: int) -> list[dict[str, Any]]:
+    """Return phase 2 as the library reads it: one decision for each principle that is not met."""
+    made = docket(connection, number).decisions
+    names = {row.id: row.name for row in connection.execute(sa.select(person.c.id, person.c.name))}
+    found: list[dict[str, Any]] = []
+    for each in outputs_of(connection, number):
+        own = made[each.id]
+        words = {"who": names[own.person], "when": own.decided[:10], "output": each.name}
+        if own.choice == "refuse":
+            found.append({**words, "decision": "refuse", "reason": own.reason})
+            continue
+        principles = json.loads(each.principles)
+        facts = json.loads(own.facts)
+        found += [
+            {**words, "decision": "release", "principle": principle, "reason": own.reason, "facts": facts}
+            for principle, status in principles.items()
+            if status in {"fail", "look"}
+        ]
+    return found
+
+
+def checkers_of(connection: Connection, number: int) -> list[str]:
+    """Name everybody whose word the release rests on: reviewers, deciders, whoever asked for it."""
+    turn = latest(connection, number)
+    reviewers = connection.scalars(
+        sa.select(review.c.person)
+        .where(review.c.submission == (turn.id if turn else 0))
+        .order_by(review.c.id)
+    ).all()
+    deciders = [each.person for each in docket(connection, number).decisions.values()]
+    asked = jobs.of(connection, Job.RELEASE, number)
+    everybody = dict.fromkeys([*reviewers, *deciders, *([asked.asked_by] if asked is not None else [])])
+    names = {row.id: row.name for row in connection.execute(sa.select(person.c.id, person.c.name))}
+    return [names[each] for each in everybody if each is not None]
+
+
+def finish_release(connection: Connection, taken: Row[tuple[object, ...]], result: dict[str, Any]) -> None:
+    """Write down that a request has left; the head of the log goes with the receipt."""
+    number = taken.subject
+    known = connection.execute(sa.select(release.c.request).where(release.c.request == number)).first()
+    turn = latest(connection, number)
+    if known is not None or turn is None:
+        return
+    who = connection.scalar(sa.select(person.c.login).where(person.c.id == taken.asked_by)) or log.SYSTEM
+    move(connection, number, Event.RELEASE, who, receipt=result["digest"], outputs=result["outputs"])
+    head = log.head(connection)
+    connection.execute(
+        sa.insert(release).values(
+            request=number,
+            submission=turn.id,
+            person=taken.asked_by,
+            at=now(),
+            digest=result["digest"],
+            head=head.digest,
+            entries=head.entries,
+        )
+    )
+
+
+def packed(connection: Connection, desk: Desk, number: int) -> bytes:
+    """Return everything that left as a zip archive, the same bytes every time."""
+    row = connection.execute(sa.select(release).where(release.c.request == number)).first()
+    folder = desk.released(number)
+    if row is None or not folder.is_dir():
+        raise DataError("nothing has left", where=f"request {number}", fix="release it first")
+    content = {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
+    content[LOG_HEAD] = json.dumps({"entries": row.entries, "digest": row.head}, indent=1).encode() + b"\n"
+    content["letter.txt"] = letter(connection, desk, number).encode()
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in sorted(content.items()):
+            info = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+            info.compress_type = zipfile.ZIP_DEFLATED
+            info.external_attr = 0o644 << 16
+            archive.writestr(info, data)
+    return buffer.getvalue()
+
+
+def letter(connection: Connection, desk: Desk, number: int) -> str:
+    """Write to the researcher: what leaves, what does not and why."""
+    row = connection.execute(
+        sa.select(request, person.c.name.label("author_name"))
+        .join(person, person.c.id == request.c.author)
+        .where(request.c.id == number)
+    ).one()
+    made = docket(connection, number).decisions
+    left, stayed = [], []
+    for each in outputs_of(connection, number):
+        own = made.get(each.id)
+        if own is not None and own.choice == "approve":
+            left.append(f"  - {each.name}" + (f": {own.reason}" if own.reason else ""))
+        elif own is not None:
+            stayed.append(f"  - {each.name}: {own.reason}")
+    said = connection.scalars(
+        sa.select(comment.c.text).where(comment.c.request == number, comment.c.public).order_by(comment.c.id)
+    ).all()
+    out = connection.execute(sa.select(release).where(release.c.request == number)).first()
+    lines = [f"Dear {row.author_name},", "", f'about your request {number}, "{row.title}":', ""]
+    lines += ["These outputs leave:", *left, ""] if left else ["None of its outputs leaves.", ""]
+    lines += ["These do not:", *stayed, ""] if stayed else []
+    lines += ["Comments:", *(f"  - {text}" for text in said), ""] if said else []
+    if out is not None:
+        lines += [
+            f"Released {out.at}. Receipt {out.digest}.",
+            f"Log of the application: {out.entries} entries, head {out.head}.",
+            "",
+        ]
+    lines += [desk.settings.team, ""]
+    return "\n".join(lines)
+
+
+def _project(connection: Connection, number: int) -> Row[tuple[object, ...]]:
+    return connection.execute(
+        sa.select(project).join(request, request.c.project == project.c.id).where(request.c.id == number)
+    ).one()

@@ -1,0 +1,255 @@
+"""Phase 1: blinded votes, frozen when a review is submitted, then opened and settled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Row
+
+from hitoku.errors import some
+from hitoku.review import log
+from hitoku.review.desk import latest, move
+from hitoku.review.permissions import Person, Standing
+from hitoku.review.states import Event, StateError
+from hitoku.review.storage import now
+from hitoku.review.tables import comment, output, person, review, settled, vote
+
+Choice = Literal["approve", "change"]
+CHOICES = ("approve", "change")
+
+
+@dataclass(frozen=True, slots=True)
+class Ballot:
+    """How somebody's own review of a turn stands.
+
+    Parameters
+    ----------
+    votes
+        Their choice for each output they voted on.
+    undecided
+        Names of the outputs without a vote.
+    silent
+        Names of the outputs they want changed without saying why.
+    submitted
+        When the review was frozen; None while it can be changed.
+    """
+
+    votes: Mapping[int, str]
+    undecided: tuple[str, ...]
+    silent: tuple[str, ...]
+    submitted: str | None
+
+    @property
+    def obstacle(self) -> str:
+        """Why the review cannot be submitted; empty when it can."""
+        if self.submitted:
+            return "your review is submitted"
+        if self.undecided:
+            return f"{len(self.undecided)} undecided: {some(self.undecided, 3)}"
+        if self.silent:
+            return f"say why something must change: {some(self.silent, 3)}"
+        return ""
+
+
+def outputs_of(connection: Connection, number: int) -> Sequence[Row[tuple[object, ...]]]:
+    """Return the outputs of the present turn of a request."""
+    turn = latest(connection, number)
+    asked = sa.select(output).where(output.c.submission == (turn.id if turn else 0)).order_by(output.c.place)
+    return connection.execute(asked).all()
+
+
+def ballot(connection: Connection, number: int, who: int) -> Ballot:
+    """Look at somebody's own review of the present turn."""
+    turn = latest(connection, number)
+    own = _own(connection, turn.id if turn else 0, who)
+    votes: dict[int, str] = {}
+    if own is not None:
+        rows = connection.execute(sa.select(vote).where(vote.c.review == own.id))
+        votes = {each.output: each.choice for each in rows}
+    listed = outputs_of(connection, number)
+    explained = set(
+        connection.scalars(
+            sa.select(comment.c.output).where(comment.c.request == number, comment.c.person == who)
+        )
+    )
+    return Ballot(
+        votes=votes,
+        undecided=tuple(each.name for each in listed if each.id not in votes),
+        silent=tuple(
+            each.name for each in listed if votes.get(each.id) == "change" and each.id not in explained
+        ),
+        submitted=None if own is None else own.submitted,
+    )
+
+
+def cast(connection: Connection, number: int, output_id: int, who: Person, choice: Choice) -> None:
+    """Vote on an output, or change one's vote; a frozen review takes none."""
+    turn = latest(connection, number)
+    place = connection.scalar(sa.select(output.c.submission).where(output.c.id == output_id))
+    if turn is None or place != turn.id:
+        raise StateError("this output is of an earlier turn", fix="open the request again")
+    own = _own(connection, turn.id, who.id)
+    if own is None:
+        connection.execute(sa.insert(review).values(submission=turn.id, person=who.id))
+        log.append(connection, who.login, "review begun", request=number, submission=turn.id, person=who.id)
+        own = _own(connection, turn.id, who.id)
+    if own is None or own.submitted is not None:
+        raise StateError(
+            "your review is submitted and cannot be changed", fix="settle it with the other reviewer"
+        )
+    this = (vote.c.review == own.id) & (vote.c.output == output_id)
+    before = connection.scalar(sa.select(vote.c.choice).where(this))
+    if before == choice:
+        return
+    if before is None:
+        connection.execute(sa.insert(vote).values(review=own.id, output=output_id, choice=choice))
+    else:
+        connection.execute(sa.update(vote).where(this).values(choice=choice))
+    log.append(
+        connection,
+        who.login,
+        "vote",
+        request=number,
+        submission=turn.id,
+        person=who.id,
+        output=output_id,
+        choice=choice,
+    )
+
+
+def submit_review(connection: Connection, number: int, who: Person) -> None:
+    """Freeze one's review; complete ones only. Doing it twice is doing it once."""
+    own = ballot(connection, number, who.id)
+    if own.submitted:
+        return
+    if own.obstacle or not own.votes:
+        raise StateError(
+            f"the review cannot be submitted: {own.obstacle or 'no votes'}", fix="decide about each"
+        )
+    turn = latest(connection, number)
+    assert turn is not None  # noqa: S101 - there are votes
+    connection.execute(
+        sa.update(review)
+        .where(review.c.submission == turn.id, review.c.person == who.id)
+        .values(submitted=now())
+    )
+    log.append(connection, who.login, "review submitted", request=number, submission=turn.id, person=who.id)
+
+
+def opened(connection: Connection, number: int, what: Standing) -> dict[str, dict[int, str]]:
+    """Return the votes of all reviewers by name, once all are frozen; nothing before."""
+    turn = latest(connection, number)
+    if not what.unblinded or turn is None:
+        return {}
+    rows = connection.execute(
+        sa.select(person.c.name, vote.c.output, vote.c.choice)
+        .join(review, review.c.id == vote.c.review)
+        .join(person, person.c.id == review.c.person)
+        .where(review.c.submission == turn.id, review.c.submitted.is_not(None))
+        .order_by(review.c.id)
+    )
+    found: dict[str, dict[int, str]] = {}
+    for each in rows:
+        found.setdefault(each.name, {})[each.output] = each.choice
+    return found
+
+
+def settle(connection: Connection, number: int, who: Person, choices: Mapping[int, str]) -> None:
+    """Agree on every output and hand the request to phase 2.
+
+    Parameters
+    ----------
+    connection
+        Of the writer.
+    number, who
+        The request, and one of its reviewers.
+    choices
+        For outputs on which votes differ; where all agree, their choice stands.
+    """
+    agreed = _agreed(connection, number, choices)
+    for place, choice in agreed.items():
+        connection.execute(sa.insert(settled).values(output=place, person=who.id, choice=choice))
+    move(
+        connection,
+        number,
+        Event.SETTLE,
+        who.login,
+        choices={str(place): choice for place, choice in agreed.items()},
+        person=who.id,
+    )
+
+
+def split(connection: Connection, number: int) -> list[Row[tuple[object, ...]]]:
+    """Return the outputs on which the frozen votes differ."""
+    votes = _frozen(connection, number)
+    return [each for each in outputs_of(connection, number) if len(set(votes.get(each.id, []))) > 1]
+
+
+def _agreed(connection: Connection, number: int, choices: Mapping[int, str]) -> dict[int, str]:
+    votes = _frozen(connection, number)
+    agreed: dict[int, str] = {}
+    open_ones = []
+    for each in outputs_of(connection, number):
+        said = set(votes.get(each.id, []))
+        if len(said) == 1:
+            agreed[each.id] = said.pop()
+        elif choices.get(each.id) in CHOICES:
+            agreed[each.id] = choices[each.id]
+        else:
+            open_ones.append(each.name)
+    if open_ones:
+        raise StateError(f"votes differ on {some(open_ones, 3)}", fix="agree on each of them first")
+    return agreed
+
+
+def _frozen(connection: Connection, number: int) -> dict[int, list[str]]:
+    turn = latest(connection, number)
+    rows = connection.execute(
+        sa.select(vote.c.output, vote.c.choice)
+        .join(review, review.c.id == vote.c.review)
+        .where(review.c.submission == (turn.id if turn else 0), review.c.submitted.is_not(None))
+    )
+    found: dict[int, list[str]] = {}
+    for each in rows:
+        found.setdefault(each.output, []).append(each.choice)
+    return found
+
+
+def give_back(connection: Connection, number: int, who: Person) -> None:
+    """Return a request to its researcher; each output that must change needs a public word of this turn."""
+    silent = unexplained(connection, number)
+    if silent:
+        raise StateError(
+            f"the researcher would not know what to change: {some(silent, 3)}",
+            fix="write a public comment on each of them",
+        )
+    move(connection, number, Event.RETURN, who.login)
+
+
+def unexplained(connection: Connection, number: int) -> list[str]:
+    """Name the outputs that somebody wants changed without a public comment; or "the request"."""
+    votes = _frozen(connection, number)
+    turn = latest(connection, number)
+    rows = connection.execute(
+        sa.select(comment.c.output).where(
+            comment.c.request == number, comment.c.public, comment.c.turn == (turn.turn if turn else 0)
+        )
+    ).all()
+    explained = {each.output for each in rows}
+    if not explained:
+        return ["the request"]
+    listed = outputs_of(connection, number)
+    return [
+        each.name
+        for each in listed
+        if "change" in votes.get(each.id, []) and each.id not in explained and None not in explained
+    ]
+
+
+def _own(connection: Connection, turn: int, who: int) -> Row[tuple[object, ...]] | None:
+    return connection.execute(
+        sa.select(review).where(review.c.submission == turn, review.c.person == who)
+    ).first()

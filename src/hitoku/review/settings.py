@@ -1,0 +1,129 @@
+"""What a centre decides about its application: one TOML file in its folder; every setting has a default."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from hitoku.errors import ParameterError, did_you_mean
+from hitoku.files import write_file
+
+FILE = "review.toml"
+Positive = Annotated[int, Field(ge=1, strict=True)]
+
+
+class Proxy(BaseModel):
+    """A proxy that signs people in and names them in a header; believed from listed addresses only."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    header: Annotated[str, Field(min_length=1)] = "X-Remote-User"
+    addresses: Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+class Oidc(BaseModel):
+    """An identity provider; a person is known by what it calls their login."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    metadata: str
+    client: str
+    # Where the secret is, not the secret: settings are read by more people.
+    secret_file: Path
+    claim: str = "preferred_username"
+
+
+class ReviewSettings(BaseModel):
+    """The settings.
+
+    Parameters
+    ----------
+    database
+        Address of the database; empty for a SQLite file in the folder.
+    team
+        What pages call the centre.
+    turnaround_days
+        Working days within which a request is answered.
+    reviews
+        Blinded reviews that phase 1 takes.
+    separate_phases
+        Whoever reviewed in phase 1 does not decide in phase 2.
+    idle_minutes, session_hours
+        How long a session lasts without a click, and at most.
+    https
+        Cookies are sent over https only; set it to false for a try on loopback.
+    check_seconds
+        How long the check of a submission may take.
+    upload_bytes, unpacked_bytes, most_files
+        How large a submission may be, packed and unpacked.
+    hosts
+        Names under which the application is reached; anything else is refused.
+    proxy, oidc
+        Other ways to sign in.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    database: str = ""
+    team: str = "Output checking"
+    turnaround_days: Positive = 5
+    reviews: Annotated[int, Field(ge=1, le=5, strict=True)] = 2
+    separate_phases: bool = True
+    idle_minutes: Positive = 60
+    session_hours: Positive = 12
+    https: bool = True
+    check_seconds: Positive = 900
+    upload_bytes: Positive = 200_000_000
+    unpacked_bytes: Positive = 1_000_000_000
+    most_files: Positive = 2_000
+    hosts: tuple[str, ...] = ("127.0.0.1", "localhost")
+    proxy: Proxy | None = None
+    oidc: Oidc | None = None
+
+
+def read_settings(folder: Path) -> ReviewSettings:
+    """Read the settings of a folder; the first thing that is wrong is named."""
+    path = folder / FILE
+    if not path.is_file():
+        raise ParameterError(
+            f"no {FILE} in {folder.name or folder}", where=str(folder), fix="hitoku serve init FOLDER"
+        )
+    try:
+        return ReviewSettings.model_validate(tomllib.loads(path.read_text("utf-8")))
+    except tomllib.TOMLDecodeError as error:
+        raise ParameterError(
+            f"not a TOML file: {error}", where=str(path), fix="correct the line named"
+        ) from error
+    except ValidationError as error:
+        first: Any = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        unknown = first["type"] == "extra_forbidden"
+        raise ParameterError(
+            f"unknown setting {key!r}" if unknown else f"{key}: {first['msg'].lower()}",
+            where=str(path),
+            fix=did_you_mean(str(first["loc"][-1]), ReviewSettings.model_fields)
+            if unknown
+            else "see docs/how-to/run-the-review-application.md",
+        ) from error
+
+
+def write_settings(folder: Path, **given: Any) -> None:
+    """Begin a file of settings: those given, and the others as comments."""
+    defaults = ReviewSettings().model_dump(exclude={"proxy", "oidc"})
+    lines = ["# Settings of the review application. A line that is commented out shows the default.", ""]
+    for name, usual in defaults.items():
+        value = given.get(name, usual)
+        lines.append(f"{'' if name in given else '# '}{name} = {_toml(value)}")
+    lines += ["", "# [proxy]", '# header = "X-Remote-User"', '# addresses = ["127.0.0.1"]', ""]
+    write_file(folder / FILE, "\n".join(lines).encode(), private=True)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(_toml, value))}]"
+    return f'"{value}"' if isinstance(value, str) else str(value)

@@ -1,0 +1,146 @@
+"""The database: SQLite in a file, or PostgreSQL; one way to read, one way to write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.exc import OperationalError
+
+from hitoku.errors import DataError
+
+MIGRATIONS = Path(__file__).with_name("migrations")
+# Any number, but the same one for all writers.
+WRITE_LOCK = 724_151_020
+# How long a writer waits for the one before it.
+PATIENCE_MS = 20_000
+
+
+def now() -> str:
+    """Return this moment as text that sorts."""
+    return moment(datetime.now(UTC))
+
+
+def moment(at: datetime) -> str:
+    """Write a moment down, to the second.
+
+    Examples
+    --------
+    >>> moment(datetime(2026, 11, 16, 21, 5, 53, tzinfo=UTC))
+    '2026-11-16T21:05:53Z'
+    """
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def read_moment(text: str) -> datetime:
+    """Read what :func:`moment` wrote."""
+    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+
+
+def open_database(url: str) -> Engine:
+    """Connect to a database; nothing is made in it.
+
+    Parameters
+    ----------
+    url
+        Such as ``sqlite:////srv/review/review.sqlite`` or ``postgresql+psycopg://user@host/name``.
+    """
+    if url.startswith("sqlite"):
+        # Threads take connections in turn; SQLite itself is compiled for that.
+        engine = sa.create_engine(
+            url, connect_args={"check_same_thread": False, "timeout": PATIENCE_MS / 1000}
+        )
+        sa.event.listen(engine, "connect", _prepare_sqlite)
+        sa.event.listen(engine, "begin", _begin_sqlite)
+        return engine
+    # Connections that died while the database was away are noticed and replaced.
+    return sa.create_engine(url, pool_pre_ping=True, pool_size=8, max_overflow=24)
+
+
+def _prepare_sqlite(connection: Any, _record: Any) -> None:
+    # Python's driver begins transactions when it likes; here they are begun by hand.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={PATIENCE_MS}"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """Yield a connection that sees one state of the database throughout."""
+    options = {} if engine.dialect.name == "sqlite" else {"isolation_level": "REPEATABLE READ"}
+    with engine.connect().execution_options(**options) as connection:
+        yield connection
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[Connection]:
+    """Yield the connection of the only writer; what it did is kept when the block succeeds.
+
+    The lock comes first: two writers that read before they write would both see the state before the other.
+    """
+    with engine.connect().execution_options(writes=True) as connection, connection.begin():
+        if connection.dialect.name == "postgresql":
+            connection.execute(sa.text(f"SELECT pg_advisory_xact_lock({WRITE_LOCK})"))
+        yield connection
+
+
+def reachable(engine: Engine) -> bool:
+    """Tell whether the database answers."""
+    try:
+        with reading(engine) as connection:
+            connection.execute(sa.text("SELECT 1"))
+    except OperationalError:
+        return False
+    return True
+
+
+def migrate(engine: Engine) -> str:
+    """Bring a database to the present form, from whatever form it has; return the name of the last step."""
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    with writing(engine) as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+    return newest()
+
+
+def newest() -> str:
+    """Return the name of the last step."""
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    return str(ScriptDirectory.from_config(config).get_current_head())
+
+
+def require_current(engine: Engine) -> None:
+    """Raise when the database is not in the present form."""
+    try:
+        with engine.connect() as connection:
+            found = MigrationContext.configure(connection).get_current_revision()
+    except OperationalError as error:
+        raise DataError(
+            "the database does not answer",
+            where=engine.url.render_as_string(hide_password=True),
+            fix="start it, or correct the setting database",
+        ) from error
+    if found != newest():
+        raise DataError(
+            "the database is empty" if found is None else f"the database has form {found}, not {newest()}",
+            where=engine.url.render_as_string(hide_password=True),
+            fix="hitoku serve init FOLDER" if found is None else "hitoku serve migrate FOLDER",
+        )

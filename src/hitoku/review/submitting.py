@@ -1,0 +1,254 @@
+"""A submission comes in: a request is made, or taken up again, and its check is asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Row
+
+from hitoku.errors import ParameterError
+from hitoku.files import sha256
+from hitoku.review import jobs, log
+from hitoku.review.comments import say
+from hitoku.review.desk import Desk, latest, move
+from hitoku.review.jobs import Job
+from hitoku.review.permissions import Person
+from hitoku.review.states import Event, State
+from hitoku.review.storage import now
+from hitoku.review.tables import member, output, project, request, review, submission, vote
+
+LONGEST_TITLE, LONGEST_TEXT = 200, 20_000
+
+
+def new_request(
+    connection: Connection,
+    desk: Desk,
+    who: Person,
+    *,
+    project_id: int,
+    title: str,
+    context: str,
+    controls: str,
+    folder: Path,
+    digest: str,
+    nonce: str,
+) -> int:
+    """Make a request of a folder in quarantine; return its number. The same nonce makes it once."""
+    known = connection.scalar(sa.select(request.c.id).where(request.c.nonce == nonce))
+    if known is not None:
+        return int(known)
+    _require_member(connection, who, project_id)
+    for word, text, longest in (
+        ("title", title, LONGEST_TITLE),
+        ("context", context, LONGEST_TEXT),
+        ("controls", controls, LONGEST_TEXT),
+    ):
+        if not 0 < len(text.strip()) <= longest:
+            raise ParameterError(
+                f"the {word} must have 1 to {longest:_} characters", where=word, fix="fill it in"
+            )
+    made = connection.execute(
+        sa.insert(request).values(
+            project=project_id,
+            author=who.id,
+            title=title.strip(),
+            context=context.strip(),
+            controls=controls.strip(),
+            state=str(State.SUBMITTED),
+            turn=1,
+            submitted=now(),
+            nonce=nonce,
+        )
+    )
+    number = _key(made)
+    turn = _take_in(connection, desk, number, 1, folder, digest, nonce)
+    log.append(
+        connection,
+        who.login,
+        str(Event.SUBMIT),
+        request=number,
+        state=str(State.SUBMITTED),
+        project=project_id,
+        submission=turn,
+        digest=digest,
+        texts=sha256(f"{title}\0{context}\0{controls}".encode()),
+    )
+    jobs.ask(connection, Job.CHECK, turn, who.id)
+    return number
+
+
+def new_turn(
+    connection: Connection, desk: Desk, who: Person, number: int, *, folder: Path, digest: str, nonce: str
+) -> None:
+    """Take up a request that was returned, with other files."""
+    if connection.scalar(sa.select(submission.c.id).where(submission.c.nonce == nonce)) is not None:
+        return
+    turn = connection.scalar(sa.select(request.c.turn).where(request.c.id == number)) or 0
+    made = _take_in(connection, desk, number, turn + 1, folder, digest, nonce)
+    move(connection, number, Event.RESUBMIT, who.login, submission=made, digest=digest)
+    jobs.ask(connection, Job.CHECK, made, who.id)
+
+
+def _take_in(
+    connection: Connection, desk: Desk, number: int, turn: int, folder: Path, digest: str, nonce: str
+) -> int:
+    made = connection.execute(
+        sa.insert(submission).values(
+            request=number,
+            turn=turn,
+            digest=digest,
+            received=now(),
+            nonce=nonce,
+            passing=0,
+            looking=0,
+            failing=0,
+            report="",
+        )
+    )
+    key = _key(made)
+    place = desk.submitted(key)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if place.exists():  # of a transaction that was undone
+        place.rename(desk.quarantine / f"undone-{nonce}")
+    folder.rename(place)
+    return key
+
+
+def _require_member(connection: Connection, who: Person, project_id: int) -> None:
+    if project_id not in {row.id for row in projects_of(connection, who)}:
+        raise ParameterError("this project is not yours", where="project", fix="choose one of your projects")
+
+
+def projects_of(connection: Connection, who: Person) -> Sequence[Row[tuple[object, ...]]]:
+    """Return the projects that somebody may submit to."""
+    return connection.execute(
+        sa.select(project)
+        .join(member, member.c.project == project.c.id)
+        .where(member.c.person == who.id)
+        .order_by(project.c.name)
+    ).all()
+
+
+def check_done(connection: Connection, number: int, found: Mapping[str, Any]) -> None:
+    """Write down what the worker found about a submission, and hand it to the checkers.
+
+    Parameters
+    ----------
+    connection
+        Of the writer.
+    number
+        Of the submission.
+    found
+        Its summary: ``outputs`` with name, kind, status, digest, principles and number of cells, and
+        ``report`` about the whole.
+    """
+    row = connection.execute(sa.select(submission).where(submission.c.id == number)).one()
+    if row.report or _gone(connection, row):
+        return
+    statuses = [each["status"] for each in found["outputs"]]
+    connection.execute(
+        sa.update(submission)
+        .where(submission.c.id == number)
+        .values(
+            passing=sum(status in {"pass", "excepted"} for status in statuses),
+            looking=statuses.count("look"),
+            failing=statuses.count("fail"),
+            report=json.dumps(found["report"]),
+        )
+    )
+    listed = []
+    for place, each in enumerate(found["outputs"]):
+        made = connection.execute(
+            sa.insert(output).values(
+                submission=number,
+                place=place,
+                name=each["name"][:200],
+                kind=each["kind"],
+                status=each["status"],
+                digest=each["digest"],
+                principles=json.dumps(each["principles"]),
+                cells=each["cells"],
+            )
+        )
+        listed.append({"output": _key(made), "status": each["status"], "digest": each["digest"]})
+    move(connection, row.request, Event.CHECKED, log.SYSTEM, submission=number, outputs=listed)
+    _carry_votes(connection, row)
+
+
+def check_refused(connection: Connection, number: int, what: str, fix: str) -> None:
+    """Give a submission back that is not as hitoku writes it."""
+    row = connection.execute(sa.select(submission).where(submission.c.id == number)).one()
+    if _gone(connection, row):
+        return
+    author = connection.scalar(sa.select(request.c.author).where(request.c.id == row.request)) or 0
+    text = f"The submission could not be checked: {what}." + (f" What to do: {fix}." if fix else "")
+    say(connection, row.request, author, text, public=True, who=log.SYSTEM)
+    move(connection, row.request, Event.UNREADABLE, log.SYSTEM, submission=number)
+
+
+def _gone(connection: Connection, row: Row[tuple[object, ...]]) -> bool:
+    """Tell whether nobody waits for a check any more: withdrawn, or checked already."""
+    asked = sa.select(request.c.state, request.c.turn).where(request.c.id == row.request)
+    found = connection.execute(asked).one()
+    return bool(found.state != State.SUBMITTED or found.turn != row.turn)
+
+
+def _carry_votes(connection: Connection, row: Row[tuple[object, ...]]) -> None:
+    """Keep approvals of outputs that are the same as in the turn before; a changed one is voted on afresh."""
+    earlier = connection.execute(
+        sa.select(submission.c.id).where(
+            submission.c.request == row.request, submission.c.turn == row.turn - 1
+        )
+    ).first()
+    if earlier is None:
+        return
+    before, here = (
+        {
+            (each.name, each.digest, each.status, each.principles): each.id
+            for each in connection.execute(sa.select(output).where(output.c.submission == place))
+        }
+        for place in (earlier.id, row.id)
+    )
+    for old in connection.execute(sa.select(review).where(review.c.submission == earlier.id)).all():
+        if old.submitted is None:
+            continue
+        made = _key(connection.execute(sa.insert(review).values(submission=row.id, person=old.person)))
+        log.append(
+            connection, log.SYSTEM, "review begun", request=row.request, submission=row.id, person=old.person
+        )
+        approved = set(
+            connection.scalars(
+                sa.select(vote.c.output).where(vote.c.review == old.id, vote.c.choice == "approve")
+            )
+        )
+        for key, place in here.items():
+            if before.get(key) in approved:
+                connection.execute(sa.insert(vote).values(review=made, output=place, choice="approve"))
+                log.append(
+                    connection,
+                    log.SYSTEM,
+                    "vote",
+                    request=row.request,
+                    submission=row.id,
+                    person=old.person,
+                    output=place,
+                    choice="approve",
+                )
+
+
+def previous(connection: Connection, number: int) -> Row[tuple[object, ...]] | None:
+    """Return the submission of the turn before the present one."""
+    now_ = latest(connection, number)
+    if now_ is None or now_.turn == 1:
+        return None
+    return connection.execute(
+        sa.select(submission).where(submission.c.request == number, submission.c.turn == now_.turn - 1)
+    ).first()
+
+
+def _key(made: Any) -> int:
+    return int(made.inserted_primary_key[0])

@@ -1,0 +1,252 @@
+"""An output as pages show it: drawn once by the worker from the evidence, read by the server as plain values.
+
+Confidential: counts, shares and intervals of withheld cells are in it. It stays beside the submission.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from hitoku.checks.evidence.evidence import Unreadable
+from hitoku.checks.evidence.groups import AmountEvidence, GroupEvidence
+from hitoku.checks.evidence.model import ModelEvidence
+from hitoku.checks.evidence.table import TableEvidence
+from hitoku.checks.outputs.output import Output
+from hitoku.checks.policies.policy import Policy
+from hitoku.checks.submission.rechecked import Rechecked
+from hitoku.errors import HitokuError
+from hitoku.evidence.audit import audit
+from hitoku.io.check_page import asked_for
+from hitoku.io.report.cells import Cells
+from hitoku.io.report.layout import sections
+from hitoku.model.protection import Protection
+from hitoku.review.changes import as_text
+
+# Exact intervals take two linear programs for each withheld cell; beyond so many, the proof has them.
+MOST_EXACT = 400
+View = dict[str, Any]
+
+
+def draw(each: Rechecked, policy: Policy) -> View:
+    """Draw an output: its verdicts, its cells with everything that is known about them, and how they lie."""
+    output = each.output
+    view: View = {
+        "name": output.name,
+        "kind": output.kind,
+        "status": each.status,
+        "asked": asked_for(output),
+        "verdicts": [verdict.to_dict() for verdict in each.verdicts],
+        "findings": [str(finding) for finding in each.findings],
+        "published": {name: list(column) for name, column in output.published.items()},
+        "facts": [],
+        "support": [],
+    }
+    try:
+        return view | _cells(output, policy)
+    except HitokuError as error:
+        # What was tampered with may have any shape: it is listed as it came.
+        return view | _listed(output) | {"findings": [*view["findings"], f"cannot be drawn: {error.what}"]}
+
+
+def _cells(output: Output, policy: Policy) -> View:
+    evidence = output.evidence
+    if isinstance(evidence, TableEvidence):
+        return _table(output, evidence, policy)
+    if isinstance(evidence, GroupEvidence) and not isinstance(evidence, Unreadable):
+        return _groups(output, evidence)
+    if isinstance(evidence, ModelEvidence):
+        return _listed(output) | _model(evidence)
+    return _listed(output)
+
+
+def _table(output: Output, evidence: TableEvidence, policy: Policy) -> View:
+    claimed = output.asked.claim(evidence, policy)
+    if claimed is None:
+        return _listed(output)
+    table, need, release = claimed
+    exact = int(evidence.withheld.sum()) <= MOST_EXACT
+    found = audit(table, need, release, intervals=exact)
+    known = Cells(table, need, Protection.withhold(table, evidence.withheld, need), found)
+    low, high = known.ends
+    share = known.share
+    labels = [table.describe(cell) for cell in range(table.n_cells)]
+    column = list(output.published)[-1]
+    return {
+        "grid": [
+            {
+                "title": section.title,
+                "stubs": list(section.stubs),
+                "across": section.across,
+                "columns": [_line(line) for line in section.columns],
+                "rows": [
+                    {"heads": [_line(line) for line in row.heads], "cells": list(row.cells)}
+                    for row in section.rows
+                ],
+            }
+            for section in sections(table)
+        ],
+        "cells": {
+            "label": labels,
+            "shown": [as_text(entry) for entry in output.published[column]],
+            "units": evidence.n_units.tolist(),
+            "share": None if share is None else _plain(share),
+            "shared": _group_share(evidence),
+            "low": _plain(low),
+            "high": _plain(high),
+            "need": [_need(need, cell) for cell in range(table.n_cells)],
+            "decision": known.decision,
+            "failing": known.failing.tolist(),
+            "why": [known.why(cell) for cell in range(table.n_cells)],
+            "rules": [
+                [name for name, hit in need.rules.items() if hit[cell]] if need.unsafe[cell] else []
+                for cell in range(table.n_cells)
+            ],
+        },
+    }
+
+
+def _group_share(evidence: TableEvidence) -> list[float | None]:
+    """Return the larger share of each inner cell in its row or column, by units."""
+    shape = tuple(len(dimension) for dimension in evidence.dimensions)
+    counts = evidence.n_units.reshape(shape).astype(np.float64)
+    best = np.zeros(shape)
+    for axis, dimension in enumerate(evidence.dimensions):
+        total = counts.take([dimension.position[dimension.total]], axis)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(total > 0, counts / total, 0.0)
+        own = np.ones(shape[axis], dtype=bool)
+        own[dimension.position[dimension.total]] = False
+        mask = own.reshape([-1 if place == axis else 1 for place in range(len(shape))])
+        best = np.maximum(best, np.where(mask, share, 0.0))
+    return [round(float(each), 6) if each else None for each in best.ravel()]
+
+
+def _need(need: Any, cell: int) -> list[float] | None:
+    """Return how far below and above, and how wide in all, a cell must be blurred; None for a safe one."""
+    if not need.unsafe[cell]:
+        return None
+    return [
+        _number(need.lower[cell]) or 0.0,
+        _number(need.upper[cell]) or 0.0,
+        _number(need.width[cell]) or 0.0,
+    ]
+
+
+def _groups(output: Output, evidence: GroupEvidence) -> View:
+    values = [name for name in output.published if name not in evidence.by]
+    wide, n = len(values), evidence.n_parts
+    labels = [
+        ", ".join(f"{name}={code}" for name, code in zip(evidence.by, label, strict=True)) or "all"
+        for label in evidence.labels
+    ]
+    share: list[float | None] | None = None
+    if isinstance(evidence, AmountEvidence) and evidence.largest.size:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = _plain(
+                np.where(evidence.size > 0, np.abs(evidence.largest[:, 0]) / evidence.size, np.nan)
+            )
+    withheld = evidence.withheld.tolist()
+    return {
+        "grid": [
+            {
+                "title": "",
+                "stubs": list(evidence.by),
+                "across": "",
+                "columns": [{"code": name, "depth": 0, "sum": False} for name in values],
+                "rows": [
+                    {
+                        "heads": [{"code": code, "depth": 0, "sum": False} for code in evidence.labels[at]],
+                        "cells": [at * wide + place for place in range(wide)],
+                    }
+                    for at in range(n)
+                ],
+            }
+        ],
+        "cells": {
+            "label": [label for label in labels for _ in values],
+            "shown": [as_text(output.published[name][at]) for at in range(n) for name in values],
+            "units": [int(count) for count in evidence.n_units for _ in values],
+            "share": None if share is None else [each for each in share for _ in values],
+            "shared": None,
+            "low": None,
+            "high": None,
+            "need": None,
+            "decision": ["primary" if gone else "published" for gone in withheld for _ in values],
+            "failing": [False] * (n * wide),
+            "why": [""] * (n * wide),
+            "rules": [[] for _ in range(n * wide)],
+        },
+    }
+
+
+def _listed(output: Output) -> View:
+    """Draw what would leave as it stands, one line after another."""
+    names = list(output.published)
+    rows = list(zip(*output.published.values(), strict=False))
+    wide = len(names)
+    return {
+        "grid": [
+            {
+                "title": "",
+                "stubs": [],
+                "across": "",
+                "columns": [{"code": name, "depth": 0, "sum": False} for name in names],
+                "rows": [
+                    {"heads": [], "cells": list(range(at * wide, (at + 1) * wide))} for at in range(len(rows))
+                ],
+            }
+        ],
+        "cells": {
+            "label": [f"line {at + 1}, {name}" for at in range(len(rows)) for name in names],
+            "shown": [as_text(entry) for row in rows for entry in row],
+            "units": None,
+            "share": None,
+            "shared": None,
+            "low": None,
+            "high": None,
+            "need": None,
+            "decision": ["primary" if entry is None else "published" for row in rows for entry in row],
+            "failing": [False] * (wide * len(rows)),
+            "why": [""] * (wide * len(rows)),
+            "rules": [[] for _ in range(wide * len(rows))],
+        },
+    }
+
+
+def _model(evidence: ModelEvidence) -> View:
+    facts = [
+        ["units", f"{evidence.n_units:,}"],
+        ["records", f"{evidence.n_records:,}, {evidence.sample}"],
+        ["parameters", f"{evidence.n_parameters:,}"],
+        ["degrees of freedom", f"{evidence.freedom:,.0f}"],
+        ["largest leverage", f"{evidence.leverage:.3f}"],
+        ["all regressors are categories", "yes" if evidence.categorical else "no"],
+    ]
+    if evidence.categorical:
+        facts.append(["smallest cell", f"{evidence.smallest_cell:,} of {evidence.n_cells:,} cells"])
+    if evidence.perfect:
+        facts.append(["perfect prediction", "yes: every outcome follows from the regressors"])
+    if len(evidence.separated):
+        facts.append(["separated", ", ".join(evidence.separated)])
+    support = sorted(zip(evidence.support.tolist(), evidence.terms, strict=True))
+    return {"facts": facts, "support": [[term, n] for n, term in support]}
+
+
+def _line(line: Any) -> dict[str, Any]:
+    return {"code": line.code, "depth": line.depth, "sum": line.is_sum}
+
+
+def _plain(numbers: Iterable[float]) -> list[float | None]:
+    return [_number(each) for each in numbers]
+
+
+def _number(value: float) -> float | None:
+    return (
+        None
+        if math.isnan(value)
+        else (1e308 if value > 1e308 else -1e308 if value < -1e308 else float(value))
+    )

@@ -1,0 +1,229 @@
+"""What waits for whom: the queue of the team, and the requests of a researcher."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from hitoku.review.permissions import Person, Role
+from hitoku.review.settings import ReviewSettings
+from hitoku.review.states import State
+from hitoku.review.storage import read_moment
+from hitoku.review.tables import person, project, request, review, submission, vote
+
+TABS: dict[str, tuple[State, ...]] = {
+    "phase-1": (State.PHASE_1,),
+    "phase-2": (State.PHASE_2,),
+    "researcher": (State.RETURNED, State.SUBMITTED),
+    "release": (State.APPROVED,),
+    "closed": (State.RELEASED, State.REJECTED, State.WITHDRAWN),
+}
+TAB_WORDS = {
+    "phase-1": "Phase 1",
+    "phase-2": "Phase 2",
+    "researcher": "With researcher",
+    "release": "Ready to release",
+    "closed": "Closed",
+}
+PAGE = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A request in the queue.
+
+    Parameters
+    ----------
+    number, title, project, author, state, turn, submitted
+        Of the request.
+    passing, looking, failing
+        Outputs by verdict.
+    claimed_by
+        Name of who works on it, and whether that is the reader.
+    age_days, overdue
+        Working days since it came, and whether the promise is broken.
+    mine, outputs
+        On how many of its outputs the reader has voted.
+    reviews
+        How many reviews are in.
+    """
+
+    number: int
+    title: str
+    project: str
+    author: str
+    state: State
+    turn: int
+    submitted: str
+    passing: int
+    looking: int
+    failing: int
+    claimed_by: str
+    claimed_by_me: bool
+    age_days: int
+    overdue: bool
+    soon: bool
+    mine: int
+    reviews: int
+    own: bool
+
+    @property
+    def outputs(self) -> int:
+        return self.passing + self.looking + self.failing
+
+
+def working_days(since: datetime, until: datetime) -> int:
+    """Count the days from Monday to Friday that have gone by.
+
+    Examples
+    --------
+    >>> friday = datetime(2026, 11, 13, 15, tzinfo=UTC)
+    >>> working_days(friday, datetime(2026, 11, 16, 9, tzinfo=UTC))
+    1
+    """
+    days = (until.date() - since.date()).days
+    whole, rest = divmod(max(0, days), 7)
+    extra = sum((since + timedelta(days=step)).weekday() < 5 for step in range(1, rest + 1))
+    return whole * 5 + extra
+
+
+def counts(connection: Connection) -> dict[str, int]:
+    """Say how many requests each tab has."""
+    rows = connection.execute(sa.select(request.c.state, sa.func.count()).group_by(request.c.state)).all()
+    found = {row[0]: row[1] for row in rows}
+    return {tab: sum(found.get(str(state), 0) for state in states) for tab, states in TABS.items()}
+
+
+def lines(
+    connection: Connection,
+    who: Person,
+    settings: ReviewSettings,
+    *,
+    tab: str = "phase-1",
+    project_name: str = "",
+    words: str = "",
+    claimed: str = "",
+    page: int = 1,
+    own: bool = False,
+) -> tuple[list[Line], int]:
+    """Return a page of the queue, the oldest first, and how many requests there are in all.
+
+    Parameters
+    ----------
+    connection, who, settings
+        For whom.
+    tab
+        A key of ``TABS``.
+    project_name, words
+        Only those of a project, or with these words in title or author.
+    claimed
+        "mine", "free" or everything.
+    page
+        From one.
+    own
+        Only the reader's own requests, in every state, the newest first.
+    """
+    claimer, author = person.alias("claimer"), person.alias("author")
+    where: list[sa.ColumnElement[bool]] = (
+        [request.c.author == who.id] if own else [request.c.state.in_([str(each) for each in TABS[tab]])]
+    )
+    if project_name:
+        where.append(project.c.name == project_name)
+    if words:
+        like = "%" + words.translate(str.maketrans("", "", "\\%_")) + "%"
+        where.append(request.c.title.ilike(like) | author.c.name.ilike(like))
+    if claimed == "mine":
+        where.append(request.c.claimed_by == who.id)
+    elif claimed == "free":
+        where.append(request.c.claimed_by.is_(None))
+    source = (
+        request.join(project, project.c.id == request.c.project)
+        .join(author, author.c.id == request.c.author)
+        .outerjoin(claimer, claimer.c.id == request.c.claimed_by)
+        .outerjoin(submission, (submission.c.request == request.c.id) & (submission.c.turn == request.c.turn))
+    )
+    total = connection.scalar(sa.select(sa.func.count()).select_from(source).where(*where)) or 0
+    newest_first = own or tab == "closed"
+    order = (request.c.id.desc(),) if newest_first else (request.c.submitted, request.c.id)
+    rows = connection.execute(
+        sa.select(
+            request,
+            project.c.name.label("project_name"),
+            author.c.name.label("author_name"),
+            claimer.c.name.label("claimer_name"),
+            submission.c.id.label("turn_id"),
+            submission.c.passing,
+            submission.c.looking,
+            submission.c.failing,
+        )
+        .select_from(source)
+        .where(*where)
+        .order_by(*order)
+        .limit(PAGE)
+        .offset(PAGE * (max(1, page) - 1))
+    ).all()
+    turns = [row.turn_id for row in rows]
+    mine, frozen = _votes(connection, who, turns), _reviews(connection, turns)
+    at = datetime.now(UTC)
+    found = []
+    for row in rows:
+        state = State(row.state)
+        end = read_moment(row.closed) if row.closed else at
+        age = working_days(read_moment(row.submitted), end)
+        waits = state in {State.PHASE_1, State.PHASE_2, State.APPROVED, State.SUBMITTED}
+        found.append(
+            Line(
+                number=row.id,
+                title=row.title,
+                project=row.project_name,
+                author=row.author_name,
+                state=state,
+                turn=row.turn,
+                submitted=row.submitted,
+                passing=row.passing or 0,
+                looking=row.looking or 0,
+                failing=row.failing or 0,
+                claimed_by=row.claimer_name or "",
+                claimed_by_me=row.claimed_by == who.id,
+                age_days=age,
+                overdue=waits and age > settings.turnaround_days,
+                soon=waits and age == settings.turnaround_days,
+                mine=mine.get(row.turn_id, 0),
+                reviews=frozen.get(row.turn_id, 0),
+                own=row.author == who.id,
+            )
+        )
+    return found, total
+
+
+def projects(connection: Connection) -> Sequence[str]:
+    """Name all projects."""
+    return connection.scalars(sa.select(project.c.name).order_by(project.c.name)).all()
+
+
+def opening_tab(who: Person) -> str:
+    """Return the tab that somebody works in."""
+    return "phase-2" if Role.SENIOR in who.roles and Role.CHECKER not in who.roles else "phase-1"
+
+
+def _votes(connection: Connection, who: Person, turns: list[int]) -> dict[int, int]:
+    rows = connection.execute(
+        sa.select(review.c.submission, sa.func.count())
+        .join(vote, vote.c.review == review.c.id)
+        .where(review.c.person == who.id, review.c.submission.in_(turns))
+        .group_by(review.c.submission)
+    ).all()
+    return {row[0]: row[1] for row in rows}
+
+
+def _reviews(connection: Connection, turns: list[int]) -> dict[int, int]:
+    rows = connection.execute(
+        sa.select(review.c.submission, sa.func.count())
+        .where(review.c.submitted.is_not(None), review.c.submission.in_(turns))
+        .group_by(review.c.submission)
+    ).all()
+    return {row[0]: row[1] for row in rows}

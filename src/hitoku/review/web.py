@@ -1,0 +1,363 @@
+"""The way of every request through the application: who is it, may they, is the form ours, then the handler.
+
+Handlers are plain functions in a thread; one that changes something gets the connection of the only writer,
+and its permission is asked again inside that transaction.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Row
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData, UploadFile
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from hitoku.errors import HitokuError, ParameterError
+from hitoku.review import people, sessions
+from hitoku.review.desk import Desk, standing
+from hitoku.review.permissions import Person, Standing, may
+from hitoku.review.rendering import fill
+from hitoku.review.states import StateError
+from hitoku.review.storage import reading, writing
+from hitoku.review.tables import output, submission
+
+COOKIE = "hitoku_session"
+# A form without files; texts are bounded again where they are used.
+MOST_FIELDS, MOST_FORM_BYTES = 500, 1_000_000
+
+
+@dataclass(kw_only=True)
+class Call:
+    """What a handler is given.
+
+    Parameters
+    ----------
+    desk
+        The application.
+    http
+        The request as it came.
+    connection
+        For reading, or of the writer.
+    person
+        Who is signed in; None only where nobody need be.
+    token
+        Of their session.
+    number, what
+        The request that the path names, and how it stands.
+    output
+        The output that the path names.
+    form, files
+        What was sent.
+    prepared
+        What the action made of the files, outside of the transaction.
+    """
+
+    desk: Desk
+    http: Request
+    connection: Connection
+    person: Person | None
+    token: str = ""
+    number: int = 0
+    what: Standing | None = None
+    output: Row[tuple[object, ...]] | None = None
+    form: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, UploadFile] = field(default_factory=dict)
+    prepared: Any = None
+
+    @property
+    def who(self) -> Person:
+        """Whoever is signed in, where somebody must be."""
+        assert self.person is not None  # noqa: S101 - the action has a permission
+        return self.person
+
+    @property
+    def standing(self) -> Standing:
+        """How the request of the path stands."""
+        assert self.what is not None  # noqa: S101 - the action is about a request
+        return self.what
+
+    @property
+    def htmx(self) -> bool:
+        """Part of a page is wanted, not a whole one."""
+        return self.http.headers.get("hx-request") == "true"
+
+    def may(self, permission: str) -> bool:
+        """Ask a permission, for buttons."""
+        return self.person is not None and may(self.person, permission, self.what)
+
+    def page(self, template: str, *, status: int = 200, **values: Any) -> Response:
+        """Fill a template."""
+        return HTMLResponse(fill(self, template, **values), status)
+
+    def go(self, path: str, said: str = "") -> Response:
+        """Send the browser to another page, with a word about what was done."""
+        target = f"{path}{'&' if '?' in path else '?'}said={quote(said)}" if said else path
+        if self.htmx:
+            return Response(status_code=204, headers={"HX-Redirect": target})
+        return RedirectResponse(target, 303)
+
+
+Handler = Callable[[Call], Response]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Action:
+    """One route: its path, its handler, and the permission that it needs.
+
+    Parameters
+    ----------
+    method, path, handler
+        A path with ``{request}`` or ``{output}`` is about that one.
+    may
+        A name in :mod:`hitoku.review.permissions`; None where nobody need be signed in.
+    hidden
+        Without the permission the page is not there, rather than forbidden: for what others have.
+    takes_files
+        The form has files.
+    prepare
+        Done with the files before the transaction, once the permission is there.
+    """
+
+    method: str
+    path: str
+    handler: Handler
+    may: str | None
+    takes_files: bool = False
+    prepare: Callable[[Call], Any] | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.method} {self.path}"
+
+
+class _Refusal(Exception):  # noqa: N818 - an answer, not an error
+    """An answer that is given instead of the handler's."""
+
+    def __init__(self, response: Response) -> None:
+        self.response = response
+
+
+def route(action: Action, desk: Desk) -> Route:
+    """Make a route of an action."""
+
+    async def endpoint(http: Request) -> Response:
+        if action.method == "POST" and not _same_site(http):
+            return problem(
+                desk, http, 403, "the form was sent from another site", "open the page here and send it again"
+            )
+        form, files = FormData(), {}
+        try:
+            if action.method == "POST":
+                _bound(http, desk, action)
+                form = await http.form(
+                    max_files=1 if action.takes_files else 0,
+                    max_fields=MOST_FIELDS,
+                    max_part_size=MOST_FORM_BYTES,
+                )
+                files = {name: item for name, item in form.multi_items() if isinstance(item, UploadFile)}
+            texts = {name: item for name, item in form.multi_items() if isinstance(item, str)}
+            return await run_in_threadpool(_answer, action, desk, http, texts, files)
+        except _Refusal as refusal:
+            return refusal.response
+        finally:
+            await form.close()
+
+    return Route(action.path, endpoint, methods=[action.method], name=action.name)
+
+
+def _answer(
+    action: Action, desk: Desk, http: Request, form: Mapping[str, str], files: Mapping[str, UploadFile]
+) -> Response:
+    try:
+        found, fresh_cookie = _signed_in(desk, http)
+        person, token = found or (None, "")
+        if action.may is not None and person is None:
+            return _to_login(http)
+        if action.method == "POST" and person is not None:
+            sent = form.get("form_token") or http.headers.get("x-form-token", "")
+            if not sessions.same(sent, sessions.form_token(token)):
+                return problem(desk, http, 403, "the form is not of this session", "open the page again")
+        prepared = None
+        with reading(desk.engine) as connection:
+            call = _call(action, desk, http, connection, person, token, form, files)
+            if action.method == "GET":
+                return _keep(action.handler(call), fresh_cookie, desk)
+            if action.prepare is not None:
+                prepared = action.prepare(call)
+        with writing(desk.engine) as connection:
+            call = _call(action, desk, http, connection, person, token, form, files)
+            call.prepared = prepared
+            return _keep(action.handler(call), fresh_cookie, desk)
+    except _Refusal as refusal:
+        return refusal.response
+    except HitokuError as error:
+        status = 409 if isinstance(error, StateError) else 422
+        return problem(desk, http, status, error.what, error.fix)
+
+
+def _call(
+    action: Action,
+    desk: Desk,
+    http: Request,
+    connection: Connection,
+    person: Person | None,
+    token: str,
+    form: Mapping[str, str],
+    files: Mapping[str, UploadFile],
+) -> Call:
+    """Find what the path is about, and ask the permission."""
+    call = Call(
+        desk=desk, http=http, connection=connection, person=person, token=token, form=form, files=files
+    )
+    number = http.path_params.get("request")
+    if "output" in http.path_params:
+        call.output = connection.execute(
+            sa.select(output, submission.c.request, submission.c.turn)
+            .join(submission, submission.c.id == output.c.submission)
+            .where(output.c.id == http.path_params["output"])
+        ).first()
+        number = call.output.request if call.output is not None else 0
+    if number is not None:
+        call.number = int(number)
+        call.what = standing(connection, call.number, desk.settings)
+        if call.what is None or person is None or not may(person, "see", call.what):
+            # Not "forbidden": whether there is such a request is nobody's business.
+            raise _Refusal(problem(desk, http, 404, "there is no such page", "go back to the beginning"))
+    if action.may is not None and (person is None or not may(person, action.may, call.what)):
+        what = f"you may not do this: {action.may}"
+        raise _Refusal(
+            problem(desk, http, 403, what, "look at the request again: its state may have changed")
+        )
+    return call
+
+
+def _signed_in(desk: Desk, http: Request) -> tuple[tuple[Person, str] | None, str]:
+    """Return who it is, with their token, and a token that the browser does not have yet."""
+    token = http.cookies.get(COOKIE, "")
+    with reading(desk.engine) as connection:
+        found = sessions.find(connection, token, desk.settings) if token else None
+    named = _named_by_proxy(desk, http)
+    if named is not None and (found is None or found[0].login != named):
+        with writing(desk.engine) as connection:
+            person = people.known(connection, named)
+            if person is None:
+                return None, ""
+            fresh = sessions.begin(connection, person.id)
+        return (person, fresh), fresh
+    if found is None:
+        return None, ""
+    person, stale = found
+    if stale:
+        with writing(desk.engine) as connection:
+            sessions.touch(connection, token)
+    return (person, token), ""
+
+
+def _named_by_proxy(desk: Desk, http: Request) -> str | None:
+    proxy = desk.settings.proxy
+    if proxy is None or address(http) not in proxy.addresses:
+        return None
+    return http.headers.get(proxy.header) or None
+
+
+def address(http: Request) -> str:
+    """Return where a request came from: the neighbour, whatever headers say."""
+    return http.client.host if http.client else ""
+
+
+def on_loopback(http: Request) -> bool:
+    """Tell whether a request came from this machine, not through a proxy."""
+    try:
+        near = ipaddress.ip_address(address(http)).is_loopback
+    except ValueError:
+        return False
+    return near and not any(name in http.headers for name in ("forwarded", "x-forwarded-for"))
+
+
+def _keep(response: Response, token: str, desk: Desk) -> Response:
+    if token:
+        remember(response, token, desk)
+    return response
+
+
+def remember(response: Response, token: str, desk: Desk) -> None:
+    """Hand a session to the browser; scripts cannot read it, and other sites do not send it."""
+    response.set_cookie(COOKIE, token, httponly=True, samesite="lax", secure=desk.settings.https, path="/")
+
+
+def _same_site(http: Request) -> bool:
+    origin = http.headers.get("origin")
+    if origin is not None:
+        return urlsplit(origin).netloc == http.headers.get("host")
+    return http.headers.get("sec-fetch-site", "same-origin") in {"same-origin", "none"}
+
+
+def _bound(http: Request, desk: Desk, action: Action) -> None:
+    """Refuse a body that is too long before it is read; one that does not say how long it is as well."""
+    most = MOST_FORM_BYTES + (desk.settings.upload_bytes if action.takes_files else 0)
+    said = http.headers.get("content-length", "")
+    if not said.isdigit() or int(said) > most:
+        what = f"what was sent is larger than {most:_} bytes, or does not say how large it is"
+        raise _Refusal(problem(desk, http, 413, what, "send less"))
+
+
+def local_path(text: str) -> str:
+    """Return a path on this site, the beginning where it is none: nobody is sent elsewhere.
+
+    Examples
+    --------
+    >>> local_path("/requests/3?tab=x"), local_path("//evil.example"), local_path("https://evil.example/")
+    ('/requests/3?tab=x', '/', '/')
+    """
+    parts = urlsplit(text)
+    fine = (
+        text.startswith("/") and not text.startswith(("//", "/\\")) and not parts.netloc and "\\" not in text
+    )
+    return text if fine and all(ord(letter) >= 32 for letter in text) else "/"
+
+
+def _to_login(http: Request) -> Response:
+    """Ask who it is, and come back to the page, not to what was sent to it."""
+    source = http.url if http.method == "GET" and "hx-request" not in http.headers else _page_of(http)
+    back = local_path(f"{source.path}{'?' + source.query if source.query else ''}")
+    target = f"/login?next={quote(back, safe='')}"
+    if "hx-request" in http.headers:
+        return Response(status_code=401, headers={"HX-Redirect": target})
+    return RedirectResponse(target, 303)
+
+
+def _page_of(http: Request) -> Any:
+    return urlsplit(http.headers.get("hx-current-url") or http.headers.get("referer") or "/")
+
+
+def problem(desk: Desk, http: Request, status: int, what: str, fix: str) -> Response:
+    """Say what is wrong and what to do: a page, or a notice in the page that is there."""
+    call = Call(desk=desk, http=http, connection=None, person=None)  # type: ignore[arg-type]
+    template = "notice.html" if call.htmx else "problem.html"
+    return call.page(template, status=status, what=what, fix=fix, back=local_path(_path_of(_page_of(http))))
+
+
+def _path_of(parts: Any) -> str:
+    return f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
+
+
+def field_of(call: Call, name: str, *, most: int = 20_000) -> str:
+    """Return a text of a form; one that is too long is refused."""
+    text = call.form.get(name, "").replace("\r\n", "\n")
+    if len(text) > most:
+        raise ParameterError(f"{name} has more than {most:_} characters", where=name, fix="shorten it")
+    return text
+
+
+def static_folder() -> Path:
+    """Return where styles and scripts are."""
+    return Path(__file__).with_name("static")
