@@ -111,7 +111,7 @@ $(VENV)/.installed: $(VENV)/.created $(PINS)
 
 $(VENV)/.installed-dev: $(VENV)/.created $(PINS)
 	@echo "installing hitoku and the development tools into $(VENV)"
-	@$(INSTALL) --editable '.[dev,docs]' && touch $@ $(VENV)/.installed
+	@$(INSTALL) --editable '.[dev,docs,review]' && touch $@ $(VENV)/.installed
 
 # Peers get an environment of their own: their solvers cannot share a process with ours.
 $(PEERS)/.installed: $(VENV)/.created

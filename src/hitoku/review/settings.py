@@ -24,18 +24,6 @@ class Proxy(BaseModel):
     addresses: Annotated[tuple[str, ...], Field(min_length=1)]
 
 
-class Oidc(BaseModel):
-    """An identity provider; a person is known by what it calls their login."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    metadata: str
-    client: str
-    # Where the secret is, not the secret: settings are read by more people.
-    secret_file: Path
-    claim: str = "preferred_username"
-
-
 class ReviewSettings(BaseModel):
     """The settings.
 
@@ -61,8 +49,8 @@ class ReviewSettings(BaseModel):
         How large a submission may be, packed and unpacked.
     hosts
         Names under which the application is reached; anything else is refused.
-    proxy, oidc
-        Other ways to sign in.
+    proxy
+        Another way to sign in.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -81,7 +69,6 @@ class ReviewSettings(BaseModel):
     most_files: Positive = 2_000
     hosts: tuple[str, ...] = ("127.0.0.1", "localhost")
     proxy: Proxy | None = None
-    oidc: Oidc | None = None
 
 
 def read_settings(folder: Path) -> ReviewSettings:
@@ -112,7 +99,7 @@ def read_settings(folder: Path) -> ReviewSettings:
 
 def write_settings(folder: Path, **given: Any) -> None:
     """Begin a file of settings: those given, and the others as comments."""
-    defaults = ReviewSettings().model_dump(exclude={"proxy", "oidc"})
+    defaults = ReviewSettings().model_dump(exclude={"proxy"})
     lines = ["# Settings of the review application. A line that is commented out shows the default.", ""]
     for name, usual in defaults.items():
         value = given.get(name, usual)

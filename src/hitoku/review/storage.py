@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from alembic import command
 from alembic.config import Config
+from alembic.runtime.environment import EnvironmentContext
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy.engine import Connection, Engine
@@ -112,19 +112,18 @@ def reachable(engine: Engine) -> bool:
 
 def migrate(engine: Engine) -> str:
     """Bring a database to the present form, from whatever form it has; return the name of the last step."""
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS))
-    with writing(engine) as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+    script = ScriptDirectory(str(MIGRATIONS))
+    steps = EnvironmentContext(Config(), script, fn=lambda found, _: script._upgrade_revs("head", found))  # noqa: SLF001 - as Alembic's own pages do it
+    with writing(engine) as connection, steps:
+        steps.configure(connection=connection)
+        with steps.begin_transaction():
+            steps.run_migrations()
     return newest()
 
 
 def newest() -> str:
     """Return the name of the last step."""
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS))
-    return str(ScriptDirectory.from_config(config).get_current_head())
+    return str(ScriptDirectory(str(MIGRATIONS)).get_current_head())
 
 
 def require_current(engine: Engine) -> None:

@@ -1,0 +1,249 @@
+"""A small centre, on SQLite and on PostgreSQL where that is installed: people, a project, a submission."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from argon2 import PasswordHasher
+from starlette.testclient import TestClient
+from tests.checks.submissions import PEOPLE, session
+
+from hitoku.review import checking, people, sessions
+from hitoku.review.application import make_app
+from hitoku.review.desk import Desk
+from hitoku.review.founding import add_member, add_project
+from hitoku.review.intake import copy_folder
+from hitoku.review.people import add_person, known
+from hitoku.review.policies import add_shipped
+from hitoku.review.settings import ReviewSettings, write_settings
+from hitoku.review.storage import migrate, open_database, writing
+from hitoku.review.submitting import check_done, new_request
+from hitoku.review.web import COOKIE
+
+PASSWORD = "correct horse battery"  # noqa: S105 - of people who do not exist
+TEAM = (
+    ("ren", "Ren Aoki", ("researcher",)),
+    ("mio", "Mio Sato", ("researcher",)),
+    ("yui", "Yui Tanaka", ("checker",)),
+    ("sota", "Sota Mori", ("checker",)),
+    ("emi", "Emi Ono", ("checker",)),
+    ("haru", "Haru Ito", ("senior",)),
+    ("kai", "Kai Abe", ("researcher", "checker", "senior")),
+    ("aki", "Aki Kondo", ("administrator",)),
+)
+BIN = Path("/usr/lib/postgresql")
+
+
+@pytest.fixture(autouse=True)
+def cheap_hashes(monkeypatch):
+    """Passwords that are quick to check: how slow they are is argon2's affair."""
+    monkeypatch.setattr(people, "HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+    monkeypatch.setattr(people, "_hash_of_nobody", [])
+
+
+@pytest.fixture(scope="session")
+def postgresql(tmp_path_factory):
+    """Start a PostgreSQL server of our own, in a temporary folder; return the address of its databases."""
+    found = sorted(BIN.glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
+    if not found:
+        pytest.skip("PostgreSQL is not installed (Debian: apt install postgresql)")
+    tools = found[-1].parent
+    folder = Path(tmp_path_factory.mktemp("postgresql"))
+    owner = {}
+    if os.getuid() == 0:
+        try:
+            entry = pwd.getpwnam("postgres")
+        except KeyError:
+            pytest.skip("PostgreSQL does not run as root, and there is no user postgres")
+        owner = {"user": entry.pw_uid, "group": entry.pw_gid}
+        os.chown(folder, entry.pw_uid, entry.pw_gid)
+        for above in [folder, *folder.parents][:4]:
+            above.chmod(above.stat().st_mode | 0o711)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    options = f"-p {port} -h 127.0.0.1 -k {folder} -c fsync=off -c full_page_writes=off"
+    quiet = {
+        "check": True,
+        "stdout": subprocess.DEVNULL,
+        "stderr": subprocess.DEVNULL,
+        "cwd": folder,
+        **owner,
+    }
+    subprocess.run(
+        [tools / "initdb", "-D", folder / "data", "-A", "trust", "-U", "review", "-E", "UTF8"], **quiet
+    )
+    control = [tools / "pg_ctl", "-D", folder / "data", "-w"]
+    subprocess.run([*control, "-l", folder / "log", "-o", options, "start"], check=True, **quiet)
+    yield f"postgresql+psycopg://review@127.0.0.1:{port}"
+    subprocess.run([*control, "-m", "immediate", "stop"], check=True, **quiet)
+
+
+@pytest.fixture(scope="session", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
+def template(request, tmp_path_factory):
+    """Make a database with the team once; every test gets a copy."""
+    hasher, people.HASHER = people.HASHER, PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+    folder = tmp_path_factory.mktemp("template")
+    server = request.getfixturevalue("postgresql") if request.param == "postgresql" else None
+    if server:
+        _administer(server, "CREATE DATABASE template_review")
+    url = f"{server}/template_review" if server else f"sqlite:///{folder / 'review.sqlite'}"
+    desk = Desk(folder, ReviewSettings(https=False), open_database(url))
+    migrate(desk.engine)
+    PEOPLE.to_parquet(folder / "people.parquet")
+    with writing(desk.engine) as connection:
+        add_shipped(connection)
+        for login, name, roles in TEAM:
+            add_person(connection, login, name, roles, PASSWORD, by="system")
+        add_project(connection, desk, "wages", data=folder / "people.parquet", unit="id", policy="japan-2017")
+        for login in ("ren", "mio", "kai"):
+            add_member(connection, "wages", login)
+    desk.engine.dispose()
+    people.HASHER = hasher
+    return server, folder
+
+
+def _administer(server, command):
+    engine = sa.create_engine(f"{server}/postgres", isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(sa.text(command))
+    engine.dispose()
+
+
+@pytest.fixture
+def desk(template, tmp_path):
+    """Give an application of its own to a test."""
+    server, made = template
+    folder = tmp_path / "centre"
+    for name in ("quarantine", "inbox", "ledgers"):
+        (folder / name).mkdir(parents=True)
+    if server:
+        name = f"t_{os.getpid()}_{abs(hash(str(tmp_path)))}"
+        _administer(server, f"CREATE DATABASE {name} TEMPLATE template_review")
+        url = f"{server}/{name}"
+    else:
+        shutil.copy(made / "review.sqlite", folder / "review.sqlite")
+        url = ""
+    write_settings(folder, https=False, **({"database": url} if url else {}))
+    desk = Desk.open(folder)
+    with writing(desk.engine) as connection:
+        connection.execute(
+            sa.text("UPDATE project SET ledger = :ledger"),
+            {"ledger": str(folder / "ledgers" / "wages.ledger")},
+        )
+    yield desk
+    desk.engine.dispose()
+
+
+@pytest.fixture(scope="session")
+def submission(tmp_path_factory):
+    """Give a submission as a session wrote it, and what a check found in it, in this process."""
+    folder = tmp_path_factory.mktemp("submission")
+    work = session()
+    work.submit(folder / "first")
+    task = {"kind": "check", "submission": str(folder / "first"), "out": str(folder / "first-check")}
+    checking.check(task, lambda *_: None)
+    return folder
+
+
+def packed(folder):
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as made:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                made.write(path, path.relative_to(folder))
+    return content.getvalue()
+
+
+class Centre:
+    """Drives an application the way people do."""
+
+    def __init__(self, desk, submission):
+        self.desk, self.submission = desk, submission
+        self.app = make_app(desk, work=False)
+
+    def person(self, login):
+        with writing(self.desk.engine) as connection:
+            return known(connection, login)
+
+    def browser(self, login=None, **options):
+        """Return a browser with a session of somebody."""
+        client = TestClient(self.app, base_url="http://127.0.0.1", follow_redirects=False, **options)
+        if login is not None:
+            with writing(self.desk.engine) as connection:
+                token = sessions.begin(connection, known(connection, login).id)
+            client.cookies.set(COOKIE, token)
+            client.headers["x-form-token"] = sessions.form_token(token)
+        return client
+
+    def submit(self, login="ren", title="Wages", *, folder=None, checked=None, nonce=None):
+        """Hand a submission in and write down what the check found; return the request's number."""
+        source = folder or self.submission / "first"
+        nonce = nonce or f"nonce-{os.urandom(8).hex()}"
+        place, digest = copy_folder(source, self.desk.quarantine, nonce, self.desk.settings)
+        with writing(self.desk.engine) as connection:
+            number = new_request(
+                connection,
+                self.desk,
+                known(connection, login),
+                project_id=1,
+                title=title,
+                context="people of three regions",
+                controls="small cells are withheld",
+                folder=place,
+                digest=digest,
+                nonce=nonce,
+            )
+        self.check(number, checked or self.submission / "first-check")
+        return number
+
+    def check(self, number, source):
+        """Do what the worker does when a check is over."""
+        with writing(self.desk.engine) as connection:
+            turn = connection.scalar(
+                sa.text("SELECT max(id) FROM submission WHERE request = :number"), {"number": number}
+            )
+            shutil.copytree(source, self.desk.checked(turn))
+            check_done(connection, turn, json.loads((source / "summary.json").read_text("utf-8")))
+            connection.execute(sa.text("UPDATE job SET state = 'done' WHERE subject = :turn"), {"turn": turn})
+
+    def outputs(self, number):
+        with self.desk.engine.connect() as connection:
+            rows = connection.execute(
+                sa.text(
+                    "SELECT o.id FROM output o JOIN submission s ON s.id = o.submission JOIN request r ON "
+                    "r.id = s.request AND r.turn = s.turn WHERE r.id = :number ORDER BY o.place"
+                ),
+                {"number": number},
+            )
+            return [row.id for row in rows]
+
+    def vote(self, number, login, choices):
+        """Vote on every output and freeze the review."""
+        browser = self.browser(login)
+        for place, choice in zip(self.outputs(number), choices, strict=True):
+            sent = {
+                "choice": choice,
+                **({"text": f"{login}: too small", "public": "yes"} if choice == "change" else {}),
+            }
+            assert browser.post(f"/outputs/{place}/vote", data=sent).status_code == 303
+        return browser.post(f"/requests/{number}/review")
+
+    def state(self, number):
+        with self.desk.engine.connect() as connection:
+            return connection.scalar(sa.text("SELECT state FROM request WHERE id = :n"), {"n": number})
+
+
+@pytest.fixture
+def centre(desk, submission):
+    return Centre(desk, submission)

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import os
+import stat
+import struct
+import time
+import zipfile
+
+import pytest
+import sqlalchemy as sa
+from tests.review.conftest import packed
+
+from hitoku.errors import DataError
+from hitoku.review import inbox
+from hitoku.review.intake import copy_folder, unpack
+from hitoku.review.settings import ReviewSettings
+
+SMALL = ReviewSettings(unpacked_bytes=20_000_000, most_files=20)
+
+
+def archive(tmp_path, files, **options):
+    path = tmp_path / "upload.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, content in files:
+            info = name if isinstance(name, zipfile.ZipInfo) else zipfile.ZipInfo(name)
+            info.compress_type = zipfile.ZIP_DEFLATED
+            packed.writestr(info, content, **options)
+    return path
+
+
+def link(name):
+    info = zipfile.ZipInfo(name)
+    info.external_attr = (stat.S_IFLNK | 0o777) << 16
+    return info
+
+
+GOOD = [("manifest.json", b"{}"), ("public/01.csv", b"a,b\n")]
+
+
+@pytest.mark.parametrize("prefix", ["", "submission/"], ids=["as it is", "in a folder"])
+def test_a_submission_is_unpacked(tmp_path, prefix):
+    place, digest = unpack(archive(tmp_path, [(prefix + n, c) for n, c in GOOD]), tmp_path, "in", SMALL)
+    assert (place / "public" / "01.csv").read_bytes() == b"a,b\n"
+    assert len(digest) == 64
+
+
+@pytest.mark.parametrize(
+    ("files", "word"),
+    [
+        pytest.param([*GOOD, ("../outside", b"x")], "outside", id="traversal"),
+        pytest.param([*GOOD, ("a/../../outside", b"x")], "outside", id="traversal inside"),
+        pytest.param([*GOOD, ("/etc/cron.d/x", b"x")], "outside", id="absolute"),
+        pytest.param([*GOOD, ("..\\outside", b"x")], "outside", id="backslash"),
+        pytest.param([*GOOD, ("C:evil", b"x")], "outside", id="drive"),
+        pytest.param([*GOOD, ("line\nbreak", b"x")], "odd name", id="control character"),
+        pytest.param([*GOOD, (link("public/link"), b"/etc/passwd")], "link", id="symbolic link"),
+        pytest.param([*GOOD, ("MANIFEST.json", b"x")], "twice", id="twice, by case"),
+        pytest.param([(f"f{n}", b"x") for n in range(30)], "more than 20 files", id="too many files"),
+        pytest.param([*GOOD, ("big", b"\0" * 30_000_000)], "larger than", id="too large"),
+        pytest.param([*GOOD, ("bomb", b"\0" * 15_000_000)], "too tightly", id="bomb"),
+        pytest.param([("other.json", b"{}")], "no manifest.json", id="no submission"),
+        pytest.param([], "empty", id="empty"),
+    ],
+)
+def test_what_is_not_a_plain_submission_is_refused_and_leaves_nothing(tmp_path, files, word):
+    quarantine = tmp_path / "quarantine"
+    quarantine.mkdir()
+    with pytest.raises(DataError, match=word):
+        unpack(archive(tmp_path, files), quarantine, "in", SMALL)
+    assert list(quarantine.iterdir()) == []
+    assert not (tmp_path / "outside").exists()
+
+
+def test_an_archive_that_lies_about_its_sizes_is_stopped_while_it_is_read(tmp_path):
+    path = archive(tmp_path, [*GOOD, ("lie", b"\0" * 5_000_000)])
+    raw = bytearray(path.read_bytes())
+    at = raw.rfind(b"PK\x01\x02")  # the last entry of the directory
+    struct.pack_into("<I", raw, at + 24, 10)
+    path.write_bytes(bytes(raw))
+    with pytest.raises(DataError):
+        unpack(path, tmp_path, "in", SMALL)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"not a zip at all", os.urandom(2000)])
+def test_what_is_no_archive_is_refused(tmp_path, content):
+    path = tmp_path / "x.zip"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="no zip archive"):
+        unpack(path, tmp_path, "in", SMALL)
+
+
+def test_a_folder_with_a_link_is_refused(tmp_path):
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "manifest.json").write_text("{}")
+    (source / "link").symlink_to("/etc/passwd")
+    with pytest.raises(DataError, match="link"):
+        copy_folder(source, tmp_path, "in", SMALL)
+
+
+FORM = {
+    "project": "1",
+    "title": "Wages",
+    "context": "people",
+    "controls": "withheld",
+    "nonce": "a-nonce-of-a-form",
+}
+
+
+def test_an_upload_is_a_request_and_a_second_click_is_none(centre):
+    files = {"submission": ("s.zip", packed(centre.submission / "first"), "application/zip")}
+    ren = centre.browser("ren")
+    answers = [ren.post("/requests", data=FORM, files=files) for _ in range(2)]
+    assert [answer.headers["location"] for answer in answers] == ["/requests/1?said=submitted"] * 2
+    assert centre.state(1) == "submitted"
+    with centre.desk.engine.connect() as connection:
+        assert connection.scalar(sa.text("SELECT count(*) FROM request")) == 1
+        assert connection.scalar(sa.text("SELECT count(*) FROM job WHERE kind = 'check'")) == 1
+    assert (centre.desk.submitted(1) / "manifest.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({"title": " "}, 422),
+        ({"context": ""}, 422),
+        ({"controls": "x" * 20_001}, 422),
+        ({"project": "99"}, 422),
+        ({"project": "x"}, 422),
+        ({"nonce": "<b>"}, 422),
+    ],
+)
+def test_a_form_that_is_not_filled_in_makes_nothing(centre, change, status):
+    files = {"submission": ("s.zip", packed(centre.submission / "first"), "application/zip")}
+    assert centre.browser("ren").post("/requests", data=FORM | change, files=files).status_code == status
+    with centre.desk.engine.connect() as connection:
+        assert connection.scalar(sa.text("SELECT count(*) FROM request")) == 0
+
+
+def test_an_upload_of_rubbish_is_refused_and_leaves_nothing(centre):
+    files = {"submission": ("s.zip", b"rubbish", "application/zip")}
+    answer = centre.browser("ren").post("/requests", data=FORM, files=files)
+    assert answer.status_code == 422
+    assert "no zip archive" in answer.text
+    assert list(centre.desk.quarantine.iterdir()) == []
+
+
+def test_a_body_that_is_too_long_is_refused_before_it_is_read(centre):
+    answer = centre.browser("ren").post("/requests", headers={"content-length": "999999999999"})
+    assert answer.status_code == 413
+
+
+def drop(centre, project, login, words=True):
+    place = centre.desk.inbox / project / login
+    place.mkdir(parents=True)
+    (place / "wages.zip").write_bytes(packed(centre.submission / "first"))
+    if words:
+        (place / "wages.toml").write_text('title = "Dropped"\ncontext = "c"\ncontrols = "d"\n', "utf-8")
+    old = time.time() - 60
+    os.utime(place / "wages.zip", (old, old))
+    return place
+
+
+def test_what_is_dropped_in_the_watched_folder_is_taken_once(centre):
+    place = drop(centre, "wages", "ren")
+    assert inbox.look(centre.desk) == 1
+    assert inbox.look(centre.desk) == 0
+    assert list(place.iterdir()) == []
+    with centre.desk.engine.connect() as connection:
+        assert connection.execute(sa.text("SELECT title, state FROM request")).all() == [
+            ("Dropped", "submitted")
+        ]
+
+
+def test_what_is_still_written_is_left_alone(centre):
+    place = drop(centre, "wages", "ren")
+    os.utime(place / "wages.zip")
+    assert inbox.look(centre.desk) == 0
+
+
+@pytest.mark.parametrize(("project", "login"), [("wages", "nobody"), ("nothing", "ren"), ("wages", "yui")])
+def test_what_nobody_may_drop_is_put_aside_with_a_word(centre, project, login):
+    drop(centre, project, login)
+    inbox.look(centre.desk)
+    aside = sorted((centre.desk.inbox / "refused").iterdir())
+    assert [path.suffix for path in aside] == [".zip", ".txt"]
+    assert aside[1].read_text("utf-8").strip()

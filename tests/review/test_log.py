@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pytest
+
+from hitoku.review import log
+from hitoku.review.log import Head
+from hitoku.review.storage import reading, writing
+
+
+@pytest.fixture
+def entries(desk):
+    with writing(desk.engine) as connection:
+        for number in range(4):
+            log.append(connection, "yui", "vote", request=1, output=number, choice="approve")
+    with reading(desk.engine) as connection:
+        return list(log.entries(connection))
+
+
+def test_a_log_is_whole(entries):
+    assert log.faults(entries, [Head(len(entries), entries[-1]["digest"])]) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("who", "sota"),
+        ("at", "2026-01-01T00:00:00Z"),
+        ("event", "decision"),
+        ("request", 2),
+        ("body", '{"choice":"change"}'),
+    ],
+)
+def test_an_edit_shows(entries, name, value):
+    entries[-2][name] = value
+    assert any("was changed" in fault for fault in log.faults(entries))
+
+
+def test_an_edit_with_its_digest_made_again_breaks_the_chain(entries):
+    entries[-3]["who"] = "sota"
+    entries[-3]["digest"] = log._digest(entries[-3])
+    assert any("does not follow" in fault for fault in log.faults(entries))
+
+
+def test_an_entry_taken_out_shows(entries):
+    del entries[-2]
+    assert any("missing" in fault for fault in log.faults(entries))
+
+
+def test_a_cut_tail_shows_by_a_receipt_alone(entries):
+    receipt = Head(len(entries), entries[-1]["digest"])
+    assert log.faults(entries[:-1]) == []
+    assert any("tail was cut" in fault for fault in log.faults(entries[:-1], [receipt]))
+
+
+def test_another_log_of_the_same_length_shows_by_a_receipt(entries):
+    receipt = Head(len(entries), entries[-1]["digest"])
+    forked = entries[:-1]
+    other = {**entries[-1], "who": "sota"}
+    other["digest"] = log._digest(other)
+    assert log.faults([*forked, other]) == []
+    assert any("another log" in fault for fault in log.faults([*forked, other], [receipt]))
+
+
+def test_an_export_is_the_log(entries):
+    assert log.from_csv(log.to_csv(entries)) == entries

@@ -1,0 +1,246 @@
+"""What strangers, other sites and odd texts can do: nothing."""
+
+from __future__ import annotations
+
+import pytest
+import sqlalchemy as sa
+from starlette.testclient import TestClient
+from tests.review.conftest import PASSWORD
+
+from hitoku.files import sha256
+from hitoku.review import people, sessions
+from hitoku.review.application import ACTIONS, make_app
+from hitoku.review.desk import Desk
+from hitoku.review.rendering import HERE
+from hitoku.review.settings import Proxy
+from hitoku.review.storage import writing
+from hitoku.review.web import COOKIE, local_path
+
+# Of the file as npm has it: htmx.org 2.0.11, dist/htmx.min.js.
+HTMX = "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717"
+INJECTED = '<script>alert("x")</script>"\'{{ 7777*7777 }}<img src=x onerror=alert(1)>'
+
+
+def test_htmx_is_the_one_that_was_looked_at():
+    assert sha256(HERE / "static" / "htmx-2.0.11.min.js") == HTMX
+
+
+def sign_in(client, login="yui", password=PASSWORD, **more):
+    return client.post("/login", data={"login": login, "password": password, "next": "/queue", **more})
+
+
+def test_signing_in_and_out(centre):
+    client = centre.browser()
+    answer = sign_in(client)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/queue")
+    cookie = answer.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=lax" in cookie
+    assert client.get("/queue").status_code == 200
+    token = client.cookies[COOKIE]
+    client.headers["x-form-token"] = sessions.form_token(token)
+    assert client.post("/logout").status_code == 303
+    client.cookies.set(COOKIE, token)
+    assert client.get("/queue").status_code == 303  # the session is over, not only the cookie
+
+
+def test_the_cookie_is_for_https_alone_where_that_is_set(centre):
+    desk = centre.desk
+    secure = Desk(desk.folder, desk.settings.model_copy(update={"https": True}), desk.engine)
+    client = TestClient(make_app(secure, work=False), base_url="https://127.0.0.1", follow_redirects=False)
+    assert "secure" in sign_in(client).headers["set-cookie"].lower()
+
+
+def test_nobody_can_hand_a_session_to_somebody(centre):
+    client = centre.browser()
+    client.cookies.set(COOKIE, "chosen-by-an-attacker")
+    sign_in(client)
+    assert "chosen-by-an-attacker" not in client.cookies.get(COOKIE, domain="127.0.0.1")
+
+
+@pytest.mark.parametrize(
+    ("login", "password"), [("yui", "wrong"), ("nobody", PASSWORD), ("", ""), ("yui'--", "x")]
+)
+def test_a_wrong_password_says_nothing_about_who_is_there(centre, login, password):
+    answer = sign_in(centre.browser(), login, password)
+    assert answer.status_code == 422
+    assert "Login and password do not fit together." in answer.text
+
+
+def test_guessing_is_throttled_even_with_the_right_password_at_last(centre):
+    client = centre.browser()
+    assert [sign_in(client, "yui", "wrong").status_code for _ in range(6)] == [422] * 5 + [429]
+    assert sign_in(client, "yui", PASSWORD).status_code == 429
+    assert sign_in(client, "sota", PASSWORD).status_code == 303  # others are not shut out
+
+
+def test_an_idle_or_revoked_session_is_over(centre):
+    for change in ("seen = '2020-01-01T00:00:00Z'", "begun = '2020-01-01T00:00:00Z'", "ended = seen"):
+        client = centre.browser("yui")
+        assert client.get("/queue").status_code == 200
+        with centre.desk.engine.begin() as connection:
+            connection.execute(sa.text(f"UPDATE session SET {change}"))  # noqa: S608 - of this test
+        answer = client.get("/queue?tab=phase-2")
+        assert answer.headers["location"] == "/login?next=%2Fqueue%3Ftab%3Dphase-2"
+
+
+def test_who_is_shut_out_is_out_at_once(centre):
+    client = centre.browser("yui")
+    with writing(centre.desk.engine) as connection:
+        people.set_active(connection, "yui", active=False, by="aki")
+    assert client.get("/queue").status_code == 303
+    assert sign_in(centre.browser()).status_code == 422
+
+
+def test_part_of_a_page_after_the_session_leads_to_the_login_and_back(centre):
+    client = centre.browser()
+    answer = client.post(
+        "/outputs/1/vote", headers={"hx-request": "true", "hx-current-url": "http://127.0.0.1/outputs/1"}
+    )
+    assert answer.headers["hx-redirect"] == "/login?next=%2Foutputs%2F1"
+
+
+def test_a_form_without_the_token_of_the_session_is_refused_everywhere(centre):
+    number = centre.submit()
+    for action in ACTIONS:
+        if action.method == "POST" and action.may is not None:
+            path = action.path.replace("{request:int}", str(number)).replace("{output:int}", "1")
+            path = path.replace("{policy:int}", "1").replace("{person:int}", "1")
+            for token in ("", "0" * 64, sessions.form_token("another session")):
+                browser = centre.browser("kai")
+                browser.headers["x-form-token"] = token
+                answer = browser.post(path)
+                assert answer.status_code == 403, action.name
+                assert "not of this session" in answer.text
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"origin": "https://evil.example"}, {"origin": "null"}, {"sec-fetch-site": "cross-site"}],
+)
+def test_a_form_of_another_site_is_refused_even_with_the_token(centre, headers):
+    assert centre.browser("yui").post("/logout", headers=headers).status_code == 403
+    assert centre.browser().post("/login", headers=headers).status_code == 403
+
+
+def test_every_answer_has_the_strict_headers(centre):
+    for path in ("/login", "/queue", "/nothing", "/static/review.css", "/health"):
+        answer = centre.browser("yui").get(path)
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+        assert "unsafe" not in answer.headers["content-security-policy"]
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert path.startswith("/static/") or answer.headers["cache-control"] == "no-store"
+
+
+def test_another_host_is_not_answered(centre):
+    assert centre.browser("yui").get("/queue", headers={"host": "evil.example"}).status_code == 400
+
+
+@pytest.mark.parametrize(
+    "target", ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)", "/a\nb"]
+)
+def test_nobody_is_sent_elsewhere(centre, target):
+    assert local_path(target) == "/"
+    answer = centre.browser().post("/login", data={"login": "yui", "password": PASSWORD, "next": target})
+    assert answer.headers["location"] == "/"
+
+
+def test_odd_texts_are_shown_as_texts_on_every_page(centre):
+    number = centre.submit(title=INJECTED)
+    with centre.desk.engine.begin() as connection:
+        connection.execute(sa.text("UPDATE request SET context = :t, controls = :t"), {"t": INJECTED})
+        connection.execute(sa.text("UPDATE output SET name = :t"), {"t": INJECTED})
+        connection.execute(
+            sa.text("UPDATE person SET name = :t WHERE login IN ('ren', 'yui')"), {"t": INJECTED}
+        )
+    first = centre.outputs(number)[0]
+    yui, kai, aki = (centre.browser(login) for login in ("yui", "kai", "aki"))
+    yui.post(f"/outputs/{first}/vote", data={"choice": "change", "text": INJECTED})
+    pages = [
+        *(
+            yui.get(path)
+            for path in ("/queue", f"/requests/{number}", f"/outputs/{first}", f"/requests/{number}/pairs")
+        ),
+        yui.get("/queue", params={"words": INJECTED, "project": INJECTED, "tab": INJECTED, "said": INJECTED}),
+        *(kai.get(path) for path in ("/log", "/statistics", "/policies", f"/requests/{number}/release")),
+        kai.post("/policies", data={"text": INJECTED}),
+        aki.get("/people"),
+        centre.browser("ren").get("/mine"),
+        centre.browser().get("/login", params={"next": INJECTED}),
+        yui.get(f"/{INJECTED}"),
+    ]
+    for page in pages:
+        assert "<script>alert" not in page.text
+        assert "<img src=x" not in page.text
+        assert str(7777 * 7777) not in page.text
+
+
+def test_the_proxy_is_believed_from_its_address_alone(centre):
+    desk = centre.desk
+    proxied = Desk(
+        desk.folder, desk.settings.model_copy(update={"proxy": Proxy(addresses=("10.0.0.7",))}), desk.engine
+    )
+    app = make_app(proxied, work=False)
+    named = {"x-remote-user": "yui"}
+
+    def ask(address, headers):
+        client = TestClient(app, base_url="http://127.0.0.1", client=(address, 5000), follow_redirects=False)
+        return client.get("/queue", headers=headers)
+
+    assert ask("10.0.0.7", named).status_code == 200
+    assert ask("10.0.0.8", named).status_code == 303
+    assert ask("10.0.0.7", {"x-remote-user": "nobody"}).status_code == 303
+    assert ask("10.0.0.7", {}).status_code == 303
+    # Somebody else behind the same browser gets a session of their own.
+    client = TestClient(app, base_url="http://127.0.0.1", client=("10.0.0.7", 5000), follow_redirects=False)
+    assert "Yui Tanaka" in client.get("/queue", headers=named).text
+    assert "Sota Mori" in client.get("/queue", headers={"x-remote-user": "sota"}).text
+
+
+def test_metrics_are_for_this_machine_and_administrators(centre):
+    def ask(address, login=None, **headers):
+        client = centre.browser(login, client=(address, 5000))
+        return client.get("/metrics", headers=headers)
+
+    answer = ask("127.0.0.1")
+    assert answer.status_code == 200
+    assert "hitoku_requests" in answer.text
+    assert ask("10.0.0.1").status_code == 404
+    assert ask("127.0.0.1", **{"x-forwarded-for": "10.0.0.1"}).status_code == 404
+    assert ask("10.0.0.1", "aki").status_code == 200
+    assert ask("10.0.0.1", "yui").status_code == 404
+
+
+def test_the_log_of_the_server_has_no_words_of_people(centre, caplog):
+    number = centre.submit(title="a secret title")
+    caplog.set_level("INFO", logger="hitoku.review")
+    yui = centre.browser("yui")
+    yui.get(f"/requests/{number}")
+    yui.get("/queue?words=secretword")
+    yui.post(f"/requests/{number}/comments", data={"text": "cell N/c has 3"})
+    said = caplog.text
+    assert '"path": "/requests/{request:int}"' in said
+    assert "secret" not in said
+    assert "N/c" not in said
+
+
+def test_the_log_of_the_application_has_comments_by_their_hash(centre):
+    number = centre.submit()
+    centre.browser("yui").post(f"/requests/{number}/comments", data={"text": "cell N/c has 3 people"})
+    export = centre.browser("haru").get("/log.csv").text
+    assert "has 3 people" not in export
+    assert sha256(b"cell N/c has 3 people") in export
+
+
+def test_a_mistake_of_ours_shows_nothing(centre, monkeypatch):
+    def fails(*_):
+        raise RuntimeError("confidential 4711")
+
+    monkeypatch.setattr("hitoku.review.pages.policies.team_numbers", fails)
+    client = TestClient(
+        centre.app, base_url="http://127.0.0.1", follow_redirects=False, raise_server_exceptions=False
+    )
+    client.cookies = centre.browser("haru").cookies
+    answer = client.get("/statistics")
+    assert answer.status_code == 500
+    assert "4711" not in answer.text

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pytest
+
+from hitoku.review.states import CLOSED, OWNERS, TRANSITIONS, Event, Owner, State, StateError, after
+
+
+def test_every_state_has_one_owner():
+    assert set(OWNERS) == set(State)
+
+
+def test_every_state_can_be_reached_and_what_is_closed_stays_closed():
+    reached = set(TRANSITIONS.values())
+    assert reached == set(State)
+    assert not {state for state, _ in TRANSITIONS if state in CLOSED}
+
+
+def test_from_every_open_state_there_is_a_way_to_an_end():
+    ways = {state: {after(state, e) for s, e in TRANSITIONS if s == state} for state in State}
+    for begin in State:
+        seen, todo = set(), [begin]
+        while todo:
+            state = todo.pop()
+            if state not in seen:
+                seen.add(state)
+                todo += ways[state]
+        assert seen & set(CLOSED), begin
+
+
+def test_nothing_leaves_without_phase_2():
+    assert [state for state, event in TRANSITIONS if event is Event.RELEASE] == [State.APPROVED]
+    assert [state for (state, event) in TRANSITIONS if event is Event.APPROVE] == [State.PHASE_2]
+    assert OWNERS[State.APPROVED] is Owner.SENIORS
+
+
+@pytest.mark.parametrize("event", [Event.RELEASE, Event.APPROVE, Event.RESUBMIT])
+def test_what_a_state_does_not_allow_is_refused(event):
+    with pytest.raises(StateError):
+        after(State.PHASE_1, event)

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import threading
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+
+from hitoku.errors import DataError
+from hitoku.review import log
+from hitoku.review.storage import migrate, newest, open_database, reading, require_current, writing
+from hitoku.review.tables import metadata
+
+
+def test_the_migrations_make_the_tables_that_the_code_knows(desk):
+    with desk.engine.connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+
+
+def test_migrating_twice_is_migrating_once(desk):
+    assert migrate(desk.engine) == newest()
+    require_current(desk.engine)
+
+
+def test_a_database_that_is_empty_or_away_is_named_with_a_fix(tmp_path):
+    with pytest.raises(DataError, match="empty") as empty:
+        require_current(open_database(f"sqlite:///{tmp_path / 'none.sqlite'}"))
+    assert "hitoku serve init" in empty.value.fix
+    with pytest.raises(DataError, match="does not answer"):
+        require_current(open_database(f"sqlite:///{tmp_path / 'no' / 'folder.sqlite'}"))
+
+
+@pytest.mark.parametrize("verb", ["UPDATE log SET who = 'x'", "DELETE FROM log"])
+def test_the_database_refuses_to_change_the_log(desk, verb):
+    with pytest.raises(sa.exc.DBAPIError, match="append-only"), writing(desk.engine) as connection:
+        connection.execute(sa.text(verb))
+
+
+def test_postgresql_refuses_to_truncate_the_log(desk):
+    if desk.engine.dialect.name != "postgresql":
+        pytest.skip("SQLite has no TRUNCATE")
+    with pytest.raises(sa.exc.DBAPIError, match="append-only"), writing(desk.engine) as connection:
+        connection.execute(sa.text("TRUNCATE log"))
+
+
+def test_writers_go_one_after_another(desk):
+    """Each reads the head and writes the next entry: without the lock first, two would be the same."""
+
+    def write():
+        for _ in range(5):
+            with writing(desk.engine) as connection:
+                log.append(connection, "x", "tick")
+
+    threads = [threading.Thread(target=write) for _ in range(6)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    with reading(desk.engine) as connection:
+        found = list(log.entries(connection))
+    assert sum(entry["event"] == "tick" for entry in found) == 30
+    assert log.faults(found) == []
+
+
+def test_what_fails_in_the_middle_is_undone(desk):
+    def fails():
+        with writing(desk.engine) as connection:
+            log.append(connection, "x", "tick")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fails()
+    with reading(desk.engine) as connection:
+        assert all(entry["event"] != "tick" for entry in log.entries(connection))
