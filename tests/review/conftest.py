@@ -81,7 +81,9 @@ def postgresql(tmp_path_factory):
         **owner,
     }
     subprocess.run(
-        [tools / "initdb", "-D", folder / "data", "-A", "trust", "-U", "review", "-E", "UTF8"], **quiet
+        [tools / "initdb", "-D", folder / "data", "-A", "trust", "-U", "review", "-E", "UTF8"],
+        check=True,
+        **quiet,
     )
     control = [tools / "pg_ctl", "-D", folder / "data", "-w"]
     subprocess.run([*control, "-l", folder / "log", "-o", options, "start"], check=True, **quiet)

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from hitoku.files import sha256
 from hitoku.review.permissions import Role
-from hitoku.review.sessions import form_token
 from hitoku.review.states import OWNERS
-
-if TYPE_CHECKING:
-    from hitoku.review.web import Call
 
 HERE = Path(__file__).parent
 # A word and a sign for every status: colour is never the only difference.
@@ -64,18 +60,6 @@ def asset(name: str) -> str:
     return f"/static/{name}?{sha256(HERE / 'static' / name)[:12]}"
 
 
-def fill(call: Call, template: str, **values: Any) -> str:
-    """Fill a template for whoever asks."""
-    return (
-        environment()
-        .get_template(template)
-        .render(
-            call=call,
-            me=call.person,
-            team=call.desk.settings.team,
-            form_token=form_token(call.token) if call.token else "",
-            done=SAID.get(call.http.query_params.get("said", ""), ""),
-            path=call.http.url.path,
-            **values,
-        )
-    )
+def fill(template: str, **values: Any) -> str:
+    """Fill a template."""
+    return environment().get_template(template).render(**values)

@@ -25,7 +25,7 @@ from hitoku.errors import HitokuError, ParameterError
 from hitoku.review import people, sessions
 from hitoku.review.desk import Desk, standing
 from hitoku.review.permissions import Person, Standing, may
-from hitoku.review.rendering import fill
+from hitoku.review.rendering import SAID, fill
 from hitoku.review.states import StateError
 from hitoku.review.storage import reading, writing
 from hitoku.review.tables import output, submission
@@ -96,7 +96,15 @@ class Call:
 
     def page(self, template: str, *, status: int = 200, **values: Any) -> Response:
         """Fill a template."""
-        return HTMLResponse(fill(self, template, **values), status)
+        common = {
+            "call": self,
+            "me": self.person,
+            "team": self.desk.settings.team,
+            "form_token": sessions.form_token(self.token) if self.token else "",
+            "done": SAID.get(self.http.query_params.get("said", ""), ""),
+            "path": self.http.url.path,
+        }
+        return HTMLResponse(fill(template, **common, **values), status)
 
     def go(self, path: str, said: str = "") -> Response:
         """Send the browser to another page, with a word about what was done."""
