@@ -13,11 +13,13 @@ from tests.checks.submissions import session
 
 from hitoku.checks.submission.recheck import recheck
 from hitoku.evidence.audit import audit
+from hitoku.evidence.outcome import Outcome
 from hitoku.experiments.page import Page, Words
 from hitoku.experiments.page import html as experiment_page
 from hitoku.io import check_page
 from hitoku.io.content_policy import content_policy
 from hitoku.io.formats import html as table_page
+from hitoku.io.release.overview import OverviewGroup, overview_page
 from hitoku.io.report import report
 from hitoku.io.report.cells import Cells
 from hitoku.model.need import Need
@@ -41,8 +43,17 @@ def of_a_table(_):
     return table_page.page(Release.of(table, Protection.withhold(table, table.value == 1)), title="Persons")
 
 
+def of_a_publication(_):
+    table = Table.from_array([[20, 15], [72, 1]])
+    need = Need(unsafe=table.value == 1, lower=1.0, upper=1.0)
+    protection = Protection.withhold(table, table.inner, need)
+    outcome = Outcome(protection, audit(table, need, Release.of(table, protection)))
+    return overview_page([OverviewGroup.of("persons", "../persons", outcome, {}, {})], "Persons")
+
+
 PAGES = {
     "src/hitoku/io/report/page.html": of_a_release,
+    "src/hitoku/io/report/overview.html": of_a_publication,
     "src/hitoku/io/formats/html.py": of_a_table,
     "src/hitoku/io/report/check.html": lambda tmp_path: check_page.page(
         recheck(session().submit(tmp_path / "submission"))

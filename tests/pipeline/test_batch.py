@@ -255,7 +255,7 @@ def test_linked_tables_agree_about_what_they_share(folder):
     for (region,), status in zip(single.codes, single.status, strict=True):
         assert both[region.strip(), "Total"] == status
     assert verify(folder / "release").ok
-    assert (folder / "release" / "public" / "table-2.csv").is_file()
+    assert (folder / "release" / "public" / "table-2" / "table-2.csv").is_file()
 
 
 def test_a_cell_that_one_table_withholds_is_not_published_in_another(folder):

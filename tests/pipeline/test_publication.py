@@ -97,7 +97,7 @@ def house(tmp_path):
 
 def files(folder) -> dict[str, pd.DataFrame]:
     return {
-        file.stem: pd.read_csv(file, dtype={"value": float}) for file in (folder / "public").glob("*.csv")
+        file.stem: pd.read_csv(file, dtype={"value": float}) for file in (folder / "public").rglob("*.csv")
     }
 
 
@@ -337,7 +337,7 @@ def test_cells_are_named_by_the_codes_of_any_table(house):
 
 def test_a_public_file_of_a_linked_table_that_was_changed_is_found(house):
     run = run_recipe(house(RECORDS + FINE + COARSE))
-    file = run.folder / "public" / "coarse.csv"
+    file = run.folder / "public" / "coarse" / "coarse.csv"
     with file.open(newline="") as opened:
         rows = list(csv.reader(opened))
     line = next(place for place, row in enumerate(rows) if row[-1] == "withheld")

@@ -171,7 +171,7 @@ def test_linked_tables_agree_and_are_proved_together(kitchen):
     run = run_recipe(kitchen(LINKED))
     assert verify(run.folder).ok
     shown = {
-        name: pd.read_csv(run.folder / "public" / f"{name}.csv", dtype={"size": str})
+        name: pd.read_csv(run.folder / "public" / name / f"{name}.csv", dtype={"size": str})
         for name in ("trades", "sizes")
     }
     totals = {

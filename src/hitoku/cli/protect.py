@@ -12,6 +12,9 @@ from hitoku.cli.exit_codes import FOUND
 from hitoku.cli.recipe_options import parse_cells, parse_trees, read_recipe
 from hitoku.cli.terminal import AsJson, notes, print_json, progress
 
+# Starting other processes takes a second or two: worth it from so many tables on.
+MANY_TABLES = 5
+
 if TYPE_CHECKING:
     from hitoku.io.recipe.recipe import Recipe
     from hitoku.pipeline.recipe import Run
@@ -87,6 +90,12 @@ def protect(
     thousands: Annotated[
         str | None, typer.Option(help="Sign between groups of three digits in a text file; left out, found.")
     ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            help="Processes for groups of tables that share nothing; left out, one or all processors."
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Write the release even if it is not safe.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -137,7 +146,7 @@ def protect(
         "thousands": thousands,
     }
     with notes("hitoku.reading") as read:
-        run = _run(read_recipe(data, options, out), out, force=force)
+        run = _run(read_recipe(data, options, out), out, force=force, jobs=jobs)
     if as_json:
         _print_counts(run, read)
     else:
@@ -146,7 +155,7 @@ def protect(
         raise typer.Exit(FOUND)
 
 
-def _run(recipe: Recipe, out: Path | None, *, force: bool) -> Run:
+def _run(recipe: Recipe, out: Path | None, *, force: bool, jobs: int | None) -> Run:
     """Run a recipe with a progress bar."""
     # A command loads what it needs.
     from hitoku.pipeline.protect import STAGES
@@ -158,6 +167,7 @@ def _run(recipe: Recipe, out: Path | None, *, force: bool) -> Run:
             recipe,
             out,
             force=force,
+            n_jobs=jobs if jobs is not None else -1 if len(recipe.tables) >= MANY_TABLES else None,
             report=lambda stage: step(STEPS[stage]),
             progress=lambda done, total: step(f"{STEPS['protect']}: {_share(done, total)}", begins=False),
         )
@@ -171,7 +181,7 @@ def _print_counts(run: Run, read: Sequence[str]) -> None:
     from hitoku.cli.summary import counts
 
     told = {kind: counts(outcome) for kind, outcome in run.outcomes.items()}
-    facts = told if len(told) > 1 else told["table"]
+    facts: dict[str, Any] = dict(told) if len(told) > 1 else next(iter(told.values()))
     print_json(
         {
             **facts,
@@ -185,15 +195,22 @@ def _print_counts(run: Run, read: Sequence[str]) -> None:
 def _show(run: Run, read: Sequence[str]) -> None:
     from rich.console import Console
 
-    from hitoku.cli.summary import show
+    from hitoku.cli.summary import show, show_groups
 
     console = Console()
     for note in read:
         console.print(note, style="dim", soft_wrap=True, markup=False, highlight=False)
-    for kind, outcome in run.outcomes.items():
+    if run.several:
+        show_groups(console, run)
+    for kind, outcome in () if run.several else run.outcomes.items():
         if len(run.outcomes) > 1:
             console.rule(kind)
         show(console, outcome, naive=run.left_blank[kind])
     said = f"written to {run.folder}" if run.folder else "nothing was written: the release is not safe"
     warned = "" if run.safe or not run.folder else ", marked as NOT SAFE"
     console.print(f"\n{said}{warned}", soft_wrap=True)
+    if run.folder and any(run.places.values()):
+        page = "checker/overview.html"
+        console.print(
+            f"which tables link where, and what is left of them: {run.folder / page}", soft_wrap=True
+        )

@@ -13,6 +13,7 @@ from hitoku.evidence.loss import loss
 from hitoku.model.dimension import Dimension
 from hitoku.model.release import Release
 from hitoku.pipeline import Comparison, Outcome
+from hitoku.pipeline.recipe import Run
 
 WITHHELD = Text("c", style="bold reverse")
 MOST_ROWS, MOST_COLUMNS = 8, 5
@@ -140,6 +141,24 @@ def show(console: Console, outcome: Outcome, *, naive: int) -> None:
         console.print(
             "A corner of the release as a reader sees it; [bold reverse]c[/] is withheld.", style="dim"
         )
+
+
+def show_groups(console: Console, run: Run) -> None:
+    """Tell a person about groups of tables that share nothing, a line for each."""
+    grid = Grid(title="Groups of tables that share nothing", title_style="bold")
+    for name in ("group", "tables", "cells", "unsafe", "withheld", "value published", "audit"):
+        grid.add_column(name, justify="left" if name in {"group", "audit"} else "right")
+    for key, outcome in run.outcomes.items():
+        n = counts(outcome)
+        numbers = (max(len(run.places[key]), 1), n["cells"], n["unsafe"], n["withheld"])
+        value = f"{n['published_share_of_value']:.0%}"
+        grid.add_row(key, *(f"{number:,}" for number in numbers), value, n["verdict"])
+    console.print(grid)
+    for key, outcome in run.outcomes.items():
+        for remark in outcome.remarks:
+            console.print(f"{key}: {remark}", soft_wrap=True, markup=False, highlight=False)
+        if outcome.warning:
+            console.print(f"WARNING, {key}: {outcome.warning}", style="bold red", soft_wrap=True)
 
 
 def _by(n: dict[str, Any]) -> str:

@@ -297,7 +297,8 @@ def compare(content: dict[str, Any], public: Path) -> str:
     linked = dict(content.get("tables", {}))
     for name, table in linked.items():
         demand(re.fullmatch(r"[A-Za-z0-9_-]+", name) is not None, "a linked table has no name for a file", 2)
-        cells = shown_in(content, public / f"{name}.csv", table)[1]
+        own = public / name / f"{name}.csv"  # releases of before 0.2 have no folders in public/
+        cells = shown_in(content, own if own.parent.is_dir() else public / f"{name}.csv", table)[1]
         demand(not cells & hidden, f"{name}.csv: shows a cell that is in no published table")
     also = f", and {len(linked)} linked tables show the same" if linked else ""
     return f"; table.csv shows exactly the {n_shown} cells that are not withheld{also}"

@@ -30,7 +30,8 @@ from hitoku.model.finding import Finding
 from hitoku.model.need import Need
 from hitoku.model.release import Release
 from hitoku.model.table import Table
-from hitoku.pipeline.recipe import cells_for, equip, rules_for
+from hitoku.pipeline.recipe import equip
+from hitoku.pipeline.recipe_cells import Whole, cells_for, cost_factors, rules_for
 from hitoku.rules.rule import Rule
 from hitoku.rules.word import from_word, parsed
 from hitoku.solver.closest import Norm
@@ -96,8 +97,9 @@ class AttackedFolder:
                 fix="attack a folder that hitoku protect wrote",
             )
         recipe = Recipe.read(file)
-        cells = cells_for(recipe, self.table)
-        rules, method, width = rules_for(recipe, self.table), recipe.method, recipe.keys.width
+        whole: list[Whole] = [(self.table, {})]
+        rules, cells = rules_for(recipe, whole)[0], cells_for(recipe, whole)[0]
+        method, width = recipe.method, recipe.keys.width
         summary = json.loads((self.path / "checker" / "summary.json").read_text("utf-8"))
         counts = recipe.counts if summary.get("recipe", {}).get("kind") == "counts" else None
         if counts is not None:
@@ -112,7 +114,7 @@ class AttackedFolder:
                 where=f"{file.relative_to(self.path)}: counts, insiders or cells withheld by hand",
                 fix="nobody can run the method again without knowing those; attack another release",
             )
-        told = equip(recipe, method, self.table, cells)
+        told = equip(recipe, method, self.table, cells, cost_factors(recipe, whole)[0])
         # A method that weighs tables against each other has to know how each would have been judged.
         if hasattr(told, "informed"):
             told = told.informed(rules, width)

@@ -14,26 +14,24 @@ from hitoku.errors import HitokuError
 from hitoku.evidence.outcome import Outcome
 from hitoku.files import new_folder, refuse_occupied
 from hitoku.io.publication import PublicationPlan
-from hitoku.io.recipe.keys import UNLESS_UNSAFE
 from hitoku.io.recipe.recipe import Recipe
+from hitoku.io.release.overview import OverviewGroup, write_publication
 from hitoku.io.release.write import write_release
 from hitoku.methods import METHODS
 from hitoku.methods.costs import costs
 from hitoku.methods.keep import kept
 from hitoku.methods.method import Method, Progress
-from hitoku.model.arrays import Integers, Mask
+from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.finding import Finding
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
 from hitoku.pipeline.compare import recomputable
-from hitoku.pipeline.magnitude import WIDTH_SHARE, counts_of, suppress_magnitude
-from hitoku.pipeline.protect import STAGES, protect_table
-from hitoku.pipeline.recipe_tables import Built, Parts, build, chosen, with_codes
-from hitoku.pipeline.rest import judge_rest
-from hitoku.rules.assess import assess
-from hitoku.rules.given import Given
-from hitoku.rules.rule import Rule
+from hitoku.pipeline.magnitude import WIDTH_SHARE
+from hitoku.pipeline.protect import STAGES
+from hitoku.pipeline.recipe_cells import cells_for, cost_factors, rules_for
+from hitoku.pipeline.recipe_tables import Built, build
+from hitoku.pipeline.recipe_tasks import Task, run_tasks
 
 # What is done, in this order, in words for a person who waits.
 STEPS = {"build": "tabulating", **STAGES, "write": "writing the release"}
@@ -51,11 +49,14 @@ VERBS = {"keep": "keep", "withhold": "withhold", "forced": "publish in any case"
 class Run:
     """What came of a recipe.
 
+    Tables that share nothing are protected apart, and each such group has an outcome of its own. Its key is
+    where it stands in the folder: "table" for the only one, which fills the folder; else the name of the
+    group. Where counts are protected with magnitudes, "counts" and "magnitudes" come after it.
+
     Parameters
     ----------
     outcomes
-        Table, need, protection, release, bounds and audit: of the one "table", or of "counts" and
-        "magnitudes" where both are protected.
+        Table, need, protection, release, bounds and audit.
     parts
         The same keys; linked tables by name, each as its readers see it.
     left_blank
@@ -63,19 +64,19 @@ class Run:
     folder
         What was written; None when nothing was.
     places
-        Linked tables by name, for each of their cells its position in the outcomes' table.
+        The same keys; linked tables by name, for each of their cells its position in the outcome's table.
     """
 
     outcomes: Mapping[str, Outcome]
     parts: Mapping[str, Mapping[str, Release]]
     left_blank: Mapping[str, int]
     folder: Path | None
-    places: Mapping[str, Integers] = field(default_factory=dict)
+    places: Mapping[str, Mapping[str, Integers]] = field(default_factory=dict)
 
     @property
     def remarks(self) -> tuple[Finding, ...]:
         """What a person should know about how linked tables share their records."""
-        return self.outcome.remarks
+        return tuple(dict.fromkeys(each for outcome in self.outcomes.values() for each in outcome.remarks))
 
     @property
     def safe(self) -> bool:
@@ -83,8 +84,16 @@ class Run:
         return all(outcome.audit.safe for outcome in self.outcomes.values())
 
     @property
+    def several(self) -> bool:
+        """There are groups of tables that share nothing."""
+        return not set(self.outcomes) <= {"table", "counts", "magnitudes"}
+
+    @property
     def outcome(self) -> Outcome:
-        """The outcome of the table; that of the magnitudes where counts were protected with them."""
+        """The outcome of the table; that of the magnitudes where counts were protected with them.
+
+        Of several groups the last one; ``outcomes`` has them all.
+        """
         return list(self.outcomes.values())[-1]
 
     def __repr__(self) -> str:
@@ -99,6 +108,7 @@ def run_recipe(
     force: bool = False,
     report: Callable[[str], None] | None = None,
     progress: Progress | None = None,
+    n_jobs: int | None = None,
 ) -> Run:
     """Run a recipe: tabulate, assess, protect, attack, audit, and write the release.
 
@@ -113,38 +123,59 @@ def run_recipe(
     force
         Write a release whose audit fails, marked as not safe.
     report, progress
-        Called with the name of each stage as it begins (see ``STEPS``), and within the method.
+        Called with the name of each stage as it begins (see ``STEPS``), and within the method; where several
+        groups of tables share nothing, with how many of them are done.
+    n_jobs
+        Processes among which such groups are shared out; -1 for all processors. None leaves it to
+        ``joblib.parallel_config``, by which the work may also be sent elsewhere.
     """
     tell = report or (lambda _stage: None)
     asked = recipe if isinstance(recipe, Recipe) else Recipe.read(recipe)
     folder = _folder(asked, out)
     tell("build")
-    built = build(asked)
+    groups, hashes = build(asked)
     try:
-        outcomes = _protect(asked, built, tell, progress)
+        done = run_tasks(_tasks(asked, groups), tell, progress, n_jobs)
     except HitokuError as error:
         raise type(error)(error.what, where=error.where, fix=asked.origin.spoken(error.fix)) from error
-    parts = {
-        kind: {
-            name: Release.of(table, _part(outcome.protection, cells))
-            for name, (table, cells) in built.parts.items()
-        }
-        for kind, outcome in outcomes.items()
-    }
-    left_blank = {kind: recomputable(outcome.table, outcome.need) for kind, outcome in outcomes.items()}
-    places = {name: cells for name, (_, cells) in built.parts.items()}
-    run = Run(outcomes, parts, left_blank, folder, places)
+    run = _gather(groups, done, folder)
     if folder is None or not (run.safe or force):
         return replace(run, folder=None)
     tell("write")
-    asked_for = asked.keys.model_dump(exclude_unset=True, exclude={"out"}) | {"sha256": dict(built.sha256)}
-    if asked.counts is None:
+    asked_for = asked.keys.model_dump(exclude_unset=True, exclude={"out"}) | {"sha256": hashes}
+    if list(run.outcomes) == ["table"]:
         _write(folder, run, "table", asked, asked_for)
-    else:
-        with new_folder(folder) as draft:
-            for kind in outcomes:
-                _write(draft / kind, run, kind, asked, {**asked_for, "kind": kind})
+        return run
+    with new_folder(folder) as draft:
+        for key in run.outcomes:
+            kind = key.rpartition("/")[2]
+            told = {"kind": kind} if asked.counts is not None else {}
+            _write(draft / key, run, key, asked, {**asked_for, **told})
+        if run.several:
+            overview = [
+                OverviewGroup.of(key, f"../{key}", outcome, run.parts[key], run.places[key])
+                for key, outcome in run.outcomes.items()
+            ]
+            write_publication(draft / "checker", overview, asked.keys.title)
     return run
+
+
+def _gather(groups: Sequence[Built], done: Sequence[Mapping[str, Outcome]], folder: Path | None) -> Run:
+    """Put together what came of the groups."""
+    outcomes: dict[str, Outcome] = {}
+    parts: dict[str, dict[str, Release]] = {}
+    places: dict[str, dict[str, Integers]] = {}
+    for group, found in zip(groups, done, strict=True):
+        for kind, outcome in found.items():
+            key = kind if len(groups) == 1 else group.name if kind == "table" else f"{group.name}/{kind}"
+            outcomes[key] = outcome
+            parts[key] = {
+                name: Release.of(table, _part(outcome.protection, cells))
+                for name, (table, cells) in group.parts.items()
+            }
+            places[key] = {name: cells for name, (_, cells) in group.parts.items()}
+    left_blank = {key: recomputable(outcome.table, outcome.need) for key, outcome in outcomes.items()}
+    return Run(outcomes, parts, left_blank, folder, places)
 
 
 def _write(folder: Path, run: Run, kind: str, recipe: Recipe, asked_for: Mapping[str, Any]) -> None:
@@ -155,7 +186,7 @@ def _write(folder: Path, run: Run, kind: str, recipe: Recipe, asked_for: Mapping
         footnotes=keys.footnotes,
         formats=keys.formats,
         parts=run.parts[kind],
-        places=run.places,
+        places=run.places[kind],
         recipe=asked_for,
         recipe_text=recipe.text,
     )
@@ -174,69 +205,40 @@ def _folder(recipe: Recipe, out: str | Path | None) -> Path | None:
     return folder
 
 
-def _protect(
-    recipe: Recipe, built: Built, tell: Callable[[str], None], progress: Progress | None
-) -> dict[str, Outcome]:
-    table, keys = built.table, recipe.keys
-    cells = cells_for(recipe, table, built.parts)
-    cells["withhold"] |= built.by_hand | ~table.shown
-    _refuse_overlap(recipe, table, cells)
-    rules = rules_for(recipe, table, built.parts)
-    method = equip(recipe, recipe.method, table, cells, built.parts)
-    counts = recipe.counts
-    if counts is None:
-        outcome = protect_table(
-            table,
-            [*rules, *judge_rest(table, built.rest, recipe.rules, lambda _: keys.width)],
-            method=method,
-            width=keys.width,
-            insiders=keys.insiders,
-            report=tell,
-            progress=progress,
+def _tasks(recipe: Recipe, groups: Sequence[Built]) -> list[Task]:
+    """Say for every group of tables what is asked for it."""
+    keys, counts = recipe.keys, recipe.counts
+    wholes = [(group.table, group.parts) for group in groups]
+    factors = cost_factors(recipe, wholes)
+    tasks = []
+    for group, cells, rules, factor in zip(
+        groups, cells_for(recipe, wholes), rules_for(recipe, wholes), factors, strict=True
+    ):
+        cells["withhold"] |= group.by_hand | ~group.table.shown
+        _refuse_overlap(recipe, group.table, cells)
+        asked: dict[str, Any] | None = None
+        if counts is not None:
+            by = counts.method and equip(recipe, counts.method, group.table, cells, factor)
+            asked = {
+                "frequency_rules": counts.rules,
+                "frequency_method": by,
+                "frequency_width": counts.width,
+                "width_share": WIDTH_SHARE if keys.width_share is None else keys.width_share,
+            }
+        tasks.append(
+            Task(
+                table=group.table,
+                rest=group.rest,
+                remarks=group.remarks,
+                rules=rules,
+                judges=recipe.rules,
+                method=equip(recipe, recipe.method, group.table, cells, factor),
+                width=keys.width,
+                insiders=keys.insiders,
+                counts=asked,
+            )
         )
-        return {"table": replace(outcome, remarks=built.remarks)}
-    share = WIDTH_SHARE if keys.width_share is None else keys.width_share
-    rest = [(counts_of(one), places) for one, places in built.rest]
-    both = suppress_magnitude(
-        table,
-        [*rules, *judge_rest(table, built.rest, recipe.rules, lambda one: share * np.abs(one.value))],
-        method=method,
-        frequency_rules=[*counts.rules, *judge_rest(table, rest, counts.rules, lambda _: counts.width)],
-        frequency_method=None
-        if counts.method is None
-        else equip(recipe, counts.method, table, cells, built.parts),
-        frequency_width=counts.width,
-        width_share=share,
-        insiders=keys.insiders,
-        report=tell,
-        progress=progress,
-    )
-    found = {"counts": both.frequency, "magnitudes": both.magnitude}
-    return {kind: replace(outcome, remarks=built.remarks) for kind, outcome in found.items()}
-
-
-def cells_for(recipe: Recipe, table: Table, parts: Parts | None = None) -> dict[str, Mask]:
-    """Find the cells that a recipe names for the method; nobody names those that no table shows."""
-    keys = recipe.keys
-    keep = np.zeros(table.n_cells, dtype=bool)
-    for place, selection in enumerate(keys.keep):
-        codes = {name: listed for name, listed in selection.items() if name != UNLESS_UNSAFE}
-        cells = with_codes(table.labels, codes, ("keep", place), recipe.origin, parts)
-        if UNLESS_UNSAFE in selection:
-            cells &= ~assess(table, rules_for(recipe, table, parts), width=keys.width).unsafe
-        keep |= cells
-    others = {
-        name: chosen(table.labels, getattr(keys, name), name, recipe.origin, parts) & table.shown
-        for name in TAKEN_AS
-        if name != "keep"
-    }
-    return {"keep": keep & table.shown, **others}
-
-
-def rules_for(recipe: Recipe, table: Table, parts: Parts | None = None) -> list[Rule]:
-    """Return the rules of a recipe, with the cells of a table that it calls unsafe itself."""
-    unsafe = chosen(table.labels, recipe.keys.unsafe, "unsafe", recipe.origin, parts) & table.shown
-    return [*recipe.rules, *([Given(unsafe)] if unsafe.any() else [])]
+    return tasks
 
 
 def _refuse_overlap(recipe: Recipe, table: Table, cells: Mapping[str, Mask]) -> None:
@@ -251,9 +253,12 @@ def _refuse_overlap(recipe: Recipe, table: Table, cells: Mapping[str, Mask]) -> 
 
 
 def equip(
-    recipe: Recipe, method: Any, table: Table, masks: Mapping[str, Mask], parts: Parts | None = None
+    recipe: Recipe, method: Any, table: Table, masks: Mapping[str, Mask], factor: Floats | None = None
 ) -> Method:
-    """Return a method of a recipe, told which cells to keep, withhold or publish in any case."""
+    """Return a method of a recipe, told which cells to keep, withhold or publish in any case.
+
+    ``factor`` is what the costs of cells are multiplied by.
+    """
     takes = {field.name for field in fields(method)} if is_dataclass(method) else set()
     given: dict[str, Any] = {}
     for key, mask in masks.items():
@@ -270,13 +275,13 @@ def equip(
             )
         # What the word of the method says holds as well: keep=margins, and these.
         given[parameter] = mask | kept(table, method.keep) if key == "keep" else mask
-    if recipe.keys.costs:
-        given |= _price(recipe, method, table, takes, parts)
+    if recipe.keys.costs and factor is not None:
+        given |= _price(recipe, method, table, takes, factor)
     told: Method = replace(method, **given) if given else method
     return told
 
 
-def _price(recipe: Recipe, method: Any, table: Table, takes: set[str], parts: Parts | None) -> dict[str, Any]:
+def _price(recipe: Recipe, method: Any, table: Table, takes: set[str], factor: Floats) -> dict[str, Any]:
     """Multiply the costs of a method, cell by cell."""
     if "cost" not in takes:
         able = [name for name, kind in METHODS.items() if _takes(kind, ["cost"])]
@@ -285,10 +290,7 @@ def _price(recipe: Recipe, method: Any, table: Table, takes: set[str], parts: Pa
             f"method {type(method).__name__.lower()} knows no costs",
             f"use method {' or '.join(able)}, or leave costs out",
         )
-    price = np.array(costs(table, method.cost, getattr(method, "power", None)))
-    for place, entry in enumerate(recipe.keys.costs):
-        dear = with_codes(table.labels, entry.cells, ("costs", place, "cells"), recipe.origin, parts)
-        price[dear] *= entry.times
+    price = factor * costs(table, method.cost, getattr(method, "power", None))
     # The power is in the price already.
     return {"cost": price} | ({"power": None} if "power" in takes else {})
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+from scipy import sparse
 
 from hitoku.errors import some
+from hitoku.model.apart import components, only
 from hitoku.model.arrays import Integers, Mask
 from hitoku.model.dimension import Dimension
 from hitoku.model.finding import Finding, Severity
@@ -18,6 +20,7 @@ from hitoku.model.side_by_side import merge_groups
 from hitoku.model.table import Table
 from hitoku.model.tolerance import ADDITIVITY
 from hitoku.tabulation.linked import LinkedTables, TableSpec, acyclic, put_together
+from hitoku.tabulation.placement import RecordAtoms
 from hitoku.tabulation.source import Where
 
 
@@ -48,8 +51,8 @@ class MadeTable:
         return self.data, *(f"{name}={value!r}" for name, value in sorted(self.spec.options.items()))
 
 
-def link_made(made: Mapping[str, MadeTable], levels: Levels) -> LinkedTables:
-    """Put the tables of a recipe together.
+def link_made(made: Mapping[str, MadeTable], levels: Levels) -> list[LinkedTables]:
+    """Put the tables of a recipe together; return groups that share nothing, in the order of their tables.
 
     Parameters
     ----------
@@ -61,11 +64,82 @@ def link_made(made: Mapping[str, MadeTable], levels: Levels) -> LinkedTables:
     groups: dict[tuple[object, ...], list[str]] = {}
     for name, one in made.items():
         groups.setdefault(one.records, []).append(name)
-    linked = [_group({name: made[name] for name in names}) for names in groups.values()]
-    if len(linked) == 1:
-        return linked[0]
-    found = link_groups(linked, levels, {name: one.spec.where or {} for name, one in made.items()})[0]
-    return replace(found, parts={name: found.parts[name] for name in made})
+    # Cells of different quantities are never the same.
+    by_measure: dict[str, list[dict[str, MadeTable]]] = {}
+    for names in groups.values():
+        same = {name: made[name] for name in names}
+        by_measure.setdefault(made[names[0]].table.measure, []).append(same)
+    whole: list[LinkedTables] = []
+    for listed in by_measure.values():
+        if len(listed) == 1:
+            whole += [_group(tables) for tables in _overlapping(listed[0])]
+            continue
+        linked = [_group(tables) for tables in listed]
+        filters = {name: one.spec.where or {} for tables in listed for name, one in tables.items()}
+        whole.append(link_groups(linked, _present(levels, linked), filters)[0])
+    order = list(made)
+    divided = [part for one in whole for part in divide(one, order)]
+    return sorted(divided, key=lambda group: order.index(next(iter(group.parts))))
+
+
+def _overlapping(made: Mapping[str, MadeTable]) -> list[dict[str, MadeTable]]:
+    """Divide tables of the same records whose filters leave no record to share, such as one for each town."""
+    columns = list(dict.fromkeys(name for one in made.values() for name in one.spec.where or {}))
+    if not all(one.spec.where for one in made.values()) or len(made) < 2:
+        return [dict(made)]
+    first = next(iter(made.values()))
+    atoms = RecordAtoms.of(first.data, columns, first.spec.options.get("file"))
+    kept = np.array([atoms.kept(one.spec.where) for one in made.values()], dtype=np.int64)
+    _, group = sparse.csgraph.connected_components(sparse.csr_array(kept @ kept.T), directed=False)
+    return [
+        {name: one for (name, one), own in zip(made.items(), group, strict=True) if own == number}
+        for number in dict.fromkeys(group.tolist())
+    ]
+
+
+def _present(levels: Levels, linked: Sequence[LinkedTables]) -> Levels:
+    """Leave out classifications that none of these tables has a variable of."""
+    own = {d.name for one in linked for table, _ in one.parts.values() for d in table.dimensions}
+    return {name: listed for name, listed in levels.items() if own & {name, *listed}}
+
+
+def divide(linked: LinkedTables, order: Sequence[str]) -> list[LinkedTables]:
+    """Take linked tables apart where no sum ties them to each other; mostly they stay together.
+
+    Parameters
+    ----------
+    linked
+        Tables of one quantity.
+    order
+        Names of tables, as they are to come in every group.
+    """
+    named = {name: linked.parts[name] for name in order if name in linked.parts}
+    found = components(linked.table, {name: cells for name, (_, cells) in named.items()})
+    if len(found) < 2:
+        return [replace(linked, parts=named)]
+    groups = []
+    for cells in found:
+        rank = np.full(linked.table.n_cells, -1, dtype=np.int64)
+        rank[cells] = np.arange(len(cells))
+        # A table is in one group with all its cells.
+        parts = {name: (part, rank[own]) for name, (part, own) in named.items() if rank[own[0]] >= 0}
+        variables = dict.fromkeys(d.name for part, _ in parts.values() for d in part.dimensions)
+        table = next(iter(parts.values()))[0]
+        groups.append(
+            LinkedTables(
+                table=only(linked.table, cells, list(variables), table.measure),
+                parts=parts,
+                rest=tuple((rest, rank[own]) for rest, own in linked.rest if np.all(rank[own] >= 0)),
+                remarks=tuple(remark for remark in linked.remarks if _concerns(remark, parts, named)),
+            )
+        )
+    return groups
+
+
+def _concerns(remark: Finding, own: Iterable[str], every: Iterable[str]) -> bool:
+    """Tell whether a remark is about some of these tables; one that names none is about all."""
+    told = set(remark.place.split(", ")) & set(every)
+    return not told or bool(told & set(own))
 
 
 def link_groups(

@@ -1,4 +1,4 @@
-"""From a recipe to its table: files read, tables linked, cells found by their codes."""
+"""From a recipe to its tables: files read, tables linked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.errors import HitokuError, did_you_mean, some
+from hitoku.errors import HitokuError
 from hitoku.files import require_path, sha256
 from hitoku.io.marked_cells import marked_cells, read_cell_file, read_marked_cells
 from hitoku.io.recipe.code_tree import read_code_tree
@@ -21,12 +21,11 @@ from hitoku.io.recipe.recipe import OF_CELLS, OF_RECORDS, Recipe
 from hitoku.model.arrays import Integers, Mask
 from hitoku.model.finding import Finding
 from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.labels import Labels
 from hitoku.model.link import MEASURE
 from hitoku.model.table import Table
 from hitoku.pipeline.recipe_links import MadeTable, link_made
 from hitoku.tabulation.column_tree import read_column_tree
-from hitoku.tabulation.linked import TableSpec
+from hitoku.tabulation.linked import LinkedTables, TableSpec
 
 Parts = Mapping[str, tuple[Table, Integers]]
 MARK = "status"  # the column of marks, where a recipe names none
@@ -34,47 +33,63 @@ MARK = "status"  # the column of marks, where a recipe names none
 
 @dataclass(frozen=True, eq=False)
 class Built:
-    """The table of a recipe, and what else its files say.
+    """Tables of a recipe that are protected together, and what else its files say of them.
 
     Parameters
     ----------
+    name
+        Names its folder, where there are several groups.
     table
         What is to be protected; linked where there are several.
     parts
         The linked tables by name, each with the positions of its cells in ``table``; empty for a single one.
     by_hand
         Cells that somebody withheld by hand.
-    sha256
-        Fingerprints of the files that were read, by name.
     rest
         Tables of what filters leave out, each with the positions of its cells in ``table``.
     remarks
         What a person should know about how the tables share their records.
     """
 
+    name: str
     table: Table
-    parts: Mapping[str, tuple[Table, Integers]]
+    parts: Parts
     by_hand: Mask
-    sha256: Mapping[str, str]
     rest: tuple[tuple[Table, Integers], ...] = ()
     remarks: tuple[Finding, ...] = ()
 
 
-def build(recipe: Recipe) -> Built:
-    """Read the files that a recipe names, and make its table."""
+def build(recipe: Recipe) -> tuple[list[Built], dict[str, str]]:
+    """Read the files that a recipe names, and make its tables.
+
+    Returns
+    -------
+    tuple
+        Groups of tables that share nothing, and fingerprints of the files that were read, by name.
+    """
     hashes: dict[str, str] = {}
     made = {
         name: _one(recipe, place, keys, hashes) for place, (name, keys) in enumerate(recipe.tables.items())
     }
     if not recipe.keys.tables:
         (only,) = made.values()
-        return Built(only.table, {}, only.by_hand, hashes)
+        return [Built("table", only.table, {}, only.by_hand)], hashes
     with _blaming(recipe.origin, ("classifications" if recipe.keys.classifications else "tables",)):
         linked = link_made(made, recipe.keys.classifications)
-    by_hand = np.zeros(linked.table.n_cells, dtype=bool)
-    for name, (_, cells) in linked.parts.items():
-        by_hand[cells[made[name].by_hand]] = True
-    return Built(linked.table, linked.parts, by_hand, hashes, linked.rest, linked.remarks)
+    return [_built(group, made, alone=len(linked) > 1) for group in linked], hashes
+
+
+def _built(group: LinkedTables, made: Mapping[str, MadeTable], *, alone: bool) -> Built:
+    """Take a group of linked tables over; one that stands alone among others is a table like any other."""
+    first, *others = group.parts
+    table, cells = group.parts[first]
+    if alone and not others and len(cells) == group.table.n_cells:
+        return Built(first, table, {}, made[first].by_hand, remarks=group.remarks)
+    by_hand = np.zeros(group.table.n_cells, dtype=bool)
+    for name, (_, places) in group.parts.items():
+        by_hand[places[made[name].by_hand]] = True
+    name = f"{first}+{len(others)}" if others else first
+    return Built(name if alone else "table", group.table, group.parts, by_hand, group.rest, group.remarks)
 
 
 def _one(recipe: Recipe, place: int, keys: TableKeys, hashes: dict[str, str]) -> MadeTable:
@@ -173,67 +188,3 @@ def positions(part: Table, whole: Table) -> Integers:
     there = np.ravel_multi_index([labels.column(v) for v in range(len(labels.names))], labels.shape)
     order = np.argsort(there, kind="stable")
     return np.asarray(order[np.searchsorted(there[order], here)], dtype=np.int64)
-
-
-def chosen(
-    labels: Labels,
-    cells: Sequence[Mapping[str, Sequence[str]]],
-    key: str,
-    origin: Origin,
-    parts: Parts | None = None,
-) -> Mask:
-    """Return the cells with certain codes; a variable that is not named may have any code.
-
-    A cell of several linked tables has the codes of each of them (``parts``), and a table without a variable
-    stands at its total.
-
-    Examples
-    --------
-    >>> labels = Labels(("region", "size"), (("N", "S", "Total"), ("1", "2", "Total")))
-    >>> chosen(labels, [{"region": ["N"], "size": ["1", "2"]}], "keep", Origin()).nonzero()[0].tolist()
-    [0, 1]
-    """
-    mask = np.zeros(len(labels), dtype=bool)
-    for place, selection in enumerate(cells):
-        mask |= with_codes(labels, selection, (key, place), origin, parts)
-    return mask
-
-
-def with_codes(
-    labels: Labels,
-    selection: Mapping[str, Sequence[str]],
-    at: KeyPath,
-    origin: Origin,
-    parts: Parts | None = None,
-) -> Mask:
-    """Return the cells of one selection; there is at least one."""
-    found = np.ones(len(labels), dtype=bool)
-    for name, wanted in selection.items():
-        if name not in labels.names:
-            fix = did_you_mean(name, labels.names)
-            raise origin.error((*at, name), f"the table has no variable {name!r}", fix)
-        variable = labels.names.index(name)
-        codes = labels.codes[variable]
-        for code in wanted:
-            if code not in codes:
-                raise origin.error((*at, name), f"{name} has no code {code!r}", did_you_mean(code, codes))
-        found &= np.isin(labels.column(variable), [codes.index(code) for code in wanted])
-    for table, cells in (parts or {}).values():
-        found[cells[_with_codes(table.labels, selection, labels)]] = True
-    if not found.any():
-        named = some(f"{name}={'|'.join(codes)}" for name, codes in selection.items())
-        raise origin.error(at, f"no cell has the codes {named}", "choose codes of one table")
-    return found
-
-
-def _with_codes(own: Labels, selection: Mapping[str, Sequence[str]], whole: Labels) -> Mask:
-    """Return the cells of one of the linked tables with certain codes."""
-    found = np.ones(len(own), dtype=bool)
-    for name, wanted in selection.items():
-        if name in own.names:
-            variable = own.names.index(name)
-            places = [place for place, code in enumerate(own.codes[variable]) if code in wanted]
-            found &= np.isin(own.column(variable), places)
-        else:
-            found &= whole.codes[whole.names.index(name)][-1] in wanted
-    return found

@@ -70,6 +70,11 @@ class RecordAtoms:
             filters={name: self.columns[name].kept(codes) for name, codes in (where or {}).items()},
         )
 
+    def kept(self, where: Where | None) -> Mask:
+        """Tell which atoms a filter keeps."""
+        masks = [self.columns[name].kept(codes) for name, codes in (where or {}).items()]
+        return np.asarray(np.logical_and.reduce([np.ones(len(self.records), dtype=bool), *masks]))
+
     def determines(self, fine: str, coarse: str) -> bool:
         """Tell whether every code of one column comes with one code of another only."""
         one, other = self.columns[fine].number, self.columns[coarse].number

@@ -28,6 +28,12 @@ from hitoku.rules.word import made, parsed
 # Keys that only make sense for one of the two kinds of data.
 OF_RECORDS = ("weight", "unit", "holding", "where", "magnitude", "missing", "unseen", "top", "decimals")
 OF_CELLS = ("frequency", "largest", "cost", "fixed", "totals")
+# Names that tables cannot have, and why.
+RESERVED = {
+    "table": "so all of them are called together",
+    "public": "so a folder of every release is called",
+    "checker": "so a folder of every release is called",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,11 +216,11 @@ def _tables(keys: RecipeKeys, origin: Origin) -> dict[str, TableKeys]:
     for place, entry in enumerate(keys.tables):
         # Each has files of its own, also where upper and lower case are the same in names of files.
         taken = entry.name.lower() in map(str.lower, found)
-        if taken or entry.name.lower() == "table":
+        if taken or entry.name.lower() in RESERVED:
+            why = RESERVED.get(entry.name.lower(), "another one is")
             raise origin.error(
                 ("tables", place, "name"),
-                f"a table cannot be called {entry.name!r}"
-                + (": another one is" if taken else ": so all of them are called together"),
+                f"a table cannot be called {entry.name!r}: {why}",
                 "give every table a name of its own, in more than upper and lower case",
             )
         own = {name: getattr(entry, name) for name in entry.model_fields_set if name != "name"}

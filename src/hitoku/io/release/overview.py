@@ -1,44 +1,203 @@
-"""One line for each of several linked tables: what it withholds, and which others it shares cells with."""
+"""A publication at a glance: which tables link where, what each withholds, and what is left of it.
+
+Once as lines of a CSV file, once as a page. Both are confidential: a share of value that is withheld may give
+a single withheld cell away.
+"""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
+from hitoku.evidence.outcome import Outcome
+from hitoku.files import new_file
+from hitoku.io.release.link_picture import link_picture
+from hitoku.io.report.rendering import HERE, render
 from hitoku.model.arrays import Integers
 from hitoku.model.release import Release
 
+# Tables of which less than this share of the value is published are marked.
+LITTLE = 0.2
+STYLES = ("style.css", "overview.css")
+NOTICE = """CONFIDENTIAL. This folder is for the person who signs the publication. Do not publish it.
 
-def write_overview(path: Path, tables: Mapping[str, Release], places: Mapping[str, Integers]) -> None:
-    """Write the lines as a CSV file.
+overview.html  which tables link where, what each withholds, what is left of it
+overview.csv   the same, a line for every table
+
+Tables that share nothing were protected apart. Every folder beside this one is a release with its own
+evidence and certificate: public/ is what leaves, checker/ stays.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OverviewTable:
+    """One table of a publication, counted.
 
     Parameters
     ----------
-    path
-        The file.
-    tables
-        The tables as their readers see them.
-    places
-        The same keys; for each of their cells its position in the whole.
+    name, measure, variables
+        What it is.
+    n_cells, n_filled
+        Its cells, and those that hold something.
+    n_unsafe, n_withheld
+        Cells that a rule hit, and all that are withheld.
+    kept_cells, kept_value
+        Published shares: of the cells that hold something, and of the value in cells that are no sum.
+    shares
+        By the name of another table, how many cells they have in common.
     """
+
+    name: str
+    measure: str
+    variables: tuple[str, ...]
+    n_cells: int
+    n_filled: int
+    n_unsafe: int
+    n_withheld: int
+    kept_cells: float
+    kept_value: float
+    shares: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, name: str, outcome: Outcome, release: Release, places: Mapping[str, Integers]
+    ) -> OverviewTable:
+        """Count one of the tables of an outcome; ``places`` are those of all of them."""
+        cells = places[name] if name in places else np.flatnonzero(outcome.table.shown)
+        whole, withheld = outcome.table, release.withheld
+        value = np.abs(whole.value[cells])
+        filled = (value != 0) | (False if whole.frequency is None else whole.frequency[cells] > 0)
+        sums = np.zeros(release.n_cells, dtype=bool)
+        sums[release.relations.indices[release.relations.data < 0]] = True
+        inner = value[~sums].sum()
+        return cls(
+            name=name,
+            measure=release.measure,
+            variables=release.labels.names,
+            n_cells=release.n_cells,
+            n_filled=int(filled.sum()),
+            n_unsafe=int(outcome.need.unsafe[cells].sum()),
+            n_withheld=int(withheld.sum()),
+            kept_cells=float((filled & ~withheld).sum() / filled.sum()) if filled.any() else 1.0,
+            kept_value=float(value[~sums & ~withheld].sum() / inner) if inner else 1.0,
+            shares={
+                other: n
+                for other, own in places.items()
+                if other != name and (n := int(np.isin(cells, own).sum()))
+            },
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OverviewGroup:
+    """Tables that were protected together.
+
+    Parameters
+    ----------
+    name, folder
+        Of the group, and where its release stands from where the overview does.
+    outcome
+        What was decided and found.
+    tables
+        Its tables.
+    """
+
+    name: str
+    folder: str
+    outcome: Outcome
+    tables: tuple[OverviewTable, ...]
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        folder: str,
+        outcome: Outcome,
+        parts: Mapping[str, Release],
+        places: Mapping[str, Integers],
+    ) -> OverviewGroup:
+        """Count the tables of an outcome; one that was protected alone is called as the group."""
+        shown = parts or {name: outcome.public}
+        tables = tuple(OverviewTable.of(each, outcome, shown[each], places) for each in shown)
+        return cls(name=name, folder=folder, outcome=outcome, tables=tables)
+
+    @property
+    def linked(self) -> bool:
+        """There are several tables, each with a folder of its own."""
+        return len(self.tables) > 1
+
+    @property
+    def page(self) -> str:
+        """Where the report on the group stands."""
+        return f"{self.folder}/checker/report.html"
+
+    def table_page(self, table: OverviewTable) -> str:
+        """Where a table can be looked at as readers see it."""
+        name = f"{table.name}/{table.name}" if self.linked else "table"
+        return f"{self.folder}/public/{name}.html"
+
+
+def write_overview(path: Path, groups: Sequence[OverviewGroup]) -> None:
+    """Write a line for every table as a CSV file."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["table", "measure", "variables", "cells", "withheld", "shares_cells_with"])
-        for name, own in places.items():
-            release = tables[name]
-            common = {
-                other: int(np.isin(own, cells).sum()) for other, cells in places.items() if other != name
-            }
-            writer.writerow(
-                [
-                    name,
-                    release.measure,
-                    " x ".join(release.labels.names),
-                    release.n_cells,
-                    int(release.withheld.sum()),
-                    "; ".join(f"{other} {n}" for other, n in common.items() if n),
-                ]
-            )
+        writer.writerow(
+            [
+                *("table", "group", "measure", "variables", "cells", "filled", "unsafe", "withheld"),
+                *("published_share_of_cells", "published_share_of_value", "verdict", "shares_cells_with"),
+            ]
+        )
+        for group in groups:
+            for table in group.tables:
+                writer.writerow(
+                    [
+                        table.name,
+                        group.name,
+                        table.measure,
+                        " x ".join(table.variables),
+                        *(table.n_cells, table.n_filled, table.n_unsafe, table.n_withheld),
+                        *(round(table.kept_cells, 4), round(table.kept_value, 4)),
+                        group.outcome.verdict,
+                        "; ".join(f"{other} {n}" for other, n in table.shares.items()),
+                    ]
+                )
+
+
+def overview_page(groups: Sequence[OverviewGroup], title: str) -> str:
+    """Render a page about all tables of a publication."""
+    tables = [table for group in groups for table in group.tables]
+    remarks = dict.fromkeys(str(remark) for group in groups for remark in group.outcome.remarks)
+    return render(
+        "overview.html",
+        style="".join((HERE / name).read_text("utf-8") for name in STYLES),
+        title=title or "Publication",
+        groups=groups,
+        tables=tables,
+        picture=link_picture(
+            [[(table.name, table.n_cells, table.shares) for table in group.tables] for group in groups]
+        ),
+        little=LITTLE,
+        safe=all(group.outcome.audit.safe for group in groups),
+        proved=all(group.outcome.proved for group in groups),
+        remarks=list(remarks),
+        n_cells=sum(table.n_cells for table in tables),
+        n_withheld=sum(table.n_withheld for table in tables),
+    )
+
+
+def write_overview_page(path: Path, groups: Sequence[OverviewGroup], title: str) -> None:
+    """Write the page; an earlier one is replaced."""
+    with new_file(path) as draft:
+        draft.write_text(overview_page(groups, title), encoding="utf-8", newline="\n")
+
+
+def write_publication(folder: Path, groups: Sequence[OverviewGroup], title: str) -> None:
+    """Write the folder that stands beside the releases of several groups."""
+    folder.mkdir()
+    write_overview(folder / "overview.csv", groups)
+    write_overview_page(folder / "overview.html", groups, title)
+    (folder / "README.txt").write_text(NOTICE, encoding="utf-8")

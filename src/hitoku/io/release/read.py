@@ -99,22 +99,21 @@ def read_publication(path: str | Path, name: str = "table") -> Publication:
     _, _, whole = read_release(folder)
     summary = _summary(folder / "checker" / "summary.json")
     hashes = summary.get("sha256", {})
-    known = [file[len("public/") : -len(".csv")] for file in hashes if file.endswith(".csv")]
-    known = [one for one in known if not one.endswith(".sdmx")]
+    known = {Path(file).stem: file for file in hashes if file.endswith(".csv")}
+    known = {one: file for one, file in known.items() if not one.endswith(".sdmx")}
     if name not in known:
-        raise DataError(
-            f"the release has no table {name!r}", where=str(folder / "public"), fix=did_you_mean(name, known)
-        )
-    file = folder / "public" / f"{name}.csv"
-    if not file.is_file() or sha256(file) != hashes[f"public/{name}.csv"]:
+        fix = did_you_mean(name, list(known))
+        raise DataError(f"the release has no table {name!r}", where=str(folder / "public"), fix=fix)
+    file = folder / known[name]
+    if not file.is_file() or sha256(file) != hashes[known[name]]:
         raise OutputError(
-            f"public/{file.name} is not the file that was released",
+            f"{known[name]} is not the file that was released",
             where=str(file),
             fix="run hitoku protect again; what was changed by hand has not been audited",
         )
     words = summary.get("words", {})
     return Publication(
-        release=whole if name == "table" else _part(folder, name, whole, summary),
+        release=whole if name == "table" else _part(folder, name, file, whole, summary),
         title=words.get("title", ""),
         adjusted=bool(summary.get("adjusted", False)),
         warning=words.get("warning", ""),
@@ -156,9 +155,9 @@ def read_numbers(folder: Path, labels: Labels, name: str) -> Floats | None:
         ) from None
 
 
-def _part(folder: Path, name: str, whole: Release, summary: dict[str, Any]) -> Release:
+def _part(folder: Path, name: str, file: Path, whole: Release, summary: dict[str, Any]) -> Release:
     """Read one of several linked tables as its readers see it."""
-    labels, published = _shown(folder / "public" / f"{name}.csv")
+    labels, published = _shown(file)
     dimensions = read_hierarchies(folder / "checker" / "hierarchies.json").get(name, ())
     cross = Labels.cross(dimensions)
     if (cross.names, cross.codes, len(cross)) == (labels.names, labels.codes, len(labels)):

@@ -1,7 +1,8 @@
 """A release as two folders: what leaves the house, and the evidence that stays.
 
-``public/`` holds the table in one format or several. ``checker/`` is confidential: every cell with its true
-value, its contributors, the rules that hit it and what they ask for; the audit, the certificate, the recipe.
+``public/`` holds the table in one format or several, and a folder for each of several linked tables.
+``checker/`` is confidential: every cell with its true value, its contributors, the rules that hit it and what
+they ask for; the audit, the certificate, the recipe.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from hitoku.io.jj import write_jj
 from hitoku.io.publication import Publication, PublicationPlan
 from hitoku.io.release.groups import write_groups, write_judged_groups
 from hitoku.io.release.hierarchies import write_hierarchies
-from hitoku.io.release.overview import write_overview
+from hitoku.io.release.overview import OverviewGroup, write_overview, write_overview_page
 from hitoku.io.release.steps import write_steps
 from hitoku.io.report.report import write_report
 from hitoku.model.arrays import Integers
@@ -48,6 +49,7 @@ FILES = {
     "certificate.json.gz": "the proof of safety; check it without hitoku:  python verify.py <release folder>",
     "table.jj.gz": "table, relations, bounds and levels in the field's own format, for other programs",
     "hierarchies.json": "which code is the sum of which others, for each variable",
+    "overview.html": "which tables link where, what each withholds, what is left of it",
     "overview.csv": "every linked table: what it withholds, and which others it shares cells with",
     "linked.json": "which cell of the whole each cell of a linked table is",
     "summary.json": "counts, verdict, recipe, versions, hashes of the published files",
@@ -88,12 +90,15 @@ def write_release(path: str | Path, outcome: Outcome, publication: PublicationPl
         left_out: dict[str, str] = {}
         for name, release in shown.items():
             one = Publication(release=release, adjusted=outcome.adjusted, **words)
-            left_out |= write_formats(public, name, one, plan.formats)
+            own = public / name if name in plan.parts else public
+            own.mkdir(exist_ok=True)
+            left_out |= write_formats(own, name, one, plan.formats)
         _write_evidence(checker, outcome, shown, plan)
         if plan.recipe_text:
             (checker / "recipe.toml").write_text(plan.recipe_text, encoding="utf-8")
         versions = _versions()
-        hashes = {f"public/{file.name}": sha256(file) for file in sorted(public.iterdir())}
+        files = sorted(file for file in public.rglob("*") if file.is_file())
+        hashes = {file.relative_to(draft).as_posix(): sha256(file) for file in files}
         summary = {
             **_summary(outcome),
             "protected_together": sorted(plan.parts),
@@ -157,7 +162,9 @@ def _write_evidence(
     if plan.places:
         told = {name: places.tolist() for name, places in plan.places.items()}
         (checker / "linked.json").write_text(json.dumps(told) + "\n", encoding="utf-8")
-        write_overview(checker / "overview.csv", shown, plan.places)
+        group = OverviewGroup.of("table", "..", outcome, plan.parts, plan.places)
+        write_overview(checker / "overview.csv", [group])
+        write_overview_page(checker / "overview.html", [group], plan.title)
     write_hierarchies(checker / "hierarchies.json", {name: one.dimensions for name, one in shown.items()})
     if protection.steps:
         write_steps(checker / "steps.csv", table, protection)

@@ -1,0 +1,109 @@
+"""A small picture of which tables share cells: a circle of tables for every group, a line for every pair."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+# A table by name, with its size and the cells that it shares with others.
+Node = tuple[str, int, Mapping[str, int]]
+
+WIDE = 1000.0  # of the picture, in its own units
+LABEL = 8.0  # of a letter
+GAP = 26.0  # between groups
+LEAST, MOST = 5.0, 15.0  # radius of a table
+# With more tables than this in a group, pairs that share no more than a grand total have no line.
+MANY = 12
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A table in the picture: where, how large, and its name beside it."""
+
+    name: str
+    x: float
+    y: float
+    radius: float
+    label_x: float
+    label_y: float
+    anchor: str
+    told: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """Two tables that share cells."""
+
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+    width: float
+    told: str
+
+
+@dataclass(frozen=True)
+class LinkPicture:
+    """Spots and lines within a box of ``width`` by ``height``."""
+
+    width: float
+    height: float
+    spots: tuple[Spot, ...]
+    lines: tuple[Line, ...]
+
+
+def link_picture(groups: Sequence[Sequence[Node]]) -> LinkPicture:
+    """Lay out tables: every group on a circle of its own, the groups from left to right in rows.
+
+    Examples
+    --------
+    >>> picture = link_picture([[("a", 9, {"b": 3}), ("b", 12, {"a": 3})], [("c", 4, {})]])
+    >>> [spot.name for spot in picture.spots], [line.told for line in picture.lines]
+    (['a', 'b', 'c'], ['a and b share 3 cells'])
+    """
+    spots: list[Spot] = []
+    lines: list[Line] = []
+    x = y = tallest = 0.0
+    for group in groups:
+        radius = 0.0 if len(group) == 1 else max(34.0, len(group) * 2 * MOST / (2 * math.pi) * 1.15)
+        margin = MOST + 12.0 + LABEL * max(len(name) for name, _, _ in group)
+        box = 2 * (radius + margin), 2 * (radius + MOST + 18.0)
+        if x and x + box[0] > WIDE:
+            x, y, tallest = 0.0, y + tallest + GAP, 0.0
+        middle = x + box[0] / 2, y + box[1] / 2
+        own = {node[0]: _spot(node, place, len(group), middle, radius) for place, node in enumerate(group)}
+        lines += _lines(group, own)
+        spots += own.values()
+        x, tallest = x + box[0] + GAP, max(tallest, box[1])
+    wide = max([spot.x for spot in spots]) + MOST + 24.0 + LABEL * max(len(spot.name) for spot in spots)
+    return LinkPicture(round(wide, 1), round(y + tallest, 1), tuple(spots), tuple(lines))
+
+
+def _spot(node: Node, place: int, n: int, middle: tuple[float, float], radius: float) -> Spot:
+    name, size, _ = node
+    angle = 2 * math.pi * place / n - math.pi / 2
+    across, down = math.cos(angle), math.sin(angle)
+    own = min(MOST, LEAST + 1.6 * math.log10(max(size, 1)) ** 1.4)
+    x, y = middle[0] + radius * across, middle[1] + radius * down
+    aside = n > 1 and abs(across) > 0.2
+    anchor = "middle" if not aside else "start" if across > 0 else "end"
+    label_x = x + (math.copysign(own + 5, across) if aside else 0.0)
+    label_y = y + (4.0 if aside else -own - 5 if n > 1 and down < 0 else own + 14)
+    shown = f"{name}: {size:,} cells"
+    x, y, own, label_x, label_y = (round(number, 1) for number in (x, y, own, label_x, label_y))
+    return Spot(name, x, y, own, label_x, label_y, anchor, shown)
+
+
+def _lines(group: Sequence[Node], spots: Mapping[str, Spot]) -> list[Line]:
+    found: list[Line] = []
+    for place, (name, _, shares) in enumerate(group):
+        for other, *_ in group[place + 1 :]:
+            n = shares.get(other, 0)
+            if n == 0 or (n == 1 and len(group) > MANY):
+                continue
+            one, two = spots[name], spots[other]
+            width = round(min(7.0, 0.7 + 0.9 * math.log2(n)), 1)
+            told = f"{name} and {other} share {n:,} cell{'' if n == 1 else 's'}"
+            found.append(Line(one.x, one.y, two.x, two.y, width, told))
+    return found

@@ -1,0 +1,135 @@
+"""Cells that a recipe names by their codes, found in each of its groups of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from hitoku.errors import did_you_mean, some
+from hitoku.io.recipe.keys import UNLESS_UNSAFE
+from hitoku.io.recipe.lines import Path as KeyPath
+from hitoku.io.recipe.origin import Origin
+from hitoku.io.recipe.recipe import Recipe
+from hitoku.model.arrays import Floats, Mask
+from hitoku.model.labels import Labels
+from hitoku.model.table import Table
+from hitoku.pipeline.recipe_tables import Parts
+from hitoku.rules.assess import assess
+from hitoku.rules.given import Given
+from hitoku.rules.rule import Rule
+
+# What is protected, with the tables that it is made of.
+Whole = tuple[Table, Parts]
+Selection = Mapping[str, Sequence[str]]
+
+
+def cells_for(recipe: Recipe, wholes: Sequence[Whole]) -> list[dict[str, Mask]]:
+    """Find the cells that a recipe names for the method; nobody names those that no table shows."""
+    keys = recipe.keys
+    yielding = [UNLESS_UNSAFE in selection for selection in keys.keep]
+    named = [
+        {name: codes for name, codes in selection.items() if name != UNLESS_UNSAFE} for selection in keys.keep
+    ]
+    keep = [select(wholes, codes, ("keep", place), recipe.origin) for place, codes in enumerate(named)]
+    if any(yielding):
+        rules = rules_for(recipe, wholes)
+        unsafe = [
+            assess(table, asked, width=keys.width).unsafe
+            for (table, _), asked in zip(wholes, rules, strict=True)
+        ]
+        keep = [
+            [mask & ~hit for mask, hit in zip(masks, unsafe, strict=True)] if yields else masks
+            for masks, yields in zip(keep, yielding, strict=True)
+        ]
+    others = {
+        name: [
+            select(wholes, selection, (name, place), recipe.origin)
+            for place, selection in enumerate(getattr(keys, name))
+        ]
+        for name in ("withhold", "forced")
+    }
+    return [
+        {name: _any_of(masks, number, table) for name, masks in ({"keep": keep} | others).items()}
+        for number, (table, _) in enumerate(wholes)
+    ]
+
+
+def rules_for(recipe: Recipe, wholes: Sequence[Whole]) -> list[list[Rule]]:
+    """Return the rules of a recipe for each group, with the cells that it calls unsafe itself."""
+    found = [
+        select(wholes, selection, ("unsafe", place), recipe.origin)
+        for place, selection in enumerate(recipe.keys.unsafe)
+    ]
+    unsafe = [_any_of(found, number, table) for number, (table, _) in enumerate(wholes)]
+    return [[*recipe.rules, *([Given(mask)] if mask.any() else [])] for mask in unsafe]
+
+
+def _any_of(found: Sequence[Sequence[Mask]], number: int, table: Table) -> Mask:
+    """Return the shown cells of one group that are in one of several selections."""
+    every = np.zeros(table.n_cells, dtype=bool)
+    for masks in found:
+        every |= masks[number]
+    return every & table.shown
+
+
+def cost_factors(recipe: Recipe, wholes: Sequence[Whole]) -> list[Floats]:
+    """Return what the costs of cells are multiplied by, for each group."""
+    factors = [np.ones(table.n_cells) for table, _ in wholes]
+    for place, entry in enumerate(recipe.keys.costs):
+        for factor, cells in zip(
+            factors, select(wholes, entry.cells, ("costs", place, "cells"), recipe.origin), strict=True
+        ):
+            factor[cells] *= entry.times
+    return factors
+
+
+def select(wholes: Sequence[Whole], selection: Selection, at: KeyPath, origin: Origin) -> list[Mask]:
+    """Return the cells with certain codes in each group; in one of them there is at least one.
+
+    A variable that is not named may have any code. A cell of several linked tables has the codes of each of
+    them, and a table without a variable stands at its total.
+
+    Examples
+    --------
+    >>> table = Table.from_array([[1, 2], [3, 1]], names=["region", "size"], codes=[["N", "S"], ["1", "2"]])
+    >>> select([(table, {})], {"region": ["N"], "size": ["1", "2"]}, ("keep", 0), Origin())[0].nonzero()[0]
+    array([0, 1])
+    """
+    totals: dict[str, str] = {}
+    for name, wanted in selection.items():
+        having = [table.labels for table, _ in wholes if name in table.labels.names]
+        listed = [labels.codes[labels.names.index(name)] for labels in having]
+        if not having:
+            names = dict.fromkeys(name for table, _ in wholes for name in table.labels.names)
+            fix = did_you_mean(name, list(names))
+            raise origin.error((*at, name), f"the table has no variable {name!r}", fix)
+        known = dict.fromkeys(code for codes in listed for code in codes)
+        for code in wanted:
+            if code not in known:
+                fix = did_you_mean(code, list(known))
+                raise origin.error((*at, name), f"{name} has no code {code!r}", fix)
+        totals[name] = listed[0][-1]
+    found = []
+    for table, parts in wholes:
+        mask = _with_codes(table.labels, selection, totals)
+        for part, cells in parts.values():
+            mask[cells[_with_codes(part.labels, selection, totals)]] = True
+        found.append(mask)
+    if not any(mask.any() for mask in found):
+        told = some(f"{name}={'|'.join(codes)}" for name, codes in selection.items())
+        raise origin.error(at, f"no cell has the codes {told}", "choose codes of one table")
+    return found
+
+
+def _with_codes(labels: Labels, selection: Selection, totals: Mapping[str, str]) -> Mask:
+    """Return the cells of one table with certain codes."""
+    found = np.ones(len(labels), dtype=bool)
+    for name, wanted in selection.items():
+        if name in labels.names:
+            variable = labels.names.index(name)
+            places = [place for place, code in enumerate(labels.codes[variable]) if code in wanted]
+            found &= np.isin(labels.column(variable), places)
+        else:
+            found &= totals[name] in wanted
+    return found

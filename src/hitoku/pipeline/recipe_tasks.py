@@ -1,0 +1,113 @@
+"""What a recipe asks for, one task for each group of tables that shares nothing with others.
+
+Tasks are independent of each other, so several can be done at a time, in this process or in others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from hitoku.evidence.outcome import Outcome
+from hitoku.methods.method import Method, Progress
+from hitoku.model.arrays import Integers
+from hitoku.model.finding import Finding
+from hitoku.model.table import Table
+from hitoku.pipeline.magnitude import counts_of, suppress_magnitude
+from hitoku.pipeline.protect import protect_table
+from hitoku.pipeline.rest import judge_rest
+from hitoku.rules.rule import Rule
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Task:
+    """One group with all that is needed to protect it.
+
+    Parameters
+    ----------
+    table, rest, remarks
+        As in :class:`hitoku.pipeline.recipe_tables.Built`.
+    rules, method, width, insiders
+        For the table.
+    judges
+        The rules of the recipe alone, by which rests are judged.
+    counts
+        For the counts behind a magnitude table, what :func:`suppress_magnitude` takes; None without.
+    """
+
+    table: Table
+    rest: tuple[tuple[Table, Integers], ...]
+    remarks: tuple[Finding, ...]
+    rules: Sequence[Rule]
+    judges: Sequence[Rule]
+    method: Method
+    width: float | None
+    insiders: Any
+    counts: Mapping[str, Any] | None = None
+
+    def run(
+        self, tell: Callable[[str], None] | None = None, progress: Progress | None = None
+    ) -> dict[str, Outcome]:
+        """Protect the group; counts and magnitudes come by these names, else it is one "table"."""
+        if self.counts is None:
+            outcome = protect_table(
+                self.table,
+                [*self.rules, *judge_rest(self.table, self.rest, self.judges, lambda _: self.width)],
+                method=self.method,
+                width=self.width,
+                insiders=self.insiders,
+                report=tell,
+                progress=progress,
+            )
+            return {"table": replace(outcome, remarks=self.remarks)}
+        counts, share = dict(self.counts), self.counts["width_share"]
+        judges, width = counts["frequency_rules"], counts["frequency_width"]
+        rest = [(counts_of(one), places) for one, places in self.rest]
+        counts["frequency_rules"] = [*judges, *judge_rest(self.table, rest, judges, lambda _: width)]
+        both = suppress_magnitude(
+            self.table,
+            [
+                *self.rules,
+                *judge_rest(self.table, self.rest, self.judges, lambda one: share * np.abs(one.value)),
+            ],
+            method=self.method,
+            insiders=self.insiders,
+            report=tell,
+            progress=progress,
+            **counts,
+        )
+        found = {"counts": both.frequency, "magnitudes": both.magnitude}
+        return {kind: replace(outcome, remarks=self.remarks) for kind, outcome in found.items()}
+
+
+def run_tasks(
+    tasks: Sequence[Task],
+    tell: Callable[[str], None],
+    progress: Progress | None = None,
+    n_jobs: int | None = None,
+) -> list[dict[str, Outcome]]:
+    """Do tasks, several at a time; what comes of one does not depend on how many.
+
+    Parameters
+    ----------
+    tasks
+        The groups.
+    tell, progress
+        Of a single group the name of each stage and how far its method is; of several only how many are done.
+    n_jobs
+        Processes; -1 for all processors. None leaves it to ``joblib.parallel_config``.
+    """
+    if len(tasks) == 1:
+        return [tasks[0].run(tell, progress)]
+    from joblib import Parallel, delayed  # noqa: PLC0415 - most recipes have one group
+
+    tell("protect")
+    done: list[dict[str, Outcome]] = []
+    for found in Parallel(n_jobs=n_jobs, return_as="generator")(delayed(task.run)() for task in tasks):
+        done.append(found)
+        if progress is not None:
+            progress(len(done), len(tasks))
+    return done

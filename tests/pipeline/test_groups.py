@@ -1,0 +1,172 @@
+"""A publication whose tables share nothing with some others: groups apart, each as if it were alone."""
+
+from __future__ import annotations
+
+import re
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from hitoku.cli.commands import app
+from hitoku.errors import ParameterError
+from hitoku.evidence.verify import verify
+from hitoku.model.side_by_side import merge_groups
+from hitoku.pipeline.recipe import run_recipe
+from hitoku.pipeline.recipe_links import divide
+from hitoku.tabulation.linked import LinkedTables, link
+
+HEAD = """
+data = "firms.csv"
+rules = ["p_percent:p=10", "few_contributors:n=3"]
+title = "Firms & <others>"
+"""
+TURNOVER = """
+[[tables]]
+name = "trades"
+by = ["trade", "town"]
+value = "turnover"
+[[tables]]
+name = "sizes"
+by = ["trade", "size"]
+value = "turnover"
+"""
+STAFF = """
+[[tables]]
+name = "staff"
+by = ["trade", "town"]
+value = "staff"
+"""
+
+
+@pytest.fixture(scope="module")
+def records() -> pd.DataFrame:
+    rng = np.random.default_rng(8)
+    frame = pd.DataFrame({name: rng.choice(list(codes), 70) for name, codes in CODES.items()})
+    return frame.assign(turnover=rng.integers(1, 500, 70), staff=rng.integers(1, 60, 70))
+
+
+CODES = {"trade": "ABC", "town": "PQR", "size": "12"}
+
+
+@pytest.fixture
+def house(tmp_path, records):
+    records.to_csv(tmp_path / "firms.csv", index=False)
+
+    def write(text: str, name: str = "recipe.toml"):
+        (tmp_path / name).write_text(text)
+        return tmp_path / name
+
+    return write
+
+
+def tree(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_groups_that_share_nothing_come_out_as_if_each_were_alone(house, tmp_path):
+    run = run_recipe(house(HEAD + TURNOVER + STAFF), tmp_path / "all")
+    assert list(run.outcomes) == ["trades+1", "staff"]
+    assert run.safe
+    for name, own in (("trades+1", TURNOVER), ("staff", STAFF.replace('[[tables]]\nname = "staff"\n', ""))):
+        alone = run_recipe(house(HEAD + own, "alone.toml"), tmp_path / "alone" / name)
+        assert tree(run.folder / name / "public") == tree(alone.folder / "public")
+        proof = "checker/certificate.json.gz"
+        assert (run.folder / name / proof).read_bytes() == (alone.folder / proof).read_bytes()
+        assert verify(run.folder / name).ok
+
+
+def test_the_number_of_processes_changes_no_byte(house, tmp_path):
+    path = house(HEAD + TURNOVER + STAFF)
+    told = []
+    one = run_recipe(path, tmp_path / "one", progress=lambda *done: told.append(done))
+    assert told == [(1, 2), (2, 2)]
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        two = run_recipe(path, tmp_path / "two")
+    assert tree(one.folder) == tree(two.folder)
+
+
+def filtered(name: str, by: str, where: str) -> str:
+    return f'[[tables]]\nname = "{name}"\nby = {by}\nwhere = {where}\nvalue = "turnover"\n'
+
+
+TOWNS = "".join(filtered(town, '["trade", "size"]', f'{{town = "{town}"}}') for town in CODES["town"])
+
+
+def test_filters_that_keep_other_records_share_nothing(house, records):
+    run = run_recipe(house(HEAD + TOWNS))
+    assert list(run.outcomes) == list(CODES["town"])
+    for name, outcome in run.outcomes.items():
+        assert not outcome.remarks
+        assert outcome.table.value[-1] == records.loc[records["town"] == name, "turnover"].sum()
+
+
+@pytest.mark.parametrize(
+    "further",
+    [
+        pytest.param(
+            '[[tables]]\nname = "all"\nby = ["trade"]\nvalue = "turnover"\n', id="a table of all towns"
+        ),
+        pytest.param(
+            filtered("two", '["size"]', '{town = ["P", "Q", "R"]}'), id="a filter that keeps all of them"
+        ),
+    ],
+)
+def test_with_a_table_that_holds_them_they_stay_together(house, further):
+    assert list(run_recipe(house(HEAD + TOWNS + further)).outcomes) == ["table"]
+
+
+def test_linked_tables_without_a_common_sum_are_taken_apart(records):
+    one, two = (
+        link(records, {"a": {"by": ["trade"]}, "b": {"by": ["size"]}}, value="turnover"),
+        link(records, {"c": {"by": ["town"]}, "d": {"by": ["town", "size"]}}, value="staff"),
+    )
+    table, places = merge_groups(
+        [one.table, two.table], [(np.zeros(0, int), np.zeros(0, int))] * 2, ["1", "2"]
+    )
+    parts = {
+        name: (part, into[cells])
+        for linked, into in ((one, places[0]), (two, places[1]))
+        for name, (part, cells) in linked.parts.items()
+    }
+    groups = divide(LinkedTables(table=table, parts=parts), list(parts))
+    assert [list(group.parts) for group in groups] == [["a", "b"], ["c", "d"]]
+    for group in groups:
+        assert abs(group.table.relations @ group.table.value).max() == 0
+        for part, cells in group.parts.values():
+            assert np.array_equal(group.table.value[cells], part.value)
+
+
+def test_cells_are_named_once_for_all_groups(house, tmp_path):
+    keep = '[[withhold]]\ntown = "P"\ntrade = "A"\n[[withhold]]\nsize = "1"\ntrade = "B"\n'
+    run = run_recipe(house(HEAD + TURNOVER + STAFF + keep), tmp_path / "out")
+    for folder, table in (("trades+1/public/trades", "trades"), ("staff/public", "table")):
+        shown = pd.read_csv(run.folder / folder / f"{table}.csv").set_index(["trade", "town"])
+        assert np.isnan(shown.loc[("A", "P"), "value"])
+    sizes = pd.read_csv(run.folder / "trades+1/public/sizes/sizes.csv", dtype={"size": str})
+    assert np.isnan(sizes.set_index(["trade", "size"]).loc[("B", "1"), "value"])
+    with pytest.raises(ParameterError, match="no variable 'sice'"):
+        run_recipe(house(HEAD + TURNOVER + STAFF + keep.replace("size", "sice")), tmp_path / "no")
+
+
+def test_one_page_and_one_line_say_what_is_left_of_every_table(house, tmp_path):
+    path = house(HEAD + TURNOVER + STAFF)
+    said = CliRunner().invoke(app, ["protect", str(path), "--out", str(tmp_path / "out"), "--jobs", "1"])
+    assert said.exit_code == 0, said.output
+    assert "checker/overview.html" in said.output.replace("\n", "")
+    lines = pd.read_csv(tmp_path / "out" / "checker" / "overview.csv", index_col="table")
+    page = (tmp_path / "out" / "checker" / "overview.html").read_text("utf-8")
+    assert "Firms &amp; &lt;others&gt;" in page
+    for name, file in (("trades", "trades+1/public/trades/trades"), ("staff", "staff/public/table")):
+        shown = pd.read_csv(tmp_path / "out" / f"{file}.csv")
+        filled = shown[(shown["value"] != 0) | shown["value"].isna()]
+        assert lines.loc[name, "withheld"] == shown["value"].isna().sum()
+        assert lines.loc[name, "published_share_of_cells"] == pytest.approx(
+            filled["value"].notna().mean(), abs=1e-4
+        )
+        (row,) = re.findall(rf"<tr[^>]*><th scope=.row.><a href=.([^>]*).>{name}</a>", page)
+        assert (tmp_path / "out" / "checker" / row).is_file()
+    assert re.search(r"trades and sizes share \d+ cells", page)
+    assert lines.loc["trades", "shares_cells_with"].startswith("sizes ")
