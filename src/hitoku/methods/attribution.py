@@ -11,6 +11,8 @@ the methods themselves need not know. A method wears :func:`opens_groups` on its
 * a method that decides by the whole pattern is asked again, with a cell for each such sum: Optimal, for whom
   the groups found so far are a relaxation, so that its answer is the cheapest of all; and Adjust;
 * a method that may not add cells to what it drew refuses.
+
+In the end counts are looked at once more over whole numbers (:mod:`hitoku.methods.whole_numbers`).
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from hitoku.errors import NeedError, ScopeError, some
 from hitoku.methods.costs import costs
 from hitoku.methods.keep import staying
 from hitoku.methods.method import Progress
+from hitoku.methods.whole_numbers import close_in_whole_numbers
 from hitoku.model.arrays import Floats, Mask
 from hitoku.model.attribution import Attributions
 from hitoku.model.need import Need
@@ -58,16 +61,28 @@ def opens_groups(protect: Protect) -> Protect:
     @wraps(protect)
     def protected(self: Any, table: Table, need: Need, progress: Progress | None = None) -> Protection:
         found = protect(self, table, need, progress)
-        if not len(need.attributions):
-            return found
-        if getattr(self, "adds_no_cells", False):
-            _refuse_given_away(table, given_away(table, need, found))
-            return found
-        if hasattr(self, "with_sums"):
-            return _asked_again(protect, self, table, need, found, progress)
-        return _added_to(self, table, need, found)
+        if len(need.attributions):
+            found = _opened(protect, self, table, need, found, progress)
+        return close_in_whole_numbers(self, table, need, found)
 
     return cast("Protect", protected)
+
+
+def _opened(
+    protect: Callable[..., Protection],
+    method: Any,
+    table: Table,
+    need: Need,
+    found: Protection,
+    progress: Progress | None,
+) -> Protection:
+    """Go on until no group is given away, as the method can."""
+    if getattr(method, "adds_no_cells", False):
+        _refuse_given_away(table, given_away(table, need, found))
+        return found
+    if hasattr(method, "with_sums"):
+        return _asked_again(protect, method, table, need, found, progress)
+    return _added_to(method, table, need, found)
 
 
 def given_away(table: Table, need: Need, protection: Protection, *, whole: bool = True) -> Attributions:

@@ -16,6 +16,7 @@ class Reason(StrEnum):
     NARROW = "its interval is too narrow"
     FURTHER = "its interval is too narrow, and its own relations have no cell left to withhold"
     GROUP = "a group would be given away: too few of its people could be elsewhere"
+    WHOLE = "its interval is too narrow over whole numbers"
     POINT = "everybody can tell the cell all the same: published again"
     UNNECESSARY = "every need is met without the cell: published again"
 

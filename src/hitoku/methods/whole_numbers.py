@@ -1,0 +1,151 @@
+"""Counts beyond two dimensions: every method goes on until whole numbers leave as much open as it promised.
+
+Methods blur cells over real numbers, and readers know that counts are whole. In two dimensions that makes no
+difference; beyond, a cell that may be anything from 0 to 1.5 for a linear program can be 0 or 1 in truth. So
+where the withheld cells of a table of counts form no network, the intervals of the unsafe ones are looked at
+once more over whole numbers, and as long as one is too narrow, the cheapest cell near it is withheld with it.
+Withholding more never narrows an interval, so what is met stays met.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hitoku.attacks.equations import Equations, components, settle
+from hitoku.attacks.interval import Interval
+from hitoku.attacks.network import sides
+from hitoku.errors import NeedError, some
+from hitoku.methods.costs import costs
+from hitoku.methods.keep import staying
+from hitoku.methods.method import Promise
+from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.model.step import Reason, Step
+from hitoku.model.table import Table
+from hitoku.model.tolerance import slack
+
+# A linear bound this far beyond a whole number still counts as that number.
+ROUND_IN = 1e-6
+
+
+def close_in_whole_numbers(method: Any, table: Table, need: Need, found: Protection) -> Protection:
+    """Withhold more cells until every unsafe count is wide enough over whole numbers, or refuse.
+
+    Parameters
+    ----------
+    method
+        What decided; one that answers for no intervals is left alone.
+    table, need, found
+        What was to be protected, and what was decided.
+
+    Raises
+    ------
+    NeedError
+        When a cell stays too narrow though everything near it is withheld that may be; it names the cells.
+    """
+    asked = _asked(method, need)
+    if asked is None or not table.integer or not (found.withheld & need.unsafe).any():
+        return found
+    withheld, steps = np.array(found.withheld), list(found.steps)
+    cost = costs(table, getattr(method, "cost", "unit"), getattr(method, "power", None))
+    eligible = ~staying(table, method) & (table.upper > table.lower)
+    while len(narrow := narrow_in_whole_numbers(table, asked, withheld)):
+        if getattr(method, "adds_no_cells", False):
+            raise _unreachable(table, narrow)
+        left = eligible & ~withheld
+        for cell in narrow.tolist():
+            near = _nearest(table, cell, left, cost)
+            if near is None:
+                raise _unreachable(table, narrow)
+            if not withheld[near]:
+                withheld[near] = True
+                steps.append(Step(near, Reason.WHOLE, protects=cell))
+    if np.array_equal(withheld, found.withheld):
+        return found
+    return replace(
+        found,
+        withheld=withheld,
+        secondary=withheld & ~need.unsafe,
+        cost=float(cost[withheld].sum()),
+        proven=False,
+        gap=float("nan"),
+        canonical=False,
+        steps=tuple(steps),
+    )
+
+
+def narrow_in_whole_numbers(table: Table, need: Need, withheld: Mask) -> Integers:
+    """Return the unsafe cells of which whole numbers leave too little open; none where all is a network.
+
+    Examples
+    --------
+    >>> table = Table.from_array([[1, 0], [0, 1]])
+    >>> narrow_in_whole_numbers(table, Need(unsafe=table.inner, width=1), table.inner)
+    array([], dtype=int64)
+    """
+    unsafe = need.unsafe & withheld
+    release = Release.of(table, Protection.withhold(replace(table, fixed=None), withheld))
+    rest = settle(Equations.of(release, whole=True)).rest.matrix
+    n_groups, row_group, _ = components(rest)
+    if sides(rest, row_group, n_groups)[0].all():
+        return np.zeros(0, dtype=np.int64)
+    real = Interval().bounds(release)
+    # The nearest whole targets that would do; mostly they are reached, and no exact end is needed.
+    far = np.maximum(np.maximum(need.lower, need.upper), np.maximum(need.width, 1.0))
+    low = np.maximum(np.ceil(real.lower - ROUND_IN), table.value - np.ceil(far))
+    high = np.minimum(np.floor(real.upper + ROUND_IN), table.value + np.ceil(far))
+    rounding = slack(table.value)
+    possible = need.met_by(table.value - low, high - table.value, rounding)
+    attack = Interval(integer=True)
+    tried = unsafe & possible
+    down, up = attack.meets(release, np.where(tried, low, np.nan), np.where(tried, high, np.nan))
+    doubtful = tried & ~(down & up)
+    narrow = unsafe & ~possible
+    if doubtful.any():
+        narrow |= doubtful & ~need.met(table.value, attack.bounds(release))
+    return np.flatnonzero(narrow)
+
+
+def _asked(method: Any, need: Need) -> Need | None:
+    """Return what a method answers for in intervals; None where it answers for none."""
+    if getattr(method, "promise", Promise.INTERVALS) is Promise.INTERVALS:
+        return need
+    width = getattr(method, "width", None)
+    if width is None or getattr(method, "promise", None) is Promise.ADJUSTED:
+        return None
+    least = 0.0 if width is True else float(width)
+    return replace(need, width=np.where(need.unsafe, np.maximum(need.width, least), need.width))
+
+
+def _nearest(table: Table, cell: int, candidates: Mask, cost: Floats) -> int | None:
+    """Find the cheapest candidate in the relations of a cell, else one relation further, and so on."""
+    relations, users = table.relations, table.relations.tocsc()
+    reached, ring = np.zeros(table.n_cells, dtype=bool), np.array([cell])
+    while len(ring):
+        reached[ring] = True
+        rows = np.unique(np.concatenate([users.indices[users.indptr[c] : users.indptr[c + 1]] for c in ring]))
+        near = np.unique(
+            np.concatenate([relations.indices[relations.indptr[r] : relations.indptr[r + 1]] for r in rows])
+            if len(rows)
+            else rows
+        )
+        good = near[candidates[near]]
+        if len(good):
+            # A structural zero withheld fools nobody: zeros come last.
+            return int(good[np.lexsort((good, cost[good], table.value[good] == 0))[0]])
+        ring = near[~reached[near]]
+    return None
+
+
+def _unreachable(table: Table, cells: Integers) -> NeedError:
+    whose = "a count cannot" if len(cells) == 1 else f"{len(cells)} counts cannot"
+    return NeedError(
+        f"{whose} be protected over whole numbers, though everything in reach is withheld that may be",
+        where=f"cells {some((table.describe(int(cell)) for cell in cells[:4]), 3)}",
+        fix="let more be withheld (keep, fixed: margins too), merge codes, or ask for a smaller width",
+    )

@@ -1,0 +1,72 @@
+"""Counts beyond two dimensions: a pattern that is wide enough for real numbers need not be for whole ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hitoku.errors import NeedError
+from hitoku.evidence.audit import audit
+from hitoku.methods.gauss import Gauss
+from hitoku.methods.greedy import Greedy
+from hitoku.methods.whole_numbers import narrow_in_whole_numbers
+from hitoku.model.need import Need
+from hitoku.model.release import Release
+from hitoku.model.step import Reason
+from hitoku.model.table import Table
+from hitoku.rules import MinFrequency, assess
+
+CLOSING = Greedy(prefer="closing", tidy=True)
+
+
+def counts(seed: int) -> tuple[Table, Need]:
+    cells = np.random.default_rng(seed).integers(0, 3, (3, 3, 3))
+    table = Table.from_array(cells, frequency=cells)
+    return table, assess(table, [MinFrequency(2)], width=1)
+
+
+# Found by trying: what these methods decide without a look at whole numbers is refused by the audit.
+CASES = [
+    pytest.param(Greedy(), 4, id="greedy"),
+    pytest.param(CLOSING, 12, id="greedy, closing"),
+    pytest.param(Gauss(width=True), 3, id="gauss with widths"),
+]
+
+
+@pytest.mark.parametrize(("method", "seed"), CASES)
+def test_a_method_goes_on_until_the_audit_of_whole_numbers_is_content(method, seed):
+    table, need = counts(seed)
+    before = type(method).protect.__wrapped__(method, table, need)
+    assert not audit(table, need, Release.of(table, before)).safe
+    found = method.protect(table, need)
+    assert audit(table, need, Release.of(table, found)).safe
+    assert np.all(found.withheld >= before.withheld)
+    assert not found.proven
+    new = np.flatnonzero(found.withheld & ~before.withheld).tolist()
+    assert sorted(step.cell for step in found.steps if step.reason is Reason.WHOLE) == new
+
+
+def test_where_nothing_more_may_be_withheld_the_method_refuses_and_names_cells():
+    table, need = counts(4)
+    before = Greedy.protect.__wrapped__(Greedy(), table, need)
+    stuck = replace(table, fixed=~before.withheld)
+    with pytest.raises(NeedError, match="whole numbers") as refused:
+        Greedy().protect(stuck, need)
+    assert "=" in refused.value.where
+
+
+def test_what_promises_no_intervals_is_left_alone():
+    table, need = counts(4)
+    plain = Gauss.protect.__wrapped__(Gauss(), table, need)
+    assert np.array_equal(Gauss().protect(table, need).withheld, plain.withheld)
+
+
+def test_narrow_cells_are_those_that_the_audit_calls_narrow():
+    table, need = counts(14)
+    before = Greedy.protect.__wrapped__(Greedy(), table, need)
+    verdict = audit(table, need, Release.of(table, before))
+    failed = [cell for cell, outcome in verdict.outcomes.items() if outcome != "safe"]
+    assert failed
+    assert narrow_in_whole_numbers(table, need, before.withheld).tolist() == failed
