@@ -129,6 +129,8 @@ class PublicationPlan:
         Linked tables, each as its readers see it, by the name of its files.
     places
         The same keys; for each of their cells its position in the whole table.
+    fingerprints
+        Of the records behind each cell of the whole table, for the checker; none where left out.
     recipe, recipe_text
         What was asked for: in ``summary.json``, and as the file ``checker/recipe.toml``.
     """
@@ -139,6 +141,7 @@ class PublicationPlan:
     formats: Sequence[str] | None = None
     parts: Mapping[str, Release] = field(default_factory=dict)
     places: Mapping[str, Integers] = field(default_factory=dict)
+    fingerprints: Sequence[str] = ()
     recipe: Mapping[str, Any] = field(default_factory=dict)
     recipe_text: str = ""
 

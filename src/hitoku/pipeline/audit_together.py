@@ -1,7 +1,8 @@
 """Several release folders judged together, also such as were made apart: what do their readers know.
 
-Cells of different folders are the same by their names, or because a variable of one is a level of a variable
-of the other: its codes are nodes of the other's tree, and the totals of these codes agree.
+Cells of different folders are the same by their names; because a variable of one is a level of a variable of
+the other (its codes are nodes of the other's tree, and the totals of these codes agree); or because they have
+the same records behind them, which the fingerprints in their evidence tell.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from hitoku.errors import DataError, ParameterError
 from hitoku.evidence.audit import audit
 from hitoku.evidence.audit_result import Audit
+from hitoku.io.release.fingerprints import read_fingerprints
 from hitoku.io.release.hierarchies import read_hierarchies
 from hitoku.io.release.read import read_release
 from hitoku.model.arrays import Integers
@@ -72,7 +74,11 @@ def audit_together(folders: Sequence[str | Path]) -> AuditedTogether:
         linked.append(LinkedTables(table=table, parts=_parts(Path(folder), name, table)))
         filters |= _filters(Path(folder), name, list(linked[-1].parts))
     levels = _levels(linked)
-    together, places = link_groups(linked, levels, filters)
+    prints = [
+        read_fingerprints(Path(folder), table.n_cells)
+        for folder, (table, _, _) in zip(folders, read, strict=True)
+    ]
+    together, places = link_groups(linked, levels, filters, prints)
     whole = together.table
     published, needs = np.full(whole.n_cells, np.nan), []
     for cells, (_, need, release) in zip(places, read, strict=True):

@@ -142,15 +142,18 @@ def run_recipe(
     if folder is None or not (run.safe or force):
         return replace(run, folder=None)
     tell("write")
+    prints = [group.fingerprints() for group in groups]
     asked_for = asked.keys.model_dump(exclude_unset=True, exclude={"out"}) | {"sha256": hashes}
     if list(run.outcomes) == ["table"]:
-        _write(folder, run, "table", asked, asked_for)
+        _write(folder, run, "table", asked, asked_for, prints[0])
         return run
+    names = [group.name for group in groups]
     with new_folder(folder) as draft:
         for key in run.outcomes:
             kind = key.rpartition("/")[2]
             told = {"kind": kind} if asked.counts is not None else {}
-            _write(draft / key, run, key, asked, {**asked_for, **told})
+            own = prints[0] if not run.several else prints[names.index(key.partition("/")[0])]
+            _write(draft / key, run, key, asked, {**asked_for, **told}, own)
         if run.several:
             overview = [
                 OverviewGroup.of(key, f"../{key}", outcome, run.parts[key], run.places[key])
@@ -178,7 +181,14 @@ def _gather(groups: Sequence[Built], done: Sequence[Mapping[str, Outcome]], fold
     return Run(outcomes, parts, left_blank, folder, places)
 
 
-def _write(folder: Path, run: Run, kind: str, recipe: Recipe, asked_for: Mapping[str, Any]) -> None:
+def _write(
+    folder: Path,
+    run: Run,
+    kind: str,
+    recipe: Recipe,
+    asked_for: Mapping[str, Any],
+    fingerprints: Sequence[str],
+) -> None:
     keys = recipe.keys
     plan = PublicationPlan(
         title=keys.title,
@@ -187,6 +197,7 @@ def _write(folder: Path, run: Run, kind: str, recipe: Recipe, asked_for: Mapping
         formats=keys.formats,
         parts=run.parts[kind],
         places=run.places[kind],
+        fingerprints=fingerprints,
         recipe=asked_for,
         recipe_text=recipe.text,
     )

@@ -19,6 +19,7 @@ from hitoku.model.link import Levels, by_names
 from hitoku.model.side_by_side import merge_groups
 from hitoku.model.table import Table
 from hitoku.model.tolerance import ADDITIVITY
+from hitoku.pipeline.same_records import Shared, same_records
 from hitoku.tabulation.linked import LinkedTables, TableSpec, acyclic, put_together
 from hitoku.tabulation.placement import RecordAtoms
 from hitoku.tabulation.source import Where
@@ -143,9 +144,12 @@ def _concerns(remark: Finding, own: Iterable[str], every: Iterable[str]) -> bool
 
 
 def link_groups(
-    linked: Sequence[LinkedTables], levels: Levels, filters: Mapping[str, Where]
+    linked: Sequence[LinkedTables],
+    levels: Levels,
+    filters: Mapping[str, Where],
+    prints: Sequence[Sequence[str]] | None = None,
 ) -> tuple[LinkedTables, tuple[Integers, ...]]:
-    """Put groups of linked tables together by the names of their cells.
+    """Put groups of linked tables together by the names of their cells, and by their records where known.
 
     Parameters
     ----------
@@ -155,6 +159,8 @@ def link_groups(
         By classification, the variables that are levels of it.
     filters
         For every table the records that were counted.
+    prints
+        For each group the fingerprints of its cells, empty where there is none.
 
     Returns
     -------
@@ -171,6 +177,15 @@ def link_groups(
         cells = np.concatenate([places for _, places in whole.parts.values()])
         keys = [named[name] + len(labels) * distinct.index(_key(filters[name])) for name in whole.parts]
         shared.append((cells, np.concatenate(keys)))
+    further: tuple[Finding, ...] = ()
+    if prints is not None:
+        same = same_records(linked, prints, shared)
+        further = tuple(_by_records(same, shared))
+        base = len(labels) * len(distinct)
+        shared = [
+            (np.append(cells, more), np.append(keys, base + numbers))
+            for (cells, keys), (more, numbers) in zip(shared, same, strict=True)
+        ]
     names = [next(iter(whole.parts)) for whole in linked]
     table, places = merge_groups([whole.table for whole in linked], shared, names)
     together = LinkedTables(
@@ -187,11 +202,27 @@ def link_groups(
         ),
         remarks=(
             *(remark for whole in linked for remark in whole.remarks),
+            *further,
             *_left_open(tables, [list(whole.parts) for whole in linked], levels),
             *_filtered_apart(filters, [list(whole.parts) for whole in linked], tables),
         ),
     )
     return together, places
+
+
+def _by_records(same: Shared, shared: Shared) -> Iterator[Finding]:
+    """Say how many cells are the same by their records alone."""
+    classes: dict[int, list[set[int]]] = {}
+    for (cells, numbers), (known, keys) in zip(same, shared, strict=True):
+        for cell, number in zip(cells.tolist(), numbers.tolist(), strict=True):
+            classes.setdefault(number, []).append(set(keys[known == cell].tolist()))
+    alone = sum(not set.intersection(*names) for names in classes.values())
+    if alone:
+        yield Finding(
+            severity=Severity.NOTE,
+            place="releases made apart",
+            reason=f"{alone} cell(s) of other names have the same records behind them, and are one",
+        )
 
 
 def _group(made: Mapping[str, MadeTable]) -> LinkedTables:

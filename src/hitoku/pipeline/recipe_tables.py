@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,8 @@ from hitoku.model.link import MEASURE
 from hitoku.model.table import Table
 from hitoku.pipeline.recipe_links import MadeTable, link_made
 from hitoku.tabulation.column_tree import read_column_tree
+from hitoku.tabulation.file_format import FileFormat
+from hitoku.tabulation.fingerprints import RecordPrints
 from hitoku.tabulation.linked import LinkedTables, TableSpec
 
 Parts = Mapping[str, tuple[Table, Integers]]
@@ -49,6 +51,8 @@ class Built:
         Tables of what filters leave out, each with the positions of its cells in ``table``.
     remarks
         What a person should know about how the tables share their records.
+    records
+        By name, tables that were made from records, with their file and how they were made.
     """
 
     name: str
@@ -57,6 +61,25 @@ class Built:
     by_hand: Mask
     rest: tuple[tuple[Table, Integers], ...] = ()
     remarks: tuple[Finding, ...] = ()
+    records: Mapping[str, tuple[Path, TableSpec]] = field(default_factory=dict)
+
+    def fingerprints(self) -> list[str]:
+        """Work out the fingerprint of the records behind every cell; nothing where no table has records."""
+        found = [""] * self.table.n_cells
+        parts = self.parts or {self.name: (self.table, np.arange(self.table.n_cells))}
+        columns: dict[tuple[Path, FileFormat | None], dict[str, None]] = {}
+        for path, spec in self.records.values():
+            used = columns.setdefault((path, spec.options.get("file")), {})
+            used |= dict.fromkeys((*spec.by, *(spec.where or {})))
+        prints = {
+            source: RecordPrints.of(source[0], list(used), source[1]) for source, used in columns.items()
+        }
+        for name, (path, spec) in self.records.items():
+            table, cells = parts[name]
+            own = prints[path, spec.options.get("file")].cells(table, spec.where)
+            for cell, each in zip(cells.tolist(), own, strict=True):
+                found[cell] = each
+        return found if any(found) else []
 
 
 def build(recipe: Recipe) -> tuple[list[Built], dict[str, str]]:
@@ -73,7 +96,7 @@ def build(recipe: Recipe) -> tuple[list[Built], dict[str, str]]:
     }
     if not recipe.keys.tables:
         (only,) = made.values()
-        return [Built("table", only.table, {}, only.by_hand)], hashes
+        return [Built("table", only.table, {}, only.by_hand, records=_records({"table": only}))], hashes
     with _blaming(recipe.origin, ("classifications" if recipe.keys.classifications else "tables",)):
         linked = link_made(made, recipe.keys.classifications)
     return [_built(group, made, alone=len(linked) > 1) for group in linked], hashes
@@ -81,15 +104,27 @@ def build(recipe: Recipe) -> tuple[list[Built], dict[str, str]]:
 
 def _built(group: LinkedTables, made: Mapping[str, MadeTable], *, alone: bool) -> Built:
     """Take a group of linked tables over; one that stands alone among others is a table like any other."""
+    records = _records({name: made[name] for name in group.parts})
     first, *others = group.parts
     table, cells = group.parts[first]
     if alone and not others and len(cells) == group.table.n_cells:
-        return Built(first, table, {}, made[first].by_hand, remarks=group.remarks)
+        return Built(first, table, {}, made[first].by_hand, remarks=group.remarks, records=records)
     by_hand = np.zeros(group.table.n_cells, dtype=bool)
     for name, (_, places) in group.parts.items():
         by_hand[places[made[name].by_hand]] = True
-    name = f"{first}+{len(others)}" if others else first
-    return Built(name if alone else "table", group.table, group.parts, by_hand, group.rest, group.remarks)
+    return Built(
+        f"{first}+{len(others)}" if alone and others else first if alone else "table",
+        group.table,
+        group.parts,
+        by_hand,
+        group.rest,
+        group.remarks,
+        records,
+    )
+
+
+def _records(made: Mapping[str, MadeTable]) -> dict[str, tuple[Path, TableSpec]]:
+    return {name: (one.data, one.spec) for name, one in made.items() if one.data is not None}
 
 
 def _one(recipe: Recipe, place: int, keys: TableKeys, hashes: dict[str, str]) -> MadeTable:

@@ -1,0 +1,123 @@
+"""Fingerprints of the records behind cells: releases made apart can be compared without the records.
+
+Every record gets two numbers of 64 bits, an MD5 of its own text behind a key; the fingerprint of a cell is
+their sum over its records, so the order of the records does not matter. Equal fingerprints mean equal
+records, but for a chance of one in 2**128.
+
+The key is made of all the data. Whoever has the data can compute fingerprints, and releases of the same data
+agree without any secret to keep. Whoever has a fingerprint and not the data cannot try out what a record may
+hold: a guess at one record is worth nothing without all the others. What fingerprints do tell is which cells
+have the same records, so they are for the checker and never leave.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from hitoku.model.record_sets import Hashes, RecordSets, add_up_atoms
+from hitoku.model.table import Table
+from hitoku.tabulation.cube import FLOATS
+from hitoku.tabulation.file_format import FileFormat, look_at
+from hitoku.tabulation.frame_files import read_frame
+from hitoku.tabulation.placement import Coded, RecordAtoms
+from hitoku.tabulation.source import Source, Where, kind_of, open_source, translate_errors
+
+# Between the entries of a record, and for one that is missing: signs that no text has.
+BETWEEN, MISSING = "chr(31)", "chr(30)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RecordPrints:
+    r"""Records of a file, with their fingerprints added up to atoms.
+
+    Parameters
+    ----------
+    data
+        What tells whether two sets of fingerprints are about the same records.
+    atoms
+        Distinct combinations of codes.
+    amounts
+        Atoms by two: sums of the fingerprints of their records.
+
+    Examples
+    --------
+    >>> from hitoku.tabulation.tabulate import tabulate
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "firms.csv"
+    >>> _ = file.write_text("town,county\na,A\nb,A\nc,B\nc,B\n")
+    >>> prints = RecordPrints.of(file, ["town", "county"])
+    >>> town, county = (prints.cells(tabulate(file, by=[name])) for name in ("town", "county"))
+    >>> town[2] == county[1], town[3] == county[2], town[0] == county[0]  # c is B, all is all, a is not A
+    (True, True, False)
+    """
+
+    data: str
+    atoms: RecordAtoms
+    amounts: Hashes
+
+    @classmethod
+    def of(cls, data: Path, names: Sequence[str], file: FileFormat | None = None) -> RecordPrints:
+        """Read a file; ``names`` are the columns whose codes tell cells apart."""
+        every = sorted(column_names(data, file))
+        aliases = {f"c{number}": name for number, name in enumerate(every)}
+        wanted = [alias for alias, name in aliases.items() if name in set(names)]
+        with open_source(data, aliases, file=file) as source:
+            row = f" || {BETWEEN} || ".join(
+                f"coalesce({_text(source, alias)}, {MISSING})" for alias in aliases
+            )
+            told = source.rows(f"SELECT count(*), {_sums(row)} FROM records")[0]
+            key = hashlib.sha256(repr((every, *map(str, told))).encode()).hexdigest()
+            codes = ", ".join(f"{_text(source, alias)} AS {alias}" for alias in wanted)
+            keyed = f"'{key}' || {row}"
+            query = (
+                f"SELECT {codes}, count(*) AS n, {_sums(keyed)} FROM records "
+                f"GROUP BY {', '.join(_text(source, alias) for alias in wanted)} ORDER BY ALL"
+            )
+            with translate_errors(source.where):
+                rows = source.connection.sql(query).to_arrow_table()
+            columns = {aliases[a]: Coded.of(rows.column(a), source.types[a]) for a in wanted}
+        amounts = [[int(x) % 2**64 for x in rows.column(name).to_pylist()] for name in ("low", "high")]
+        atoms = RecordAtoms(columns, rows.column("n").to_numpy())
+        # The key itself stays here: who has it and a guess could try the guess out.
+        return cls(hashlib.sha256(key.encode()).hexdigest(), atoms, np.array(amounts, dtype=np.uint64).T)
+
+    def cells(self, table: Table, where: Where | None = None) -> list[str]:
+        """Return the fingerprint of every cell of a table; empty for an empty cell.
+
+        Hexadecimal digits: 16 that tell which data it is about, then 32 for the records.
+        """
+        sets = RecordSets.of(table, self.atoms.place(table, where))
+        sums = [add_up_atoms(sets.leaf, sets.inside, column, table.dimensions) for column in self.amounts.T]
+        return [
+            f"{self.data[:16]}{int(high):016x}{int(low):016x}" if n else ""
+            for low, high, n in zip(*sums, sets.records.tolist(), strict=True)
+        ]
+
+
+def column_names(data: Path, file: FileFormat | None = None) -> list[str]:
+    """Return the columns of a file of records."""
+    kind = kind_of(data)
+    if kind == "text":
+        return list(look_at(data, file).header)
+    if kind == "frame":
+        return [str(name) for name in read_frame(data).columns]
+    import pyarrow.parquet as pq  # noqa: PLC0415 - slow to load, and not everybody needs it
+
+    with translate_errors(data.name):
+        return list(pq.read_schema(data).names)
+
+
+def _text(source: Source, alias: str) -> str:
+    """Return SQL for an entry as text, the same as tables have it."""
+    return f"CAST({alias + ' + 0' if source.types[alias] in FLOATS else alias} AS VARCHAR)"
+
+
+def _sums(text: str) -> str:
+    """Return SQL that adds up both halves of the MD5 of a text over records."""
+    halves = (("md5_number_lower", "low"), ("md5_number_upper", "high"))
+    return ", ".join(f"sum(CAST({half}({text}) AS HUGEINT)) AS {name}" for half, name in halves)
