@@ -319,13 +319,14 @@ def test_quantities_of_the_same_records_stay_apart(house, tmp_path):
     frame.assign(persons=frame["turnover"] % 50 + 1).to_csv(tmp_path / "firms.csv", index=False)
     more = '[[tables]]\nname = "persons"\nby = ["A21", "SIZE"]\nvalue = "persons"\n'
     run = run_recipe(house(RECORDS + FINE + COARSE + more))
-    whole = run.outcome.table
-    assert run.outcome.verdict == "safe, with a proof"
-    assert "measure" in whole.labels.names
-    for name, release in run.parts["table"].items():
+    assert list(run.outcomes) == ["fine+1", "persons"]
+    for name, outcome in run.outcomes.items():
+        assert outcome.verdict == "safe, with a proof"
+        assert verify(run.folder / name).ok
+    whole, places = run.outcomes["fine+1"].table, run.places["fine+1"]
+    for name, release in run.parts["fine+1"].items():
         shown = ~release.withheld
-        assert np.array_equal(release.published[shown], whole.value[run.places[name]][shown])
-    assert verify(run.folder).ok
+        assert np.array_equal(release.published[shown], whole.value[places[name]][shown])
 
 
 def test_cells_are_named_by_the_codes_of_any_table(house):
