@@ -29,9 +29,6 @@ from hitoku.model.step import Reason, Step
 from hitoku.model.table import Table
 from hitoku.model.tolerance import slack
 
-# A linear bound this far beyond a whole number still counts as that number.
-ROUND_IN = 1e-6
-
 
 def close_in_whole_numbers(method: Any, table: Table, need: Need, found: Protection) -> Protection:
     """Withhold more cells until every unsafe count is wide enough over whole numbers, or refuse.
@@ -90,25 +87,31 @@ def narrow_in_whole_numbers(table: Table, need: Need, withheld: Mask) -> Integer
     """
     unsafe = need.unsafe & withheld
     release = Release.of(table, Protection.withhold(replace(table, fixed=None), withheld))
-    rest = settle(Equations.of(release, whole=True)).rest.matrix
-    n_groups, row_group, _ = components(rest)
-    if sides(rest, row_group, n_groups)[0].all():
+    equations = Equations.of(release, whole=True)
+    settled = settle(equations)
+    n_groups, row_group, _ = components(settled.rest.matrix)
+    if sides(settled.rest.matrix, row_group, n_groups)[0].all():
         return np.zeros(0, dtype=np.int64)
-    real = Interval().bounds(release)
-    # The nearest whole targets that would do; mostly they are reached, and no exact end is needed.
-    far = np.maximum(np.maximum(need.lower, need.upper), np.maximum(need.width, 1.0))
-    low = np.maximum(np.ceil(real.lower - ROUND_IN), table.value - np.ceil(far))
-    high = np.minimum(np.floor(real.upper + ROUND_IN), table.value + np.ceil(far))
-    rounding = slack(table.value)
-    possible = need.met_by(table.value - low, high - table.value, rounding)
-    attack = Interval(integer=True)
-    tried = unsafe & possible
-    down, up = attack.meets(release, np.where(tried, low, np.nan), np.where(tried, high, np.nan))
-    doubtful = tried & ~(down & up)
-    narrow = unsafe & ~possible
-    if doubtful.any():
-        narrow |= doubtful & ~need.met(table.value, attack.bounds(release))
-    return np.flatnonzero(narrow)
+    attack, value = Interval(integer=True), table.value
+    # Mostly a cell can rise as far as all of its width asks for; a point never protects.
+    fall = np.ceil(need.lower)
+    rise = np.ceil(np.maximum(np.maximum(need.upper, need.width - fall), fall == 0))
+    down, up = attack.meets(
+        release, np.where(unsafe & (fall > 0), value - fall, np.nan), np.where(unsafe, value + rise, np.nan)
+    )
+    doubtful = unsafe & ~(up & (down | (fall == 0)))
+    if not doubtful.any():
+        return np.zeros(0, dtype=np.int64)
+    # Of the others, how far they can move at all, up to what could matter.
+    asked, far = doubtful[withheld], np.ceil(np.maximum(np.maximum(need.lower, need.upper), need.width)) + 1
+    low = np.maximum(settled.lower, equations.in_units((value - far)[withheld]))
+    high = np.minimum(settled.upper, equations.in_units((value + far)[withheld]))
+    goals = np.where(asked, low, np.nan), np.where(asked, high, np.nan)
+    least, most, _ = attack.ends(equations, goals)
+    cells = np.flatnonzero(withheld)
+    below, above = value[cells] - equations.values(least), equations.values(most) - value[cells]
+    met = need.met_by(below, above, slack(value[cells]), cells)
+    return np.asarray(cells[asked & ~met])
 
 
 def _asked(method: Any, need: Need) -> Need | None:
