@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from hitoku.model.arrays import Integers
+from hitoku.model.arrays import Integers, Mask
 from hitoku.model.joint import TABLE
 from hitoku.model.labels import Labels
 from hitoku.model.table import Table
@@ -44,6 +44,20 @@ def components(table: Table, parts: Mapping[str, Integers]) -> list[Integers]:
     # In the order of the first cell that somebody sees; what nobody sees a part of nobody can infer.
     numbers = dict.fromkeys(group[table.shown].tolist())
     return [np.flatnonzero(group == number) for number in numbers]
+
+
+def overlapping(members: Mapping[str, Mask]) -> list[list[str]]:
+    """Group sets that have members in common, directly or through others.
+
+    Examples
+    --------
+    >>> overlapping({"a": np.array([1, 1, 0, 0]), "b": np.array([0, 0, 1, 0]), "c": np.array([0, 1, 0, 1])})
+    [['a', 'c'], ['b']]
+    """
+    rows = np.array(list(members.values()), dtype=np.int64)
+    _, group = sparse.csgraph.connected_components(sparse.csr_array(rows @ rows.T), directed=False)
+    names = list(members)
+    return [[names[place] for place in np.flatnonzero(group == number)] for number in np.unique(group)]
 
 
 def only(table: Table, cells: Integers, variables: Sequence[str], measure: str) -> Table:

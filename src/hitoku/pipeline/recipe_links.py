@@ -8,10 +8,9 @@ from itertools import combinations
 from pathlib import Path
 
 import numpy as np
-from scipy import sparse
 
 from hitoku.errors import some
-from hitoku.model.apart import components, only
+from hitoku.model.apart import components, only, overlapping
 from hitoku.model.arrays import Integers, Mask
 from hitoku.model.dimension import Dimension
 from hitoku.model.finding import Finding, Severity
@@ -90,12 +89,8 @@ def _overlapping(made: Mapping[str, MadeTable]) -> list[dict[str, MadeTable]]:
         return [dict(made)]
     first = next(iter(made.values()))
     atoms = RecordAtoms.of(first.data, columns, first.spec.options.get("file"))
-    kept = np.array([atoms.kept(one.spec.where) for one in made.values()], dtype=np.int64)
-    _, group = sparse.csgraph.connected_components(sparse.csr_array(kept @ kept.T), directed=False)
-    return [
-        {name: one for (name, one), own in zip(made.items(), group, strict=True) if own == number}
-        for number in dict.fromkeys(group.tolist())
-    ]
+    kept = [atoms.kept(one.spec.where) for one in made.values()]
+    return [{name: made[name] for name in names} for names in overlapping(dict(zip(made, kept, strict=True)))]
 
 
 def _present(levels: Levels, linked: Sequence[LinkedTables]) -> Levels:
