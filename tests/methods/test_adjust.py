@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.oracles.adjustment import closest_l1, every_sense, whole_tables, within
+from tests.oracles.adjustment import closest_l1, closest_linf, every_sense, whole_tables, within
 from tests.strategies import count_tables, magnitude_tables
 
+from hitoku.attacks.adjustment import Adjustment
 from hitoku.errors import HitokuError, NeedError, ParameterError, ProtectionError
 from hitoku.evidence.audit import audit
+from hitoku.evidence.recovery import recovery
 from hitoku.io.jj import read_jj
+from hitoku.methods import METHODS
 from hitoku.methods.adjust import Adjust
 from hitoku.methods.adjust.senses import hashed
 from hitoku.model.need import Need
@@ -86,7 +89,7 @@ def levels(table, draw, *, most=4):
     return Need(unsafe=unsafe, lower=np.where(unsafe, drawn[0], 0), upper=np.where(unsafe, drawn[1], 0))
 
 
-@pytest.mark.parametrize("norm", ["l1", "l2"])
+@pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
 @settings(max_examples=25)
 @given(data=st.data(), table=count_tables(max_side=3, max_count=15))
 def test_optimal_senses_are_the_best_of_all(norm, data, table):
@@ -100,6 +103,9 @@ def test_optimal_senses_are_the_best_of_all(norm, data, table):
         if norm == "l1" and np.all(lower <= upper):
             found = closest_l1(table.relations, reciprocal(table.value, "l1"), lower, upper)
             best = min(best, np.inf if found is None else found[0])
+        elif norm == "linf" and np.all(lower <= upper):
+            found = closest_linf(table.relations, reciprocal(table.value, "linf"), lower, upper)
+            best = min(best, np.inf if found is None else found)
         elif norm == "l2":
             weight = reciprocal(table.value, "l2")
             tried = closest(
@@ -160,6 +166,35 @@ def test_one_cell_by_hand():
     # Half the cost for each unit of the level: the multiplier.
     assert found.multiplier[NEED.unsafe] == pytest.approx(found.protection.cost / 2)
     assert np.abs(found.multiplier).sum() == pytest.approx(found.protection.cost / 2)
+
+
+def test_no_cell_moves_by_a_larger_share_in_linf():
+    table = Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 3]])
+    need = Need(unsafe=table.value == 22, lower=11.0, upper=11.0)
+    largest = {
+        norm: np.max(np.abs(Adjust(norm=norm, keep="margins").protect(table, need).value / table.value - 1))
+        for norm in ("l1", "l2", "linf")
+    }
+    # Half of 22 in any case; its row gives 11 of 8 and 19, its column 11 of 10 and 3. The least largest share
+    # of the column is 11/13, and the other columns need not move by more.
+    assert largest["linf"] == pytest.approx(11 / 13)
+    assert largest["linf"] < largest["l2"]
+    assert largest["linf"] < largest["l1"]
+
+
+def test_linf_is_audited_proven_and_attacked_like_the_others():
+    table = Table.from_array([[20, 50, 10], [8, 19, 22], [17, 32, 3]])
+    need = Need(unsafe=table.value == 3, lower=2.0, upper=2.0)
+    protection = METHODS["adjust"](norm="linf", integer=True).protect(table, need)
+    release = Release.of(table, protection)
+    checked = audit(table, need, release)
+    assert checked.safe
+    assert checked.certificate is not None
+    assert protection.proven
+    assert protection.cost == pytest.approx(2 / 3)
+    # Who knows all bounds takes it back; who guesses senses and levels does not.
+    assert recovery(table, need, release, Adjustment(scenario="C", norm="linf")).exact == 10
+    assert recovery(table, need, release, Adjustment(scenario="B1", norm="linf")).exact == 0
 
 
 def test_down_goes_down_and_keeps_margins_on_request():

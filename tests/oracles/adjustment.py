@@ -77,3 +77,19 @@ def kkt_violation(relations, weight, lower, upper, deviation, duals, norm):
     # Conditions weigh with how far the cell could go: they bound what could be gained.
     gain = np.maximum(wrong, 0) / scale.max()
     return max(gain.max(initial=0), sums.max(initial=0), outside.max(initial=0))
+
+
+def closest_linf(relations, weight, lower, upper):
+    """Least largest weighted move by scipy, in the moves themselves; None when there is no table."""
+    n = len(weight)
+    relations = np.asarray(relations.todense() if hasattr(relations, "todense") else relations)
+    move, one = np.diag(weight), np.ones((n, 1))
+    found = linprog(
+        np.append(np.zeros(n), 1.0),
+        A_ub=np.vstack([np.hstack([move, -one]), np.hstack([-move, -one])]),
+        b_ub=np.zeros(2 * n),
+        A_eq=np.hstack([relations, np.zeros((len(relations), 1))]),
+        b_eq=np.zeros(len(relations)),
+        bounds=[*zip(lower, np.where(np.isinf(upper), None, upper), strict=True), (0, None)],
+    )
+    return found.fun if found.status == 0 else None

@@ -1,4 +1,4 @@
-"""The closest point that keeps sums, bounds and required deviations, in a weighted L1 or L2 distance.
+"""The closest point that keeps sums, bounds and required deviations, in a weighted L1, L2 or L∞ distance.
 
 Controlled tabular adjustment moves a table so; whoever wants to undo it solves the same problem from the
 other side. Both write it in deviations from a point, as Castro (2012) does in (4), (6), (8): a table that was
@@ -19,8 +19,11 @@ from hitoku.solver.quadratic import CONDITIONS, QuadraticProgram, solve
 from hitoku.solver.solution import Status
 
 Floats = NDArray[np.float64]
-Norm = Literal["l1", "l2"]
-NORMS: tuple[Norm, ...] = ("l1", "l2")
+Norm = Literal["l1", "l2", "linf"]
+NORMS: tuple[Norm, ...] = ("l1", "l2", "linf")
+
+# Room above the least largest move in which the smallest moves are looked for, as a share: solvers' rounding.
+ROOM = 1e-9
 
 # What it costs to break a soft bound, for each unit of relative deviation: a hundred times what an L1
 # distance charges for moving there. Linear in both norms, so that bounds which can be kept are kept.
@@ -31,8 +34,9 @@ PENALTY = 100.0
 class DeviationProgram:
     """Which deviations ``z`` are allowed, and what they cost.
 
-    Minimise ``sum(weight * |z|)`` or ``sum(weight * z**2)`` subject to ``relations @ z == rhs`` and
-    ``lower <= z <= upper``. Every array has one entry per cell; a scalar is repeated.
+    Minimise ``sum(weight * |z|)``, ``sum(weight * z**2)`` or ``max(weight * |z|)`` subject to
+    ``relations @ z == rhs`` and ``lower <= z <= upper``. Every array has one entry per cell; a scalar is
+    repeated.
 
     Parameters
     ----------
@@ -48,8 +52,8 @@ class DeviationProgram:
     soft_lower, soft_upper
         Bounds that may be broken at a price; minus and plus infinity where there is none.
     penalty
-        That price for each unit of relative excess: the excess times ``weight`` in L1, times the root of
-        ``weight`` in L2. One number, or one per cell.
+        That price for each unit of relative excess: the excess times ``weight`` in L1 and L∞, times the root
+        of ``weight`` in L2. One number, or one per cell.
     """
 
     relations: Any
@@ -88,6 +92,8 @@ class DeviationProgram:
 
     def cost(self, deviation: Floats, norm: Norm) -> float:
         """Weighted distance, without penalties."""
+        if norm == "linf":
+            return float((self.weight * np.abs(deviation)).max(initial=0.0))
         size = np.abs(deviation) if norm == "l1" else deviation * deviation
         return float(self.weight @ size)
 
@@ -98,7 +104,7 @@ class DeviationProgram:
 
     def price(self, norm: Norm) -> Floats:
         """Price of one unit of excess, in the units of the cells."""
-        return self.penalty * (self.weight if norm == "l1" else np.sqrt(self.weight))
+        return self.penalty * (np.sqrt(self.weight) if norm == "l2" else self.weight)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -110,7 +116,8 @@ class Closest:
     status
         ``OPTIMAL``, ``INFEASIBLE`` (no deviation keeps the hard bounds), or ``LIMIT``.
     deviation
-        The optimal ``z``; None without one. In L1 a vertex: cells that need not move do not.
+        The optimal ``z``; None without one. In L1 a vertex: cells that need not move do not. In L∞, of all
+        points whose largest move is least, one that is closest in L1.
     cost
         Weighted distance, recomputed, without penalties.
     paid
@@ -155,7 +162,7 @@ class Closest:
 
 
 def reciprocal(size: ArrayLike, norm: Norm) -> Floats:
-    """Weights that count relative deviations: ``1/a`` for L1, ``1/a**2`` for L2; 1 where the value is zero.
+    """Weights that count relative deviations: ``1/a``, in L2 ``1/a**2``; 1 where the value is zero.
 
     A zero has no relative deviation. Weight 1 charges a zero that moves by one unit as much as any other cell
     that doubles; who wants zeros to stay gives them equal bounds.
@@ -167,7 +174,7 @@ def reciprocal(size: ArrayLike, norm: Norm) -> Floats:
     """
     one = np.abs(np.asarray(size, dtype=np.float64))
     one = np.where(one == 0, 1.0, one)
-    return np.asarray(1.0 / one if norm == "l1" else 1.0 / one**2)
+    return np.asarray(1.0 / one**2 if norm == "l2" else 1.0 / one)
 
 
 def closest(
@@ -180,7 +187,7 @@ def closest(
     problem
         What is allowed.
     norm
-        "l1" or "l2".
+        "l1", "l2" or "linf".
     threads, time_limit_s
         As in :func:`hitoku.solver.quadratic.solve`: only a time limit makes the clock matter.
 
@@ -216,6 +223,8 @@ def closest(
             bound=0.0,
             conditions=0.0,
         )
+    if norm == "linf":
+        return _least_largest(problem, threads, time_limit_s)
     columns = _Columns.of(problem, norm)
     found = solve(columns.program, threads=threads, time_limit_s=time_limit_s)
     if found.x is None or found.duals is None:
@@ -241,6 +250,72 @@ def _may_stay(problem: DeviationProgram) -> bool:
     low = np.maximum(problem.lower, problem.soft_lower)
     high = np.minimum(problem.upper, problem.soft_upper)
     return bool(np.all(low <= 0) and np.all(high >= 0) and not problem.rhs.any())
+
+
+def _least_largest(problem: DeviationProgram, threads: int, time_limit_s: float | None) -> Closest:
+    """Make the largest weighted move as small as possible, then all others.
+
+    The first program has one more column, what no move may exceed. It says nothing about cells that stay
+    below, so a second one finds the closest point in L1 that exceeds it nowhere and breaks no other soft
+    bound.
+    """
+    columns = _largest_move(problem)
+    first = solve(columns.program, threads=threads, time_limit_s=time_limit_s)
+    if first.x is None or first.duals is None or first.reduced is None:
+        return Closest(status=first.status)
+    near = columns.deviation(first.x)
+    room = problem.cost(near, "linf") * (1 + ROOM) / np.where(problem.weight > 0, problem.weight, np.nan)
+    room = np.where(np.isnan(room), np.inf, room)
+    held = problem.lower == problem.upper
+    soft_low, soft_high = np.minimum(problem.soft_lower, near), np.maximum(problem.soft_upper, near)
+    within = DeviationProgram(
+        relations=problem.relations,
+        weight=problem.weight,
+        lower=np.where(held, problem.lower, np.maximum(np.maximum(problem.lower, soft_low), -room)),
+        upper=np.where(held, problem.upper, np.minimum(np.minimum(problem.upper, soft_high), room)),
+        rhs=problem.rhs,
+    )
+    second = closest(within, "l1", threads=threads, time_limit_s=time_limit_s)
+    deviation = near if second.deviation is None else second.deviation
+    excess = problem.excess(deviation)
+    multiplier = np.zeros(len(near))
+    multiplier[columns.cells] = first.reduced[: len(columns.cells)]
+    return Closest(
+        status=first.status,
+        deviation=deviation,
+        cost=problem.cost(deviation, "linf"),
+        paid=float(problem.price("linf") @ np.abs(excess)),
+        excess=excess,
+        multiplier=multiplier,
+        duals=first.duals[: problem.relations.shape[0]],
+        bound=first.bound,
+        conditions=first.conditions,
+    )
+
+
+def _largest_move(problem: DeviationProgram) -> _Columns:
+    """Write the program down: cells that can move, excesses, and last the largest move."""
+    plain = _Columns.of(problem, "l2")
+    program, cells = plain.program, plain.cells
+    n, n_columns = len(cells), len(program.cost)
+    weight = sparse.csr_array((problem.weight[cells], (np.arange(n), np.arange(n))), shape=(n, n_columns))
+    one = np.ones((n, 1))
+    relations = sparse.block_array(
+        [[program.relations, None], [weight, sparse.csr_array(one)], [weight, sparse.csr_array(-one)]]
+    )
+    rows, endless = program.row_ends, np.full(n, np.inf)
+    zero = np.zeros(n)
+    # Cells with equal bounds are no columns, but they move.
+    least = float((problem.weight * np.abs(plain.still)).max(initial=0.0))
+    larger = QuadraticProgram(
+        np.append(program.cost, 1.0),
+        sparse.csr_array(relations),
+        np.concatenate([rows[0], zero, -endless]),
+        np.append(program.lower, least),
+        np.append(program.upper, np.inf),
+        np.concatenate([rows[1], endless, zero]),
+    )
+    return _Columns(larger, plain.still, cells, plain.signs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ class Adjustment:
     scenario
         "B1", "B2", "B3", "C" as in the paper, or an own :class:`Scenario`.
     norm
-        The distance that the protector used, "l1" or "l2"; assumed to be known.
+        The distance that the protector used, "l1", "l2" or "linf"; assumed to be known.
     replications
         How often everything unknown is drawn and the problem solved.
     seed
@@ -149,7 +149,7 @@ class Adjustment:
         found = closest(problem, self.norm)
         soft = found.status is Status.INFEASIBLE
         if soft:
-            problem = _softened(problem, self.penalty)
+            problem = soften(problem, self.penalty)
             found = closest(problem, self.norm)
         if found.deviation is None or found.excess is None:
             raise SolverError(
@@ -248,7 +248,7 @@ def _drawn(known: Known, free: Mask, rng: np.random.Generator) -> Mask:
     return unsafe
 
 
-def _softened(problem: DeviationProgram, penalty: float) -> DeviationProgram:
+def soften(problem: DeviationProgram, penalty: float | Floats) -> DeviationProgram:
     """Let bounds be broken at a price, fixed cells apart.
 
     Where guesses contradict each other, a least deviation above a largest one, every point between the two
@@ -262,5 +262,5 @@ def _softened(problem: DeviationProgram, penalty: float) -> DeviationProgram:
         upper=np.where(fixed, problem.lower, np.inf),
         soft_lower=np.where(fixed, -np.inf, np.minimum(problem.lower, problem.upper)),
         soft_upper=np.where(fixed, np.inf, np.maximum(problem.lower, problem.upper)),
-        penalty=np.full(len(fixed), penalty),
+        penalty=np.broadcast_to(penalty, len(fixed)),
     )

@@ -100,6 +100,7 @@ class Known:
     ----------
     deviation
         Largest relative deviation of an unsafe cell. A protector may well publish it as a measure of quality.
+        One number for all cells, or one for each.
     unsafe
         The unsafe cells.
     senses
@@ -114,7 +115,7 @@ class Known:
         The protector's weights.
     """
 
-    deviation: float
+    deviation: float | Floats
     unsafe: Mask | None = None
     senses: Floats | None = None
     lower: Floats | None = None
@@ -125,7 +126,7 @@ class Known:
     weights: Floats | None = None
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.deviation) and self.deviation >= 0):
+        if not np.all(np.isfinite(self.deviation) & (np.asarray(self.deviation) >= 0)):
             raise ParameterError(
                 "the largest relative deviation is negative or not finite",
                 where="Known",

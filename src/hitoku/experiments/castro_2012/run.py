@@ -176,7 +176,8 @@ def protect(
     }
 
 
-def _release(instance: TableInstance, published: Any) -> Release:
+def release_of(instance: TableInstance, published: Any) -> Release:
+    """Publish these values instead of the instance's own."""
     table = instance.table
     return Release(
         published=np.asarray(published, dtype=np.float64),
@@ -198,7 +199,7 @@ def attack(
 ) -> Facts:
     """Make one replication of one attack; facts for the store."""
     table, need = instance.table, instance.need
-    release = _release(instance, published)
+    release = release_of(instance, published)
     attacker = Adjustment(scenario=ATTACKERS[scenario], norm=norm, seed=seed, **reading._asdict())
     told = known(table, need, release, norm=norm, delta=attacker.delta)
     started = time.process_time()

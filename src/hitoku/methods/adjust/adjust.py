@@ -81,12 +81,13 @@ class Adjust:
     Parameters
     ----------
     norm
-        "l1": as few and as small moves as possible; "l2": moves spread over many cells.
+        "l1": as few and as small moves as possible; "l2": moves spread over many cells; "linf": the largest
+        move as small as possible, and of all tables with that, one of least L1 distance.
     senses
         Which way unsafe cells go: "up", "down", "hash" (by a keyed hash of the cell's contributors, so that
         it goes the same way in every table), "optimal" (whatever is closest), or 1 and -1 for every cell.
     weights
-        "reciprocal": relative deviations, ``1/a`` in L1 and ``1/a**2`` in L2, 1 for a zero; or one positive
+        "reciprocal": relative deviations, ``1/a``, in L2 ``1/a**2``, 1 for a zero; or one positive
         number per cell.
     keep
         Cells that stay as they are besides the table's fixed ones: a mask, or "margins".
@@ -202,7 +203,7 @@ class Adjust:
         cost = problem.cost(deviation, self.norm)
         gap = max(cost - chosen.bound, 0.0) / cost if cost > 0 else 0.0
         # In L2 a cost may be right to seven digits and the table still not be the closest one.
-        proven = gap <= PROVEN and (self.norm == "l1" or found.exact)
+        proven = gap <= PROVEN and (self.norm != "l2" or found.exact)
         nowhere = np.zeros(table.n_cells, dtype=bool)
         protection = Protection(
             withheld=nowhere,

@@ -70,7 +70,10 @@ def cheapest(task: AdjustmentProblem, starts: list[Floats], progress: Progress |
     """
     best = _best_of(task, starts)
     cost = best.found.cost
-    form = Disjunction.of(task.relations, task.levels, task.weight, task.norm, cost)
+    if task.norm == "linf":
+        form = Disjunction.of_largest(task.relations, task.levels, task.weight, cost)
+    else:
+        form = Disjunction.of(task.relations, task.levels, task.weight, task.norm, cost)
     if task.norm == "l2":
         return _branch(task, form, best, progress)
     try:

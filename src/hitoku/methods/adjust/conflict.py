@@ -54,7 +54,7 @@ def conflict(task: AdjustmentProblem, sense: Floats) -> Conflict | None:
     """
     levels, n = task.levels, len(task.weight)
     cells = np.flatnonzero(levels.unsafe)
-    unit = 1 / task.weight if task.norm == "l1" else 1 / np.sqrt(task.weight)
+    unit = 1 / np.sqrt(task.weight) if task.norm == "l2" else 1 / task.weight
     rising = sense[cells] > 0
     level = np.where(rising, levels.up[cells], levels.down[cells])
     direction = np.where(rising, 1.0, -1.0)

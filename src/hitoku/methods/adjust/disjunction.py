@@ -115,6 +115,46 @@ class Disjunction:
             choice=np.repeat([False, True, False], [size, k, 2 * k]),
         )
 
+    @classmethod
+    def of_largest(
+        cls, relations: Any, levels: AllowedDeviations, weight: Floats, best: float
+    ) -> Disjunction:
+        """Write it down for L∞: every cell, ``y``, and the largest move, which alone costs.
+
+        No cell moves further than in the best table known, so that a level is told from its opposite by that.
+        """
+        unit, n = 1 / weight, len(weight)
+        cells = np.flatnonzero(levels.unsafe)
+        k, reach = len(cells), best * (1 + 1e-9) * unit
+        low, high = np.maximum(levels.lower, -reach) / unit, np.minimum(levels.upper, reach) / unit
+        up, down = levels.up[cells] / unit[cells], levels.down[cells] / unit[cells]
+        one, own = sparse.eye_array(n, format="csr"), sparse.eye_array(n, format="csr")[cells]
+        largest = sparse.csr_array(np.ones((n, 1)))
+        rows = sparse.block_array(
+            [
+                [relations * unit, None, None],
+                # Up by its level where y is 1, at least its lower end otherwise; and the other way round.
+                [own, -sparse.diags_array(up - low[cells]), None],
+                [own, -sparse.diags_array(high[cells] + down), None],
+                [one, None, largest],
+                [one, None, -largest],
+            ],
+            format="csr",
+        )
+        zero, nothing = np.zeros(relations.shape[0]), np.zeros(n)
+        return cls(
+            relations=rows,
+            rhs=np.concatenate([zero, low[cells], np.full(k, -np.inf), nothing, np.full(n, -np.inf)]),
+            row_upper=np.concatenate([zero, np.full(k, np.inf), -down, np.full(n, np.inf), nothing]),
+            cost=np.concatenate([np.zeros(n + k), [1.0]]),
+            curvature=np.zeros(n + k + 1),
+            constant=0.0,
+            lower=np.concatenate([low, np.where(levels.can(DOWN)[cells], 0.0, 1.0), [0.0]]),
+            upper=np.concatenate([high, np.where(levels.can(UP)[cells], 1.0, 0.0), [np.inf]]),
+            cells=cells,
+            choice=np.repeat([False, True, False], [n, k, 1]),
+        )
+
     def relaxed(self, fixed: Floats) -> QuadraticProgram:
         """Let every ``y`` be any share but those that are fixed: 0 or 1, NaN for a free one."""
         lower, upper = self.lower.copy(), self.upper.copy()
