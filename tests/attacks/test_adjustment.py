@@ -7,10 +7,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
 from scipy.optimize import linprog
 from tests.strategies import count_tables
 
 from hitoku.attacks.adjustment import SCENARIOS, Adjustment, Known, Scenario
+from hitoku.attacks.adjustment.draws import DRAWS, relative
 from hitoku.attacks.adjustment.scenario import FACTS
 from hitoku.errors import ParameterError
 from hitoku.evidence.recovery import known
@@ -175,6 +177,60 @@ def test_in_l1_nothing_is_cheaper_by_another_solver(data):
     )
     cost = problem.weight @ np.abs(release.published - estimates.value[0])
     assert cost == pytest.approx(twin.fun, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("most", [0.05, 0.5, 1.0, 1.7])
+def test_draws_are_the_quantiles_of_their_distribution_cut_at_the_ends(most):
+    """Against scipy's own distributions: a truncated one has F(x) = (G(x) - G(low)) / (G(high) - G(low))."""
+    uniform = np.linspace(-0.999, 0.999, 41)
+    share = (uniform + 1) / 2
+
+    def cut(distribution, low, high, x):
+        return (distribution.cdf(x) - distribution.cdf(low)) / (
+            distribution.cdf(high) - distribution.cdf(low)
+        )
+
+    for name, distribution in {
+        "uniform": stats.uniform(-most, 2 * most),
+        "normal": stats.norm(scale=most / 2),
+        "laplace": stats.laplace(scale=most / 2),
+    }.items():
+        drawn = relative(name, uniform, most)
+        assert np.abs(drawn).max() <= most
+        assert_allclose(cut(distribution, -most, most, drawn), share, atol=1e-9)
+    factor = 1 + relative("lognormal", uniform, np.full(41, most))
+    logs = stats.lognorm(s=np.log1p(most) / 2)
+    assert_allclose(cut(logs, max(1 - most, 0), 1 + most, factor), share, atol=1e-9)
+
+
+def test_draws_keep_the_interval_and_their_order_and_change_the_guesses():
+    release = published(PARTS, [5.0, 6.0, 11.0])
+    told = Known(deviation=0.25, unsafe=FIRST.unsafe, senses=np.ones(3), lower=FIRST.lower, upper=FIRST.upper)
+    guesses = {
+        draws: 1 / Adjustment(scenario="B3", draws=draws).problem(release, told, 2).weight for draws in DRAWS
+    }
+    for guess in guesses.values():
+        assert np.all(np.abs(guess / release.published - 1) <= 0.25)
+    # The middle of the interval is likelier than in the paper's draws, cell by cell.
+    far = {draws: np.abs(guess / release.published - 1) for draws, guess in guesses.items()}
+    assert np.all(far["normal"] < far["uniform"])
+    assert np.all(far["laplace"] < far["normal"])
+    assert not np.array_equal(guesses["lognormal"], guesses["normal"])
+
+
+def test_a_deviation_of_its_own_for_every_cell():
+    release = published(PARTS, [5.0, 6.0, 11.0])
+    told = Known(
+        deviation=np.array([0.2, 0.0, 0.1]),
+        unsafe=FIRST.unsafe,
+        senses=np.ones(3),
+        lower=FIRST.lower,
+        upper=FIRST.upper,
+    )
+    guess = 1 / Adjustment(scenario="B3").problem(release, told, 0).weight
+    assert guess[1] == 6
+    assert 0 < abs(guess[0] / 5 - 1) <= 0.2
+    assert 0 < abs(guess[2] / 11 - 1) <= 0.1
 
 
 def test_contradicting_guesses_are_broken_where_it_is_cheapest():

@@ -12,6 +12,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from hitoku.attacks.adjustment.draws import DRAWS, Draws, relative
 from hitoku.attacks.adjustment.scenario import SCENARIOS, Known, Scenario
 from hitoku.attacks.attack import Inference
 from hitoku.errors import ParameterError, SolverError, did_you_mean
@@ -49,6 +50,9 @@ class Adjustment:
     level_of
         What a guessed level is a share of: the "published" value, as the formula in section 5 is printed, or
         the "guessed" one, as section 3 has it and as the published tables suggest.
+    draws
+        How guessed values scatter around the published ones, within the same interval: "uniform", as in the
+        paper; "normal", "laplace" or "lognormal", see :mod:`hitoku.attacks.adjustment.draws`.
     delta
         The ``δ`` of the paper, added to values before a level is divided by them.
     penalty
@@ -86,6 +90,7 @@ class Adjustment:
     seed: int = 1
     error: float = 0.2
     level_of: Literal["published", "guessed"] = "published"
+    draws: Draws = "uniform"
     delta: float = DELTA
     penalty: float = PENALTY
     known: Known | None = None
@@ -97,14 +102,12 @@ class Adjustment:
                 where="Adjustment",
                 fix=did_you_mean(self.scenario, SCENARIOS, otherwise="B1, B2, B3, C, or an own Scenario"),
             )
-        if self.norm not in NORMS:
-            raise ParameterError(
-                f"no norm {self.norm!r}", where="Adjustment", fix=did_you_mean(self.norm, NORMS)
-            )
-        if self.level_of not in LEVEL_OF:
-            raise ParameterError(
-                f"levels of {self.level_of!r}", where="level_of", fix=did_you_mean(self.level_of, LEVEL_OF)
-            )
+        for name, words in (("norm", NORMS), ("level_of", LEVEL_OF), ("draws", DRAWS)):
+            word = getattr(self, name)
+            if word not in words:
+                raise ParameterError(
+                    f"no {name} {word!r}", where="Adjustment", fix=did_you_mean(str(word), words)
+                )
         for name, least in (("replications", 1), ("seed", 0), ("error", 0), ("delta", 0), ("penalty", 0)):
             if not (np.isfinite(getattr(self, name)) and getattr(self, name) >= least):
                 raise ParameterError(
@@ -176,7 +179,7 @@ class Adjustment:
         rng = np.random.default_rng([self.seed, replication])
         scatter, coin = rng.uniform(-1, 1, n), rng.random(n)
         draws = {"lower": rng.random(n), "upper": rng.random(n)}
-        guessed = _without_dust(published) * (1 + known.deviation * scatter)
+        guessed = _without_dust(published) * (1 + relative(self.draws, scatter, known.deviation))
         weight = known.fact("weights", n) if "weights" in scenario else _weight(guessed, self.norm)
         if "room" in scenario:
             low, high = _room(known, n)
