@@ -35,8 +35,8 @@ Soft = Literal["share", "units", "squares"]
 Scatter = Literal["unsafe", "cell", "all"]
 # Hits are counted for each of these at once: another tolerance needs no new attack.
 TOLERANCES = (1e-9, EXACT, 1e-3)
-# Instances with more relations are left out: every one of them is attacked a hundred times and more.
-MOST_ROWS = 2_500
+# Larger instances are left out: each is attacked some hundred times, softened squares take seconds.
+MOST_CELLS, MOST_ROWS = 5_000, 1_000
 # A change that brings the tables closer by less than this, in percent of the estimates, explains nothing.
 HELPS = 0.5
 MOST_ROUNDS = 4
@@ -274,7 +274,7 @@ class Search:
     Parameters
     ----------
     instances
-        Those of the paper among them are attacked, up to ``MOST_ROWS`` relations.
+        Those of the paper among them are attacked, up to ``MOST_CELLS`` and ``MOST_ROWS``.
     folder, replications, seed, jobs, progress
         As in :func:`hitoku.experiments.castro_2012.run`.
     norms
