@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from hitoku.errors import DataError, OutputError
 from hitoku.evidence.audit import audit
 from hitoku.evidence.outcome import Outcome
 from hitoku.io.argus.apriori import read_apriori
-from hitoku.io.argus.export import export_release, export_table
+from hitoku.io.argus.ascii_codes import stand_ins
+from hitoku.io.argus.export import export_release, export_table, read_export
 from hitoku.io.argus.metadata import read_metadata
 from hitoku.io.argus.safe_reader import read_code_value
 from hitoku.io.argus.table_file import read_table
@@ -218,3 +221,58 @@ def test_what_is_no_release_is_refused(tmp_path):
     with pytest.raises(DataError, match="not a whole release folder"):
         export_release(tmp_path, tmp_path / "argus")
     assert not list(tmp_path.iterdir())
+
+
+STRANGE = Table.from_array(
+    [[20.0, 50, 10], [8, 19, 22], [17, 32, 3]],
+    names=["région", "Größe"],
+    codes=[["Île-de-France", "Ile-de-France", "東京"], ["groß", "GROSS", "\N{FULLWIDTH SEMICOLON}"]],
+    measure="売上高",
+    integer=False,
+)
+
+
+def test_codes_beyond_ascii_get_stand_ins_and_come_back(tmp_path):
+    need = Need(unsafe=STRANGE.value == 3, lower=1.0, upper=1.0)
+    withheld = np.zeros((4, 4), dtype=bool)
+    withheld[1:3, 1:3] = True
+    release = Release.of(STRANGE, Protection.withhold(STRANGE, withheld.ravel(), need))
+    done = export_table(tmp_path / "argus", STRANGE, need, release)
+    assert set(done.files) == {*FILES, "codes.csv", "table_region.hrc", "table_Grosse.hrc"}
+    assert any("codes.csv" in note for note in done.notes)
+    for entry in done.folder.iterdir():
+        if entry.name not in ("codes.csv", "README.txt"):
+            assert entry.read_bytes().isascii(), entry.name
+    # As τ-ARGUS would: the batch runs on stand-ins, and withholds the same cells.
+    again = run_batch(tmp_path / "argus" / "release.arb")
+    assert np.array_equal(again.tables[0][0].outcome.protection.withheld, withheld.ravel())
+    # And back: the same codes, names and numbers in the same order.
+    back = read_export(tmp_path / "argus")
+    assert [(d.name, d.codes) for d in back.table.dimensions] == [
+        (d.name, d.codes) for d in STRANGE.dimensions
+    ]
+    assert back.table.measure == STRANGE.measure
+    assert np.array_equal(back.table.value, STRANGE.value)
+    assert np.array_equal(back.need.unsafe, need.unsafe)
+    assert [back.table.describe(cell) for cell in range(16)] == [STRANGE.describe(cell) for cell in range(16)]
+
+
+def test_an_export_in_ascii_has_no_list_of_stand_ins(tmp_path, demo):
+    released(tmp_path / "release", demo, [PPercent(10)])
+    done = export_release(tmp_path / "release", tmp_path / "argus")
+    assert "codes.csv" not in done.files
+    assert read_export(tmp_path / "argus").table.dimensions[0].codes == demo.dimensions[0].codes
+
+
+@settings(max_examples=30)
+@given(codes=st.lists(st.text(min_size=1, max_size=4), min_size=2, max_size=6, unique=True))
+def test_stand_ins_are_ascii_unique_and_reversible(codes):
+    assume("Total" not in codes)
+    table = Table.from_array(np.arange(float(len(codes))), names=["v"], codes=[codes], integer=False)
+    found = stand_ins(table)
+    plain = found.applied(table)
+    changed = set(found.codes.get("v", {}).values())
+    assert all(code.isascii() for code in plain.dimensions[0].codes)
+    folded = [code.strip().casefold() for code in plain.dimensions[0].codes]
+    assert all(folded.count(code.strip().casefold()) == 1 for code in changed)
+    assert found.reversed().applied(plain).dimensions[0].codes == table.dimensions[0].codes

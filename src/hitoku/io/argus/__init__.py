@@ -3,7 +3,7 @@
 from hitoku.io.argus.apriori import apply_apriori, read_apriori, write_apriori
 from hitoku.io.argus.batch import read_batch
 from hitoku.io.argus.code_list import read_code_list, write_code_list
-from hitoku.io.argus.export import export_release
+from hitoku.io.argus.export import export_release, read_export
 from hitoku.io.argus.metadata import Metadata, Variable, read_metadata, write_metadata
 from hitoku.io.argus.microdata import read_microdata, write_microdata
 from hitoku.io.argus.recode import GroupRecode, Range, TreeRecode, read_recode, write_recode
@@ -25,6 +25,7 @@ __all__ = [
     "read_batch",
     "read_code_list",
     "read_code_value",
+    "read_export",
     "read_metadata",
     "read_microdata",
     "read_recode",

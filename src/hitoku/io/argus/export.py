@@ -19,12 +19,14 @@ from hitoku.errors import OutputError
 from hitoku.evidence.grid import Grid, texts
 from hitoku.files import new_folder
 from hitoku.io.argus.apriori import AprioriEntry, write_apriori
+from hitoku.io.argus.ascii_codes import StandIns, stand_ins
 from hitoku.io.argus.asked import JJ
 from hitoku.io.argus.judged import ArgusStatus, Judged
 from hitoku.io.argus.metadata import Metadata, read_metadata
 from hitoku.io.argus.safe_file import write_safe_file
 from hitoku.io.argus.safe_table import SafeTable
 from hitoku.io.argus.safety import Safety
+from hitoku.io.argus.table_file import GivenTable, read_table
 from hitoku.io.argus.table_writer import SEPARATOR, write_table
 from hitoku.io.argus.text import quoted, write_text
 from hitoku.io.release.read import read_numbers, read_release
@@ -36,6 +38,8 @@ from hitoku.model.table import Table
 
 NAME = "table"
 RELEASE, CHECK = "release", "check"
+# Written where a code or a name is not ASCII.
+CODES = "codes.csv"
 # What a published cell costs, where a withheld one costs 1; τ-ARGUS scales costs to this one at most.
 FORTUNE = 20_000.0
 # τ-ARGUS looks for optimal patterns in tables of at most so many variables.
@@ -50,6 +54,8 @@ release.arb   a batch that reads the table with these marks and writes release.c
 check.arb     a batch that lets τ-ARGUS look for a pattern of its own, for ten minutes at most. Cells that
               the release withholds cost next to nothing: if check.csv withholds none but those, it is safe
 table.jj      cells, relations, levels and pattern, for programs that read JJ files
+"""
+STOOD_FOR = """codes.csv     what names and codes stand for that τ-ARGUS cannot read: it knows ASCII alone
 """
 
 
@@ -79,8 +85,14 @@ def export_release(release: str | Path, out: str | Path) -> Exported:
 
 
 def export_table(out: str | Path, table: Table, need: Need, release: Release) -> Exported:
-    """Write a table, its need and what is withheld as files for τ-ARGUS; see :func:`export_release`."""
+    """Write a table, its need and what is withheld as files for τ-ARGUS; see :func:`export_release`.
+
+    Codes and names that are not ASCII get stand-ins, listed in ``codes.csv``; :func:`read_export` undoes
+    them.
+    """
     _refuse(table, release)
+    renamed = stand_ins(table)
+    table = renamed.applied(table) if renamed else table
     protection = Protection.withhold(replace(table, fixed=None), release.withheld, need)
     status = np.full(table.n_cells, int(ArgusStatus.SAFE))
     if table.fixed is not None:
@@ -98,9 +110,24 @@ def export_table(out: str | Path, table: Table, need: Need, release: Release) ->
         write_safe_file(draft / f"{NAME}.jj", SafeTable(judged=judged, protection=protection), JJ)
         for name in (RELEASE, CHECK):
             write_text(draft / f"{name}.arb", _batch(columns, name), "batch")
-        (draft / "README.txt").write_text(NOTICE, encoding="utf-8")
+        if renamed:
+            renamed.write(draft / CODES)
+        (draft / "README.txt").write_text(NOTICE + (STOOD_FOR if renamed else ""), encoding="utf-8")
         files = tuple(sorted(entry.name for entry in draft.iterdir()))
-    return Exported(Path(out), files, tuple(_notes(table, need, release)))
+    notes = _notes(table, need, release)
+    if renamed:
+        notes.append(f"{len(renamed)} names or codes are not ASCII: {CODES} says what stands for them")
+    return Exported(Path(out), files, tuple(notes))
+
+
+def read_export(folder: str | Path) -> GivenTable:
+    """Read the table of an export again, with the codes and names that it had before."""
+    folder = Path(folder)
+    given = read_table(folder / f"{NAME}.tab", read_metadata(folder / f"{NAME}.rda"))
+    if not (folder / CODES).is_file():
+        return given
+    own = StandIns.read(folder / CODES).reversed()
+    return replace(given, table=own.applied(given.table))
 
 
 def _refuse(table: Table, release: Release) -> None:
