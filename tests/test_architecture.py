@@ -69,7 +69,6 @@ ONLY_IN = {
     "statsmodels": {"checks.outputs.regression"},
     "jinja2": {"io", "review.rendering"},
     "joblib": {"attacks.matching", "pipeline"},
-    "jinja2": {"io"},
     "xlsxwriter": {"io.formats.xlsx"},
     "matplotlib": {"plots"},
     "typer": {"cli", "review.command"},
