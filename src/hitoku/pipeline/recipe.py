@@ -31,7 +31,7 @@ from hitoku.pipeline.magnitude import WIDTH_SHARE
 from hitoku.pipeline.protect import STAGES
 from hitoku.pipeline.recipe_cells import cells_for, cost_factors, rules_for
 from hitoku.pipeline.recipe_tables import Built, build
-from hitoku.pipeline.recipe_tasks import Task, run_tasks
+from hitoku.pipeline.recipe_tasks import GroupTask, run_tasks
 
 # What is done, in this order, in words for a person who waits.
 STEPS = {"build": "tabulating", **STAGES, "write": "writing the release"}
@@ -216,7 +216,7 @@ def _folder(recipe: Recipe, out: str | Path | None) -> Path | None:
     return folder
 
 
-def _tasks(recipe: Recipe, groups: Sequence[Built]) -> list[Task]:
+def _tasks(recipe: Recipe, groups: Sequence[Built]) -> list[GroupTask]:
     """Say for every group of tables what is asked for it."""
     keys, counts = recipe.keys, recipe.counts
     wholes = [(group.table, group.parts) for group in groups]
@@ -237,7 +237,7 @@ def _tasks(recipe: Recipe, groups: Sequence[Built]) -> list[Task]:
                 "width_share": WIDTH_SHARE if keys.width_share is None else keys.width_share,
             }
         tasks.append(
-            Task(
+            GroupTask(
                 table=group.table,
                 rest=group.rest,
                 remarks=group.remarks,

@@ -23,7 +23,7 @@ from hitoku.rules.rule import Rule
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Task:
+class GroupTask:
     """One group with all that is needed to protect it.
 
     Parameters
@@ -84,7 +84,7 @@ class Task:
 
 
 def run_tasks(
-    tasks: Sequence[Task],
+    tasks: Sequence[GroupTask],
     tell: Callable[[str], None],
     progress: Progress | None = None,
     n_jobs: int | None = None,

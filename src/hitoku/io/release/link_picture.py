@@ -18,7 +18,7 @@ MANY = 12
 
 
 @dataclass(frozen=True)
-class Spot:
+class TableSpot:
     """A table in the picture: where, how large, and its name beside it."""
 
     name: str
@@ -32,7 +32,7 @@ class Spot:
 
 
 @dataclass(frozen=True)
-class Line:
+class LinkLine:
     """Two tables that share cells."""
 
     x1: float
@@ -49,8 +49,8 @@ class LinkPicture:
 
     width: float
     height: float
-    spots: tuple[Spot, ...]
-    lines: tuple[Line, ...]
+    spots: tuple[TableSpot, ...]
+    lines: tuple[LinkLine, ...]
 
 
 def link_picture(groups: Sequence[Sequence[Node]]) -> LinkPicture:
@@ -62,8 +62,8 @@ def link_picture(groups: Sequence[Sequence[Node]]) -> LinkPicture:
     >>> [spot.name for spot in picture.spots], [line.told for line in picture.lines]
     (['a', 'b', 'c'], ['a and b share 3 cells'])
     """
-    spots: list[Spot] = []
-    lines: list[Line] = []
+    spots: list[TableSpot] = []
+    lines: list[LinkLine] = []
     x = y = tallest = 0.0
     for group in groups:
         radius = 0.0 if len(group) == 1 else max(34.0, len(group) * 2 * MOST / (2 * math.pi) * 1.15)
@@ -80,7 +80,7 @@ def link_picture(groups: Sequence[Sequence[Node]]) -> LinkPicture:
     return LinkPicture(round(wide, 1), round(y + tallest, 1), tuple(spots), tuple(lines))
 
 
-def _spot(node: Node, place: int, n: int, middle: tuple[float, float], radius: float) -> Spot:
+def _spot(node: Node, place: int, n: int, middle: tuple[float, float], radius: float) -> TableSpot:
     name, size, _ = node
     angle = 2 * math.pi * place / n - math.pi / 2
     across, down = math.cos(angle), math.sin(angle)
@@ -92,11 +92,11 @@ def _spot(node: Node, place: int, n: int, middle: tuple[float, float], radius: f
     label_y = y + (4.0 if aside else -own - 5 if n > 1 and down < 0 else own + 14)
     shown = f"{name}: {size:,} cells"
     x, y, own, label_x, label_y = (round(number, 1) for number in (x, y, own, label_x, label_y))
-    return Spot(name, x, y, own, label_x, label_y, anchor, shown)
+    return TableSpot(name, x, y, own, label_x, label_y, anchor, shown)
 
 
-def _lines(group: Sequence[Node], spots: Mapping[str, Spot]) -> list[Line]:
-    found: list[Line] = []
+def _lines(group: Sequence[Node], spots: Mapping[str, TableSpot]) -> list[LinkLine]:
+    found: list[LinkLine] = []
     for place, (name, _, shares) in enumerate(group):
         for other, *_ in group[place + 1 :]:
             n = shares.get(other, 0)
@@ -105,5 +105,5 @@ def _lines(group: Sequence[Node], spots: Mapping[str, Spot]) -> list[Line]:
             one, two = spots[name], spots[other]
             width = round(min(7.0, 0.7 + 0.9 * math.log2(n)), 1)
             told = f"{name} and {other} share {n:,} cell{'' if n == 1 else 's'}"
-            found.append(Line(one.x, one.y, two.x, two.y, width, told))
+            found.append(LinkLine(one.x, one.y, two.x, two.y, width, told))
     return found
