@@ -43,7 +43,7 @@ def test_a_box_is_one_of_those_that_can_be_listed_and_no_listed_one_is_cheaper(t
     cover = cover_of(table)
     space, room = cover.space(), scratch(cover)
     box = np.empty((len(cover.shape), 2), dtype=np.int64)
-    price = cheapest_box(space, ground, cell, 1, 1.0, 12, box, room)
+    price = cheapest_box(space, ground, cell, 1, 1.0, (12, 0, 64), box, room)
     n = product_of(space, box, -1, room[0], room[1])
     change = np.zeros(table.n_cells, dtype=np.int64)
     change[room[0][:n]] = room[1][:n]
@@ -65,5 +65,5 @@ def test_with_prices_alone_a_flat_two_way_table_has_its_cheapest_box_found(table
     ground = np.ones((table.n_cells, 3))
     cover = cover_of(table)
     box = np.empty((2, 2), dtype=np.int64)
-    price = cheapest_box(cover.space(), ground, cell, 1, 1.0, 8, box, scratch(cover))
+    price = cheapest_box(cover.space(), ground, cell, 1, 1.0, (8, 0, 64), box, scratch(cover))
     assert price == cheapest(table, cell, 1, *ground.T)

@@ -33,6 +33,8 @@ ROUNDS = 4
 NONE = -1
 # Less than this is rounding.
 CHEAPER = 1e-12
+# Of variables with many leaves a search looks at some: so many below the code, near it, and anywhere.
+BELOW, NEAR, ANYWHERE = 8, 24, 8
 
 
 @compiled
@@ -75,11 +77,11 @@ def product_of(space: Any, box: Integers, left_out: int, offsets: Integers, sign
 
 @compiled
 def weigh(
-    ground: Floats, n_codes: int, stride: int, n: int, offsets: Integers, signs: Integers, sign: int,
+    ground: Floats, codes: Integers, stride: int, n: int, offsets: Integers, signs: Integers, sign: int,
     amount: float, weight: Floats,
 ) -> None:  # fmt: skip
-    """Price every code of a variable, as it goes up and as it goes down, in the cells that others give it."""
-    for code in range(n_codes):
+    """Price codes of a variable, as they go up and as they go down, in the cells that others give them."""
+    for code in codes:
         rise = fall = 0.0
         for e in range(n):
             position = code * stride + offsets[e]
@@ -110,31 +112,24 @@ def pair_price(space: Any, v: int, up: int, down: int, weight: Floats) -> float:
 
 
 @compiled
-def best_move(space: Any, v: int, code: int, weight: Floats, move: Integers) -> float:
-    """Change one variable's move for the best that takes a code up, one end at a time; return its price."""
-    code_start, leaf_start, below_ends, below = space[1], space[2], space[5], space[6]
-    first, last = below_ends[code_start[v] + code], below_ends[code_start[v] + code + 1]
-    n_leaves = leaf_start[v + 1] - leaf_start[v]
+def best_move(
+    space: Any, v: int, rising: Integers, falling: Integers, weight: Floats, move: Integers
+) -> float:
+    """Change one variable's move for the best of some leaves, one end at a time; return its price."""
     best = pair_price(space, v, move[0], move[1], weight)
     for _ in range(2):
         before = best
-        # Leaves below a code are sorted, so those that are not below it are what a merge leaves over.
-        place = first
-        for leaf in range(NONE, n_leaves):
-            while place < last and below[place] < leaf:
-                place += 1
-            if place < last and below[place] == leaf:
-                continue
+        for leaf in falling:
             price = pair_price(space, v, move[0], leaf, weight)
             if price < best:
                 best = price
                 move[1] = leaf
-        for i in range(first, last):
-            price = pair_price(space, v, below[i], move[1], weight)
+        for leaf in rising:
+            price = pair_price(space, v, leaf, move[1], weight)
             if price < best:
                 best = price
-                move[0] = below[i]
-        if not best < before or last - first == 1:
+                move[0] = leaf
+        if not best < before or len(rising) == 1:
             break
     return float(best)
 
@@ -146,42 +141,111 @@ def drawn(state: int) -> int:
 
 
 @compiled
+def some_of(listed: Integers, most: int, state: int, chosen: Integers) -> int:
+    """Write so many of a list at equal distances, from a place that the state tells; return how many."""
+    size = len(listed)
+    for k in range(min(most, size)):
+        chosen[k] = listed[k] if size <= most else listed[(k * size // most + (state >> 8)) % size]
+    return min(most, size)
+
+
+@compiled
+def leaves_around(
+    space: Any, v: int, code: int, most: int, state: int, rising: Integers, falling: Integers,
+    counts: Integers,
+) -> int:  # fmt: skip
+    """Write leaves below a code, and others that may fall in return, near ones first; return the next state.
+
+    All of them up to ``most``; where there are more, some: below the code, near it, and anywhere. ``counts``
+    gets how many rise, fall, and are near.
+    """
+    code_start, leaf_start, ends, above = space[1], space[2], space[3], space[4]
+    place, n_leaves = code_start[v] + code, leaf_start[v + 1] - leaf_start[v]
+    below = space[6][space[5][place] : space[5][place + 1]]
+    near = space[9][space[8][place] : space[8][place + 1]]
+    few = n_leaves <= most
+    state = drawn(state)
+    falling[0] = NONE
+    counts[0] = some_of(below, n_leaves if few else BELOW, state, rising)
+    counts[2] = some_of(near, n_leaves if few else NEAR, state, falling[1:])
+    m = 1 + counts[2]
+    for k in range(n_leaves if few else ANYWHERE):
+        state = drawn(state)
+        leaf = k if few else (state >> 8) % n_leaves
+        listed = False
+        for i in range(ends[leaf_start[v] + leaf], ends[leaf_start[v] + leaf + 1]):
+            listed = listed or above[i] == code
+        if not listed and few:
+            at = np.searchsorted(near, leaf)
+            listed = bool(at < len(near) and near[at] == leaf)
+        if not listed:
+            falling[m] = leaf
+            m += 1
+    counts[1] = m
+    return state
+
+
+@compiled
+def codes_above(space: Any, v: int, rising: Integers, falling: Integers, codes: Integers) -> int:
+    """Write every code above some leaves once; return how many."""
+    code_start, leaf_start, ends, above = space[1], space[2], space[3], space[4]
+    seen = np.zeros(code_start[v + 1] - code_start[v], dtype=np.bool_)
+    n = 0
+    for leaves in (rising, falling):
+        for leaf in leaves:
+            if leaf == NONE:
+                continue
+            for i in range(ends[leaf_start[v] + leaf], ends[leaf_start[v] + leaf + 1]):
+                if not seen[above[i]]:
+                    seen[above[i]] = True
+                    codes[n] = above[i]
+                    n += 1
+    return n
+
+
+@compiled
 def cheapest_box(
-    space: Any, ground: Floats, position: int, sign: int, amount: float, starts: int, box: Integers,
+    space: Any, ground: Floats, position: int, sign: int, amount: float, effort: Any, box: Integers,
     scratch: Any,
 ) -> float:  # fmt: skip
     """Find a cheap box through a position by descent over the variables; return its price.
 
-    Starts are pseudo-random and lean to near leaves.
+    Starts are pseudo-random and lean to near leaves. ``effort`` holds how many there are, how many cells are
+    cancelled afterwards, and of how many leaves all are looked at.
     """
-    stride, code_start, below_ends, below = space[0], space[1], space[5], space[6]
-    near_ends, near, n_variables = space[8], space[9], len(space[0])
+    starts, most = effort[0], effort[2]
+    stride, n_variables = space[0], len(space[0])
     offsets, signs, weight, _, _ = scratch
-    codes = np.empty(n_variables, dtype=np.int64)
-    rest = position
+    widest = len(weight)
+    rising = np.empty((n_variables, widest), dtype=np.int64)
+    falling = np.empty((n_variables, widest + 1), dtype=np.int64)
+    codes = np.empty((n_variables, widest), dtype=np.int64)
+    counts = np.empty((n_variables, 4), dtype=np.int64)
+    state, rest = (position * 7919 + 17) % 2147483648, position
     for v in range(n_variables):
-        codes[v] = rest // stride[v]
+        code = rest // stride[v]
         rest %= stride[v]
+        state = leaves_around(space, v, code, most, state, rising[v], falling[v], counts[v])
+        counts[v, 3] = codes_above(space, v, rising[v, : counts[v, 0]], falling[v, : counts[v, 1]], codes[v])
     trial = np.empty((n_variables, 2), dtype=np.int64)
-    best, state = np.inf, (position * 7919 + 17) % 2147483648
+    best = np.inf
     for start in range(starts):
         for v in range(n_variables):
-            code = code_start[v] + codes[v]
-            size = below_ends[code + 1] - below_ends[code]
             state = drawn(state)
-            trial[v, 0] = below[below_ends[code] + (state >> 8) % size]
-            size = near_ends[code + 1] - near_ends[code]
+            trial[v, 0] = rising[v, (state >> 8) % counts[v, 0]]
             state = drawn(state)
-            trial[v, 1] = NONE if size == 0 else near[near_ends[code] + (state >> 8) % size]
+            trial[v, 1] = falling[v, 0 if counts[v, 2] == 0 else 1 + (state >> 8) % counts[v, 2]]
         price = np.inf
         for _ in range(ROUNDS):
             before = price
             for k in range(n_variables):
                 v = (start + k) % n_variables
                 n = product_of(space, trial, v, offsets, signs)
-                n_codes = code_start[v + 1] - code_start[v]
-                weigh(ground, n_codes, stride[v], n, offsets, signs, sign, amount, weight)
-                price = best_move(space, v, codes[v], weight, trial[v])
+                known = codes[v, : counts[v, 3]]
+                weigh(ground, known, stride[v], n, offsets, signs, sign, amount, weight)
+                price = best_move(
+                    space, v, rising[v, : counts[v, 0]], falling[v, : counts[v, 1]], weight, trial[v]
+                )
             if not price < before:
                 break
         if price < best:
@@ -219,7 +283,7 @@ def lay(
 
 @compiled
 def polish(
-    space: Any, ground: Floats, n: int, position: int, sign: int, starts: int, tries: int, cells: Integers,
+    space: Any, ground: Floats, n: int, position: int, sign: int, effort: Any, cells: Integers,
     amounts: Integers, scratch: Any,
 ) -> int:  # fmt: skip
     """Cancel the dearest cells of a growing witness by further boxes that cost less; return its length."""
@@ -228,7 +292,7 @@ def polish(
     # What the claim asks for stays.
     ground[position, 1 if sign > 0 else 2] = 0.0
     ceiling = np.inf
-    for _ in range(tries):
+    for _ in range(effort[1]):
         dear = NONE
         for k in range(n):
             if amounts[k] != 0 and saved[k, 0] < ceiling and (dear == NONE or saved[k, 0] > saved[dear, 0]):
@@ -237,7 +301,7 @@ def polish(
             break
         ceiling = saved[dear, 0]
         amount, direction = abs(amounts[dear]), -1 if amounts[dear] > 0 else 1
-        price = cheapest_box(space, ground, cells[dear], direction, float(amount), starts, box, scratch)
+        price = cheapest_box(space, ground, cells[dear], direction, float(amount), effort, box, scratch)
         if price < saved[dear, 0]:
             longer = lay(space, ground, box, direction * amount, n, cells, amounts, scratch)
             if longer == -1:
@@ -257,14 +321,14 @@ def compose(
 
     A piece for which there is no box is halved, some times. ``ground`` is restored.
     """
-    starts, tries, mark, saved = effort[0], effort[1], scratch[3], scratch[4]
+    mark, saved = scratch[3], scratch[4]
     box = np.empty((len(space[0]), 2), dtype=np.int64)
     n, left, part = 0, amount, np.ceil(amount / pieces)
     boxes = 1 if pieces == 1 else 4 * pieces
     while left > 0 and boxes > 0 and part >= 1:
         boxes -= 1
         part = min(part, left)
-        price = cheapest_box(space, ground, position, sign, part, starts, box, scratch)
+        price = cheapest_box(space, ground, position, sign, part, effort, box, scratch)
         if price >= NO_ROOM:
             part = np.floor(part / 2)
             continue
@@ -273,8 +337,8 @@ def compose(
             break
         n = longer
         left -= part
-    if left <= 0 and tries > 0:
-        n = polish(space, ground, n, position, sign, starts, tries, cells, amounts, scratch)
+    if left <= 0 and effort[1] > 0:
+        n = polish(space, ground, n, position, sign, effort, cells, amounts, scratch)
     total, kept = 0.0, 0
     for k in range(n):
         ground[cells[k]] = saved[k]

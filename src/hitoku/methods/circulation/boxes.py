@@ -18,13 +18,17 @@ from hitoku.model.arrays import Floats, Integers, Mask
 
 # Share of its cost that a cell in use still has for others, divided by the number of users.
 SHARE = 0.1
-# Starts of every search, and cells that are cancelled by further boxes where that is cheaper.
-EFFORT, EFFORT_LARGE, EFFORT_HARD = (3, 8), (3, 2), (40, 8)
+# Starts of every search; cells that are cancelled by further boxes where that is cheaper; up to how many
+# leaves all are looked at.
+EFFORT, EFFORT_LARGE = (3, 8, 2**20), (3, 2, 48)
+EFFORT_OPEN, EFFORT_HARD = (3, 2, 2**20), (12, 8, 2**20)
 # From so many positions on, less effort is made for each claim.
 LARGE = 30_000
 ONE, MANY = (1,), (1, 2, 4, 8, 16)
 # A cell with more users than this is not avoided: it is worth its cost.
 MOST_USERS = 60
+# Cells that are avoided before users are listed anew.
+CHUNK, CHUNK_LARGE = 2_000, 20_000
 # Room for witnesses that one call may add.
 SLACK = 2**21
 
@@ -79,7 +83,7 @@ class Boxes:
         return self._cells, self._amounts, self._begins, self._lengths
 
     @property
-    def _effort(self) -> tuple[int, int]:
+    def _effort(self) -> tuple[int, int, int]:
         return EFFORT if self.cover.size <= LARGE else EFFORT_LARGE
 
     @property
@@ -104,7 +108,7 @@ class Boxes:
         self,
         order: Integers,
         *,
-        effort: tuple[int, int] | None = None,
+        effort: tuple[int, int, int] | None = None,
         pieces: Sequence[int] = ONE,
         tick: Tick | None = None,
     ) -> None:
@@ -129,7 +133,7 @@ class Boxes:
 
         dear = np.flatnonzero((self.use > 0) & (self.cost > 0))
         dear = dear[np.lexsort((dear, -self.cost[dear]))]
-        asked, chunk = self._asked(), 2_000
+        asked, chunk = self._asked(), CHUNK_LARGE if self.cover.size > LARGE else CHUNK
         for first in range(0, len(dear), chunk):
             self._make_room()
             cells = dear[first : first + chunk]

@@ -17,12 +17,14 @@ from numpy.typing import ArrayLike
 
 from hitoku.errors import ParameterError
 from hitoku.methods.attribution import opens_groups
-from hitoku.methods.circulation.boxes import EFFORT_HARD, MANY, Boxes
+from hitoku.methods.circulation.batches import Batches, BatchProgram, read_batches, written
+from hitoku.methods.circulation.boxes import EFFORT_HARD, EFFORT_OPEN, MANY, Boxes
 from hitoku.methods.circulation.claims import Claims, Rooms
 from hitoku.methods.circulation.cover import Cover, cover_of
 from hitoku.methods.circulation.packs import packed
 from hitoku.methods.circulation.reach import CellReach
-from hitoku.methods.circulation.sweeps import Sweeps
+from hitoku.methods.circulation.sweeps import SHARPNESS, swept
+from hitoku.methods.circulation.tidy import BatchTidy
 from hitoku.methods.costs import costs
 from hitoku.methods.greedy.greedy import unreachable
 from hitoku.methods.keep import Keep, by_hand, kept, refuse_unsafe
@@ -37,6 +39,8 @@ from hitoku.model.table import Table
 PER_CELL = 1.0
 # Linear programs over the whole table pay up to so many cells; claims share one while they differ by no more.
 LARGEST_SWEPT, SPREAD = 40_000, 5.0
+# Programs that may be spent on publishing cells again.
+TRIES = 200
 # A zero withheld fools few readers: it is taken only where nothing else will do.
 ZERO = 1e4
 
@@ -133,7 +137,7 @@ class Circulation:
         search = Search(
             table, rooms, Claims.of(table, need, rooms), _prices(table, need, cost, first), movable
         )
-        clock = Clock(began, self.time_limit_s, 1 + 2 * self.rounds, progress)
+        clock = Clock(began, self.time_limit_s, 1 + self.rounds, progress)
         search.run(self.rounds, clock)
         withheld = first.copy()
         moves = search.moves(sweep=self.rounds > 0 and not clock.stopped)
@@ -203,13 +207,19 @@ class Search:
 
     def moves(self, *, sweep: bool) -> Moves:
         """Add witnesses up to few common changes; on tables that are not too large, make these cheaper."""
-        moves, n_even = packed(self.boxes, self._rooms)
-        uniform = len(np.unique(self._price[self._price > 0])) <= 1
-        if not sweep or n_even == 0 or uniform or self._table.n_cells > LARGEST_SWEPT:
+        moves, _ = packed(self.boxes, self._rooms)
+        if not sweep or len(moves) == 0 or self._table.n_cells > LARGEST_SWEPT:
             return moves
-        batches, n_batches = packed(self.boxes, self._rooms, SPREAD)
-        sweeps = Sweeps(self.reach, self._table.relations, self._rooms, self._claims, self._price)
-        better = sweeps.improved(batches, n_batches)
+        state = Batches(self._rooms, self._claims, self._price)
+        batches = read_batches(*packed(self.boxes, self._rooms, SPREAD), self._table.n_cells)
+        relations = self._table.relations
+        # Where all cells cost the same, sweeps only add cells: long circulations move many.
+        if len(np.unique(self._price[self._price > 0])) > 1:
+            cells = np.flatnonzero((self._rooms.even > 0) | state.moved(batches))
+            program = BatchProgram(self.reach, relations, state, cells)
+            batches = swept(state, program, batches, SHARPNESS)
+        batches = BatchTidy(state, self.reach, relations, state.assigned(batches)).run(TRIES)
+        better = written(batches, moves.scale)
         cost = [self._price[np.unique(each.cells)].sum() for each in (moves, better)]
         return better if cost[1] < cost[0] else moves
 
@@ -218,6 +228,7 @@ class Search:
         claims, boxes = self._claims, self.boxes
         if self._crossed:
             boxes.route(self._order(claims.made), tick=_telling(clock))
+            boxes.route(self._order(boxes.open()), effort=EFFORT_OPEN)
             boxes.route(self._order(boxes.open()), effort=EFFORT_HARD, pieces=MANY)
             self._split()
             boxes.route(self._order(boxes.open()), effort=EFFORT_HARD, pieces=MANY)
@@ -226,9 +237,6 @@ class Search:
         more = clock.passed()
         for _ in range(rounds if self._crossed else 0):
             if not more:
-                return
-            boxes.route(self._order(claims.made), tick=clock.tick)
-            if not clock.passed():
                 return
             boxes.avoid(tick=clock.tick)
             more = clock.passed()

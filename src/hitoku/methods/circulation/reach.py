@@ -19,10 +19,21 @@ from hitoku.solver.linear import LinearProgram, Solution, solve
 
 # Off a whole number by more than this, a vertex is not whole.
 WHOLE = 1e-3
-# Nodes of an integer program over a neighbourhood; the last neighbourhood is everything and gets more.
-NODES, NODES_LAST = 200, 20_000
+# A vertex in steps of several units is whole in units where its halves and thirds are.
+STEPS = (1.0, 12.0, 60.0)
+# Nodes of an integer program over a neighbourhood; the last neighbourhood is everything and gets more. It is
+# asked about few cells only.
+NODES, NODES_LAST, FEW = 200, 20_000, 4_000
 # Rooms beyond this count as this: no claim is larger, and sums stay exact.
 FAR = 2.0**51
+# Rooms as multiples of a claim, tried in this order before all of them.
+CAPS = (4.0, 256.0)
+# Cells that cost less than this share of the median cost as much.
+CHEAPEST = 1e-2
+# Up to so many cells a program is asked about all of them at once; of larger tables about a neighbourhood.
+AT_ONCE = 20_000
+# How often a change is sought with prices that gather it on few cells, and how dear cells are that it left.
+REWEIGHTED, UNMOVED = 2, 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +59,7 @@ class CellReach:
         self._rows: Any = table.relations
         self._columns: Any = table.relations.tocsc()
         self._movable = movable
+        self._everything = np.flatnonzero(movable)
         self._integer = table.integer
         whole = bool(np.all(self._rows.data == np.rint(self._rows.data)))
         self._whole: Any = self._columns.astype(np.int64) if whole else None
@@ -66,15 +78,64 @@ class CellReach:
         price
             What it costs to move each cell.
         """
-        near = np.array([cell])
+        asked = cell, sign, amount
+        near = self._everything if len(self._everything) <= AT_ONCE else np.array([cell])
         while True:
             wider = self._wider(near)
             last = len(wider) == len(near)
-            if not last:
-                near = wider
-            found = self._cheapest(near, cell, sign, amount, rooms, price, last=last)
+            near = near if last else wider
+            # Ends of very different size blur what a solver calls zero: far ones come closer, as long as that
+            # is no hindrance.
+            for cap in (*CAPS, FAR / amount) if last else CAPS[:1]:
+                nearer = (np.minimum(rooms[0], cap * amount), np.minimum(rooms[1], cap * amount))
+                for step in STEPS if self._integer else STEPS[:1]:
+                    found = None if step > amount else self._gathered(near, asked, nearer, price, step)
+                    if found is not None:
+                        return found
+            if self._integer and len(near) <= FEW:
+                found = self._read(near, self._whole_change(near, asked, rooms, price, last=last))
             if found is not None or last:
                 return found
+
+    def _gathered(
+        self,
+        cells: Integers,
+        asked: tuple[int, int, float],
+        rooms: tuple[Floats, Floats],
+        price: Floats,
+        step: float,
+    ) -> Change | None:
+        """Solve over some cells, some times: cells that are moved anyway become cheaper, few are left."""
+        best, least, weight = None, np.inf, price
+        cell, sign, amount = asked
+        coarse = cell, sign, np.ceil(amount / step)
+        parts = np.floor(rooms[0] / step), np.floor(rooms[1] / step)
+        for _ in range(REWEIGHTED):
+            program = self._program(cells, coarse, parts, weight)
+            found = None if program is None else self._read(cells, solve(program, dual=True), step)
+            total = np.inf if found is None else float(price[found.cells].sum())
+            if found is None or total >= least:
+                break
+            best, least = found, total
+            weight = price / UNMOVED
+            weight[found.cells] = price[found.cells] / (np.abs(found.amounts) / amount + UNMOVED)
+        return best
+
+    def _whole_change(
+        self,
+        cells: Integers,
+        asked: tuple[int, int, float],
+        rooms: tuple[Floats, Floats],
+        price: Floats,
+        *,
+        last: bool,
+    ) -> Solution | None:
+        """Ask for whole numbers, where no vertex of the linear program has them."""
+        program = self._program(cells, asked, rooms, price)
+        if program is None or solve(program, dual=True).x is None:
+            return None
+        limit = NODES_LAST if last else NODES
+        return integer.solve(integer.IntegerProgram(*_parts(program)), gap=0.1, work_limit=limit)
 
     def farthest(self, cell: int, rooms: tuple[Floats, Floats], cap: float) -> tuple[float, float]:
         """Measure how far a cell can go down and up when everything may move, up to a cap, in whole steps."""
@@ -97,7 +158,7 @@ class CellReach:
         return ends[0], ends[1]
 
     def exact(self, cells: Integers, change: Floats) -> Change | None:
-        """Turn a change in steps into whole numbers that cancel in every relation; None where that fails."""
+        """Turn a change into whole numbers that cancel in every relation; None where that fails."""
         near = np.rint(change)
         if np.abs(change - near).max(initial=0.0) > WHOLE or np.abs(near).max(initial=0.0) > FAR:
             return None
@@ -122,18 +183,11 @@ class CellReach:
         part = sparse.csr_array(self._columns[:, cells])
         return part[np.flatnonzero(np.diff(part.indptr))]
 
-    def _cheapest(
-        self,
-        cells: Integers,
-        cell: int,
-        sign: int,
-        amount: float,
-        rooms: tuple[Floats, Floats],
-        price: Floats,
-        *,
-        last: bool,
-    ) -> Change | None:
-        """Solve over some cells, all others held."""
+    def _program(
+        self, cells: Integers, asked: tuple[int, int, float], rooms: tuple[Floats, Floats], price: Floats
+    ) -> LinearProgram | None:
+        """Write the search over some cells, all others held; None where the cell itself has no room."""
+        cell, sign, amount = asked
         down, up = np.minimum(rooms[0][cells], FAR), np.minimum(rooms[1][cells], FAR)
         place = int(np.searchsorted(cells, cell))
         low = np.zeros(2 * len(cells))
@@ -147,20 +201,14 @@ class CellReach:
         both = sparse.hstack([relations, -relations], format="csr")
         # A cell that has little room is moved by little: its price counts once, not per step.
         cost = np.tile(price[cells], 2) / np.minimum(np.maximum(ends, 1.0), amount)
-        program = LinearProgram(cost, both, np.zeros(both.shape[0]), low, ends)
-        solution = solve(program)
-        found = self._read(cells, solution)
-        if found is None and solution.x is not None and self._integer:
-            limit = NODES_LAST if last else NODES
-            found = self._read(
-                cells, integer.solve(integer.IntegerProgram(*_parts(program)), gap=0.1, work_limit=limit)
-            )
-        return found
+        # Prices of very different size make long work of it.
+        cost = np.maximum(cost, CHEAPEST * np.median(cost[ends > 0]))
+        return LinearProgram(cost, both, np.zeros(both.shape[0]), low, ends)
 
-    def _read(self, cells: Integers, solution: Solution) -> Change | None:
-        if solution.x is None:
+    def _read(self, cells: Integers, solution: Solution | None, step: float = 1.0) -> Change | None:
+        if solution is None or solution.x is None:
             return None
-        return self.exact(cells, solution.x[: len(cells)] - solution.x[len(cells) :])
+        return self.exact(cells, step * (solution.x[: len(cells)] - solution.x[len(cells) :]))
 
 
 def _parts(program: LinearProgram) -> tuple[Any, ...]:

@@ -1,0 +1,173 @@
+"""Common changes: each serves many claims at once, and is a linear program of its own.
+
+A *batch* is one circulation and the claims that it serves. Batches that fit both ways serve claims in either
+direction, all others one side at a time. A solution counts only if it is whole and keeps every room and
+claim, so every state is safe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from hitoku.methods.circulation.claims import Claims, Rooms
+from hitoku.methods.circulation.reach import FAR, CellReach
+from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model.moves import Moves
+from hitoku.solver.linear import LinearProgram, Warm
+
+# Rooms beyond so many times the largest claim of a batch count as this: ends of one size, a quicker solver.
+FARTHEST = 64.0
+
+
+@dataclass(frozen=True, eq=False)
+class WitnessBatch:
+    """One change of all cells, the claims that it serves, and their typical size."""
+
+    change: Floats
+    served: Integers
+    unit: float
+    even: bool
+
+
+class Batches:
+    """Rooms, claims and prices, and what batches do with them.
+
+    Parameters
+    ----------
+    rooms, claims
+        What may move, and what must.
+    price
+        Of each cell; zero where it is withheld in any case.
+    """
+
+    def __init__(self, rooms: Rooms, claims: Claims, price: Floats) -> None:
+        self.price, self._claims = price, claims
+        self._cell = np.concatenate([claims.cells, claims.cells])
+        even = np.minimum(rooms.even, FAR)
+        self._rooms = {
+            True: (even, even),
+            False: (np.minimum(rooms.down, FAR), np.minimum(rooms.up, FAR)),
+        }
+
+    def assigned(self, batches: Iterable[WitnessBatch]) -> list[WitnessBatch]:
+        """Give each claim to the first batch that serves it; batches that serve none are dropped."""
+        claims, kept = self._claims, []
+        left = claims.amount > 0
+        for batch in batches:
+            mine = np.flatnonzero(left & (claims.even == batch.even))
+            served = mine[self._reached(batch.change, mine, even=batch.even)]
+            if len(served):
+                left[served] = False
+                unit = float(np.median(claims.amount[served]))
+                kept.append(WitnessBatch(batch.change, served, unit, batch.even))
+        return kept
+
+    def _reached(self, change: Floats, claims: Integers, *, even: bool) -> Mask:
+        far = change[self._cell[claims]]
+        far = np.abs(far) if even else far * self._claims.sign[claims]
+        return np.asarray(far >= self._claims.amount[claims])
+
+    def moved(self, batches: Iterable[WitnessBatch]) -> Mask:
+        """Tell which cells some batch moves."""
+        moved = np.zeros(len(self.price), dtype=bool)
+        for batch in batches:
+            moved |= batch.change != 0
+        return moved
+
+    def total(self, batches: Iterable[WitnessBatch]) -> float:
+        """Price of all cells that are moved."""
+        return float(self.price[self.moved(batches)].sum())
+
+    def ends(self, batch: WitnessBatch, cells: Integers, held: Mask | None = None) -> tuple[Floats, Floats]:
+        """Write how far cells go, in units of the batch: up first, then down; claims are least distances."""
+        claims, n = self._claims, len(cells)
+        amount = claims.amount[batch.served]
+        far = FARTHEST * float(amount.max(initial=1.0))
+        down, up = (np.minimum(room[cells], far) for room in self._rooms[batch.even])
+        if held is not None:
+            down, up = np.where(held[cells], down, 0.0), np.where(held[cells], up, 0.0)
+        low, high = np.zeros(2 * n), np.concatenate([up, down]) / batch.unit
+        owner = self._cell[batch.served]
+        place = np.searchsorted(cells, owner)
+        rising = batch.change[owner] > 0
+        low[np.where(rising, place, n + place)] = amount / batch.unit
+        high[np.where(rising, n + place, place)] = 0.0
+        return low, high
+
+    def fits(self, batch: WitnessBatch, change: Floats) -> bool:
+        """Tell whether a change serves the claims of a batch and keeps all rooms."""
+        down, up = self._rooms[batch.even]
+        return bool(
+            np.all(change >= -down)
+            and np.all(change <= up)
+            and np.all(self._reached(change, batch.served, even=batch.even))
+        )
+
+
+class BatchProgram:
+    """The relations among some cells, as linear programs of batches.
+
+    Parameters
+    ----------
+    reach
+        The relations in whole numbers.
+    relations
+        The same as the table has them.
+    batches
+        Rooms and claims.
+    cells
+        Which cells may move.
+    """
+
+    def __init__(
+        self, reach: CellReach, relations: sparse.csr_array, batches: Batches, cells: Integers
+    ) -> None:
+        self._reach, self._batches, self.cells = reach, batches, cells
+        part = sparse.csr_array(relations[:, cells])
+        part = part[np.flatnonzero(np.diff(part.indptr))]
+        self._both = sparse.hstack([part, -part], format="csr")
+
+    def of(self, batch: WitnessBatch, weight: Floats, held: Mask | None = None) -> LinearProgram:
+        """Ask for the change of a batch that moves as little as possible, weighted by cells."""
+        low, high = self._batches.ends(batch, self.cells, held)
+        cost = np.tile(weight[self.cells], 2)
+        return LinearProgram(cost, self._both, np.zeros(self._both.shape[0]), low, high)
+
+    def solved(self, batch: WitnessBatch, program: LinearProgram, warm: Warm) -> WitnessBatch | None:
+        """Solve; None where that does not end, is not whole or does not fit."""
+        n = len(self.cells)
+        solution = warm.solve(program.cost, details=False)
+        if not solution.optimal or solution.x is None:
+            return None
+        found = self._reach.exact(self.cells, (solution.x[:n] - solution.x[n:]) * batch.unit)
+        if found is None:
+            return None
+        change = np.zeros(len(batch.change))
+        change[found.cells] = found.amounts
+        if not self._batches.fits(batch, change):
+            return None
+        return WitnessBatch(change, batch.served, batch.unit, batch.even)
+
+
+def read_batches(moves: Moves, n_even: int, n_cells: int) -> list[WitnessBatch]:
+    """Take packed witnesses as batches that serve nobody yet; the first fit both ways."""
+    read = []
+    for number in range(len(moves)):
+        part = slice(moves.begins[number], moves.begins[number + 1])
+        change = np.zeros(n_cells)
+        change[moves.cells[part]] = moves.amounts[part]
+        read.append(WitnessBatch(change, np.zeros(0, dtype=np.int64), 1.0, number < n_even))
+    return read
+
+
+def written(batches: Sequence[WitnessBatch], scale: int) -> Moves:
+    """Write batches as moves."""
+    cells = [np.flatnonzero(batch.change) for batch in batches]
+    nothing = np.zeros(0, dtype=np.int64)
+    amounts = [b.change[moved].astype(np.int64) for b, moved in zip(batches, cells, strict=True)]
+    ends = np.cumsum([0, *map(len, cells)]).astype(np.int64)
+    return Moves(ends, np.concatenate([nothing, *cells]), np.concatenate([nothing, *amounts]), scale)

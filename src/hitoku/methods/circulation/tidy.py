@@ -1,0 +1,113 @@
+"""Withheld cells published again: all batches are led round one cell after the other, the dearest first.
+
+Only withheld cells move here, so programs are small, and each is solved from where it stood: all that changes
+is that some cells no longer move. Before that, the relations are asked: a cell that is left alone in one must
+be published too, and if an unsafe one falls in this way nothing is tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+import numpy as np
+from scipy import sparse
+
+from hitoku.methods.circulation.batches import Batches, BatchProgram, WitnessBatch
+from hitoku.methods.circulation.reach import CellReach
+from hitoku.model.arrays import Integers, Mask
+from hitoku.solver.linear import Warm, opened
+
+# Simplex steps of one try.
+STEPS = 1_500
+# Cells that cost less than this share of the dearest cost as much: else programs take long.
+CHEAPEST = 1e-6
+
+
+class BatchTidy:
+    """The withheld cells of a pattern, and one program for each batch.
+
+    Parameters
+    ----------
+    state
+        Rooms, claims and prices.
+    reach, relations
+        The relations, in whole numbers and as the table has them.
+    batches
+        The changes that make the pattern.
+    """
+
+    def __init__(
+        self,
+        state: Batches,
+        reach: CellReach,
+        relations: sparse.csr_array,
+        batches: Sequence[WitnessBatch],
+    ) -> None:
+        self._state, self._batches = state, list(batches)
+        self._pinned = state.price <= 0
+        self._held = state.moved(batches) | self._pinned
+        self._rows, self._columns = relations, relations.tocsc()
+        held = self._held.astype(np.int64)
+        self._left = np.asarray((relations != 0).astype(np.int64) @ held)
+        self._program = BatchProgram(reach, relations, state, np.flatnonzero(self._held))
+        self._weight = np.maximum(state.price, CHEAPEST * float(state.price[self._held].max(initial=1.0)))
+        self.tried = 0
+
+    def run(self, tries: int) -> list[WitnessBatch]:
+        """Publish what can be published, with so many programs at most; return the batches."""
+        price = self._state.price
+        secondary = np.flatnonzero(self._held & ~self._pinned)
+        secondary = secondary[np.lexsort((secondary, -price[secondary]))]
+        with ExitStack() as stack:
+            asked = [self._program.of(batch, self._weight) for batch in self._batches]
+            warm = [stack.enter_context(opened(each, work_limit=STEPS, dual=True)) for each in asked]
+            for cell in secondary.tolist():
+                if self.tried >= tries:
+                    break
+                falling = self._falling(cell) if self._held[cell] else None
+                if falling is not None:
+                    self._publish(falling, warm)
+        return self._batches
+
+    def _publish(self, falling: Integers, warm: Sequence[Warm]) -> None:
+        """Publish some cells, if all batches can be led round them."""
+        held = self._held.copy()
+        held[falling] = False
+        new = {}
+        for number, batch in enumerate(self._batches):
+            if np.any(batch.change[falling]):
+                self.tried += 1
+                found = self._led_round(batch, held, warm[number])
+                if found is None:
+                    return
+                new[number] = found
+        for number, found in new.items():
+            self._batches[number] = found
+        self._held = held
+        np.subtract.at(self._left, self._columns[:, falling].indices, 1)
+
+    def _led_round(self, batch: WitnessBatch, held: Mask, warm: Warm) -> WitnessBatch | None:
+        asked = self._program.of(batch, self._weight, held)
+        warm.bounds(asked.lower, asked.upper)
+        return self._program.solved(batch, asked, warm)
+
+    def _falling(self, cell: int) -> Integers | None:
+        """List the cells that are published with one; None where one of them must not be."""
+        falling, waiting, fewer = {cell}, [cell], dict[int, int]()
+        while waiting:
+            for row in _entries(self._columns, waiting.pop()):
+                fewer[row] = fewer.get(row, 0) + 1
+                if self._left[row] - fewer[row] != 1:
+                    continue
+                for other in _entries(self._rows, row):
+                    if self._held[other] and other not in falling:
+                        if self._pinned[other]:
+                            return None
+                        falling.add(other)
+                        waiting.append(other)
+        return np.array(sorted(falling), dtype=np.int64)
+
+
+def _entries(matrix: sparse.csr_array | sparse.csc_array, number: int) -> list[int]:
+    return list(matrix.indices[matrix.indptr[number] : matrix.indptr[number + 1]].tolist())
