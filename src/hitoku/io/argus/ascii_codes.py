@@ -2,8 +2,8 @@
 
 The program reads files in the code page of the machine it runs on, so that nothing beyond ASCII is safe.
 Codes with other letters get a stand-in: accents fall away, ß becomes ss, what has no Latin letter becomes the
-number of its character. Stand-ins are unique within a variable, also when upper and lower case are the same; a
-file beside the table says what each stands for.
+number of its character. Stand-ins are unique within a variable, also when upper and lower case are the same;
+a file beside the table says what each stands for.
 """
 
 from __future__ import annotations
@@ -25,7 +25,24 @@ from hitoku.model.table import Table
 
 HEAD = ("variable", "stand_in", "stands_for")
 # Letters that Unicode does not take apart.
-TAKEN_APART = dict(zip("ßẞæÆœŒøØłŁđĐðÐþÞ", "ss SS ae AE oe OE o O l L d D d D th Th".split(), strict=True))
+TAKEN_APART = {
+    "ß": "ss",
+    "æ": "ae",
+    "œ": "oe",
+    "ø": "o",
+    "ł": "l",
+    "đ": "d",
+    "ð": "d",
+    "þ": "th",
+    "ẞ": "SS",
+    "Æ": "AE",
+    "Œ": "OE",
+    "Ø": "O",
+    "Ł": "L",
+    "Đ": "D",
+    "Ð": "D",
+    "Þ": "Th",
+}
 
 
 @dataclass(frozen=True, slots=True)
