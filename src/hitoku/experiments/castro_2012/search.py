@@ -47,7 +47,7 @@ EDITION = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class AttackReading:
     """One way to read the experiment; the defaults are what is printed, as on the rest of the page.
 
     Parameters
@@ -83,12 +83,12 @@ class Reading:
         words = [f"{name} = {value}" for name, value in asdict(self).items() if value != usual[name]]
         return ", ".join(words) or "as printed"
 
-    def seen_by(self, scenario: str, norm: str) -> Reading:
+    def seen_by(self, scenario: str, norm: str) -> AttackReading:
         """Forget what makes no difference to an attack, so that it is computed once.
 
         Examples
         --------
-        >>> str(Reading(error=0.3, senses="once", soft="units").seen_by("B3", "l1"))
+        >>> str(AttackReading(error=0.3, senses="once", soft="units").seen_by("B3", "l1"))
         'soft = units'
         """
         same = replace(self, tolerance=EXACT)
@@ -101,7 +101,7 @@ class Reading:
         return replace(same, stop=0.0) if norm == "l1" else same
 
 
-AS_PRINTED = Reading()
+AS_PRINTED = AttackReading()
 CHANGES: tuple[dict[str, Any], ...] = (
     {"error": 0.3},
     {"error": 0.4},
@@ -142,7 +142,7 @@ def attacked(
     scenario: str,
     replication: int,
     seed: int,
-    reading: Reading,
+    reading: AttackReading,
 ) -> Facts:
     """Make one replication of one attack; facts for the store: hits and errors, by tolerance."""
     table, need = instance.table, instance.need
@@ -173,7 +173,7 @@ def attacked(
     return {"counts": counts, "soft": soft}
 
 
-def _told(instance: TableInstance, release: Release, norm: Norm, reading: Reading) -> Known:
+def _told(instance: TableInstance, release: Release, norm: Norm, reading: AttackReading) -> Known:
     table = instance.table
     told = known(table, instance.need, release, norm=norm, delta=reading.delta)
     if reading.scatter == "unsafe":
@@ -184,7 +184,7 @@ def _told(instance: TableInstance, release: Release, norm: Norm, reading: Readin
     return replace(told, deviation=own if reading.scatter == "cell" else float(own.max(initial=0.0)))
 
 
-def _solved(problem: DeviationProgram, norm: Norm, reading: Reading) -> tuple[Floats | None, bool]:
+def _solved(problem: DeviationProgram, norm: Norm, reading: AttackReading) -> tuple[Floats | None, bool]:
     """Solve an attacker's problem; softened where no table keeps all bounds."""
     found = closest(problem, norm)
     if found.status is not Status.INFEASIBLE:
@@ -231,7 +231,7 @@ Counts = Mapping[tuple[str, str, str], np.ndarray]
 class Tried:
     """A reading and what it gives: by scenario, norm and instance, replications by intervals."""
 
-    reading: Reading
+    reading: AttackReading
     counts: Counts
 
     def line(self, scenario: str, norm: str, instance: str) -> Floats:
@@ -272,7 +272,7 @@ class Tried:
         return float(np.mean(list(self.distances.values())))
 
 
-class Search:
+class ReadingSearch:
     """Readings on instances; answers are kept in a folder, so nothing is computed twice.
 
     Parameters
@@ -303,7 +303,7 @@ class Search:
         self._store, self._jobs, self._progress = Store(folder), jobs, progress
         self._keys = {instance.name: instance.key for instance in self.instances}
 
-    def tried(self, reading: Reading) -> Tried:
+    def tried(self, reading: AttackReading) -> Tried:
         """Attack every instance in every scenario and norm under one reading."""
         asked = [(i, norm, scenario) for i in self.instances for norm in self.norms for scenario in SCENARIOS]
         published = self._protected(reading)
@@ -322,7 +322,7 @@ class Search:
         }
         return Tried(reading, counts)
 
-    def _protected(self, reading: Reading) -> dict[tuple[str, str], list[float] | None]:
+    def _protected(self, reading: AttackReading) -> dict[tuple[str, str], list[float] | None]:
         asked = [(i, norm) for i in self.instances for norm in self.norms]
         tasks = []
         for instance, norm in asked:
@@ -336,7 +336,7 @@ class Search:
         self,
         asked: Sequence[tuple[TableInstance, Norm, str]],
         published: Mapping[tuple[str, str], list[float] | None],
-        reading: Reading,
+        reading: AttackReading,
     ) -> list[list[Facts]]:
         tasks, sizes = [], []
         for instance, norm, scenario in asked:
@@ -358,7 +358,7 @@ def _name(asked: tuple[TableInstance, str, str]) -> tuple[str, str, str]:
     return instance.name, norm, scenario
 
 
-def search(lookup: Search, changes: Sequence[Mapping[str, Any]] = CHANGES) -> list[list[Tried]]:
+def search(lookup: ReadingSearch, changes: Sequence[Mapping[str, Any]] = CHANGES) -> list[list[Tried]]:
     """Try every change, keep the best, go on from there; a list of what was tried for each round.
 
     The first reading of a round is the one that it starts from.
