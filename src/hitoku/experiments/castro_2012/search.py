@@ -228,7 +228,7 @@ Counts = Mapping[tuple[str, str, str], np.ndarray]
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TriedReading:
     """A reading and what it gives: by scenario, norm and instance, replications by intervals."""
 
     reading: AttackReading
@@ -303,7 +303,7 @@ class ReadingSearch:
         self._store, self._jobs, self._progress = Store(folder), jobs, progress
         self._keys = {instance.name: instance.key for instance in self.instances}
 
-    def tried(self, reading: AttackReading) -> Tried:
+    def tried(self, reading: AttackReading) -> TriedReading:
         """Attack every instance in every scenario and norm under one reading."""
         asked = [(i, norm, scenario) for i in self.instances for norm in self.norms for scenario in SCENARIOS]
         published = self._protected(reading)
@@ -320,7 +320,7 @@ class ReadingSearch:
             for (instance, norm, scenario), facts in zip(asked, answers, strict=True)
             if any(f["counts"] for f in facts)
         }
-        return Tried(reading, counts)
+        return TriedReading(reading, counts)
 
     def _protected(self, reading: AttackReading) -> dict[tuple[str, str], list[float] | None]:
         asked = [(i, norm) for i in self.instances for norm in self.norms]
@@ -358,12 +358,12 @@ def _name(asked: tuple[TableInstance, str, str]) -> tuple[str, str, str]:
     return instance.name, norm, scenario
 
 
-def search(lookup: ReadingSearch, changes: Sequence[Mapping[str, Any]] = CHANGES) -> list[list[Tried]]:
+def search(lookup: ReadingSearch, changes: Sequence[Mapping[str, Any]] = CHANGES) -> list[list[TriedReading]]:
     """Try every change, keep the best, go on from there; a list of what was tried for each round.
 
     The first reading of a round is the one that it starts from.
     """
-    rounds: list[list[Tried]] = []
+    rounds: list[list[TriedReading]] = []
     best = lookup.tried(AS_PRINTED)
     while len(rounds) < MOST_ROUNDS:
         kept = best.reading
