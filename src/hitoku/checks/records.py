@@ -201,6 +201,12 @@ class Records:
                 fix=f"give values of type {column.type}",
             ) from error
 
+    def with_codes(self, name: str, codes: Sequence[str], place: Integers) -> Records:
+        """Return the same records with a column of codes more, by their places in a list."""
+        column = pa.DictionaryArray.from_arrays(pa.array(place), pa.array(list(codes), pa.string()))
+        kept = [each for each in self.table.column_names if each != name]
+        return replace(self, table=self.table.select(kept).append_column(name, column))
+
     def column(self, name: str) -> Any:
         """Return a column in one piece."""
         found = _column(self.table, name).combine_chunks()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hitoku.plots.before_and_after import before_and_after
+from hitoku.plots.chart import chart
 from hitoku.plots.deviations import deviations
 from hitoku.plots.heat_map import heat_map
 from hitoku.plots.intervals import intervals
@@ -11,6 +12,7 @@ from hitoku.plots.protected_table import protected_table
 
 __all__ = [
     "before_and_after",
+    "chart",
     "deviations",
     "heat_map",
     "intervals",

@@ -8,6 +8,8 @@ from hitoku.checks.outputs.average import Average
 from hitoku.checks.outputs.concentration import Concentration
 from hitoku.checks.outputs.cross_table import CrossTable
 from hitoku.checks.outputs.frequency_table import FrequencyTable
+from hitoku.checks.outputs.handed_over import HandedOver
+from hitoku.checks.outputs.histogram import Histogram
 from hitoku.checks.outputs.magnitude_table import MagnitudeTable
 from hitoku.checks.outputs.mode import Mode
 from hitoku.checks.outputs.output_type import OutputType
@@ -15,6 +17,7 @@ from hitoku.checks.outputs.percentile import Percentile
 from hitoku.checks.outputs.regression import Regression
 from hitoku.checks.outputs.statistics import Statistics
 from hitoku.checks.outputs.summary import Summary
+from hitoku.checks.outputs.survival import Survival
 
 OUTPUT_TYPES: dict[str, type[OutputType[Any]]] = {
     "frequency_table": FrequencyTable,
@@ -27,4 +30,7 @@ OUTPUT_TYPES: dict[str, type[OutputType[Any]]] = {
     "summary": Summary,
     "cross_table": CrossTable,
     "statistics": Statistics,
+    "histogram": Histogram,
+    "survival": Survival,
+    "handed_over": HandedOver,
 }

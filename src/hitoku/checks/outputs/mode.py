@@ -74,6 +74,11 @@ class Mode(GroupStatistic[ModeEvidence]):
     missing: str = COMPLETE
 
     @property
+    def tells(self) -> frozenset[str]:
+        """Nothing that adds up: it is held against modes of other groups only."""
+        return frozenset({f"mode of {self.value}"})
+
+    @property
     def needs(self) -> tuple[str, ...]:
         """Columns without which a record is left out; the value has codes, too."""
         return needed((*self.by, self.value), (self.weight,), self.missing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from hitoku.checks.evidence.evidence import Evidence
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.outputs.output_type import OutputType
+from hitoku.errors import ParameterError
 
 
 def take_over(asked: OutputType[Any], evidence: Evidence, like: Output) -> Evidence:
@@ -21,6 +23,28 @@ def take_over(asked: OutputType[Any], evidence: Evidence, like: Output) -> Evide
     hidden = {frozenset(codes.items()) for codes, out in zip(other.named(), gone, strict=True) if out}
     more = np.array([frozenset(codes.items()) in hidden for codes in own.named()], dtype=np.bool_)
     return replace(evidence, withheld=evidence.withheld | more)
+
+
+def withhold_cells(
+    asked: OutputType[Any], evidence: Evidence, cells: Sequence[Mapping[str, str]]
+) -> Evidence:
+    """Withhold the cells that somebody chose by hand, and no others; what is no cell is refused."""
+    own = asked.cells(evidence)
+    if own is None:
+        raise ParameterError(
+            f"a {asked.kind} has no cells that could be named", where="withhold", fix="leave it out"
+        )
+    places = {frozenset(codes.items()): at for at, codes in enumerate(own.named())}
+    mask = np.zeros(evidence.n_parts, dtype=np.bool_)
+    for cell in cells:
+        at = places.get(frozenset((str(name), str(code)) for name, code in cell.items()))
+        if at is None:
+            said = ", ".join(f"{name}={code}" for name, code in cell.items()) or "the total"
+            raise ParameterError(
+                f"there is no cell {said}", where="withhold", fix=f"name codes of {', '.join(own.codes)}"
+            )
+        mask[at] = True
+    return replace(evidence, withheld=mask)
 
 
 def about_the_same_cells(one: Output, other: Output) -> bool:

@@ -80,6 +80,11 @@ class Percentile(GroupStatistic[PercentileEvidence]):
             )
         object.__setattr__(self, "percent", float(self.percent))
 
+    @property
+    def tells(self) -> frozenset[str]:
+        """Nothing that adds up: it is held against the same percentile of other groups only."""
+        return frozenset({f"p{self.percent:g} of {self.value}"})
+
     def collect(self, records: Records) -> PercentileEvidence:
         """Sort once; count the units on each side."""
         groups = records.groups(self.by, self.missing)

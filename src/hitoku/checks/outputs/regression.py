@@ -132,6 +132,7 @@ class Regression:
         terms, support = design.support(exog, names, who)
         crossing = design.cells(exog, who)
         predicted = _predict(result, exog, endog, names)
+        linear = not predicted.binary and _predicted(result, endog) is not None
         return ModelEvidence(
             names=tuple(names),
             coefficient=np.array(estimates),
@@ -152,8 +153,8 @@ class Regression:
             perfect=predicted.perfect,
             binary=predicted.binary,
             separated=predicted.separated,
-            residual=None if predicted.binary else _residual_share(result, endog, who, records),
-            influence=None if predicted.binary else _influence(exog, endog, who, records),
+            residual=None if not linear else _residual_share(result, endog, who, records),
+            influence=None if not linear else _influence(exog, endog, who, records),
             left_out=self._left_out(records, len(exog)),
         )
 
@@ -237,7 +238,7 @@ def _parts(result: Any) -> tuple[Floats, Floats, list[str], list[float], list[fl
         names = [str(name) for name in model.exog_names]
         estimates = [float(value) for value in np.ravel(result.params)]
         errors = [float(value) for value in np.ravel(result.bse)]
-        freedom = float(result.df_resid)
+        freedom = float(getattr(result, "df_resid", len(exog) - len(names)))
     except (AttributeError, TypeError, ValueError) as error:
         raise DataError(
             f"a {type(result).__name__} is no fitted model that can be read",
@@ -258,6 +259,15 @@ def _parts(result: Any) -> tuple[Floats, Floats, list[str], list[float], list[fl
     return exog, endog, names, estimates, errors, freedom
 
 
+def _predicted(result: Any, endog: Floats) -> Floats | None:
+    """Return what the model predicts of its outcomes; None for hazards, which are no outcomes."""
+    try:
+        predicted = np.asarray(result.predict(), dtype=np.float64)
+    except (TypeError, ValueError, AttributeError):
+        return None
+    return predicted if predicted.shape == endog.shape else None
+
+
 class _Prediction(NamedTuple):
     perfect: bool
     binary: bool
@@ -266,7 +276,9 @@ class _Prediction(NamedTuple):
 
 def _predict(result: Any, exog: Floats, endog: Floats, names: list[str]) -> _Prediction:
     """Look at what the model predicts of its own outcomes."""
-    predicted = np.asarray(result.predict(), dtype=np.float64)
+    predicted = _predicted(result, endog)
+    if predicted is None:
+        return _Prediction(perfect=False, binary=False, separated=())
     spread = float(np.ptp(endog)) or 1.0
     binary = bool(np.isin(endog, (0.0, 1.0)).all())
     pure = [

@@ -157,9 +157,9 @@ class Statistics(GroupStatistic[StatisticsEvidence]):
 
     @property
     def tells(self) -> frozenset[str]:
-        """Amounts of the variable; counts where they are printed, or follow from a sum and a mean."""
-        counted = COUNT in self.statistics or "sum" in self.statistics
-        return frozenset({self.value}) | (COUNTS if counted else frozenset())
+        """What each of them tells; counts where they are printed."""
+        counted = COUNTS if COUNT in self.statistics else frozenset[str]()
+        return counted.union(*(asked.tells for asked in self._types().values()))
 
     def _types(self) -> dict[str, Any]:
         """Return the type of each statistic, with the parameters of this one."""

@@ -21,12 +21,20 @@ from hitoku.checks.evidence.groups import (
     slices,
 )
 from hitoku.checks.outputs.group_statistic import GroupStatistic, publish_groups, refuse_decimals, withhold
+from hitoku.checks.outputs.hypothesis_tests import (
+    OF_TWO,
+    TESTS,
+    Tested,
+    compare_categories,
+    compare_groups,
+    compare_p_value,
+)
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import groups as principles
 from hitoku.checks.principles.squares import largest_share, square_verdicts, withheld_for_squares
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Records
-from hitoku.errors import DataError, ParameterError, did_you_mean
+from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model.arrays import Floats, Mask
 
 # A statistic, or None where it is not defined; of tests the p value is beside it.
@@ -74,8 +82,6 @@ TWO: dict[str, tuple[Callable[[Floats, Floats, Floats], Any], int]] = {
     "ratio": (lambda x, y, w: w @ x / (w @ y), 1),
     "index": (lambda x, y, w: 100 * (w @ x) / (w @ y), 1),
 }
-# Of a variable and groups, or of two groupings.
-TESTS = ("t", "chi2")
 STATISTICS = (*ONE, *TWO, *TESTS)
 # Of a variable with two values these say how many units have which.
 COUNTS_OF_TWO = {*ONE, "ratio", "index"} - {*EXTREMES}
@@ -93,9 +99,10 @@ POWERS: Mapping[str, int] = {
     "ratio": 1,
     "index": 1,
     "t": 2,
+    "f": 2,
 }
 # Within each category of the second variable.
-GROUPED = ("t",)
+GROUPED = ("t", "f")
 
 # Values of a statistic that there are, whatever the data.
 RANGES: Mapping[str, tuple[float, float]] = {
@@ -155,8 +162,9 @@ class Summary(GroupStatistic[SummaryEvidence]):
     ----------
     statistic
         Of one variable: "variance", "std", "cv", "skewness", "kurtosis", "min", "max". Of two: "correlation",
-        "covariance", "ratio", "index" (100 times a ratio). Tests: "t" (Welch; ``other`` has two categories),
-        "chi2" (two categorical variables).
+        "covariance", "ratio", "index" (100 times a ratio). Tests of ``value`` between the categories of
+        ``other``: "t" (Welch) and "mannwhitney" (ranks) for two, "f" (analysis of variance) and "kruskal"
+        (ranks) for two and more; "chi2" for two categorical variables.
     value
         The variable.
     other
@@ -272,32 +280,11 @@ class Summary(GroupStatistic[SummaryEvidence]):
                 )
         return (float(value),), parameters, len(np.unique(who[same]))
 
-    def _test(self, records: Records, own: Any, part: Mapping[str, Floats]) -> tuple[tuple[float, ...], int]:
-        from scipy import stats  # noqa: PLC0415 - slow to load, and only tests need it
-
-        groups = records.groups([str(self.other)], self.missing)
-        if self.statistic == "t":
-            if len(groups) != 2:
-                raise DataError(
-                    f"column {self.other!r} has {len(groups)} categories, a t test compares two",
-                    where="other",
-                    fix="choose two with where=...",
-                )
-            one, two = (part["x"][groups.codes[own] == place] for place in (0, 1))
-            if min(len(one), len(two)) < 2:
-                raise DataError(
-                    "a group of the t test has fewer than 2 records", where="other", fix="use larger ones"
-                )
-            test = stats.ttest_ind(one, two, equal_var=False)
-            return (float(test.statistic), float(test.pvalue)), 2
-        values = records.groups([self.value], self.missing)
-        counts = np.zeros((len(values), len(groups)))
-        np.add.at(counts, (values.codes[own], groups.codes[own]), 1)
-        counts = counts[np.ix_(counts.sum(axis=1) > 0, counts.sum(axis=0) > 0)]
-        if min(counts.shape) < 2:
-            raise DataError("a variable has one category only", where="value, other", fix="a test needs two")
-        test = stats.chi2_contingency(counts, correction=False)
-        return (float(test.statistic), float(test.pvalue)), int(test.dof) + 1
+    def _test(self, records: Records, own: Any, part: Mapping[str, Floats]) -> Tested:
+        groups = records.groups([str(self.other)], self.missing).codes[own]
+        if self.statistic == "chi2":
+            return compare_categories(records.groups([self.value], self.missing).codes[own], groups)
+        return compare_groups(self.statistic, part["x"], groups, str(self.other))
 
     def protect(self, evidence: SummaryEvidence, policy: Policy) -> SummaryEvidence:
         """Withhold the groups that do not meet a rule; all of them for an extreme that is not structural."""
@@ -370,7 +357,9 @@ class Summary(GroupStatistic[SummaryEvidence]):
         """Name what cannot be true together in the evidence."""
         yield from super().contradictions(evidence)
         n_units, freedom, alike = evidence.n_units, evidence.freedom, evidence.alike
-        known: dict[str, int] = {name: lost for name, (_, lost) in [*ONE.items(), *TWO.items()]} | {"t": 2}
+        known: dict[str, int] = {
+            name: lost for name, (_, lost) in [*ONE.items(), *TWO.items()]
+        } | dict.fromkeys(OF_TWO, 2)
         lost = known.get(self.statistic)
         if lost is not None and np.any(freedom != n_units - lost):
             yield f"degrees of freedom are not the units minus {lost}"
@@ -389,18 +378,5 @@ class Summary(GroupStatistic[SummaryEvidence]):
             np.array([row[0] for row in rows], dtype=np.float64), low, high, self.statistic
         )
         if self.statistic in TESTS and rows:
-            yield from self._p_value(evidence, *rows[0])
-
-    def _p_value(self, evidence: SummaryEvidence, found: Any, p_value: Any) -> Iterator[str]:
-        """Compare the p value of a test with its statistic."""
-        from scipy import stats  # noqa: PLC0415 - slow to load, and only tests need it
-
-        n_units, freedom = int(evidence.n_units[0]), float(evidence.freedom[0])
-        if self.statistic == "chi2":
-            least = most = float(stats.chi2.sf(found, max(n_units - freedom - 1, 1)))
-        else:
-            # Welch's degrees of freedom lie somewhere between.
-            ends = (int(evidence.n_records[0]) - 2, 1)
-            least, most = (float(2 * stats.t.sf(abs(found), max(df, 1))) for df in ends)
-        if not least * (1 - 1e-6) - 1e-12 <= p_value <= most * (1 + 1e-6) + 1e-12:
-            yield "the p value is not that of the statistic and its degrees of freedom"
+            counted = [int(each[0]) for each in (n_units, evidence.n_records, freedom)]
+            yield from compare_p_value(self.statistic, rows[0], *counted)

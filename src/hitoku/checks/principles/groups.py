@@ -183,7 +183,7 @@ def two_values(
     )
 
 
-def too_little_freedom(freedom: Integers, policy: Policy) -> Mask:
+def too_little_freedom(freedom: Integers | Floats, policy: Policy) -> Mask:
     """Tell which groups have too few degrees of freedom."""
     return np.array([not policy.freedom.met(float(each)) for each in freedom], dtype=np.bool_)
 

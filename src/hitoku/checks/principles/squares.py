@@ -100,11 +100,11 @@ def softened(found: PrincipleVerdict, policy: Policy) -> PrincipleVerdict:
 
 
 def unknown() -> PrincipleVerdict:
-    """Say that evidence of an earlier version does not tell."""
+    """Say that the evidence does not tell: it is of an earlier version, or of a model without residuals."""
     return PrincipleVerdict(
         principle=Principle.DOMINANCE,
         status=Clearance.LOOK,
         reason="not_testable",
-        text="not testable: the evidence does not say how much of the squares one unit makes up",
-        remedy="have the output made again",
+        text="not testable: how much one unit makes up of it is not known",
+        remedy="the checker decides",
     )

@@ -9,13 +9,17 @@ from typing import Any, TypedDict, Unpack
 from hitoku.checks.outputs.average import Average
 from hitoku.checks.outputs.concentration import Concentration
 from hitoku.checks.outputs.frequency_table import FrequencyTable
+from hitoku.checks.outputs.handed_over import HandedOver
+from hitoku.checks.outputs.histogram import Histogram, edges_of
+from hitoku.checks.outputs.hypothesis_tests import TESTS
 from hitoku.checks.outputs.magnitude_table import MagnitudeTable
 from hitoku.checks.outputs.mode import Mode
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.outputs.output_type import OutputType
 from hitoku.checks.outputs.percentile import Percentile
 from hitoku.checks.outputs.regression import Regression
-from hitoku.checks.outputs.summary import TESTS, Summary
+from hitoku.checks.outputs.summary import Summary
+from hitoku.checks.outputs.survival import Survival
 from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model.from_frame import Hierarchies
@@ -25,11 +29,12 @@ Where = Mapping[str, Any]
 
 
 class How(TypedDict, total=False):
-    """What every output takes: a filter, a name of its own, an output whose pattern it takes over."""
+    """What every output takes: a filter, a name, an output whose pattern it has, cells withheld by hand."""
 
     where: Where | None
     name: str | None
     like: str | Output | None
+    withhold: Sequence[Mapping[str, str]] | None
 
 
 class Asking:
@@ -180,6 +185,71 @@ class Asking:
         # Fitted once, for the evidence and for the ledger.
         fitted = replace(asked, result=asked.fit(self.records.where(how.get("where") or {})))
         return self.output(fitted, **how)
+
+    def histogram(
+        self, value: str, bins: int | Sequence[float] = 10, *, missing: str = COMPLETE, **how: Unpack[How]
+    ) -> Output:
+        """Count a measurement between edges; see :class:`Histogram`.
+
+        Parameters
+        ----------
+        value
+            Column of numbers.
+        bins
+            The edges, or about how many bars: round numbers, open at both ends.
+        missing, how
+            As in the other methods.
+        """
+        values = self.records.where(how.get("where") or {}).complete([value])[0].numbers(value)
+        return self.output(Histogram(value, edges_of(bins, values), missing), **how)
+
+    def survival(
+        self,
+        duration: str,
+        event: str,
+        by: By = (),
+        *,
+        decimals: int | None = None,
+        missing: str = COMPLETE,
+        **how: Unpack[How],
+    ) -> Output:
+        """Estimate a survival curve by Kaplan and Meier; see :class:`Survival`."""
+        return self.output(Survival(duration, event, names(by), missing, decimals), **how)
+
+    def hand_over(
+        self,
+        table: Mapping[str, Any],
+        *,
+        n: int | Sequence[int],
+        freedom: float | Sequence[float] | None = None,
+        method: str,
+        rows: Sequence[str] | None = None,
+        **how: Unpack[How],
+    ) -> Output:
+        """Hand over numbers that were computed elsewhere, with their n; see :class:`HandedOver`.
+
+        Parameters
+        ----------
+        table
+            One number for each name, or columns of numbers: ``{"coefficient": [...], "se": [...]}``.
+        n, freedom
+            Units and degrees of freedom, for all rows or for each.
+        method
+            How they were computed, in words.
+        rows
+            Names of the rows.
+        how
+            As in the other methods.
+        """
+        return self.output(HandedOver.of(table, n, freedom, method, rows), **how)
+
+    def scatter(self, *columns: str, **how: Any) -> Output:  # noqa: ARG002 - whatever is asked for is refused
+        """Refuse: every point is somebody; the message says what to draw instead."""
+        raise ParameterError(
+            "a scatter plot shows every unit",
+            where="scatter",
+            fix="means by group (mean(y, by=band)), a histogram, or a regression show the same to the reader",
+        )
 
 
 def names(by: By) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from hitoku.checks.outputs import complete_cases, segmentation
 from hitoku.checks.outputs.definition import write_definition
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.outputs.output_type import OutputType
-from hitoku.checks.outputs.pattern import about_the_same_cells, take_over
+from hitoku.checks.outputs.pattern import about_the_same_cells, take_over, withhold_cells
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.policies.policy import policy as policy_named
 from hitoku.checks.principles.verdict import Clearance, Principle, worst
@@ -93,7 +93,9 @@ class Session(PandasHabits):
         how
             ``where``, a filter such as ``{"region": ["N", "S"]}``. ``name``, which is unique. ``like``, an
             output of this session: what it withholds is withheld here as well. Left out, that is done with an
-            earlier one about the same cells where the two could otherwise be subtracted.
+            earlier one about the same cells where the two could otherwise be subtracted. ``withhold``, cells
+            such as ``[{"region": "N", "age": "19-20"}]``: a pattern of your own, which is judged as it is; a
+            variable that is left out is summed over.
         """
         name, like, where = how.get("name"), how.get("like"), how.get("where") or {}
         kept = [each for each in self.outputs if each.status is not Clearance.FAIL or each.name != name]
@@ -106,10 +108,14 @@ class Session(PandasHabits):
             )
         first = None if like is None else self._named(like)
         records = self.records.where(where)
-        evidence = asked.protect(complete_cases.collect(asked, records), self.policy)
+        collected, by_hand = complete_cases.collect(asked, records), how.get("withhold")
+        if by_hand is None:
+            evidence = asked.protect(collected, self.policy)
+        else:
+            evidence = withhold_cells(asked, collected, by_hand)
         draft = Draft(asked, records, evidence, where, name or free_name(asked.kind, taken))
         made = self._judged(draft, first)
-        if made.status is Clearance.FAIL and first is None:
+        if made.status is Clearance.FAIL and first is None and by_hand is None:
             made = self._fitted(made, draft)
         self.outputs = [*kept, made]
         return made

@@ -1,0 +1,258 @@
+"""Numbers that were computed elsewhere, with their n: coefficients, indicators, tests of another program.
+
+Nothing about them can be computed again: units and degrees of freedom are held to the policy as they are
+stated, and a person looks at the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import StrictStr
+from pydantic import dataclasses as validated
+
+from hitoku.attacks.differencing.partition import COUNTS
+from hitoku.checks.evidence.cells import CodedCells
+from hitoku.checks.evidence.evidence import STRICT, Counts, Evidence, NumberRows, Numbers, Texts
+from hitoku.checks.ledger import Measure
+from hitoku.checks.outputs.facts import Fact
+from hitoku.checks.outputs.membership import Membership
+from hitoku.checks.outputs.output_type import NOT_WRITTEN, TableClaim
+from hitoku.checks.policies.policy import Policy
+from hitoku.checks.principles.groups import judge_mask, too_little_freedom
+from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
+from hitoku.checks.records import Records
+from hitoku.errors import DataError, ParameterError
+from hitoku.model.arrays import Mask
+
+
+@validated.dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
+class HandedEvidence(Evidence):
+    """Numbers as they were handed over.
+
+    Parameters
+    ----------
+    names, columns, value
+        Rows, columns, and the numbers row by row.
+    n_units
+        Units behind each row, as stated.
+    freedom
+        Degrees of freedom of each row, as stated; None where the statistic has none.
+    method
+        How they were computed, in words.
+    """
+
+    names: Texts
+    columns: Texts
+    value: NumberRows
+    n_units: Counts
+    freedom: Numbers | None = None
+    method: StrictStr
+
+    @property
+    def n_parts(self) -> int:
+        return len(self.names)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require(self.n_parts > 0 and len(self.columns) > 0, "names: there is no number")
+        self.require(len(set(self.columns)) == len(self.columns), "columns: one named twice")
+        fits = self.value.shape == (self.n_parts, len(self.columns))
+        self.require(fits, "value: not one number for each row and column")
+        self.require(len(self.n_units) == self.n_parts, "n_units: not one number for each row")
+        short = self.freedom is not None and len(self.freedom) != self.n_parts
+        self.require(not short, "freedom: not one number for each row")
+
+
+@dataclass(frozen=True)
+class HandedOver:
+    """Numbers of another program; see :meth:`Session.hand_over`.
+
+    Parameters
+    ----------
+    method
+        How they were computed, in words.
+    given
+        The evidence; no part of a definition.
+    """
+
+    kind: ClassVar[str] = "handed_over"
+    evidence: ClassVar[type[Evidence]] = HandedEvidence
+    tabular: ClassVar[bool] = False
+
+    method: str
+    given: HandedEvidence | None = field(default=None, compare=False, repr=False, metadata=NOT_WRITTEN)
+
+    def __post_init__(self) -> None:
+        if not self.method.strip():
+            raise ParameterError(
+                "nobody says how the numbers were computed",
+                where="method",
+                fix='such as method="fixed effects, R 4.4, plm"',
+            )
+
+    @classmethod
+    def of(
+        cls,
+        table: Mapping[str, Any],
+        n: int | Sequence[int],
+        freedom: float | Sequence[float] | None,
+        method: str,
+        names: Sequence[str] | None = None,
+    ) -> HandedOver:
+        """Take numbers with what is stated of them.
+
+        Parameters
+        ----------
+        table
+            Columns of numbers, or one number for each name.
+        n, freedom
+            Units and degrees of freedom: one number for all rows, or one for each.
+        method
+            How they were computed.
+        names
+            Of the rows; left out, they are numbered, or the names of single numbers.
+        """
+        single = all(np.ndim(column) == 0 for column in table.values())
+        columns = {"value": list(table.values())} if single else {str(c): list(x) for c, x in table.items()}
+        rows = list(table) if single else names or range(1, 1 + max(map(len, columns.values()), default=0))
+        try:
+            value = np.array([[float(x) for x in row] for row in zip(*columns.values(), strict=True)])
+            evidence = HandedEvidence(
+                names=tuple(map(str, rows)),
+                columns=tuple(columns),
+                value=value,
+                n_units=np.broadcast_to(np.asarray(n, dtype=np.int64), len(rows)).copy(),
+                freedom=None
+                if freedom is None
+                else np.broadcast_to(np.asarray(freedom, dtype=np.float64), len(rows)).copy(),
+                method=method,
+            )
+        except (ValueError, TypeError) as error:
+            raise DataError(
+                "the table is not one of numbers, with one n for each row",
+                where="hand_over",
+                fix="give columns of equal length, or one number for each name",
+            ) from error
+        return cls(method, evidence)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Rows are no codes of variables."""
+        return ()
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Nothing of the data."""
+        return ()
+
+    @property
+    def tells(self) -> frozenset[str]:
+        """Nobody can say; n is mostly printed."""
+        return COUNTS
+
+    @property
+    def repeatable(self) -> bool:
+        """The data are not enough to compute it again."""
+        return False
+
+    def collect(self, records: Records) -> HandedEvidence:  # noqa: ARG002 - it was collected elsewhere
+        """Return what was handed over."""
+        if self.given is None:
+            raise DataError(
+                "numbers that were computed elsewhere are not in the data",
+                where="handed_over",
+                fix="hand them over",
+            )
+        return self.given
+
+    def protect(self, evidence: HandedEvidence, policy: Policy) -> HandedEvidence:
+        """Withhold the rows whose stated units or degrees of freedom are too few."""
+        return replace(evidence, withheld=(evidence.n_units < policy.least_units) | _unfree(evidence, policy))
+
+    def judge(self, evidence: HandedEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
+        """Hold what is stated to the policy; a person looks at all that is not."""
+
+        def label(place: int) -> list[str]:
+            return [evidence.names[place]]
+
+        found = [
+            judge_mask(
+                Principle.UNITS,
+                "too_few_units",
+                evidence.n_units < policy.least_units,
+                evidence.withheld,
+                label,
+                f"at least {policy.least_units} units, as stated",
+                {"minimum": policy.least_units, "smallest": int(evidence.n_units.min())},
+                "use more units",
+            )
+        ]
+        if evidence.freedom is not None:
+            found.append(
+                judge_mask(
+                    Principle.FREEDOM,
+                    "too_few_degrees_of_freedom",
+                    _unfree(evidence, policy),
+                    evidence.withheld,
+                    label,
+                    f"degrees of freedom {policy.freedom}, as stated",
+                    {"limit": policy.freedom.limit, "smallest": float(evidence.freedom.min())},
+                    "use more units or fewer parameters",
+                )
+            )
+        look = PrincipleVerdict(
+            principle=Principle.INDIVIDUAL_VALUE,
+            status=Clearance.LOOK,
+            reason="computed_elsewhere",
+            text=f"computed elsewhere, so that nothing but the stated numbers is tested: {evidence.method}",
+            remedy="the checker decides; what a session can compute itself passes without",
+        )
+        return (*found, look)
+
+    def publish(self, evidence: HandedEvidence) -> dict[str, list[Any]]:
+        """Return what leaves."""
+        gone = evidence.withheld.tolist()
+        columns: dict[str, list[Any]] = {"term": list(evidence.names)}
+        for place, name in enumerate(evidence.columns):
+            column = evidence.value[:, place].tolist()
+            columns[name if name != "term" else "term_"] = [
+                None if out else x for x, out in zip(column, gone, strict=True)
+            ]
+        return columns
+
+    def contradictions(self, evidence: HandedEvidence) -> Iterator[str]:
+        """Name what cannot be true together in what is stated."""
+        if evidence.method != self.method:
+            yield "another method than the definition says"
+        if evidence.freedom is not None and np.any(evidence.freedom > evidence.n_units):
+            yield "more degrees of freedom than units"
+
+    def facts(self, evidence: HandedEvidence) -> Iterator[Fact]:  # noqa: ARG002 - for groups
+        """Say nothing: nobody knows which groups the rows are about."""
+        return iter(())
+
+    def cells(self, evidence: HandedEvidence) -> CodedCells | None:  # noqa: ARG002 - for coded groups
+        """Return nothing: codes do not say who is behind a row."""
+        return None
+
+    def claim(self, evidence: HandedEvidence, policy: Policy) -> TableClaim | None:  # noqa: ARG002 - for tables
+        """Return nothing: there is no table to prove anything about."""
+        return None
+
+    def membership(self, records: Records, evidence: HandedEvidence) -> Membership | None:  # noqa: ARG002
+        """Return nothing: nobody can say who is behind a row."""
+        return None
+
+    def measures(self, records: Records) -> dict[str, Measure]:  # noqa: ARG002 - for sums and means
+        """Return nothing: what was added up is not known."""
+        return {}
+
+
+def _unfree(evidence: HandedEvidence, policy: Policy) -> Mask:
+    if evidence.freedom is None:
+        return np.zeros(evidence.n_parts, dtype=np.bool_)
+    return too_little_freedom(evidence.freedom, policy)

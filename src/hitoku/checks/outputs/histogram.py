@@ -1,0 +1,146 @@
+"""Histograms: counts of a measurement between edges, which are no values of anybody.
+
+It is a frequency table of one variable, made from the edges; what is below the first edge and above the last
+is counted, so that neither minimum nor maximum is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+
+from hitoku.attacks.differencing.partition import COUNTS
+from hitoku.checks.evidence.cells import CodedCells
+from hitoku.checks.evidence.evidence import Evidence
+from hitoku.checks.evidence.table import TableEvidence
+from hitoku.checks.outputs.coded_table import CodedTable
+from hitoku.checks.outputs.frequency_table import FrequencyTable
+from hitoku.checks.outputs.membership import Membership
+from hitoku.checks.outputs.output_type import TableClaim
+from hitoku.checks.policies.policy import Policy
+from hitoku.checks.principles.verdict import PrincipleVerdict
+from hitoku.checks.records import COMPLETE, Records
+from hitoku.errors import ParameterError
+from hitoku.model.arrays import Floats
+
+MOST_EDGES = 200
+
+
+@dataclass(frozen=True)
+class Histogram(CodedTable[TableEvidence]):
+    """Counts of records between edges.
+
+    Parameters
+    ----------
+    value
+        Column of numbers.
+    edges
+        Where one bar ends and the next begins, in order; a value on an edge is in the bar above it.
+    missing
+        "complete": records without a number are left out, and counted; or "error".
+    """
+
+    kind: ClassVar[str] = "histogram"
+    evidence: ClassVar[type[Evidence]] = TableEvidence
+
+    value: str
+    edges: tuple[float, ...]
+    missing: str = COMPLETE
+
+    def __post_init__(self) -> None:
+        edges = np.array(self.edges, dtype=np.float64)
+        fits = 1 <= len(edges) <= MOST_EDGES and np.isfinite(edges).all() and (np.diff(edges) > 0).all()
+        if not fits:
+            raise ParameterError(
+                "the edges of a histogram are finite numbers in order",
+                where="edges",
+                fix=f"give up to {MOST_EDGES}, such as [0, 1000, 2000]",
+            )
+        object.__setattr__(self, "edges", tuple(edges.tolist()))
+
+    @property
+    def by(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The variable that the edges make."""
+        return (f"{self.value} between",)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The column of numbers."""
+        return (self.value,) if self.missing == COMPLETE else ()
+
+    @property
+    def tells(self) -> frozenset[str]:
+        """Counts."""
+        return COUNTS
+
+    @property
+    def labels(self) -> list[str]:
+        """What is between the edges, numbered so that codes are in order."""
+        texts = [f"{edge:.12g}" for edge in self.edges]
+        inner = [f"{low} to {high}" for low, high in pairwise(texts)]
+        every = [f"below {texts[0]}", *inner, f"{texts[-1]} and more"]
+        width = len(str(len(every)))
+        return [f"{place:0{width}}: {text}" for place, text in enumerate(every, start=1)]
+
+    @property
+    def _table(self) -> FrequencyTable:
+        return FrequencyTable(self.by)
+
+    def _cut(self, records: Records) -> Records:
+        place = np.searchsorted(np.array(self.edges), records.numbers(self.value), side="right")
+        return records.with_codes(self.by[0], self.labels, place)
+
+    def collect(self, records: Records) -> TableEvidence:
+        """Count once."""
+        return self._table.collect(self._cut(records))
+
+    def protect(self, evidence: TableEvidence, policy: Policy) -> TableEvidence:
+        """Withhold as in a frequency table."""
+        return self._table.protect(evidence, policy)
+
+    def judge(self, evidence: TableEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
+        """Judge it as a frequency table."""
+        return self._table.judge(evidence, policy)
+
+    def claim(self, evidence: TableEvidence, policy: Policy) -> TableClaim | None:
+        """Return what the certificate is about."""
+        return self._table.claim(evidence, policy)
+
+    def contradictions(self, evidence: TableEvidence) -> Iterator[str]:
+        """Name what cannot be true together in the evidence."""
+        yield from self._table.contradictions(evidence)
+        if evidence.by != self.by or not set(evidence.codes[0]) <= set(self.labels):
+            yield "bars that are not between the edges"
+
+    def cells(self, evidence: TableEvidence) -> CodedCells | None:
+        """Return the bars with their codes."""
+        return evidence.cells
+
+    def membership(self, records: Records, evidence: TableEvidence) -> Membership | None:
+        """Tell in which published bar each unit is."""
+        return self._table.membership(self._cut(records), evidence)
+
+
+def round_edges(values: Floats, bins: int) -> tuple[float, ...]:
+    """Choose edges that are nobody's values: round numbers between the 5th and the 95th percentile.
+
+    Examples
+    --------
+    >>> round_edges(np.arange(1000.0), 4)
+    (0.0, 250.0, 500.0, 750.0, 1000.0)
+    """
+    low, high = np.percentile(values, (5, 95))
+    step = max(float(high - low), np.finfo(float).tiny) / max(bins, 1)
+    power = 10.0 ** np.floor(np.log10(step))
+    nice = next(each * power for each in (1, 2, 2.5, 5, 10) if each * power >= step * (1 - 1e-9))
+    first, last = np.floor(low / nice), np.ceil(high / nice)
+    return tuple(float(round(place * nice, 12)) for place in np.arange(first, last + 1))
+
+
+def edges_of(bins: int | Sequence[float], values: Floats) -> tuple[float, ...]:
+    """Return edges that are given, or about so many round ones."""
+    return round_edges(values, bins) if isinstance(bins, int) else tuple(map(float, bins))

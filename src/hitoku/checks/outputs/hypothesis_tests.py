@@ -1,0 +1,92 @@
+"""Hypothesis tests: their statistic, p value and degrees of freedom, and whether these fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hitoku.errors import DataError
+from hitoku.model.arrays import Floats, Integers
+
+# Of a variable and groups: Welch's t, the F test of one-way analysis of variance, rank tests of two groups
+# and of several; of two groupings: chi square.
+TESTS = ("t", "f", "mannwhitney", "kruskal", "chi2")
+# Those that compare two groups.
+OF_TWO = ("t", "mannwhitney")
+
+
+class Tested(NamedTuple):
+    """A statistic and its p value, and how many parameters are estimated on the way."""
+
+    values: tuple[float, float]
+    parameters: int
+
+
+def compare_groups(test: str, values: Floats, groups: Integers, name: str) -> Tested:
+    """Compare the values of groups.
+
+    Parameters
+    ----------
+    test
+        One of the tests that are not about two groupings.
+    values, groups
+        Per record.
+    name
+        The variable that makes the groups, for messages.
+    """
+    from scipy import stats  # noqa: PLC0415 - slow to load, and only tests need it
+
+    parts = [values[groups == place] for place in np.unique(groups)]
+    if len(parts) != 2 and test in OF_TWO:
+        raise DataError(
+            f"column {name!r} has {len(parts)} categories, a {test} test compares two",
+            where="other",
+            fix="choose two with where=...",
+        )
+    if len(parts) < 2 or min(map(len, parts)) < 2:
+        raise DataError(
+            f"a group of the {test} test has fewer than 2 records", where="other", fix="use larger ones"
+        )
+    if test == "t":
+        found = stats.ttest_ind(*parts, equal_var=False)
+    elif test == "f":
+        found = stats.f_oneway(*parts)
+    elif test == "mannwhitney":
+        found = stats.mannwhitneyu(*parts, method="asymptotic")
+    else:
+        found = stats.kruskal(*parts)
+    return Tested((float(found.statistic), float(found.pvalue)), len(parts))
+
+
+def compare_categories(values: Integers, groups: Integers) -> Tested:
+    """Compare two groupings by chi square, without those that do not occur."""
+    from scipy import stats  # noqa: PLC0415 - as above
+
+    counts = np.zeros((int(values.max()) + 1, int(groups.max()) + 1))
+    np.add.at(counts, (values, groups), 1)
+    counts = counts[np.ix_(counts.sum(axis=1) > 0, counts.sum(axis=0) > 0)]
+    if min(counts.shape) < 2:
+        raise DataError("a variable has one category only", where="value, other", fix="a test needs two")
+    found = stats.chi2_contingency(counts, correction=False)
+    return Tested((float(found.statistic), float(found.pvalue)), int(found.dof) + 1)
+
+
+def compare_p_value(test: str, row: Any, n_units: int, n_records: int, freedom: int) -> Iterator[str]:
+    """Compare the p value of a test with its statistic, as far as its degrees of freedom are known."""
+    from scipy import stats  # noqa: PLC0415 - as above
+
+    found, p_value = row
+    parameters = max(n_units - freedom, 2)
+    if test == "t":
+        # Welch's degrees of freedom lie somewhere between.
+        least, most = (float(2 * stats.t.sf(abs(found), max(df, 1))) for df in (n_records - 2, 1))
+    elif test == "f":
+        least = most = float(stats.f.sf(found, parameters - 1, max(n_records - parameters, 1)))
+    elif test == "mannwhitney":
+        least, most = 0.0, 1.0
+    else:
+        least = most = float(stats.chi2.sf(found, parameters - 1))
+    if not least * (1 - 1e-6) - 1e-12 <= p_value <= most * (1 + 1e-6) + 1e-12:
+        yield "the p value is not that of the statistic and its degrees of freedom"

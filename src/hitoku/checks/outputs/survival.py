@@ -1,0 +1,246 @@
+"""Survival curves: the Kaplan-Meier estimate at times between which enough units had the event.
+
+Every step of a curve tells how many had the event there, of those still at risk. So the curve is published at
+few times only: between two of them at least as many units had the event as the policy asks for, and as many
+are left after the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import dataclasses as validated
+
+from hitoku.attacks.differencing.partition import COUNTS
+from hitoku.checks.evidence.cells import CodedCells
+from hitoku.checks.evidence.evidence import STRICT, Counts, Evidence, Numbers
+from hitoku.checks.evidence.groups import GroupEvidence, slices
+from hitoku.checks.outputs.complete_cases import needed
+from hitoku.checks.outputs.facts import Fact
+from hitoku.checks.outputs.group_statistic import GroupStatistic, own_name, refuse_decimals, withhold
+from hitoku.checks.outputs.membership import Membership
+from hitoku.checks.policies.policy import Policy
+from hitoku.checks.principles.groups import judge_mask
+from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
+from hitoku.checks.records import COMPLETE, Records
+from hitoku.errors import DataError
+from hitoku.model.arrays import Floats, Integers
+from hitoku.model.tolerance import ADDITIVITY
+
+TIME = "hitoku time"
+
+
+@validated.dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
+class SurvivalEvidence(GroupEvidence):
+    """Every time at which somebody left, by group; the last code of a label is the number of the time.
+
+    Parameters
+    ----------
+    time
+        When.
+    at_risk, events
+        Units still there just before, and those who had the event then; the others who left were censored.
+    value
+        The estimate just after.
+    """
+
+    at_most_units: ClassVar[tuple[str, ...]] = ("events",)
+
+    time: Numbers
+    at_risk: Counts
+    events: Counts
+    value: Numbers
+
+
+@dataclass(frozen=True)
+class Survival(GroupStatistic[SurvivalEvidence]):
+    """A Kaplan-Meier curve, overall or by group.
+
+    Parameters
+    ----------
+    value
+        Column with the time until the event, or until a unit was last seen.
+    event
+        Column that says whether it had the event: 1 or true; 0 or false where it was only last seen.
+    by
+        Variables that make the groups.
+    missing
+        "complete": records with a missing value are left out, and counted. "error", or "code": those without
+        a code go under "missing".
+    decimals
+        Published estimates are rounded to so many.
+    """
+
+    kind: ClassVar[str] = "survival"
+    evidence: ClassVar[type[Evidence]] = SurvivalEvidence
+
+    value: str
+    event: str
+    by: tuple[str, ...] = ()
+    missing: str = COMPLETE
+    decimals: int | None = None
+
+    def __post_init__(self) -> None:
+        refuse_decimals(self.decimals)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables that make the groups, and the time."""
+        return self.by
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Columns without which a record is left out."""
+        return needed(self.by, (self.value, self.event), self.missing)
+
+    @property
+    def tells(self) -> frozenset[str]:
+        """How many had the event by a time, once it is known how many there are."""
+        return COUNTS
+
+    def collect(self, records: Records) -> SurvivalEvidence:
+        """Estimate once per group, at every time that occurs."""
+        if records.repeated:
+            raise DataError(
+                "a unit has several records, and a curve needs one for each",
+                where="survival",
+                fix="keep the last record of every unit",
+            )
+        groups = records.groups(self.by, self.missing)
+        time, event = records.numbers(self.value), self._events(records)
+        labels: list[tuple[str, ...]] = []
+        columns: dict[str, list[Any]] = {name: [] for name in ("time", "at_risk", "events", "value", "left")}
+        for label, own in zip(groups.labels, slices(groups), strict=True):
+            when, place = np.unique(time[own], return_inverse=True)
+            left: Any = np.bincount(place, minlength=len(when))
+            events: Any = np.bincount(place, weights=event[own], minlength=len(when)).astype(np.int64)
+            at_risk = len(own) - np.cumsum(left) + left
+            labels += [(*label, f"{k:06}") for k in range(1, len(when) + 1)]
+            for name, column in zip(
+                columns, (when, at_risk, events, np.cumprod(1 - events / at_risk), left), strict=True
+            ):
+                columns[name] += column.tolist()
+        gone = np.array(columns.pop("left"), dtype=np.int64)
+        by = (*groups.names, own_name(TIME, dict.fromkeys(groups.names)))
+        arrays: dict[str, Any] = {name: np.array(column) for name, column in columns.items()}
+        return SurvivalEvidence(by=by, labels=tuple(labels), n_units=gone, n_records=gone, **arrays)
+
+    def _events(self, records: Records) -> Floats:
+        codes, place = records.coded(self.event, self.missing)
+        truth = {"0": 0.0, "1": 1.0, "false": 0.0, "true": 1.0}
+        if not {code.lower() for code in codes} <= truth.keys():
+            raise DataError(
+                f"column {self.event!r} has other values than 0 and 1",
+                where="event",
+                fix="1 for the event, else 0",
+            )
+        return np.array([truth[code.lower()] for code in codes])[place]
+
+    def protect(self, evidence: SurvivalEvidence, policy: Policy) -> SurvivalEvidence:
+        """Keep the times at which enough units had the event since the one before, and enough are left."""
+        kept = np.zeros(evidence.n_parts, dtype=np.bool_)
+        for own in _curves(evidence):
+            since = 0
+            for place in own.tolist():
+                since += int(evidence.events[place])
+                remaining = int(evidence.at_risk[place] - evidence.n_units[place])
+                if since >= policy.least_units and remaining >= policy.least_units:
+                    kept[place], since = True, 0
+        return withhold(evidence, ~kept)
+
+    def judge(self, evidence: SurvivalEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
+        """Look at every step of the published curve, and at who is left after the last."""
+        few = np.zeros(evidence.n_parts, dtype=np.bool_)
+        fewest = int(evidence.n_units.sum())
+        for own in _curves(evidence):
+            since = 0
+            for place in own.tolist():
+                since += int(evidence.events[place])
+                if not evidence.withheld[place]:
+                    remaining = int(evidence.at_risk[place] - evidence.n_units[place])
+                    few[place] = min(since, remaining) < policy.least_units
+                    fewest, since = min(fewest, since, remaining), 0
+        nothing = bool(evidence.withheld.all())
+        return (
+            judge_mask(
+                Principle.UNITS,
+                "too_few_units",
+                np.ones_like(few) if nothing else few,
+                evidence.withheld,
+                lambda place: evidence.labels[place][:-1],
+                f"at least {policy.least_units} units with the event in every step, and left after the last",
+                {"minimum": policy.least_units, "smallest": fewest, "steps": int((~evidence.withheld).sum())},
+                "take larger groups, or fewer of them" if nothing or few.any() else "",
+            ),
+        )
+
+    def publish(self, evidence: SurvivalEvidence) -> dict[str, list[Any]]:
+        """Return the curve at the times that are kept."""
+        shown = np.flatnonzero(~evidence.withheld).tolist()
+        columns: dict[str, list[Any]] = {
+            name: [evidence.labels[at][place] for at in shown] for place, name in enumerate(evidence.by[:-1])
+        }
+        columns[own_name(self.value, columns)] = [float(evidence.time[at]) for at in shown]
+        columns[own_name("survival", columns)] = [
+            x if self.decimals is None else round(x, self.decimals)
+            for x in (float(evidence.value[at]) for at in shown)
+        ]
+        return columns
+
+    def contradictions(self, evidence: SurvivalEvidence) -> Iterator[str]:
+        """Name what cannot be true together in the evidence."""
+        yield from super().contradictions(evidence)
+        for own in _curves(evidence):
+            left, at_risk = evidence.n_units[own], evidence.at_risk[own]
+            if not np.array_equal(at_risk, left[::-1].cumsum()[::-1]) or np.any(
+                np.diff(evidence.time[own]) <= 0
+            ):
+                yield "units at risk are not those who leave later"
+                return
+            value = np.cumprod(1 - evidence.events[own] / np.maximum(at_risk, 1))
+            if np.any(np.abs(value - evidence.value[own]) > ADDITIVITY):
+                yield "an estimate that does not follow from those at risk"
+                return
+
+    def facts(self, evidence: SurvivalEvidence) -> Iterator[Fact]:
+        """Say how many units the groups have."""
+        names = evidence.by[:-1]
+        counted: dict[tuple[str, ...], int] = {}
+        for label, n in zip(evidence.labels, evidence.n_units.tolist(), strict=True):
+            counted[label[:-1]] = counted.get(label[:-1], 0) + n
+        for label, n in counted.items():
+            yield Fact(dict(zip(names, label, strict=True)), ("units",), n)
+            yield Fact(dict(zip(names, label, strict=True)), ("records",), n)
+
+    def cells(self, evidence: SurvivalEvidence) -> CodedCells | None:  # noqa: ARG002 - for coded groups
+        """Return nothing: times are no codes of a variable."""
+        return None
+
+    def membership(self, records: Records, evidence: SurvivalEvidence) -> Membership | None:
+        """Divide the units by the steps in which they left, those who did after the last included."""
+        groups = records.groups(self.by, self.missing)
+        time, number = records.numbers(self.value), np.zeros(len(records), dtype=np.int32)
+        names: list[tuple[str | None, ...]] = []
+        where: dict[tuple[str, ...], Integers] = {
+            evidence.labels[own[0]][:-1]: own for own in _curves(evidence)
+        }
+        for label, own in zip(groups.labels, slices(groups), strict=True):
+            curve = where[label]
+            ends = evidence.time[curve[~evidence.withheld[curve]]]
+            if len(ends):
+                number[own] = len(names) + 1 + np.searchsorted(ends, time[own], side="left")
+                names += [(*label, str(step)) for step in range(len(ends) + 1)]
+        codes = np.zeros(records.n_units, dtype=np.int32)
+        codes[records.unit] = number
+        return Membership(codes=(codes,), cells=(tuple(names),))
+
+
+def _curves(evidence: SurvivalEvidence) -> Iterator[Integers]:
+    """Yield the places of each group's times, in order."""
+    places: dict[tuple[str, ...], list[int]] = {}
+    for at, label in enumerate(evidence.labels):
+        places.setdefault(label[:-1], []).append(at)
+    yield from (np.array(own) for own in places.values())

@@ -1,0 +1,177 @@
+"""Survival curves, histograms, hypothesis tests, numbers of another program, patterns by hand."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import hitoku as ht
+from hitoku.checks.principles.verdict import Clearance, Principle
+from hitoku.checks.submission.recheck import recheck
+from hitoku.errors import DataError, ParameterError
+
+RANDOM = np.random.default_rng(9)
+N = 600
+PEOPLE = pd.DataFrame(
+    {
+        "id": np.arange(N),
+        "arm": RANDOM.choice(["drug", "placebo"], N),
+        "region": RANDOM.choice(["N", "S", "W"], N),
+        "months": np.ceil(RANDOM.exponential(15, N)),
+        "died": RANDOM.integers(0, 2, N),
+        "income": RANDOM.uniform(1000, 3000, N).round(1),
+    }
+)
+
+
+def session(**options):
+    return ht.Session("s", PEOPLE, unit="id", **options)
+
+
+def kaplan_meier(time, event):
+    """The definition, one person at a time."""
+    estimate, found = 1.0, {}
+    for t in sorted(set(time)):
+        at_risk = sum(x >= t for x in time)
+        estimate *= 1 - sum(x == t and e == 1 for x, e in zip(time, event, strict=True)) / at_risk
+        found[t] = estimate
+    return found
+
+
+def test_a_survival_curve_is_kaplan_and_meiers_at_the_times_it_keeps():
+    out = session().survival("months", "died", by="arm")
+    assert out.status is Clearance.PASS
+    for arm, rows in out.frame.groupby(level=0):
+        own = PEOPLE[PEOPLE["arm"] == arm]
+        expected = kaplan_meier(own["months"].tolist(), own["died"].tolist())
+        assert rows["survival"].tolist() == pytest.approx([expected[t] for t in rows["months"]])
+        # Every step has ten deaths and more, and ten people are left after the last.
+        ends = [0.0, *rows["months"]]
+        for low, high in pairwise(ends):
+            inside = own["months"].between(low, high, inclusive="right")
+            assert (inside & (own["died"] == 1)).sum() >= 10
+        assert (own["months"] > ends[-1]).sum() >= 10
+
+
+def test_a_forged_step_of_a_survival_curve_fails():
+    out = session().survival("months", "died")
+    evidence = out.evidence
+    everything = type(evidence).from_dict({**evidence.to_dict(), "withheld": [False] * evidence.n_parts}, "x")
+    (found,) = out.asked.judge(everything, session().policy)
+    assert found.status is Clearance.FAIL
+    forged = {**evidence.to_dict(), "events": [0] * evidence.n_parts}
+    assert list(out.asked.contradictions(type(evidence).from_dict(forged, "x")))
+
+
+def test_survival_needs_one_record_each_and_an_event():
+    twice = pd.concat([PEOPLE, PEOPLE])
+    with pytest.raises(DataError, match="several records"):
+        ht.Session("s", twice, unit="id").survival("months", "died")
+    with pytest.raises(DataError, match="other values than 0 and 1"):
+        session().survival("months", "region")
+
+
+def test_a_cox_model_needs_a_look_and_no_traceback():
+    sm = pytest.importorskip("statsmodels.api")
+    design = PEOPLE[["income"]].assign(drug=(PEOPLE["arm"] == "drug") * 1.0)
+    fitted = sm.PHReg(PEOPLE["months"], design, status=PEOPLE["died"]).fit()
+    out = session().regression(fitted)
+    assert out.status is Clearance.LOOK
+    assert out.frame["coefficient"].tolist() == pytest.approx(fitted.params.tolist())
+
+
+def test_a_histogram_counts_between_edges_that_are_nobodys():
+    out = session().histogram("income", [1200, 2000, 2990])
+    counts = np.histogram(PEOPLE["income"], [0, 1200, 2000, 2990, 1e9])[0]
+    shown = out.frame["count"].to_numpy()[:-1]
+    assert [x for x in shown if np.isfinite(x)] == [
+        n for n, x in zip(counts, shown, strict=True) if np.isfinite(x)
+    ]
+    assert out.frame.index[0] == "1: below 1200"
+    edges = session().histogram("income", 8).asked.edges
+    assert min(edges) >= 0
+    assert not set(edges) & set(PEOPLE["income"])
+    with pytest.raises(ParameterError, match="in order"):
+        session().histogram("income", [3, 2, 1])
+
+
+@pytest.mark.parametrize(
+    ("test", "other", "plain"),
+    [
+        ("f", "region", lambda parts: stats.f_oneway(*parts)),
+        ("kruskal", "region", lambda parts: stats.kruskal(*parts)),
+        ("mannwhitney", "arm", lambda parts: stats.mannwhitneyu(*parts, method="asymptotic")),
+        ("t", "arm", lambda parts: stats.ttest_ind(*parts, equal_var=False)),
+    ],
+)
+def test_hypothesis_tests_are_scipys_and_survive_the_check(test, other, plain, tmp_path):
+    work = session()
+    out = work.test(test, "income", other, name="test")
+    found = plain([part["income"].to_numpy() for _, part in PEOPLE.groupby(other)])
+    assert out.frame.iloc[0].tolist() == pytest.approx([found.statistic, found.pvalue])
+    assert int(out.evidence.freedom[0]) == N - PEOPLE[other].nunique()
+    folder = work.submit(tmp_path / "s")
+    assert recheck(folder, data=PEOPLE, unit="id").ok
+    forged = out.evidence.to_dict()
+    forged["value"] = [[found.statistic, 1e-9]]
+    said = list(out.asked.contradictions(type(out.evidence).from_dict(forged, "x")))
+    assert bool(said) is (test != "mannwhitney")
+
+
+def test_a_test_of_two_wants_two():
+    with pytest.raises(DataError, match="has 3 categories"):
+        session().test("mannwhitney", "income", "region")
+
+
+def test_numbers_of_another_program_are_held_to_what_is_stated(tmp_path):
+    work = session()
+    out = work.hand_over(
+        {"coefficient": [1.5, -2.0, 0.5], "se": [0.1, 0.2, 0.3]},
+        n=[600, 600, 4],
+        freedom=[590, 590, 1],
+        method="plm, R 4.4",
+        rows=["age", "sex", "rare"],
+        name="fixed effects",
+    )
+    assert out.status is Clearance.LOOK
+    assert out.published["coefficient"] == [1.5, -2.0, None]
+    assert "computed elsewhere" in str(out)
+    check = recheck(work.submit(tmp_path / "s"), data=PEOPLE, unit="id")
+    assert [str(f) for f in check.outputs[0].findings] == []
+    assert check.outputs[0].status == Clearance.LOOK
+    indicator = work.hand_over({"gini": 0.31}, n=5, method="ineq")
+    assert indicator.status is Clearance.FAIL
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"table": {"a": [1.0, 2.0], "b": [1.0]}, "n": 5, "method": "m"},
+        {"table": {"a": ["x"]}, "n": 5, "method": "m"},
+        {"table": {"a": [1.0, 2.0]}, "n": [5, 6, 7], "method": "m"},
+        {"table": {"a": 1.0}, "n": 5, "method": " "},
+    ],
+)
+def test_tables_that_are_none_are_refused(options):
+    given = dict(options)
+    with pytest.raises((DataError, ParameterError)):
+        session().hand_over(given.pop("table"), **given)
+
+
+def test_a_pattern_by_hand_is_judged_as_it_is(tmp_path):
+    frame = pd.DataFrame({"g": np.repeat(list("abcd"), [40, 30, 3, 30])})
+    alone = ht.Session("s", frame).frequency_table("g", withhold=[{"g": "c"}])
+    assert alone.status is Clearance.FAIL  # the total gives it away
+    assert {v.principle for v in alone.verdicts if v.status is Clearance.FAIL} >= {Principle.INTERVAL}
+    work = ht.Session("s", frame)
+    both = work.frequency_table("g", withhold=[{"g": "c"}, {"g": "b"}], name="by hand")
+    assert both.status is Clearance.PASS
+    assert both.frame["count"].isna().tolist() == [False, True, True, False, False]
+    assert recheck(work.submit(tmp_path / "s"), data=frame).ok
+    assert ht.Session("s", frame).frequency_table("g", withhold=[]).status is Clearance.FAIL
+    with pytest.raises(ParameterError, match="there is no cell g=z"):
+        work.frequency_table("g", withhold=[{"g": "z"}])
