@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import hashlib
 import stat
 
@@ -129,3 +130,16 @@ def test_the_hash_of_a_file_is_that_of_its_bytes(tmp_path):
     content = bytes(range(256)) * 5_000
     (tmp_path / "a").write_bytes(content)
     assert sha256(tmp_path / "a") == sha256(content) == hashlib.sha256(content).hexdigest()
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_is_called_full(tmp_path, number):
+    def write():
+        with new_folder(tmp_path / "out") as draft:
+            (draft / "half").write_text("half")
+            raise OSError(number, "No space left on device")
+
+    with pytest.raises(OutputError, match="the disk is full") as full:
+        write()
+    assert "make room" in full.value.fix
+    assert list(tmp_path.iterdir()) == []

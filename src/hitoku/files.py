@@ -6,6 +6,7 @@ reader sees all of it or nothing, and after an error nothing is left behind.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import shutil
@@ -53,11 +54,7 @@ def private_folder(parent: Path, name: str) -> Iterator[Path]:
     try:
         draft = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=parent))
     except OSError as error:
-        raise OutputError(
-            f"cannot write to {parent.name or parent}: {error.strerror}",
-            where=str(parent),
-            fix="choose a folder that you may write to",
-        ) from error
+        raise _unwritten(f"to {parent.name or parent}", parent, error) from error
     try:
         yield draft
     finally:
@@ -76,7 +73,7 @@ def new_folder(path: Path) -> Iterator[Path]:
                 path.rmdir()  # empty: refuse_occupied looked
             draft.rename(path)
         except OSError as error:
-            raise OutputError(f"cannot write {path.name!r}: {error.strerror}", where=str(path)) from error
+            raise _unwritten(repr(path.name), path, error) from error
 
 
 @contextmanager
@@ -92,11 +89,7 @@ def new_file(path: Path) -> Iterator[Path]:
             yield file
             file.replace(path)
     except OSError as error:
-        raise OutputError(
-            f"cannot write {path.name!r}: {error.strerror}",
-            where=str(path.parent),
-            fix="choose a folder that exists and that you may write to",
-        ) from error
+        raise _unwritten(repr(path.name), path.parent, error) from error
 
 
 @contextmanager
@@ -147,11 +140,19 @@ def _make_parent(path: Path, what: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputError(
-            f"cannot write {what}: {error.strerror}",
-            where=str(path.parent),
-            fix="choose a folder that you may write to",
-        ) from error
+        raise _unwritten(what, path.parent, error) from error
+
+
+def _unwritten(what: str, where: Path, error: OSError) -> OutputError:
+    """Make the error for what could not be written; nothing of it is left behind."""
+    full = error.errno in {errno.ENOSPC, errno.EDQUOT}
+    return OutputError(
+        f"cannot write {what}: {'the disk is full' if full else error.strerror}",
+        where=str(where),
+        fix="make room, or choose a folder on another disk; nothing was left behind"
+        if full
+        else "choose a folder that exists and that you may write to",
+    )
 
 
 def read_file(path: Path, most_bytes: int) -> bytes:

@@ -413,3 +413,32 @@ def test_prints_its_parameters_and_no_array():
     assert repr(Greedy(cost=table.value, start=table.inner)) == "Greedy(cost=<given>, start=<given>)"
     step = Greedy(record="full").protect(table, Need(unsafe=table.value == 7, width=11)).steps[0]
     assert repr(step) == "Step(cell 4 for cell 0: it is the only withheld cell of a relation)"
+
+
+def interrupts_after(calls: int):
+    """Return a report of progress that is interrupted from outside."""
+    told = []
+
+    def progress(*_):
+        told.append(1)
+        if len(told) > calls:
+            raise KeyboardInterrupt
+
+    return progress
+
+
+def test_an_interruption_while_tidying_keeps_a_safe_pattern():
+    table = Table.from_array(np.random.default_rng(3).integers(1, 60, (6, 6)))
+    need = Need(unsafe=table.inner & (table.value < 12), width=8)
+    method = Greedy(tidy=True)
+    n_unsafe = int(need.unsafe.sum())
+    found = method.protect(table, need, interrupts_after(n_unsafe + 2))
+    assert covers(Interval().bounds(Release.of(table, found)), table, need)
+    assert method.protect(table, need).withheld.sum() <= found.withheld.sum()
+
+
+def test_an_interruption_before_says_that_nothing_is_kept():
+    table = Table.from_array(np.random.default_rng(3).integers(1, 60, (6, 6)))
+    need = Need(unsafe=table.inner & (table.value < 12), width=8)
+    with pytest.raises(KeyboardInterrupt, match="greedy had not protected every cell yet"):
+        Greedy().protect(table, need, interrupts_after(0))

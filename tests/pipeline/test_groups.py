@@ -13,9 +13,12 @@ from typer.testing import CliRunner
 from hitoku.cli.commands import app
 from hitoku.errors import ParameterError
 from hitoku.evidence.verify import verify
+from hitoku.model.hierarchy import Hierarchy
 from hitoku.model.side_by_side import merge_groups
 from hitoku.pipeline.recipe import run_recipe
 from hitoku.pipeline.recipe_links import divide
+from hitoku.pipeline.rest import judge_rest
+from hitoku.rules import DirectDisclosure, assess
 from hitoku.tabulation.linked import LinkedTables, link
 
 HEAD = """
@@ -170,3 +173,37 @@ def test_one_page_and_one_line_say_what_is_left_of_every_table(house, tmp_path):
         assert (tmp_path / "out" / "checker" / row).is_file()
     assert re.search(r"trades and sizes share \d+ cells", page)
     assert lines.loc["trades", "shares_cells_with"].startswith("sizes ")
+
+
+def test_codes_that_no_record_has_can_be_left_out(house, tmp_path):
+    tree = "code,parent\nG,\nA,G\nB,G\nX,G\nH,\nC,H\nK,\nY,K\nZ,K\n"
+    (tmp_path / "trades.csv").write_text(tree)
+    one = HEAD + 'value = "turnover"\nby = ["trade", "size"]\nhierarchies = {trade = "trades.csv"}\n'
+    kept = run_recipe(house(one)).outcome.table
+    dropped = run_recipe(house(one + 'empty = "drop"\n')).outcome.table
+    assert set(kept.labels.codes[0]) - set(dropped.labels.codes[0]) == {"X", "K", "Y", "Z"}
+    for cell in range(dropped.n_cells):
+        (same,) = [c for c in range(kept.n_cells) if kept.labels.codes_of(c) == dropped.labels.codes_of(cell)]
+        assert dropped.value[cell] == kept.value[same]
+    with pytest.raises(ParameterError, match="empty goes with data"):
+        run_recipe(
+            house('cells = "firms.csv"\nby = ["trade"]\nvalue = "turnover"\nempty = "drop"\n' + HEAD[20:])
+        )
+
+
+def test_what_a_filter_leaves_out_may_not_be_learnt_about_groups_either(records):
+    """A row of the rest with everybody in one cell tells their attribute to whoever subtracts."""
+    frame = records.assign(
+        ill=np.where(records["town"] == "P", "no", np.where(records.index % 3, "no", "yes"))
+    )
+    tree = {"ill": Hierarchy.flat(["no", "yes"])}
+    by = {"by": ["trade", "ill"], "hierarchies": tree}
+    linked = link(frame, {"all": by, "others": {**by, "where": {"town": ["Q", "R"]}}})
+    rules = [DirectDisclosure(k=0, sensitive="ill")]
+    asked = assess(linked.table, judge_rest(linked.table, linked.rest, rules, lambda _: None))
+    ((rest, cells),) = linked.rest
+    own = assess(rest, rules)
+    assert len(own.attributions) == len(asked.attributions) > 0
+    # The same sums, of the same cells, wherever these stand.
+    assert np.allclose(asked.attributions.sums @ linked.table.value, own.attributions.sums @ rest.value)
+    assert np.array_equal(asked.attributions.group, cells[own.attributions.group])

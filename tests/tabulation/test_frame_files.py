@@ -1,10 +1,11 @@
-"""Excel and Stata files give the same table as the frame they were written from."""
+"""Excel, Stata and SAS files give the same table as the frame they were written from."""
 
 from __future__ import annotations
 
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from tests.oracles.sas_transport import transport_file
 
 from hitoku.errors import DataError
 from hitoku.tabulation.columns import columns_of
@@ -53,3 +54,23 @@ def test_a_broken_file_is_refused_without_showing_it(kind, tmp_path):
     with pytest.raises(DataError, match="cannot read 'broken") as caught:
         tabulate(path, ["g"], value="x")
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
+def test_a_sas_transport_file_gives_the_table_of_its_records(encoding, tmp_path):
+    firms = pd.DataFrame({"TOWN": ["Köln", "01", "Köln"], "SIZE": [1, 2, 2], "X": [1.5, -2.25, 4.0]})
+    path = tmp_path / "firms.xpt"
+    path.write_bytes(transport_file(firms, encoding))
+    table = tabulate(path, ["TOWN", "SIZE"], value="X", magnitude="signed")
+    expected = tabulate(firms, ["TOWN", "SIZE"], value="X", magnitude="signed")
+    assert table.labels.codes == expected.labels.codes == (("01", "Köln", "Total"), ("1", "2", "Total"))
+    assert_array_equal(table.value, expected.value)
+
+
+@pytest.mark.parametrize("name", ["firms.xpt", "firms.sas7bdat"])
+def test_a_sas_file_that_is_none_is_refused_without_its_text(name, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(b"secret " * 40)
+    with pytest.raises(DataError, match="cannot read") as refused:
+        tabulate(path, ["TOWN"])
+    assert "secret" not in str(refused.value)

@@ -29,8 +29,9 @@ def guarded(command: Callable[[], object]) -> int:
     except HitokuError as error:
         sys.stderr.write(f"{type(error).__name__}: {error}\n")
         return BAD_INPUT
-    except KeyboardInterrupt:
-        sys.stderr.write("interrupted\n")
+    except KeyboardInterrupt as stopped:
+        told = f"{stopped}; " if str(stopped) else ""
+        sys.stderr.write(f"interrupted: {told}nothing was written\n")
         return 130
     except Exception:  # noqa: BLE001 - the last line of defence; the traceback is shown
         traceback.print_exc()

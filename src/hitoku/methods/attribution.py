@@ -60,10 +60,15 @@ def opens_groups(protect: Protect) -> Protect:
 
     @wraps(protect)
     def protected(self: Any, table: Table, need: Need, progress: Progress | None = None) -> Protection:
-        found = protect(self, table, need, progress)
-        if len(need.attributions):
-            found = _opened(protect, self, table, need, found, progress)
-        return close_in_whole_numbers(self, table, need, found)
+        try:
+            found = protect(self, table, need, progress)
+            if len(need.attributions):
+                found = _opened(protect, self, table, need, found, progress)
+            return close_in_whole_numbers(self, table, need, found)
+        except KeyboardInterrupt as stopped:
+            # A method that has something safe by then returns it, and never comes here.
+            told = f"{type(self).__name__.lower()} had not protected every cell yet, so it keeps nothing"
+            raise KeyboardInterrupt(str(stopped) or told) from None
 
     return cast("Protect", protected)
 

@@ -64,6 +64,14 @@ class Attributions:
         """Nothing of the kind is asked for."""
         return cls(sparse.csr_array((0, n_cells)), np.zeros(0), np.zeros(0, dtype=np.int64))
 
+    def placed(self, cells: Integers, n_cells: int) -> Attributions:
+        """Ask the same of a larger table, in which the cells of this one have other positions."""
+        sums = sparse.csr_array(
+            (self.sums.data, cells[self.sums.indices], self.sums.indptr), shape=(len(self), n_cells)
+        )
+        sums.sum_duplicates()
+        return Attributions(sums, self.goal, cells[self.group])
+
     @classmethod
     def within(
         cls,

@@ -143,6 +143,26 @@ class Hierarchy:
             parents.append(above)
         return cls(tuple(codes), np.array(parents, dtype=np.int32))
 
+    def only(self, leaves: Iterable[str]) -> Hierarchy:
+        """Leave out all leaves but these, and groups that have none of them.
+
+        Examples
+        --------
+        >>> tree = Hierarchy.from_tree({"North": ["N1", "N2"], "South": ["S1"], "Abroad": None})
+        >>> tree.only(["N2", "Abroad"]).codes
+        ('Total', 'North', 'N2', 'Abroad')
+        """
+        kept = set(leaves)
+        for place in range(len(self.codes) - 1, 0, -1):  # parents come before their children
+            if self.codes[place] in kept:
+                kept.add(self.codes[self.parents[place]])
+        pairs = [
+            (code, self.codes[above])
+            for code, above in zip(self.codes[1:], self.parents[1:].tolist(), strict=True)
+            if code in kept
+        ]
+        return Hierarchy.from_pairs(pairs, total=self.total)
+
     @property
     def total(self) -> str:
         return self.codes[0]

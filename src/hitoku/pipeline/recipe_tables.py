@@ -166,6 +166,9 @@ def _one(recipe: Recipe, place: int, keys: TableKeys, hashes: dict[str, str]) ->
     data = file(str(keys.data), where("data"))
     with _blaming(recipe.origin, where("data"), keys, where):
         table = spec.make(data)
+        if keys.empty == "drop":
+            spec = spec.without_empty(table)
+            table = spec.make(data)
     if keys.start is None:
         return MadeTable(table, np.zeros(table.n_cells, dtype=bool), data, spec)
     mark = keys.mark or MARK

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from hitoku.model.arrays import Integers
+from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model.attribution import Attributions
+from hitoku.model.need import Need
 from hitoku.model.table import Table
 from hitoku.rules.assess import assess
 from hitoku.rules.given import Given
@@ -15,10 +18,19 @@ from hitoku.rules.rule import Rule
 
 
 class Rest(Given):
-    """Cells of what filters leave out that rules call unsafe."""
+    """Cells of what filters leave out that rules call unsafe, and what must not be learnt of groups there."""
 
-    __slots__ = ()
+    __slots__ = ("learnt",)
     name: ClassVar[str] = "rest"
+    learnt: Attributions
+
+    def __init__(self, unsafe: Mask, levels: Floats, learnt: Attributions) -> None:
+        super().__init__(unsafe, *levels)
+        object.__setattr__(self, "learnt", learnt)
+
+    def assess(self, table: Table) -> Need:
+        """Flag the cells, and ask what their own table asks for its groups."""
+        return replace(super().assess(table), attributions=self.learnt)
 
 
 def judge_rest(
@@ -42,11 +54,13 @@ def judge_rest(
     """
     unsafe = np.zeros(table.n_cells, dtype=bool)
     levels = np.zeros((3, table.n_cells))
+    learnt = [Attributions.none(table.n_cells)]
     for one, cells in rest if rules else ():
         need = assess(one, rules, width=width(one))
+        learnt.append(need.attributions.placed(cells, table.n_cells))
         hidden = ~table.shown[cells]
         unsafe[cells[hidden & need.unsafe]] = True
         for level, asked in zip(levels, (need.lower, need.upper, need.width), strict=True):
             np.maximum.at(level, cells[hidden], asked[hidden])
-    lower, upper, wide = levels
-    return [Rest(unsafe, lower=lower, upper=upper, width=wide)] if unsafe.any() else []
+    every = Attributions.merge(learnt)
+    return [Rest(unsafe, levels, every)] if unsafe.any() or len(every) else []

@@ -5,8 +5,8 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import permutations
+from dataclasses import dataclass, replace
+from itertools import permutations, product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,6 +31,8 @@ WORDS_FOR_TOTALS = (
     ),
     *("\u5408\u8a08", "\u7dcf\u6570", "\u7dcf\u8a08", "\u8a08", "\u5168\u4f53", "\u5168\u56fd"),
 )
+# Columns with more codes are not looked through for totals.
+MOST_TOTALLED = 2_000
 Kind = Literal["text", "whole", "number", "other"]
 
 
@@ -88,6 +90,33 @@ def columns_of(path: str | Path) -> tuple[int, tuple[Column, ...]]:
         for place, (name, kind) in enumerate(types.items())
     ]
     return int(n_records), tuple(columns)
+
+
+def find_totals(path: str | Path, columns: Sequence[Column]) -> tuple[Column, ...]:
+    """Find codes that are the sum of all others of their column, whatever they are called.
+
+    In a column of texts the code with the largest sum is the total if, in every combination of the other
+    texts, its number is the sum of the numbers beside it. One column of numbers where that holds is enough.
+    """
+    texts = [c for c in columns if c.kind == "text" and not c.n_missing and c.n_distinct <= MOST_TOTALLED]
+    amounts = [c for c in columns if c.kind in {"whole", "number"} and not c.n_missing and not c.negative]
+    found: dict[str, str] = {}
+    with _asking(Path(path)) as ask:
+        for column, amount in product(texts, amounts):
+            if column.name in found or column.n_distinct < 3:
+                continue
+            code, value = quoted(column.name), quoted(amount.name)
+            others = [quoted(other.name) for other in texts if other is not column]
+            top = ask(f"SELECT {code} FROM records GROUP BY 1 ORDER BY sum({value}) DESC, 1 LIMIT 1")[0][0]
+            own = f"FILTER (WHERE {code} = {literal(str(top))})"
+            group = f" GROUP BY {', '.join(others)}" if others else ""
+            rows = ask(
+                f"SELECT count(*) {own} = 1 AND abs(sum({value}) - 2 * coalesce(sum({value}) {own}, 0)) "
+                f"<= 1e-9 * sum({value}) FROM records{group} HAVING sum({value}) > 0"
+            )
+            if rows and all(row[0] for row in rows):
+                found[column.name] = str(top)
+    return tuple(replace(c, total=found.get(c.name, c.total)) for c in columns)
 
 
 def nested(path: str | Path, columns: Sequence[Column]) -> set[tuple[str, str]]:

@@ -10,7 +10,7 @@ follows from the cells that they share: then the **cover**, the full cross of al
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -20,6 +20,7 @@ from hitoku.errors import ParameterError
 from hitoku.model.arrays import Integers
 from hitoku.model.finding import Finding, Severity
 from hitoku.model.from_frame import Hierarchies
+from hitoku.model.hierarchy import Hierarchy
 from hitoku.model.joint import Joint, join, whole
 from hitoku.model.table import Table
 from hitoku.tabulation.placement import RecordAtoms
@@ -55,6 +56,21 @@ class TableSpec:
     def make(self, data: Any) -> Table:
         """Add up the records."""
         return tabulate(data, self.by, where=self.where, hierarchies=self.hierarchies, **self.options)
+
+    def without_empty(self, table: Table) -> TableSpec:
+        """Leave out the codes that no record has; ``table`` is what this makes with them."""
+        trees: dict[str, Hierarchy | Sequence[Hierarchy]] = dict(self.hierarchies)
+        n_records = table.value if table.frequency is None else table.frequency
+        counts = np.asarray(n_records).reshape(table.shape)
+        for axis, dimension in enumerate(table.dimensions):
+            if dimension.name in trees:
+                given = trees[dimension.name]
+                # Everything else at its total, which comes last.
+                own = counts[tuple(slice(None) if a == axis else -1 for a in range(counts.ndim))]
+                left = {code for code in dimension.leaves if own[dimension.position[code]] > 0}
+                listed = [given] if isinstance(given, Hierarchy) else given
+                trees[dimension.name] = [tree.only(left) for tree in listed]
+        return replace(self, hierarchies=trees)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -17,7 +17,7 @@ import pyarrow as pa
 from hitoku.errors import DataError, ParameterError, TableError, did_you_mean
 from hitoku.model.frames import not_numbers
 from hitoku.tabulation.file_format import READING, FileFormat, TextFile, look_at, ragged, unreadable
-from hitoku.tabulation.frame_files import EXCEL, STATA, read_frame
+from hitoku.tabulation.frame_files import EXCEL, SAS, STATA, read_frame
 from hitoku.tabulation.number_style import MOST_SHAPES, NumberStyle, shape_sql, style_of, whole
 
 PARQUET = (".parquet", ".pq")
@@ -223,12 +223,12 @@ def kind_of(path: Path) -> str:
         return "parquet"
     if name.endswith(CSV):
         return "text"
-    if name.endswith((*STATA, *EXCEL)):
+    if name.endswith((*STATA, *EXCEL, *SAS)):
         return "frame"
     raise DataError(
         f"cannot tell what kind of file {path.name!r} is",
         where=str(path),
-        fix="give a file that ends in .parquet, .csv (.csv.gz, .tsv, .txt), .xlsx or .dta, or a frame",
+        fix="give a file that ends in .parquet, .csv (.csv.gz, .tsv, .txt), .xlsx, .dta, .sas7bdat or .xpt, or a frame",
     )
 
 

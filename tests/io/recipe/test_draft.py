@@ -13,7 +13,7 @@ from hitoku.io.recipe.draft import draft_recipe, write_draft
 from hitoku.io.recipe.guess import guessed
 from hitoku.pipeline.recipe import run_recipe
 from hitoku.samples import register
-from hitoku.tabulation.columns import Column, columns_of, nested
+from hitoku.tabulation.columns import Column, columns_of, find_totals, nested
 
 
 def column(name, kind, n_distinct, **more):
@@ -333,3 +333,33 @@ def test_columns_whose_codes_are_those_of_their_parts_are_left_to_a_person(tmp_p
     frame = frame.replace({column: {str(k): f"k{k}" for k in range(6)} for column in frame})
     frame.assign(x=np.arange(n) + 0.5).to_csv(tmp_path / "towns.csv", index=False)
     assert "hierarchies" not in tomllib.loads(draft_recipe(tmp_path / "towns.csv", tmp_path))
+
+
+def cells_with(total: str, parts: str = "ABC") -> pd.DataFrame:
+    """Make a table of counts and turnover with a total of any name in both columns."""
+    rng = np.random.default_rng(2)
+    rows = pd.DataFrame([(r, c) for r in "NSW" for c in parts], columns=["region", "trade"])
+    rows = rows.assign(n=rng.integers(1, 40, len(rows)), turnover=rng.integers(50, 900, len(rows)))
+    for name in ("region", "trade"):
+        other = "trade" if name == "region" else "region"
+        rows = pd.concat([rows, rows.groupby(other, as_index=False).sum().assign(**{name: total})])
+    return rows.sample(frac=1, random_state=1)
+
+
+@pytest.mark.parametrize("total", ["0", "xx", "すべて", "Samtals"])
+def test_totals_of_any_name_are_found_by_their_sums(tmp_path, total):
+    path = tmp_path / "cells.csv"
+    cells_with(total).to_csv(path, index=False)
+    text = draft_recipe(path, tmp_path)
+    assert tomllib.loads(text)["total"] == total
+    assert "cells" in tomllib.loads(text)
+
+
+def test_a_code_that_is_large_but_no_sum_is_no_total(tmp_path):
+    frame = cells_with("xx")
+    frame.loc[frame["trade"] == "xx", ["n", "turnover"]] += 1
+    path = tmp_path / "cells.csv"
+    frame.to_csv(path, index=False)
+    assert not any(
+        column.total for column in find_totals(path, columns_of(path)[1]) if column.name == "trade"
+    )

@@ -129,6 +129,9 @@ class TableKeys(BaseModel):
     )
     missing: Literal["error", "code"] = Field("error", description="records without a code")
     unseen: Literal["error", "code"] = Field("error", description="codes that the hierarchy lacks")
+    empty: Literal["keep", "drop"] = Field(
+        "keep", description="codes of a hierarchy that no record has: rows of zeros, or left out"
+    )
     top: int = Field(3, ge=1, description="how many of the largest contributions to keep per cell")
     measure: str | None = Field(None, description="name of the quantity; default the name of the value")
     frequency: str | None = Field(None, description="cells: column with the respondents")

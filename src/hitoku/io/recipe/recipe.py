@@ -27,6 +27,8 @@ from hitoku.rules.word import made, parsed
 
 # Keys that only make sense for one of the two kinds of data.
 OF_RECORDS = ("weight", "unit", "holding", "where", "magnitude", "missing", "unseen", "top", "decimals")
+# Keys for records that say how a table is made, beside what is handed to tabulate.
+OF_MAKING = ("empty",)
 OF_CELLS = ("frequency", "largest", "cost", "fixed", "totals")
 # Names that tables cannot have, and why.
 RESERVED = {
@@ -227,7 +229,7 @@ def _tables(keys: RecipeKeys, origin: Origin) -> dict[str, TableKeys]:
         if "hierarchies" in own:
             own["hierarchies"] = {**keys.hierarchies, **own["hierarchies"]}
         # One kind of data replaces the other, with the keys that go with it.
-        other = {"data": ("cells", *OF_CELLS), "cells": ("data", "start", *OF_RECORDS)}
+        other = {"data": ("cells", *OF_CELLS), "cells": ("data", "start", *OF_RECORDS, *OF_MAKING)}
         replaced = {name for kind in own for name in other.get(kind, ())}
         merged = {name: value for name, value in shared.items() if name not in replaced} | own
         by = merged.get("by") or []
@@ -261,7 +263,7 @@ def _refuse_unclear(table: TableKeys, path: tuple[str | int, ...], origin: Origi
         )
     if table.cells is not None and table.value is None:
         raise origin.error((*path, "value"), "no column holds the cell values", 'add value = "..."')
-    strange = OF_RECORDS if table.cells else OF_CELLS
+    strange = (*OF_RECORDS, *OF_MAKING) if table.cells else OF_CELLS
     for name in strange:
         if name in table.model_fields_set:
             raise origin.error(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import numpy as np
 
 from hitoku.methods.greedy.incremental_audit import IncrementalAudit
@@ -9,6 +11,8 @@ from hitoku.methods.method import Progress
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.need import Need
 from hitoku.model.table import Table
+
+LOGGER = logging.getLogger(__name__)
 
 
 def unnecessary(
@@ -24,7 +28,8 @@ def unnecessary(
 
     The most expensive cell is tried first, then by position; each is published when every unsafe cell
     still has its interval without it. What is left has no such cell: withholding less never widens an
-    interval, so a cell that could not be spared once cannot be spared later.
+    interval, so a cell that could not be spared once cannot be spared later. Ctrl-C ends the trials; the
+    pattern is safe at any time.
 
     Parameters
     ----------
@@ -54,10 +59,14 @@ def unnecessary(
         audit.met(int(cell))
     tried = np.flatnonzero(removable & withheld)
     tried = tried[np.lexsort((tried, -cost[tried]))]
-    spared = []
-    for place, cell in enumerate(tried):
-        if audit.publish_if_met(int(cell)):
-            spared.append(int(cell))
-        if progress is not None:
-            progress(place + 1, len(tried))
+    spared: list[int] = []
+    try:
+        for place, cell in enumerate(tried):
+            if audit.publish_if_met(int(cell)):
+                spared.append(int(cell))
+            if progress is not None:
+                progress(place + 1, len(tried))
+    except KeyboardInterrupt:
+        # What was tried so far may be published, and the rest of the pattern is safe as it is.
+        LOGGER.warning("interrupted: %s of %s cells were tried, the others stay withheld", place, len(tried))
     return np.array(spared, dtype=np.int64)
