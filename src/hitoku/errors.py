@@ -6,7 +6,22 @@ Messages carry codes and counts, never a cell value, a contribution or a record.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
+
+# Characters that move a cursor, start a line or turn text around: a terminal would show something else.
+UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+def visible(text: str) -> str:
+    r"""Write control characters out, for names may come from anybody and a terminal obeys.
+
+    Examples
+    --------
+    >>> print(visible("table\x1b[2Jpass"))
+    table\x1b[2Jpass
+    """
+    return UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
 class HitokuError(Exception):

@@ -1,7 +1,8 @@
 """Files and folders that appear whole or not at all, their hashes, and reading with a limit.
 
 Whatever is written goes to a private place beside its target first and is renamed when it is complete: a
-reader sees all of it or nothing, and after an error nothing is left behind.
+reader sees all of it or nothing, and after an error nothing is left behind. What a killed program left is
+removed by the next one that writes there.
 """
 
 from __future__ import annotations
@@ -9,13 +10,23 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import re
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from hitoku.errors import DataError, OutputError, did_you_mean
+
+try:
+    import fcntl
+except ImportError:  # there is none on Windows, where drafts of killed runs stay
+    fcntl = None  # type: ignore[assignment]
+
+# Unfinished work is known by its ending.
+DRAFT = ".draft"
 
 
 def require_path(path: Path) -> Path:
@@ -52,23 +63,68 @@ def private_folder(parent: Path, name: str) -> Iterator[Path]:
         What it is for; its hidden name begins with it.
     """
     try:
-        draft = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=parent))
+        _remove_drafts(parent, name)
+        draft, lock = _locked_folder(parent, name)
     except OSError as error:
         raise _unwritten(f"to {parent.name or parent}", parent, error) from error
     try:
         yield draft
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
+
+
+def _locked_folder(parent: Path, name: str) -> tuple[Path, int | None]:
+    """Make a folder that is locked for as long as this program lives."""
+    while True:
+        draft = Path(tempfile.mkdtemp(prefix=f".{name}-", suffix=DRAFT, dir=parent))
+        if fcntl is None:
+            return draft, None
+        lock = os.open(draft, os.O_RDONLY)
+        with suppress(OSError):  # a disk without locks: nobody will take it for a left-over either
+            fcntl.flock(lock, fcntl.LOCK_SH)
+        if draft.exists():
+            return draft, lock
+        os.close(lock)  # somebody took it for a left-over before it was locked
+
+
+def _remove_drafts(parent: Path, name: str) -> None:
+    """Remove what killed programs left behind: drafts that nobody holds a lock on."""
+    if fcntl is None:
+        return
+    for entry in os.scandir(parent):
+        left = re.fullmatch(rf"\.{re.escape(name)}-[a-z0-9_]{{8}}{re.escape(DRAFT)}", entry.name)
+        if not left or not entry.is_dir(follow_symlinks=False):
+            continue
+        with suppress(OSError):  # gone meanwhile, somebody else's, or in use
+            lock = os.open(entry.path, os.O_RDONLY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(entry.path, ignore_errors=True)
+            finally:
+                os.close(lock)
 
 
 @contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
-    """Yield a private temporary folder beside ``path``; rename it to ``path`` when the block succeeds."""
+def new_folder(path: Path, *, shared: bool = False) -> Iterator[Path]:
+    """Yield a private temporary folder beside ``path``; rename it to ``path`` when the block succeeds.
+
+    Parameters
+    ----------
+    path
+        It does not exist, or is empty.
+    shared
+        The owner's group may read it; otherwise the owner alone.
+    """
     refuse_occupied(path)
     _make_parent(path, f"to {path.parent.name or path.parent}")
     with private_folder(path.parent, path.name) as draft:
         try:
             yield draft
+            if shared:
+                for each in (draft, *draft.rglob("*")):
+                    each.chmod(0o750 if each.is_dir() else 0o640)
             if path.is_dir():
                 path.rmdir()  # empty: refuse_occupied looked
             draft.rename(path)
@@ -84,8 +140,8 @@ def new_file(path: Path) -> Iterator[Path]:
     """
     try:
         # A folder of its own: a private file would keep its private permissions when it is renamed.
-        with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as draft:
-            file = Path(draft) / path.name
+        with private_folder(path.parent, path.name) as draft:
+            file = draft / path.name
             yield file
             file.replace(path)
     except OSError as error:
@@ -155,10 +211,26 @@ def _unwritten(what: str, where: Path, error: OSError) -> OutputError:
     )
 
 
-def read_file(path: Path, most_bytes: int) -> bytes:
-    """Read a file of at most so many bytes; a longer one is refused before it fills the memory."""
+def read_file(path: Path, most_bytes: int, *, links: bool = True) -> bytes:
+    """Read a file of at most so many bytes; a longer one is refused before it fills the memory.
+
+    Parameters
+    ----------
+    path
+        A regular file: a pipe or a device is refused, for it may never end.
+    most_bytes
+        How long it may be.
+    links
+        It may be a symbolic link.
+    """
     try:
-        with path.open("rb") as file:
+        # Not waiting: whoever opens a pipe would, until somebody writes to it.
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | (0 if links else getattr(os, "O_NOFOLLOW", 0))
+        with open(os.open(path, flags), "rb") as file:  # noqa: PTH123 - pathlib takes no flags
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise DataError(
+                    f"{path.name!r} is not a regular file", where=str(path.parent), fix="give a file"
+                )
             content = file.read(most_bytes + 1)
     except OSError as error:
         raise DataError(f"cannot read {path.name!r}: {error.strerror}", where=str(path.parent)) from error

@@ -10,7 +10,17 @@ import pytest
 from hitoku import checks
 
 FOLDER = Path(checks.__file__).parent
-ROOMS = ("records", "policies", "evidence", "principles", "ledger", "outputs", "submission", "session")
+ROOMS = (
+    "records",
+    "policies",
+    "evidence",
+    "principles",
+    "decisions",
+    "ledger",
+    "outputs",
+    "submission",
+    "session",
+)
 
 
 def imported(path):

@@ -27,6 +27,10 @@ decided = 2026-11-16
 """
 
 
+def ledger_run(*args):
+    return CliRunner().invoke(app, ["ledger", *map(str, args)], catch_exceptions=False)
+
+
 def run(*args):
     return CliRunner().invoke(app, ["check", *map(str, args)], catch_exceptions=False)
 
@@ -155,18 +159,51 @@ def test_what_is_released_is_remembered_and_held_against_the_next(tmp_path, data
     first = Session("first", str(data), unit="id")
     first.frequency_table(by=["region"], name="regions")
     known = first.submit(tmp_path / "first")
-    options = ("--ledger", ledger, "--data", data, "--unit", "id")
+    options = ("--ledger", ledger, "--data", data)
+    assert ledger_run("init", ledger, "--policy", "japan-2017", "--unit", "id").exit_code == 0
+    before = ledger.read_bytes()
     assert run(known, *options).exit_code == 0
-    assert not ledger.exists()
-    assert "remembered in" in run(known, *options, "--release").output
+    assert ledger.read_bytes() == before
+    signed = (*options, "--release", "--checker", "M. Sato", "--checker", "A. Ito")
+    gone = run(known, *signed)
+    assert "released: 1 output(s), receipt 1" in gone.output
+    assert sorted(path.name for path in (tmp_path / "first-released").iterdir()) == [
+        "01-regions.csv",
+        "01-regions.json",
+        "receipt.json",
+        "receipt.txt",
+    ]
+    assert "released before, receipt 1" in run(known, *signed).output
     # The same regions without six people: by subtraction a group of six.
     second = Session("second", str(data), unit="id")
     second.frequency_table(by=["region"], where={"income": list(range(21, 57))}, name="fewer")
-    result = run(second.submit(tmp_path / "second"), *options, "--release")
+    result = run(second.submit(tmp_path / "second"), *signed)
     assert result.exit_code == FOUND
-    assert "regions" in result.output
-    assert "remembered in" in result.output
-    assert "0 output(s)" in result.output
+    assert "NOTHING was released: 1 output(s) are undecided: fewer (differencing fail)" in result.output
+    assert not (tmp_path / "second-released").exists()
+    shown = ledger_run("show", ledger)
+    assert "first: regions; by M. Sato, A. Ito" in shown.output
+    assert "1 output(s) remembered" in shown.output
+    head = json.loads((tmp_path / "first-released" / "receipt.json").read_text("utf-8"))["head"]
+    assert "nothing was changed" in ledger_run("verify", ledger, "--head", head).output
+    assert ledger_run("receipt", ledger, "1", "--out", tmp_path / "again").exit_code == 0
+    assert (tmp_path / "again" / "01-regions.csv").exists()
+    assert "is of this version already" in ledger_run("migrate", ledger).output
+
+
+def test_a_name_that_steers_a_terminal_is_written_out(tmp_path):
+    work = Session("wages", PEOPLE, unit="id")
+    work.frequency_table(by=["region"], name="a\x1b[2J\nb: pass")
+    result = run(work.submit(tmp_path / "submission"))
+    assert "\x1b" not in result.output
+    assert "a\\x1b[2J\\nb: pass" in result.output
+
+
+def test_a_release_says_no_policy_and_no_unit(folder, data, capsys):
+    with pytest.raises(SystemExit) as left:
+        main(["check", str(folder), "--release", "--ledger", "x", "--data", str(data), "--unit", "id"])
+    assert left.value.code == BAD_INPUT
+    assert "are the ledger's" in capsys.readouterr().err
 
 
 def test_releasing_takes_a_ledger_and_the_data(folder, capsys):

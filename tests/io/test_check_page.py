@@ -7,9 +7,9 @@ from datetime import date
 import pytest
 from tests.checks.submissions import session
 
+from hitoku.checks.decisions import Decision
 from hitoku.checks.evidence.evidence import Unreadable
 from hitoku.checks.principles.verdict import Principle
-from hitoku.checks.submission.exceptions import Granted
 from hitoku.checks.submission.recheck import recheck
 from hitoku.checks.submission.rechecked import Recheck, Rechecked
 from hitoku.io.check_page import SIGNS, page
@@ -101,19 +101,22 @@ def test_no_text_of_a_submission_becomes_markup(check):
         verdicts=(verdict,),
     )
     finding = Finding(severity=Severity.FAIL, place=HOSTILE, reason=HOSTILE, advice=HOSTILE)
-    exception = Given(
-        output=HOSTILE, principle=Principle.UNITS, decider=HOSTILE, decided=date(2026, 1, 2), note=HOSTILE
+    decision = Decision(
+        output=HOSTILE,
+        decision="release",
+        principle=Principle.UNITS,
+        who=HOSTILE,
+        when=date(2026, 1, 2),
+        reason=HOSTILE,
     )
     forged = Recheck(
         submission=replace(
             check.submission, name=HOSTILE, data=HOSTILE, version=HOSTILE, outputs=(output,), stems=(HOSTILE,)
         ),
         policy=check.policy.model_copy(update={"name": HOSTILE, "version": HOSTILE}),
-        outputs=(
-            Rechecked(output=output, verdicts=(verdict,), findings=(finding,), exceptions=(exception,)),
-        ),
+        outputs=(Rechecked(output=output, verdicts=(verdict,), findings=(finding,), decisions=(decision,)),),
         findings=(finding,),
-        unused=(exception,),
+        unused=(decision,),
         scope=HOSTILE,
     )
     html = page(forged)
@@ -129,12 +132,6 @@ def test_no_text_of_a_submission_becomes_markup(check):
     assert "<script" not in html
     assert "&lt;script&gt;" in html
     assert set(re.findall(r"<(\w+)", page(forged))) == set(re.findall(r"<(\w+)", page(check))) | {"ul", "li"}
-
-
-class Given(Granted):
-    @property
-    def words(self):
-        return HOSTILE
 
 
 def test_an_output_shown_in_a_notebook_escapes_its_name(check):

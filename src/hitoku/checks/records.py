@@ -59,6 +59,8 @@ class Records:
         How many units the whole data have; a filter does not change it.
     names
         The units by their number, as the data call them; None when every record is one.
+    unit_column
+        The column that names the unit; None when every record is one.
 
     Examples
     --------
@@ -72,6 +74,7 @@ class Records:
     unit: Integers
     n_units: int
     names: Any = None
+    unit_column: str | None = None
 
     @classmethod
     def open(cls, data: Any, unit: str | None = None) -> Records:
@@ -105,7 +108,7 @@ class Records:
         rank = np.empty(len(order), dtype=np.int64)
         rank[order] = np.arange(len(order))
         names = listed.dictionary.take(pa.array(order))
-        return cls(table, rank[np.asarray(listed.indices)], len(order), names)
+        return cls(table, rank[np.asarray(listed.indices)], len(order), names, unit)
 
     def __len__(self) -> int:
         return int(self.table.num_rows)

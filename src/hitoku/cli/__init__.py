@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable, Sequence
 
 from hitoku.cli.exit_codes import BAD_INPUT, OUR_BUG
-from hitoku.errors import HitokuError
+from hitoku.errors import HitokuError, visible
 
 
 def main(args: Sequence[str] | None = None) -> None:
@@ -27,7 +27,8 @@ def guarded(command: Callable[[], object]) -> int:
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
     except HitokuError as error:
-        sys.stderr.write(f"{type(error).__name__}: {error}\n")
+        lines = str(error).split("\n  ")  # what, where, fix: names in them may hold anything
+        sys.stderr.write(f"{type(error).__name__}: " + "\n  ".join(map(visible, lines)) + "\n")
         return BAD_INPUT
     except KeyboardInterrupt as stopped:
         told = f"{stopped}; " if str(stopped) else ""

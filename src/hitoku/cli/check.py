@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hitoku.cli.exit_codes import FOUND
-from hitoku.cli.terminal import AsJson, print_json
+from hitoku.cli.terminal import AsJson, echo, print_json
 from hitoku.errors import ParameterError
 from hitoku.files import require_path
 
 if TYPE_CHECKING:
     from hitoku.checks.submission.rechecked import Recheck
+    from hitoku.checks.submission.releasing import Released
     from hitoku.model.finding import Finding
 
 
@@ -25,13 +26,24 @@ def check(
     ] = None,
     unit: Annotated[str | None, typer.Option(help="Column of the data that names the unit.")] = None,
     policy: Annotated[str | None, typer.Option(help="The checker's policy: a name, or a .toml file.")] = None,
-    exceptions: Annotated[Path | None, typer.Option(help="Decisions about outputs, a .toml file.")] = None,
+    decisions: Annotated[
+        Path | None,
+        typer.Option("--decisions", "--exceptions", help="Decisions about outputs, a .toml file."),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the report; by default beside the submission.")
     ] = None,
     release: Annotated[
-        bool, typer.Option("--release", help="If nothing fails, remember the outputs in the ledger.")
+        bool,
+        typer.Option("--release", help="Let go what passes or is decided, and remember it in the ledger."),
     ] = False,
+    checker: Annotated[list[str] | None, typer.Option(help="Who signs the release; repeat for more.")] = None,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="What nobody has decided about stays behind.")
+    ] = False,
+    released: Annotated[
+        Path | None, typer.Option(help="Folder for what leaves; by default beside the submission.")
+    ] = None,
     by: Annotated[list[str] | None, typer.Option(help="CSV: column with codes; repeat for more.")] = None,
     value: Annotated[str, typer.Option(help="CSV: column with the true values.")] = "value",
     frequency: Annotated[str | None, typer.Option(help="CSV: column with the number of units.")] = None,
@@ -47,69 +59,110 @@ def check(
     """Judge a researcher's submission again, from its evidence alone.
 
     Prints a page for each output and a matrix of outputs and principles; writes report.html and report.json.
+    With --release, outputs leave that pass or were decided about: a folder with them and a receipt is written
+    in one step with the ledger.
     A table suppressed by hand, or by tau-ARGUS, is a CSV file with one row per cell: codes, true value, and a
     mark where it is withheld.
-    Exit code 1: something fails. 2: the submission is not as it was written.
+    Exit code 1: something fails, or is undecided with --release. 2: the submission is not as it was written.
 
     [bold]Examples[/bold]
 
     hitoku check submission --ledger wages.ledger
 
-    hitoku check submission --ledger wages.ledger --data people.parquet --unit person_id --release
+    hitoku check submission --ledger wages.ledger --data people.parquet --decisions decided.toml
 
-    hitoku check submission --exceptions decided.toml --out report
+    hitoku check submission --ledger wages.ledger --data people.parquet --release --checker Sato --checker Ito
 
     hitoku check cells.csv --by region --by job --value n --policy japan-2017
 
     hitoku check cells.csv --by region --value turnover --frequency n --safe argus.csv
     """
     # A command loads what it needs.
-    from hitoku.checks.submission.exceptions import read_exceptions
+    from hitoku.checks.decisions import read_decisions
     from hitoku.checks.submission.recheck import recheck
-    from hitoku.checks.submission.releasing import remember
+    from hitoku.checks.submission.releasing import release as release_outputs
     from hitoku.io.check_page import write_report
 
-    if release and (ledger is None or data is None):
-        raise ParameterError(
-            "outputs are remembered in a ledger, by who is in their cells",
-            where="--release",
-            fix="give --ledger and --data as well",
-        )
     by_hand = require_path(path).suffix.lower() == ".csv"
     if not by_hand and _is_release(path):
         _audited(path, as_json=as_json)
         return
-    found = (
-        _by_hand(path, by or [], value, mark, safe, policy, frequency=frequency, largest=largest or ())
-        if by_hand
-        else recheck(
-            path,
-            policy=policy,
-            ledger=ledger,
-            data=None if data is None else str(require_path(data)),
-            unit=unit,
-            exceptions=() if exceptions is None else read_exceptions(require_path(exceptions)),
+    folder = _report_folder(path, out, by_hand=by_hand)
+    decided = () if decisions is None else read_decisions(require_path(decisions))
+    gone: Released | None = None
+    if by_hand:
+        found = _by_hand(
+            path, by or [], value, mark, safe, policy, frequency=frequency, largest=largest or ()
         )
-    )
+    elif release:
+        if ledger is None or data is None:
+            raise ParameterError(
+                "outputs are remembered in a ledger, by who is in their cells",
+                where="--release",
+                fix="give --ledger and --data as well",
+            )
+        if policy is not None or unit is not None:
+            raise ParameterError(
+                "policy and unit are the ledger's", where="--release", fix="leave --policy and --unit out"
+            )
+        gone = release_outputs(
+            path,
+            ledger=ledger,
+            data=str(require_path(data)),
+            checkers=checker or [],
+            decisions=decided,
+            partial=partial,
+            out=released,
+        )
+        found = gone.check
+    else:
+        known = None if data is None else str(require_path(data))
+        found = recheck(path, policy=policy, ledger=ledger, data=known, unit=unit, decisions=decided)
+    report, _ = write_report(folder, found)
+    if as_json:
+        print_json({"path": str(path), "report": str(report), **_left(gone), **found.to_dict()})
+    else:
+        _print(found)
+        echo(f"report: {report}")
+        if gone is not None:
+            _print_released(gone)
+    if not found.ok or (gone is not None and gone.blocked):
+        raise typer.Exit(FOUND)
+
+
+def _report_folder(path: Path, out: Path | None, *, by_hand: bool) -> Path:
     place = path.resolve()
     folder = out or place.with_name(f"{place.stem if by_hand else place.name}-report")
-    if folder.resolve().is_relative_to(path.resolve()):
+    if folder.resolve().is_relative_to(place):
         raise ParameterError(
             "a report inside the submission would change it", where="--out", fix="choose another folder"
         )
-    report, _ = write_report(folder, found)
-    remembered = 0
-    if release and ledger is not None and found.ok:
-        remembered = remember(found, ledger, str(data), unit)
-    if as_json:
-        print_json({"path": str(path), "report": str(report), "remembered": remembered, **found.to_dict()})
+    return folder
+
+
+def _left(gone: Released | None) -> dict[str, Any]:
+    if gone is None:
+        return {}
+    return {
+        "receipt": None if gone.receipt is None else gone.receipt.to_dict(),
+        "released": None if gone.folder is None else str(gone.folder),
+        "again": gone.again,
+        "blocked": gone.blocked,
+    }
+
+
+def _print_released(gone: Released) -> None:
+    if gone.blocked:
+        echo(f"NOTHING was released: {gone.blocked}")
+    elif gone.receipt is None:
+        echo("nothing was released: nothing may leave")
+    elif gone.again:
+        echo(f"released before, receipt {gone.receipt.number}: {gone.folder}")
     else:
-        _print(found)
-        typer.echo(f"report: {report}")
-        if release:
-            typer.echo(f"remembered in {ledger}: {remembered} output(s)")
-    if not found.ok:
-        raise typer.Exit(FOUND)
+        n_stayed = len(gone.receipt.stayed)
+        stayed = f", {n_stayed} stayed behind" if n_stayed else ""
+        number = gone.receipt.number
+        echo(f"released: {len(gone.receipt.outputs)} output(s){stayed}, receipt {number}: {gone.folder}")
 
 
 def _is_release(path: Path) -> bool:
@@ -156,21 +209,23 @@ def _by_hand(
 
 def _print(found: Recheck) -> None:
     for number, each in enumerate(found.outputs, start=1):
-        typer.echo(f"{number}. {each.output.name} ({each.output.kind}): {each.status}")
-        for remark in (*each.findings, *each.verdicts, *each.exceptions):
-            typer.echo(f"   {remark}")
-        typer.echo("")
+        echo(f"{number}. {each.output.name} ({each.output.kind}): {each.status}")
+        for remark in (*each.findings, *each.verdicts, *each.decisions):
+            echo(f"   {remark}")
+        if each.state == "released":
+            echo(f"   left before, with receipt {each.receipt}")
+        echo("")
     for remark in found.findings:
-        typer.echo(f"{remark}")
-    for exception in found.unused:
-        typer.echo(f"not used: {exception.output}: {exception}")
+        echo(f"{remark}")
+    for decision in found.unused:
+        echo(f"not used: {decision.output}: {decision}")
     rows = list(found.matrix.items())
     principles = list(rows[0][1])
     wide = max(len("output"), *(len(name) for name, _ in rows))
-    typer.echo("  ".join(["output".ljust(wide), *principles]))
+    echo("  ".join(["output".ljust(wide), *principles]))
     for name, row in rows:
-        typer.echo(
-            "  ".join([name.ljust(wide), *(row[each].ljust(len(each)) for each in principles)]).rstrip()
-        )
+        echo("  ".join([name.ljust(wide), *(row[each].ljust(len(each)) for each in principles)]).rstrip())
     counts = ", ".join(f"{n} {status}" for status, n in found.tally.items() if n)
-    typer.echo(f"{'nothing fails' if found.ok else 'NOT to be released as it is'}: {counts}; {found.scope}")
+    echo(f"{'nothing fails' if found.ok else 'NOT to be released as it is'}: {counts}; {found.scope}")
+    if found.undecided:
+        echo(f"undecided: {', '.join(found.undecided)}")

@@ -14,6 +14,7 @@ from hitoku.cli.check import check
 from hitoku.cli.convert import convert
 from hitoku.cli.demo import demo
 from hitoku.cli.init import init
+from hitoku.cli.ledger import ledger
 from hitoku.cli.protect import protect
 from hitoku.cli.reproduce import reproduce
 from hitoku.cli.verify import verify
@@ -56,6 +57,7 @@ app.command()(attack)
 app.command()(verify)
 app.command()(check)
 app.command()(convert)
+app.add_typer(ledger, name="ledger")
 app.add_typer(argus, name="argus")
 app.add_typer(reproduce, name="reproduce")
 app.command("warm-up")(warm_up)

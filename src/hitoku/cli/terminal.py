@@ -10,12 +10,19 @@ from typing import Annotated, Any, Protocol
 
 import typer
 
+from hitoku.errors import visible
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
 
 
 def print_json(facts: Mapping[str, Any]) -> None:
     """Print one object on one line."""
     typer.echo(json.dumps(facts, sort_keys=True, default=str))
+
+
+def echo(line: str) -> None:
+    """Print one line; control characters in names that came from anybody are written out."""
+    typer.echo(visible(line))
 
 
 @contextmanager

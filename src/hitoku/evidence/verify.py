@@ -32,6 +32,7 @@ import csv
 import gzip
 import hashlib
 import importlib.util
+import io
 import json
 import re
 import sys
@@ -106,9 +107,11 @@ def inexact(_: str) -> None:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Read the file, plain or compressed."""
+    """Read the file, plain or compressed; a small file that unpacks to fill the memory is refused."""
     raw = path.read_bytes()
-    plain = gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
+    most = 200 * len(raw) + 10_000_000
+    plain = gzip.GzipFile(fileobj=io.BytesIO(raw)).read(most + 1) if raw[:2] == b"\x1f\x8b" else raw
+    demand(len(plain) <= most, "it unpacks to more than two hundred times its size", 2)
     hooks: Any = {"object_pairs_hook": once, "parse_float": inexact, "parse_constant": inexact}
     content: dict[str, Any] = json.loads(plain.decode("utf-8"), **hooks)
     formats = (FORMAT, KNOWN, ADJUSTED)

@@ -1,18 +1,24 @@
-"""The checker's report: one web page that needs no network, and the same as JSON."""
+"""The checker's report: one web page that needs no network and is enough to sign, and JSON and CSV beside."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hitoku.checks.evidence.evidence import Unreadable
 from hitoku.checks.outputs.output import WITHHELD, Output
-from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
-from hitoku.checks.submission.rechecked import Recheck, Rechecked
-from hitoku.errors import OutputError
-from hitoku.files import new_file
+from hitoku.checks.policies.policy import Policy
+from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
+from hitoku.checks.submission.cell_facts import CellFacts, cell_facts, columns
+from hitoku.checks.submission.changes import changes
+from hitoku.checks.submission.rechecked import Recheck, Rechecked, State
+from hitoku.checks.submission.submission import Submission, csv_text, leaving
+from hitoku.errors import HitokuError, OutputError
+from hitoku.files import new_file, sha256
 from hitoku.io.report.rendering import HERE, render
 
 # Rows of what would leave that are shown; the CSV file has them all.
@@ -23,16 +29,50 @@ STYLES = ("style.css", "check.css")
 MOST_COLUMNS = 12
 # A word and a sign for every status: colour is never the only difference.
 SIGNS = {"pass": "✓", "fail": "✗", "look": "?", "excepted": "!", "-": ""}
+STATES = {
+    State.UNDECIDED: "undecided",
+    State.LEAVES: "leaves",
+    State.REFUSED: "stays: refused",
+    State.BROKEN: "stays: what was submitted is wrong",
+    State.RELEASED: "has left",
+}
+CELLS = "cells"
 
 
-def write_report(folder: str | Path, check: Recheck) -> tuple[Path, Path]:
-    """Write report.html and report.json into a folder; an earlier report there is replaced."""
+def write_report(
+    folder: str | Path, check: Recheck, *, before: Submission | None = None, now: datetime | None = None
+) -> tuple[Path, Path]:
+    """Write report.html, report.json and what is known of every cell; an earlier report there is replaced.
+
+    Parameters
+    ----------
+    folder
+        Where.
+    check
+        What was found.
+    before
+        The last submission of the same work, to say what has changed.
+    now
+        The time of the check; left out, the clock's.
+    """
     place = Path(folder)
     html, plain = place / "report.html", place / "report.json"
+    known = [_facts(each, check.policy) for each in check.outputs]
     try:
-        place.mkdir(parents=True, exist_ok=True)
+        (place / CELLS).mkdir(parents=True, exist_ok=True)
+        place.chmod(0o700)
+        for old in (place / CELLS).glob("*.csv"):
+            old.unlink()
+        for (variables, facts), stem in zip(known, check.submission.stems, strict=True):
+            if facts:
+                with new_file(place / CELLS / f"{stem}.csv") as draft:
+                    laid = {
+                        name: ["" if entry is None else entry for entry in column]
+                        for name, column in columns(variables, facts).items()
+                    }
+                    draft.write_text(csv_text(laid), "utf-8")
         with new_file(html) as draft:
-            draft.write_text(page(check), "utf-8")
+            draft.write_text(page(check, before=before, now=now, known=known), "utf-8")
         with new_file(plain) as draft:
             draft.write_text(json.dumps(check.to_dict(), indent=1) + "\n", "utf-8")
     except OSError as error:
@@ -44,16 +84,47 @@ def write_report(folder: str | Path, check: Recheck) -> tuple[Path, Path]:
     return html, plain
 
 
-def page(check: Recheck) -> str:
-    """Render a check as HTML: the matrix first, then a section for each output."""
+Known = tuple[tuple[str, ...], list[CellFacts]]
+
+
+def _facts(each: Rechecked, policy: Policy) -> Known:
+    """Look at the cells of an output; of one whose evidence is not to be trusted at none."""
+    if each.state is State.BROKEN:
+        return (), []
+    try:
+        return cell_facts(each.output, policy)
+    except HitokuError:
+        return (), []
+
+
+def page(
+    check: Recheck,
+    *,
+    before: Submission | None = None,
+    now: datetime | None = None,
+    known: list[Known] | None = None,
+) -> str:
+    """Render a check as HTML: what is undecided first, then what leaves, the matrix, a section per output."""
+    facts = [_facts(each, check.policy) for each in check.outputs] if known is None else known
+    different = {} if before is None else changes(check.submission.outputs, before.outputs)
+    sections = [
+        _section(check, place, facts[place], different.get(each.output.name, ""))
+        for place, each in enumerate(check.outputs)
+    ]
+    states = [each.state for each in check.outputs]
     return render(
         "check.html",
         style="".join((HERE / name).read_text("utf-8") for name in STYLES),
         check=check,
+        checked=(now or datetime.now(UTC)).strftime("%Y-%m-%d %H:%M UTC"),
         counts=", ".join(f"{n} {status}" for status, n in check.tally.items() if n),
+        states=", ".join(f"{states.count(state)} {STATES[state]}" for state in STATES if state in states),
         remarks=[*map(str, check.findings), *(f"not used: {each}" for each in check.unused)],
         principles=[str(principle) for principle in Principle],
-        outputs=[_section(each) for each in check.outputs],
+        outputs=sections,
+        undecided=[each for each in sections if each.state in {"undecided", "broken"}],
+        leaving=[each for each in sections if each.state in {"leaves", "released"}],
+        different=different,
         signs=SIGNS,
         withheld=WITHHELD,
     )
@@ -72,44 +143,113 @@ class OutputSection:
 
     Parameters
     ----------
-    name, status
-        Of the output.
-    asked
-        What was asked for.
-    findings, exceptions, verdicts
+    number, name, status, state, words
+        Of the output; what becomes of it, as a word and in words.
+    asked, command
+        What was asked for, and the call that asks for it.
+    comment, requests, changed
+        What the researcher says and asks for, and what is different from the last submission.
+    findings, decisions, verdicts
         What is wrong with the submission, what somebody decided, what the principles say.
-    more
-        How much of what would leave is not shown.
-    caption, head, rows
-        What would leave, as a table.
-    crossed
-        It is a two-way table set as it is printed, with codes in its first column.
+    stopped
+        The verdicts that nobody has decided about.
+    files
+        What leaves, with the SHA-256 of each file.
+    table
+        What would leave.
+    others
+        What stands on the other side of differences, by name.
+    variables, cells
+        What is known of every cell.
+    more_cells
+        How many of them are not shown.
     """
 
+    number: int
     name: str
     status: str
+    state: str
+    words: str
     asked: str
+    command: str
+    comment: str
+    requests: list[str]
+    changed: str
     findings: list[str]
-    exceptions: list[str]
+    decisions: list[str]
     verdicts: tuple[PrincipleVerdict, ...]
-    more: str
-    caption: str
-    head: list[str]
-    rows: list[list[ShownEntry]]
-    crossed: bool
+    stopped: list[PrincipleVerdict]
+    files: Mapping[str, str]
+    table: Leaving
+    others: Mapping[str, Leaving]
+    variables: tuple[str, ...]
+    cells: list[list[str]]
+    more_cells: int
 
 
-def _section(each: Rechecked) -> OutputSection:
-    leaving = _crossed(each.output) or _listed(each.output)
+def _section(check: Recheck, place: int, known: Known, changed: str) -> OutputSection:
+    each, submission = check.outputs[place], check.submission
+    undecided = set(each.undecided)
+    asks = [request for request in submission.requests if request.output == each.output.name]
+    files = leaving(submission.stems[place], each.output) if each.state is State.LEAVES else {}
+    variables, facts = known
     return OutputSection(
+        number=place + 1,
         name=each.output.name,
         status=each.status,
+        state=str(each.state),
+        words=STATES[each.state] + (f" with receipt {each.receipt}" if each.receipt else ""),
         asked=asked_for(each.output),
+        command=_command(each.output),
+        comment=submission.comments.get(each.output.name, ""),
+        requests=[str(request) for request in asks],
+        changed=changed,
         findings=[str(finding) for finding in each.findings],
-        exceptions=[str(exception) for exception in each.exceptions],
+        decisions=[str(decision) for decision in each.decisions],
         verdicts=each.verdicts,
-        **leaving._asdict(),
+        stopped=[v for v in each.verdicts if v.principle in undecided and v.status is not Clearance.PASS],
+        files={name: sha256(content) for name, content in files.items()},
+        table=_crossed(each.output) or _listed(each.output.published),
+        others={name: _listed(published) for name, published in check.other_sides(each).items()},
+        variables=variables,
+        cells=[_cell(one) for one in facts[:MOST_ROWS]],
+        more_cells=max(len(facts) - MOST_ROWS, 0),
     )
+
+
+def _cell(one: CellFacts) -> list[str]:
+    """Say in words what is known of a cell."""
+    interval = ""
+    if one.low is not None and one.high is not None:
+        asked = "" if one.required is None else f", {_number(one.required)} wide asked"
+        interval = f"{_number(one.low)} to {_number(one.high)}{asked}"
+    return [
+        *one.codes,
+        _entry(one.value).text or "",
+        f"{one.n_units:,}",
+        f"{one.n_records:,}",
+        "" if one.first is None else _number(one.first),
+        "" if one.second is None else _number(one.second),
+        "" if one.share is None else f"{one.share:.1%}",
+        "" if one.line_share is None else f"{one.line_share:.1%}",
+        "withheld" if one.withheld else "published",
+        interval,
+    ]
+
+
+def _number(value: float) -> str:
+    if value == float("inf"):
+        return "any"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.6g}"
+
+
+def _command(output: Output) -> str:
+    """Write the call that asks for an output; what was tampered with may have any shape."""
+    usual: tuple[object, ...] = (None, [], {}, "error")
+    given = [f"{name}={value!r}" for name, value in output.definition.items() if value not in usual]
+    if output.where:
+        given.append(f"where={dict(output.where)!r}")
+    return f"{output.kind}({', '.join([*given, f'name={output.name!r}'])})"
 
 
 class Leaving(NamedTuple):
@@ -136,12 +276,12 @@ def _plain(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _listed(output: Output) -> Leaving:
+def _listed(published: Mapping[str, list[Any]]) -> Leaving:
     """List what would leave, row by row; what was tampered with may have any shape."""
-    lines = list(zip(*output.published.values(), strict=False))
+    lines = list(zip(*published.values(), strict=False))
     more = f", the first {MOST_ROWS} of {len(lines):,} rows" if len(lines) > MOST_ROWS else ""
     rows = [[_entry(entry) for entry in line] for line in lines[:MOST_ROWS]]
-    return Leaving([str(name) for name in output.published], rows, more=more)
+    return Leaving([str(name) for name in published], rows, more=more)
 
 
 def _crossed(output: Output) -> Leaving | None:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import shutil
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +18,7 @@ from hitoku.attacks.differencing.definition import MISSING, Definition
 from hitoku.attacks.differencing.grade import Grade
 from hitoku.attacks.differencing.partition import Partition
 from hitoku.checks.ledger import Concern, Ledger, Measure, implied_tables, unit_numbers
+from hitoku.checks.ledger.store import create, fresh_store, migrate
 from hitoku.checks.principles.verdict import Clearance
 from hitoku.errors import DataError, HitokuError, ParameterError
 from hitoku.rules.dominance import Dominance
@@ -135,35 +142,112 @@ def test_a_ledger_that_was_closed_finds_what_one_that_stayed_open_finds(tmp_path
     assert n_derived
 
 
-def corrupt(path):
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
+def altered(path, statement, *values):
+    with closing(sqlite3.connect(path)) as database, database:
+        assert database.execute(statement, values).rowcount == 1
 
 
-@pytest.mark.parametrize("which", ["x.ledger", "00000-00.codes", "key"])
-def test_a_corrupted_byte_is_refused(tmp_path, which):
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "update log set body = replace(body, 'first', 'fir5t') where number = 2",
+        "update log set head = replace(head, substr(head, 1, 1), 'x') where number = 1",
+        "update log set kind = 'release' where number = 2",
+        "delete from log where number = 1",
+        "update log set number = 5 where number = 2",
+        "update vector set content = x'00'",
+        "delete from vector",
+        "update secret set key = zeroblob(32)",
+        "delete from secret",
+    ],
+)
+def test_whatever_is_altered_is_refused(tmp_path, statement):
     opened(tmp_path).remember("first", *table_1("first", [19, 26], FIRST))
-    (path,) = tmp_path.rglob(which)
-    corrupt(path)
+    altered(tmp_path / "x.ledger", statement)
     with pytest.raises(DataError, match="changed or damaged"):
         opened(tmp_path)
 
 
-def test_a_missing_membership_is_refused(tmp_path):
+def test_a_flipped_byte_anywhere_is_refused_or_changes_nothing(tmp_path):
     opened(tmp_path).remember("first", *table_1("first", [19, 26], FIRST))
-    (path,) = tmp_path.rglob("*.codes")
-    path.unlink()
-    with pytest.raises(DataError, match="cannot be read"):
-        opened(tmp_path)
+    path = tmp_path / "x.ledger"
+    intact = path.read_bytes()
+    refused = 0
+    for place in range(0, len(intact), 61):
+        path.write_bytes(intact[:place] + bytes([intact[place] ^ 0x15]) + intact[place + 1 :])
+        try:
+            ledger = opened(tmp_path)
+        except HitokuError:
+            refused += 1
+            continue
+        (alarm,) = ledger.check("second", *table_1("second", [21, 26], SECOND))
+        assert alarm.n_units == 1
+    assert refused > 10
+
+
+def test_only_the_owner_may_read_it(tmp_path):
+    opened(tmp_path).remember("first", *table_1("first", [19, 26], FIRST))
+    assert [(path.name, path.stat().st_mode & 0o777) for path in tmp_path.iterdir()] == [("x.ledger", 0o600)]
 
 
 def test_a_ledger_of_another_version_is_not_guessed_at(tmp_path):
-    opened(tmp_path).remember("first", *table_1("first", [19, 26], FIRST))
     path = tmp_path / "x.ledger"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "version": 99}))
+    path.write_text(json.dumps({"format": "hitoku ledger", "version": 99, "body": {}}))
     with pytest.raises(DataError, match="version 99"):
         opened(tmp_path)
+    path.unlink()
+    store = fresh_store(path, {"data_hash": "d1", "n_units": N_UNITS, "depth": 3, "by_name": False})
+    newer = replace(store.lines[0], body={**store.lines[0].body, "version": 4})
+    text = json.dumps(newer.body, separators=(",", ":"))
+    newer = replace(newer, head=hashlib.sha256(f"{'0' * 64}\nbegin\n{text}".encode()).hexdigest())
+    create(path, [newer], store.key)
+    with pytest.raises(DataError, match="version 4"):
+        opened(tmp_path)
+
+
+@pytest.fixture
+def version_2(tmp_path):
+    """Two ledgers as hitoku 0.1 wrote them: one about a data set, one that knows its units by name."""
+    shutil.copytree(Path(__file__).parent / "version_2", tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+def test_a_ledger_of_version_2_is_read_as_it_is_and_finds_what_it_found(version_2):
+    (alarm,) = opened(version_2).check("second", *table_1("second", [21, 26], SECOND))
+    assert str(alarm) == "area=A, age=19-20: 19 - 18 = 1 unit, from first and second (by definition)"
+    assert (version_2 / "x.ledger").read_bytes()[:1] == b"{"
+
+
+def test_a_ledger_of_version_2_is_migrated_by_what_is_remembered_next(version_2):
+    before = (version_2 / "x.ledger").read_bytes()
+    opened(version_2).remember("again", *table_1("again", [19, 26], FIRST))
+    assert (version_2 / "x.ledger.v2").read_bytes() == before
+    ledger = opened(version_2)
+    assert ledger.names == ("first", "again")
+    (alarm,) = ledger.check("second", *table_1("second", [21, 26], SECOND))
+    assert alarm.n_units == 1
+    assert migrate(version_2 / "x.ledger") is None
+
+
+def test_units_of_version_2_keep_their_pseudonyms(version_2):
+    units = [f"person {number}" for number in range(N_UNITS)][::-1]
+    options = {"data_hash": "other", "n_units": N_UNITS, "units": units}
+    kept = migrate(version_2 / "named.ledger")
+    assert kept == version_2 / "named.ledger.v2"
+    ledger = Ledger.open(version_2 / "named.ledger", **options)
+    codes = np.where(banded([21, 26]) == 1, 1, 0)[::-1]
+    (alarm,) = ledger.check("second", [Partition.published("second", codes)])
+    assert alarm.n_units == 1
+
+
+@pytest.mark.parametrize("which", ["x.ledger", "00000-00.codes", "key"])
+def test_a_corrupted_byte_of_version_2_is_refused(version_2, which):
+    path = next(path for path in sorted(version_2.rglob(which)) if "x.ledger" in str(path))
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="changed or damaged"):
+        opened(version_2)
 
 
 def test_other_data_other_units_other_depth_are_refused(tmp_path):

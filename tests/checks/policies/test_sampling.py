@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 from tests.checks.outputs.test_tables import people
 
+from hitoku.checks.decisions import parse_decisions
 from hitoku.checks.policies.policy import Sampling, policy
 from hitoku.checks.policies.sampling import population_risk
 from hitoku.checks.principles.verdict import Clearance, Principle
 from hitoku.checks.session import Session
-from hitoku.checks.submission.exceptions import parsed as exceptions_in
 from hitoku.checks.submission.recheck import recheck
 
 JAPAN = policy("japan-2017")
@@ -120,7 +120,7 @@ def test_a_group_that_a_sample_makes_up_for_is_told_with_its_numbers():
 
 
 def excepted(fraction):
-    return exceptions_in(
+    return parse_decisions(
         f"""
         [[exception]]
         output = "table"
@@ -145,8 +145,8 @@ def test_the_checker_computes_the_estimate_again_and_decides(tmp_path):
         return output.row[Principle.UNITS]
 
     assert status(policy=TENTH) == "look"
-    assert status(policy=TENTH, exceptions=excepted(0.1)) == "excepted"
-    assert status(policy=TENTH, exceptions=excepted(0.05)) == "look"  # decided about another sample
+    assert status(policy=TENTH, decisions=excepted(0.1)) == "excepted"
+    assert status(policy=TENTH, decisions=excepted(0.05)) == "look"  # decided about another sample
     assert status(policy=JAPAN) == "fail"  # the checker's own policy knows no sample
 
 

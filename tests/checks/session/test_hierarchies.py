@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hitoku.attacks.differencing.definition import Definition
 from hitoku.checks.evidence.table import TableEvidence
 from hitoku.checks.evidence.trees import layers, plain_trees, trees_of, unions
+from hitoku.checks.ledger import init
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import policy
 from hitoku.checks.principles.verdict import Clearance, Principle
@@ -21,7 +22,7 @@ from hitoku.checks.records import Records
 from hitoku.checks.session import Session
 from hitoku.checks.submission.draft_ledger import DraftLedger, definition_of
 from hitoku.checks.submission.recheck import recheck
-from hitoku.checks.submission.releasing import remember
+from hitoku.checks.submission.releasing import release
 from hitoku.errors import DataError, HitokuError
 from hitoku.model.dimension import Dimension
 from hitoku.model.hierarchy import Hierarchy
@@ -230,7 +231,9 @@ def test_a_ledger_remembers_trees_and_nesting(tmp_path):
     known = definition_of(table)
     assert Definition.from_dict(json.loads(json.dumps(known.as_dict()))) == known
     path = tmp_path / "x.ledger"
-    assert remember(recheck(first.submit(tmp_path / "one"), data=frame, unit="id"), path, frame, "id") == 1
+    init(path, policy="japan-2017", unit="id", checkers=1)
+    gone = release(first.submit(tmp_path / "one"), ledger=path, data=frame, checkers=["M. Sato"])
+    assert len(gone.receipt.outputs) == 1
     # Another session, which was told of neither.
     out = Session("after", frame, unit="id", ledger=path).frequency_table(
         by="place", where={"place": ["N1", "N2"]}

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+
 import numpy as np
 import pandas as pd
 import pytest
 from tests.checks.submission.test_let_through import TABLE_1
 
-from hitoku.checks.ledger import Ledger
+from hitoku.checks.ledger import Ledger, init
 from hitoku.checks.ledger.membership import joined, pseudonyms
+from hitoku.checks.ledger.store import read_store
 from hitoku.checks.principles.verdict import Clearance, Principle
 from hitoku.checks.records import Records
 from hitoku.checks.session import Session
 from hitoku.checks.submission.draft_ledger import definition_of, partitions
 from hitoku.checks.submission.recheck import recheck
-from hitoku.checks.submission.releasing import remember
+from hitoku.checks.submission.releasing import release
 from hitoku.errors import DataError, HitokuError
 
 PEOPLE = TABLE_1.assign(id=[f"p{k:02}" for k in range(len(TABLE_1))])
@@ -127,7 +131,8 @@ def test_a_ledger_grows_with_deliveries_and_reads_all_of_them(tmp_path):
     assert sizes[0] == [12, 18, 19, 20]
     assert sizes[2] == [0, 18, 19, 32]
     assert sum(sizes[4][1:]) <= 29
-    assert (tmp_path / "x.ledger.members" / "units").stat().st_size == 8 * 69
+    chunks = [body["units"]["n_units"] for body in read_store(path).of("output") if "units" in body]
+    assert chunks == [57, 12]
 
 
 def test_other_units_other_names_and_a_damaged_list_are_refused(tmp_path):
@@ -137,8 +142,8 @@ def test_other_units_other_names_and_a_damaged_list_are_refused(tmp_path):
         Session("after", NEW, unit="id", ledger=path)
     with pytest.raises(HitokuError, match="by their names"):
         Session("after", PEOPLE, ledger=path)
-    units = tmp_path / "x.ledger.members" / "units"
-    units.write_bytes(units.read_bytes()[:-1] + b"\0")
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("update vector set content = zeroblob(456) where name = 'units-0'")
     with pytest.raises(DataError, match="changed or damaged"):
         Session("after", PEOPLE, unit="id", ledger=path)
 
@@ -153,11 +158,69 @@ def test_a_submission_from_one_extract_is_checked_against_a_ledger_of_another(tm
     path = tmp_path / "x.ledger"
     first = Session("before", PEOPLE, unit="id")
     first.frequency_table(by="narrow", name="first")
-    check = recheck(first.submit(tmp_path / "one"), data=PEOPLE, unit="id", ledger=path)
-    assert remember(check, path, PEOPLE, "id") == 1
+    init(path, policy="japan-2017", unit="id", checkers=1)
+    assert release(first.submit(tmp_path / "one"), data=PEOPLE, ledger=path, checkers=["M. Sato"]).receipt
     extract = PEOPLE.assign(more=1).iloc[::-1]
     second = Session("after", extract, unit="id")
     assert second.frequency_table(by="wide", name="second").status is Clearance.PASS
     folder = second.submit(tmp_path / "two")
     assert not recheck(folder, data=extract, unit="id", ledger=path).ok
     assert recheck(folder, ledger=path).matrix["second"]["differencing"] == "look"
+
+
+RICH = pd.DataFrame(
+    {
+        "id": [f"p{k}" for k in range(60)],
+        "region": ["N", "S", "E"] * 20,
+        "income": [round(20 + 7.3 * k % 11 + k / 100, 2) for k in range(60)],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    "extract",
+    [
+        pytest.param(RICH.assign(id=["p0", *(f"q{k}" for k in range(59))]), id="renumbered except one"),
+        pytest.param(RICH.assign(id=[f"q{k}" for k in range(60)]), id="all renumbered"),
+        pytest.param(RICH.assign(id=[f"q{k}" for k in range(60)]).iloc[::-1], id="renumbered, turned round"),
+        pytest.param(RICH, id="as it was"),
+    ],
+)
+def test_units_that_were_renumbered_are_known_by_their_records(tmp_path, extract):
+    path = tmp_path / "x.ledger"
+    init(path, policy="japan-2017", unit="id", checkers=1)
+    first = Session("before", RICH, unit="id")
+    first.frequency_table(by="region", name="first")
+    release(first.submit(tmp_path / "one"), data=RICH, ledger=path, checkers=["M. Sato"])
+    # Without three people of one region, by their incomes.
+    kept = sorted(set(RICH.income) - set(RICH.income[:9:3]))
+    later = Session("after", extract, unit="id", ledger=path)
+    out = later.frequency_table(by="region", where={"income": kept}, name="second")
+    assert any("= 3 units" in verdict.text for verdict in differencing(out))
+
+
+def test_a_dropped_row_is_found_where_no_column_names_the_unit(tmp_path):
+    path, nameless = tmp_path / "x.ledger", RICH.drop(columns="id")
+    init(path, policy="japan-2017", checkers=1)
+    first = Session("before", nameless)
+    first.frequency_table(by="region", name="first")
+    release(first.submit(tmp_path / "one"), data=nameless, ledger=path, checkers=["M. Sato"])
+    out = Session("after", nameless.iloc[1:], ledger=path).frequency_table(by="region")
+    assert any("20 - 19 = 1 unit" in verdict.text for verdict in differencing(out))
+    # One person's region is another: they are in neither group twice.
+    moved = nameless.assign(region=["S", *nameless.region[1:]])
+    out = Session("moved", moved, ledger=path).frequency_table(by="region")
+    assert out.status is Clearance.FAIL
+
+
+def test_how_far_it_looked_is_said(tmp_path):
+    path = tmp_path / "x.ledger"
+    init(path, policy="japan-2017", unit="id", checkers=1)
+    first = Session("before", RICH.iloc[:50], unit="id")
+    first.frequency_table(by="region", name="first")
+    release(first.submit(tmp_path / "one"), data=RICH.iloc[:50], ledger=path, checkers=["M. Sato"])
+    others = pd.concat([RICH, RICH.iloc[:20].assign(id=[f"n{k}" for k in range(20)], income=1.0)])
+    out = Session("after", others, unit="id", ledger=path).mean("income")
+    assert "30 of 80 units are new to the ledger" in differencing(out)[0].text
+    with pytest.raises(HitokuError, match="counts by id"):
+        Session("after", RICH, ledger=path)

@@ -4,6 +4,20 @@ from hitoku.checks.ledger.alarm import Alarm, Concern
 from hitoku.checks.ledger.book import Ledger
 from hitoku.checks.ledger.magnitude import Measure
 from hitoku.checks.ledger.membership import unit_numbers
+from hitoku.checks.ledger.receipt import Receipt, receipts
 from hitoku.checks.ledger.regression import implied_tables
+from hitoku.checks.ledger.settings import Settings, init, settings
 
-__all__ = ["Alarm", "Concern", "Ledger", "Measure", "implied_tables", "unit_numbers"]
+__all__ = [
+    "Alarm",
+    "Concern",
+    "Ledger",
+    "Measure",
+    "Receipt",
+    "Settings",
+    "implied_tables",
+    "init",
+    "receipts",
+    "settings",
+    "unit_numbers",
+]

@@ -1,8 +1,4 @@
-"""The ledger on disk: every output of a data set, remembered, and new ones tested against all of them.
-
-The ledger itself is a small file: what each output is, what it published, a hash of the units of every cell.
-Who is in which cell is in a folder beside it, which stays where the data are.
-"""
+"""The ledger on disk: every output of a data set, remembered, and new ones tested against all of them."""
 
 from __future__ import annotations
 
@@ -19,15 +15,22 @@ from hitoku.attacks.differencing.partition import COUNT, COUNTS, Codes, Partitio
 from hitoku.attacks.differencing.search import DifferencingSearch, SingledOut
 from hitoku.attacks.differencing.verifying import verify
 from hitoku.checks.ledger.alarm import Alarm, Concern, Speaker
-from hitoku.checks.ledger.entry import Entry, read, write
+from hitoku.checks.ledger.entry import Entry
 from hitoku.checks.ledger.magnitude import Measure, failing, half_width
-from hitoku.checks.ledger.membership import Folder, Pseudonyms, damaged, joined, pseudonyms
+from hitoku.checks.ledger.membership import Pseudonyms, Vectors, damaged, hash_secret, joined, pseudonyms
+from hitoku.checks.ledger.population import keyed
+from hitoku.checks.ledger.store import Store, fresh_store, read_store
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.errors import DataError, ParameterError, some
 from hitoku.model.arrays import Floats, Integers
 from hitoku.rules.rule import Rule
 
-WORDS = {1: "one output alone", 2: "two outputs together", 3: "three outputs together"}
+WORDS = {
+    1: "one output alone",
+    2: "two outputs together",
+    3: "three outputs together",
+    4: "four outputs together",
+}
 
 
 class Ledger:
@@ -52,19 +55,18 @@ class Ledger:
     'tested up to three outputs together'
     """
 
-    def __init__(
-        self, path: Path, body: dict[str, Any], search: DifferencingSearch, project: str, folder: Folder
-    ) -> None:
-        self.path, self.project, self.folder = path, project, folder
+    def __init__(self, store: Store, search: DifferencingSearch, project: str, vectors: Vectors) -> None:
+        self.path, self.project = store.path, project
         self.search, self.unit = search, "unit"
-        self._body = body
+        self._store, self._vectors = store, vectors
+        self._draft = True
         self._entries: dict[str, Entry] = {}
         self._parts: dict[str, list[Partition]] = {}
-        self._digest = ""
         self._data_hash = ""
         # The ledger's number of every unit of these data, and the pseudonyms of all units it knows.
         self._numbers: Integers | None = None
         self._names: Pseudonyms | None = None
+        self._contents: Pseudonyms | None = None
         self._made: tuple[tuple[str | Partition, ...], list[Partition]] | None = None
 
     @classmethod
@@ -79,15 +81,16 @@ class Ledger:
         project: str = "",
         unit: str = "unit",
         units: Iterable[object] | None = None,
+        contents: Pseudonyms | None = None,
         draft: bool = False,
+        store: Store | None = None,
     ) -> Ledger:
-        """Open a ledger, or begin one where there is none; nothing but a key is written yet.
+        """Open a ledger, or begin one where there is none; nothing is written yet.
 
         Parameters
         ----------
         path
-            The ledger's file; memberships are in a folder beside it, named after it. None for a draft of one
-            that does not exist.
+            The ledger's file. None for a draft of one that does not exist.
         data_hash
             Hash of the data that outputs are made from; a ledger serves one data set. With ``units`` the data
             may differ: other extracts and later deliveries about the same units are tested together.
@@ -103,39 +106,40 @@ class Ledger:
             What texts call a unit: "person", "enterprise".
         units
             The identifier of every unit, in the order in which outputs number them. The ledger keeps their
-            pseudonyms, and numbers the same unit alike in all extracts.
+            pseudonyms, and numbers the same unit alike in all extracts. An array of whole numbers is taken
+            for hashes of whatever tells the units apart.
+        contents
+            A hash of the records of every unit, likewise: units that were renumbered are known by them.
         draft
             Nothing is written: what is remembered is forgotten with the object.
+        store
+            The same file, read already, or by whoever holds its lock.
         """
         place = Path(path or "ledger")
-        folder = Folder(place.with_name(place.name + ".members"), n_units, draft=draft)
-        fresh = path is None or not place.exists()
-        body: dict[str, Any]
-        if fresh:
-            body, digest = {"data_hash": data_hash, "n_units": n_units, "depth": depth, "outputs": []}, ""
-            if units is not None:
-                body |= {"n_units": 0, "units": hashlib.sha256().hexdigest()}
-        else:
-            body, digest = read(place)
-            if body["depth"] != depth:
-                raise ParameterError(
-                    f"the ledger tests up to {body['depth']} outputs together, not {depth}",
-                    where=str(place),
-                    fix=f"open it with depth={body['depth']}, or begin another and release everything again",
-                )
-            if "units" not in body and (body["data_hash"] != data_hash or body["n_units"] != n_units):
-                raise _other_data(place)
-        secret = folder.secret(fresh=fresh)
-        names = numbers = None
-        if "units" in body:
-            numbers, names = _numbered(place, folder, body, units, fresh=fresh)
-            folder.n_units = len(names)
-        keys = unit_keys(folder.n_units, secret)
-        search = DifferencingSearch(folder.n_units, threshold=threshold, depth=depth, keys=keys)
-        ledger = cls(place, body, search, project, folder)
-        ledger._digest, ledger.unit, ledger._data_hash = digest, unit, data_hash
-        ledger._numbers, ledger._names = numbers, names
-        for plain in body["outputs"]:
+        if store is None and path is not None and place.exists():
+            store = read_store(place)
+        if store is None:
+            begin = {"data_hash": data_hash, "n_units": n_units, "depth": depth, "by_name": units is not None}
+            store = fresh_store(place, begin | ({"n_units": 0} if units is not None else {}))
+        begun = store.lines[0].body
+        if begun["depth"] != depth:
+            raise ParameterError(
+                f"the ledger tests up to {begun['depth']} outputs together, not {depth}",
+                where=str(place),
+                fix=f"open it with depth={begun['depth']}, or begin another and release everything again",
+            )
+        if not begun["by_name"] and (begun["data_hash"] != data_hash or begun["n_units"] != n_units):
+            raise _other_data(place)
+        names = numbers = stirred = None
+        if begun["by_name"]:
+            numbers, names, stirred = _numbered(store, units, contents)
+        vectors = Vectors(n_units if names is None else len(names))
+        keys = unit_keys(vectors.n_units, hash_secret(store.key))
+        search = DifferencingSearch(vectors.n_units, threshold=threshold, depth=depth, keys=keys)
+        ledger = cls(store, search, project, vectors)
+        ledger.unit, ledger._data_hash, ledger._draft = unit, data_hash, draft
+        ledger._numbers, ledger._names, ledger._contents = numbers, names, stirred
+        for plain in store.of("output"):
             ledger._load(Entry.from_dict(plain))
         return ledger
 
@@ -152,12 +156,21 @@ class Ledger:
     def scope(self) -> str:
         """How far the test goes; never "safe"."""
         together = WORDS.get(self.search.depth, f"{self.search.depth} outputs together")
-        return f"tested up to {together}"
+        known = self._n_known
+        if self._numbers is None or not known or self._numbers.max() < known:
+            return f"tested up to {together}"
+        new = int((self._numbers >= known).sum())
+        return f"tested up to {together}; {new:,} of {len(self._numbers):,} units are new to the ledger"
+
+    @property
+    def _n_known(self) -> int:
+        """How many units the ledger on the disk knows."""
+        return sum(plain["units"]["n_units"] for plain in self._store.of("output") if "units" in plain)
 
     @property
     def key(self) -> bytes:
         """The secret for :func:`unit_numbers`."""
-        return self.folder.key(fresh=False)
+        return self._store.key
 
     def check(
         self,
@@ -267,38 +280,37 @@ class Ledger:
             derived=(),
             tells=own[0].tells if own else COUNTS,
         )
-        self._entries[key] = remembered if self.folder.draft else self._stored(remembered, own)
+        self._entries[key] = remembered if self._draft else self._stored(remembered, own)
         if own is not None:
             self.search.release(own)
-            self.folder.follow([part.codes for part in own])
+            self._vectors.follow([part.codes for part in own])
             self._parts[key] = own
 
     def _stored(self, entry: Entry, own: Sequence[Partition] | None) -> Entry:
         """Write an output to disk, with its partitions and what follows from them; return it so."""
-        if self._digest != (read(self.path)[1] if self.path.exists() else ""):
-            raise DataError(
-                "somebody else has written to the ledger since it was opened",
-                where=str(self.path),
-                fix="open it again and repeat the check",
-            )
-        body = dict(self._body)
-        if self._names is not None and len(self._names) > body["n_units"]:
-            body |= {"n_units": len(self._names), "units": self.folder.write_units(self._names)}
+        number = len(self._entries)
+        contents: dict[str, bytes] = {}
         if own is not None:
-            parts = tuple(
-                {
-                    **self.folder.write(f"{len(self._entries):05}-{place:02}.codes", part.codes),
-                    "hashes": [f"{int(h):016x}" for h in part.hashes],
-                    "sizes": part.sizes[1:].tolist(),
-                }
-                for place, part in enumerate(own)
-            )
+            parts = []
+            for place, part in enumerate(own):
+                file = f"{number:05}-{place:02}.codes"
+                contents[file], known = self._vectors.pack(part.codes)
+                hashes = [f"{int(h):016x}" for h in part.hashes]
+                parts.append({"file": file, **known, "hashes": hashes, "sizes": part.sizes[1:].tolist()})
             derived = tuple(part.certificates for part in self.search.follows(own))
-            entry = replace(entry, parts=parts, derived=derived)
-        body["outputs"] = [*body["outputs"], entry.as_dict()]
-        # The memberships are there before anything speaks of them: a crash in between leaves no trace.
-        self._digest = write(self.path, body)
-        self._body = body
+            entry = replace(entry, parts=tuple(parts), derived=derived)
+        body = entry.as_dict()
+        n_known = self._n_known
+        if self._names is not None and len(self._names) > n_known:
+            new = {f"units-{number}": self._names[n_known:].astype("<u8").tobytes()}
+            if self._contents is not None:
+                new[f"contents-{number}"] = self._contents[n_known:].astype("<u8").tobytes()
+            listed = [
+                {"file": name, "sha256": hashlib.sha256(each).hexdigest()} for name, each in new.items()
+            ]
+            body["units"] = {**listed[0], "n_units": len(self._names) - n_known, "contents": listed[1:]}
+            contents |= new
+        self._store.append("output", body, contents)
         return entry
 
     def _load(self, entry: Entry) -> None:
@@ -308,7 +320,11 @@ class Ledger:
             return
         own = [
             Partition.published(
-                key, self.folder.read(part), part=place, keys=self.search.keys, tells=entry.tells
+                key,
+                self._vectors.unpack(_vector(self._store, part), part),
+                part=place,
+                keys=self.search.keys,
+                tells=entry.tells,
             )
             for place, part in enumerate(entry.parts)
         ]
@@ -318,8 +334,16 @@ class Ledger:
         ):
             raise damaged(self.path, f"the units of output {entry.name} are not those it was released with")
         self.search.restore(own, entry.derived)
-        self.folder.follow([part.codes for part in own])
+        self._vectors.follow([part.codes for part in own])
         self._parts[key] = own
+
+    def unused(self, name: str) -> str:
+        """Return a name for an output that none has: its own, or that with a number behind it."""
+        number, found = 1, name
+        while _key(self.project, found) in self._entries:
+            number += 1
+            found = f"{name} #{number}"
+        return found
 
     def _free(self, name: str) -> str:
         key = _key(self.project, name)
@@ -427,20 +451,44 @@ class Ledger:
 
 
 def _numbered(
-    place: Path, folder: Folder, body: Mapping[str, Any], units: Iterable[object] | None, *, fresh: bool
-) -> tuple[Integers, Pseudonyms]:
-    """Give numbers to the units of these data: to those known as before, to new ones after them."""
+    store: Store, units: Iterable[object] | None, contents: Pseudonyms | None
+) -> tuple[Integers, Pseudonyms, Pseudonyms | None]:
+    """Give numbers to the units of these data: to those known as before, to new ones after them.
+
+    Returns the number of every unit, the pseudonyms of all units, and what their records say, if known.
+    """
     if units is None:
         raise ParameterError(
             "the ledger knows its units by their names",
-            where=str(place),
+            where=str(store.path),
             fix="say which column names the unit",
         )
-    names = pseudonyms(units, folder.key(fresh=False))
-    known = np.zeros(0, dtype=np.uint64) if fresh else folder.units(body["n_units"], body["units"])
-    if len(known) and not np.isin(names, known).any():
-        raise _other_data(place)
-    return joined(names, known)
+    names = keyed(units, store.key) if isinstance(units, np.ndarray) else pseudonyms(units, store.key)
+    listed = [plain["units"] for plain in store.of("output") if "units" in plain]
+    known = np.frombuffer(b"".join(_vector(store, each) for each in listed), dtype="<u8")
+    own = None if contents is None else keyed(contents, store.key)
+    before = None
+    if own is not None and all(each.get("contents") for each in listed):
+        stored = (_vector(store, each["contents"][0]) for each in listed)
+        before = np.frombuffer(b"".join(stored), dtype="<u8")
+    numbers, every = joined(names, known, own, before)
+    if len(known) and not (numbers < len(known)).any():
+        raise _other_data(store.path)
+    if own is None or before is None:
+        return numbers, every, None
+    new = numbers >= len(known)
+    stirred = np.zeros(len(every), dtype=np.uint64)
+    stirred[: len(known)] = before
+    stirred[numbers[new]] = own[new]
+    return numbers, every, stirred
+
+
+def _vector(store: Store, entry: Mapping[str, Any]) -> bytes:
+    """Return a vector as it was written."""
+    content = store.vectors.get(entry["file"])
+    if content is None or hashlib.sha256(content).hexdigest() != entry["sha256"]:
+        raise damaged(store.path, f"vector {entry['file']} is not the one in its log")
+    return content
 
 
 def _other_data(place: Path) -> DataError:

@@ -1,22 +1,14 @@
-"""The ledger's file: one entry per output, and a hash over all of them."""
+"""One output as the ledger remembers it."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from hitoku.attacks.differencing.definition import Definition
 from hitoku.attacks.differencing.partition import COUNT, COUNTS, Certificate
 from hitoku.checks.ledger.magnitude import Carried
-from hitoku.checks.ledger.membership import damaged
-from hitoku.errors import DataError, ParameterError
-from hitoku.files import write_file
-
-FORMAT, VERSION = "hitoku ledger", 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,46 +59,3 @@ class Entry:
             ),
             tells=frozenset(plain.get("tells", [COUNT, *plain["measures"]])),
         )
-
-
-def _digest(body: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(body, separators=(",", ":")).encode()).hexdigest()
-
-
-def read(path: Path) -> tuple[dict[str, Any], str]:
-    """Read a ledger's file; return what it says and its hash."""
-    try:
-        whole = json.loads(path.read_bytes())
-    except OSError as error:
-        raise DataError(
-            "the ledger cannot be read", where=str(path), fix="check that it is a file, and permissions"
-        ) from error
-    except ValueError as error:
-        raise damaged(path, "it cannot be read as JSON") from error
-    if not isinstance(whole, dict) or whole.get("format") != FORMAT:
-        raise damaged(path, "it is not a ledger")
-    if whole.get("version") != VERSION:
-        raise DataError(
-            f"the ledger is of version {whole.get('version')}, this program reads {VERSION}",
-            where=str(path),
-            fix="use the version of hitoku that wrote it, or a newer one",
-        )
-    body = whole.get("body")
-    if not isinstance(body, dict) or whole.get("sha256") != _digest(body):
-        raise damaged(path, "its hash does not fit")
-    return body, whole["sha256"]
-
-
-def write(path: Path, body: Mapping[str, Any]) -> str:
-    """Write a ledger's file whole; return its hash."""
-    try:
-        digest = _digest(body)
-    except (TypeError, ValueError) as error:
-        raise ParameterError(
-            "published values must be numbers, texts, lists and dictionaries",
-            where="ledger",
-            fix="give what JSON can hold",
-        ) from error
-    whole = {"format": FORMAT, "version": VERSION, "sha256": digest, "body": body}
-    write_file(path, json.dumps(whole, separators=(",", ":")).encode())
-    return digest

@@ -1,14 +1,13 @@
-"""Who is in which cell, on disk: one compressed vector of codes per partition, beside the ledger.
+"""Who is in which cell: one compressed vector of codes per partition.
 
-These files are microdata. They stay on the protected side, and go when the project goes.
+These are microdata. They stay on the protected side, and go when the project goes.
 """
 
 from __future__ import annotations
 
 import hashlib
-import secrets
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +16,17 @@ from numpy.typing import NDArray
 
 from hitoku.attacks.differencing.partition import Codes
 from hitoku.errors import DataError
-from hitoku.files import write_file
-from hitoku.model.arrays import Integers
+from hitoku.model.arrays import Integers, Mask
 
 # A ledger's first partitions say in which order the units of later ones are written: who is alike stands
 # together, and that compresses to less than half.
 N_LEADING = 6
-KEY_BYTES = 32
 # Every output waits for this; trying harder takes six times as long and saves next to nothing.
 QUICK = 1
 
 # In which order units are written.
 Order = Integers | slice
 Pseudonyms = NDArray[np.uint64]
-UNITS = "units"
 
 
 def unit_numbers(units: Iterable[object], key: bytes) -> Integers:
@@ -63,27 +59,60 @@ def pseudonyms(units: Iterable[object], key: bytes) -> Pseudonyms:
     return np.frombuffer(b"".join(digests), dtype="<u8")
 
 
-def joined(names: Pseudonyms, known: Pseudonyms) -> tuple[Integers, Pseudonyms]:
+def joined(
+    names: Pseudonyms,
+    known: Pseudonyms,
+    contents: Pseudonyms | None = None,
+    known_contents: Pseudonyms | None = None,
+) -> tuple[Integers, Pseudonyms]:
     """Give numbers to units: those known have theirs, all others follow in the order of their pseudonyms.
+
+    Parameters
+    ----------
+    names
+        Pseudonyms of the units, each once.
+    known
+        Pseudonyms of the units that have numbers.
+    contents, known_contents
+        What the records of both say. A unit under a new name is a known one when its records are those of
+        that one alone, and of no other here: it was renumbered.
 
     Returns
     -------
     The number of every unit, and the pseudonyms of all units in the order of their numbers.
     """
-    ordered, place = np.unique(names, return_inverse=True)
+    ordered, first, place = np.unique(names, return_index=True, return_inverse=True)
     if len(ordered) < len(names):
         raise DataError(
             "a unit is listed twice", where="unit numbers", fix="give every unit once, not every record"
         )
-    rank = np.argsort(known)
-    at = np.searchsorted(known, ordered, sorter=rank)
-    found = np.zeros(len(ordered), dtype=np.int64)
-    old = np.zeros(len(ordered), dtype=np.bool_)
-    if len(known):
-        found = rank[np.minimum(at, len(known) - 1)]
-        old = known[found] == ordered
+    found, old = _looked_up(ordered, known)
+    if contents is not None and known_contents is not None and len(known):
+        missing = np.ones(len(known), dtype=np.bool_)
+        missing[found[old]] = False
+        there, new = np.flatnonzero(missing), np.flatnonzero(~old)
+        own, mine = _alone(contents[first][new])
+        other, its = _alone(known_contents[there])
+        at, same = _looked_up(own, other)
+        found[new[mine[same]]] = there[its[at[same]]]
+        old[new[mine[same]]] = True
     found[~old] = len(known) + np.arange(int((~old).sum()))
     return found[place], np.concatenate([known, ordered[~old]])
+
+
+def _looked_up(wanted: Pseudonyms, known: Pseudonyms) -> tuple[Integers, Mask]:
+    """Find numbers among others: the place of each, and whether it is there."""
+    if not len(known):
+        return np.zeros(len(wanted), dtype=np.int64), np.zeros(len(wanted), dtype=np.bool_)
+    rank = np.argsort(known)
+    at = rank[np.minimum(np.searchsorted(known, wanted, sorter=rank), len(known) - 1)]
+    return at, known[at] == wanted
+
+
+def _alone(contents: Pseudonyms) -> tuple[Pseudonyms, Integers]:
+    """Return what occurs once, and where."""
+    found, place, count = np.unique(contents, return_index=True, return_counts=True)
+    return found[count == 1], place[count == 1]
 
 
 def packed(codes: Codes, order: Order) -> tuple[bytes, str]:
@@ -100,55 +129,27 @@ def unpacked(content: bytes, kind: str, order: Order, n_units: int) -> Codes:
     return codes
 
 
-class Folder:
-    """The folder with the membership vectors of a ledger, in the order in which they were written.
+class Vectors:
+    """The membership vectors of a ledger, in the order in which they were written.
 
     Parameters
     ----------
-    path
-        Where it is, or will be.
     n_units
         How many units there are.
-    draft
-        Nothing is written.
     """
 
-    def __init__(self, path: Path, n_units: int, *, draft: bool = False) -> None:
-        self.path, self.n_units, self.draft = path, n_units, draft
-        self._drawn: bytes | None = None
+    def __init__(self, n_units: int) -> None:
+        self.n_units = n_units
         self._leading: list[Codes] = []
         self._orders: dict[int, Order] = {}
 
-    def key(self, *, fresh: bool) -> bytes:
-        """Return the secret that pseudonyms and hashes are made with; a new ledger draws one."""
-        if fresh and self.draft:
-            self._drawn = secrets.token_bytes(KEY_BYTES)
-        if self._drawn is not None:
-            return self._drawn
-        place = self.path / "key"
-        if fresh and not place.exists():
-            write_file(place, secrets.token_bytes(KEY_BYTES), private=True)
-        key = self._read("key")
-        if len(key) != KEY_BYTES:
-            raise damaged(place, "the key does not have its length")
-        return key
-
-    def secret(self, *, fresh: bool) -> int:
-        """Return a number for hashes of units that comes from the key, every byte of it."""
-        return int.from_bytes(hashlib.sha256(self.key(fresh=fresh)).digest()[:8], "little")
-
-    def write(self, name: str, codes: Codes) -> dict[str, Any]:
-        """Write a vector of codes; return what is needed to read it."""
+    def pack(self, codes: Codes) -> tuple[bytes, dict[str, Any]]:
+        """Compress a vector of codes; return it and what is needed to read it."""
         content, kind = packed(codes, self._order(len(codes)))
-        write_file(self.path / name, content)
-        digest = hashlib.sha256(content).hexdigest()
-        return {"file": name, "kind": kind, "sha256": digest, "n_units": len(codes)}
+        return content, {"kind": kind, "sha256": hashlib.sha256(content).hexdigest(), "n_units": len(codes)}
 
-    def read(self, entry: dict[str, Any]) -> Codes:
-        """Read a vector of codes, after those that were written before it."""
-        content = self._read(entry["file"])
-        if hashlib.sha256(content).hexdigest() != entry["sha256"]:
-            raise damaged(self.path / entry["file"], "its hash is not the one in the ledger")
+    def unpack(self, content: bytes, entry: Mapping[str, Any]) -> Codes:
+        """Undo :meth:`pack`, after the vectors that were written before it."""
         return unpacked(content, entry["kind"], self._order(entry["n_units"]), self.n_units)
 
     def follow(self, vectors: Sequence[Codes]) -> None:
@@ -165,28 +166,10 @@ class Folder:
             self._orders[n_units] = np.lexsort([codes[:n_units] for codes in reversed(self._leading)])
         return self._orders[n_units]
 
-    def units(self, n_units: int, sha256: str) -> Pseudonyms:
-        """Read the pseudonyms of the first units."""
-        content = self._read(UNITS)[: 8 * n_units]
-        if hashlib.sha256(content).hexdigest() != sha256:
-            raise damaged(self.path / UNITS, "its hash is not the one in the ledger")
-        return np.frombuffer(content, dtype="<u8")
 
-    def write_units(self, names: Pseudonyms) -> str:
-        """Write the pseudonyms of all units; return their hash."""
-        content = names.astype("<u8").tobytes()
-        write_file(self.path / UNITS, content)
-        return hashlib.sha256(content).hexdigest()
-
-    def _read(self, name: str) -> bytes:
-        try:
-            return (self.path / name).read_bytes()
-        except OSError as error:
-            raise DataError(
-                f"the ledger's file {name} cannot be read",
-                where=str(self.path),
-                fix="restore the folder of memberships that belongs to the ledger",
-            ) from error
+def hash_secret(key: bytes) -> int:
+    """Return a number for hashes of units that comes from the key, every byte of it."""
+    return int.from_bytes(hashlib.sha256(key).digest()[:8], "little")
 
 
 def damaged(path: Path, what: str) -> DataError:
@@ -194,5 +177,5 @@ def damaged(path: Path, what: str) -> DataError:
     return DataError(
         f"{path.name} was changed or damaged: {what}",
         where=str(path.parent),
-        fix="restore the ledger and its folder from a copy of the same moment; nothing was read from it",
+        fix="restore the ledger from a copy; nothing was read from it",
     )

@@ -48,6 +48,8 @@ class Session(PandasHabits):
     nested
         Variables each of whose codes lies in one code of another, ``{"municipality": "region"}``: a reader
         knows that, and subtracts accordingly.
+    researcher
+        Who submits the outputs.
 
     Examples
     --------
@@ -69,8 +71,10 @@ class Session(PandasHabits):
         ledger: str | Path | None = None,
         unit_word: str = "unit",
         nested: Mapping[str, str] | None = None,
+        researcher: str = "",
     ) -> None:
         self.name = name
+        self.researcher = researcher
         self.policy = policy_named(policy)
         self.records = Records.open(data, unit)
         self.outputs: list[Output] = []
@@ -208,7 +212,16 @@ class Session(PandasHabits):
 
     def submit(self, path: str | Path) -> Path:
         """Write all outputs with their evidence into a new folder for ``hitoku check``; return it."""
-        return write_submission(path, self.name, self.outputs, self.policy)
+        return write_submission(
+            path,
+            self.name,
+            self.outputs,
+            self.policy,
+            researcher=self.researcher,
+            unit=self.records.unit_column,
+            n_units=self.records.n_units,
+            n_records=len(self.records),
+        )
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {len(self.outputs)} output(s) would be submitted"]

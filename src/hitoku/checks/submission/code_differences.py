@@ -8,7 +8,6 @@ cannot be joined is named, for nothing is claimed about it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -16,11 +15,11 @@ from hitoku.attacks.differencing.atoms import Disclosed
 from hitoku.attacks.differencing.defined import Defined, defined_differences
 from hitoku.checks.ledger.alarm import way_out
 from hitoku.checks.ledger.entry import Entry
-from hitoku.checks.ledger.entry import read as read_ledger
+from hitoku.checks.ledger.store import Store
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
-from hitoku.checks.submission.differences import UNSOUND, not_tested
+from hitoku.checks.submission.differences import UNSOUND, Candidate, not_tested
 from hitoku.checks.submission.draft_ledger import describe
 from hitoku.checks.submission.submission import Submission
 from hitoku.errors import HitokuError, some
@@ -33,27 +32,26 @@ SHOWN = 3
 
 
 def by_codes(
-    submission: Submission,
-    policy: Policy,
-    sound: Sequence[bool],
-    failed: Sequence[bool],
-    ledger: str | Path | None,
+    submission: Submission, policy: Policy, candidates: Sequence[Candidate], store: Store | None
 ) -> list[tuple[PrincipleVerdict, ...]]:
     """Join every output with those before it, and with the ledger, through their codes."""
-    earlier, unknown = _released(ledger, submission.data)
+    earlier, unknown = _released(store, submission.data)
     found: list[tuple[PrincipleVerdict, ...]] = []
-    for output, trusted, failing in zip(submission.outputs, sound, failed, strict=True):
-        if failing:
+    for each in candidates:
+        if each.stays:
             found.append(())  # what does not leave gives nothing away
             continue
-        own = counted(output) if trusted else UNSOUND
+        if not each.sound:
+            found.append((not_tested(UNSOUND),))  # no decision lets it leave
+            continue
+        own = counted(each.output)
         if isinstance(own, str):
-            unknown.append(output.name)
+            unknown.append(each.output.name)
             found.append((not_tested(own),))
             continue
         verdicts = _compared(own, earlier, unknown, policy)
         found.append(verdicts)
-        if verdicts[0].status is not Clearance.FAIL:
+        if each.excused or verdicts[0].status is not Clearance.FAIL:
             earlier.append(own)
     return found
 
@@ -74,14 +72,11 @@ def counted(output: Output) -> Defined | str:
     return Defined(output.name, definition, (sizes,), output.asked.tells)
 
 
-def _released(ledger: str | Path | None, data: str) -> tuple[list[Defined], list[str]]:
+def _released(store: Store | None, data: str) -> tuple[list[Defined], list[str]]:
     """Read what was released before: outputs that are described and counted, and the names of the others."""
     known: list[Defined] = []
     unknown: list[str] = []
-    if ledger is None:
-        return known, unknown
-    body, _ = read_ledger(Path(ledger))
-    for plain in body["outputs"]:
+    for plain in [] if store is None else store.of("output"):
         entry = Entry.from_dict(plain)
         sizes = [part.get("sizes") for part in entry.parts or ()]
         name = f"{entry.name} (project {entry.project or 'without a name'})"

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from hitoku.checks.ledger import Measure
+from hitoku.checks.ledger.book import WORDS
+from hitoku.checks.ledger.store import Store
 from hitoku.checks.outputs import complete_cases
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
+from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, worst
 from hitoku.checks.records import Records
 from hitoku.checks.submission.draft_ledger import DraftLedger
 from hitoku.checks.submission.submission import Submission
@@ -17,25 +21,52 @@ from hitoku.checks.submission.submission import Submission
 UNSOUND = "its evidence is not to be trusted"
 
 
+class Candidate(NamedTuple):
+    """An output as it would leave.
+
+    Parameters
+    ----------
+    output
+        The output.
+    sound
+        Its evidence is to be trusted.
+    stays
+        It does not leave, whatever is found here, or it has left before.
+    excused
+        Somebody decided that it leaves in spite of differences.
+    """
+
+    output: Output
+    sound: bool
+    stays: bool
+    excused: bool = False
+
+
 def by_units(
     submission: Submission,
     policy: Policy,
-    sound: Sequence[bool],
-    failed: Sequence[bool],
+    candidates: Sequence[Candidate],
     ledger: str | Path | None,
     records: Records,
+    store: Store | None = None,
 ) -> list[tuple[PrincipleVerdict, ...]]:
     """Test every output for differences with those before it, by who is in its cells."""
-    draft = DraftLedger(submission.name, records, policy, ledger)
+    draft = DraftLedger(submission.name, records, policy, ledger, store=store)
     found: list[tuple[PrincipleVerdict, ...]] = []
-    for output, trusted, failing in zip(submission.outputs, sound, failed, strict=True):
-        if failing:
+    for each in candidates:
+        if each.stays:
             found.append(())  # what does not leave gives nothing away
-        elif not trusted:
+        elif not each.sound:
             found.append((not_tested(UNSOUND),))
         else:
-            found.append(draft.compare(*place_units(output, records)))
+            placed, measures = place_units(each.output, records)
+            leaves = partial(_leaves, each)
+            found.append(draft.compare(placed, measures, leaves))
     return found
+
+
+def _leaves(candidate: Candidate, verdicts: Sequence[PrincipleVerdict]) -> bool:
+    return candidate.excused or worst(verdicts) is not Clearance.FAIL
 
 
 def place_units(output: Output, records: Records) -> tuple[Output, dict[str, Measure]]:
@@ -67,9 +98,9 @@ def not_tested(text: str) -> PrincipleVerdict:
     )
 
 
-def scope(ledger: str | Path | None, records: Records | None) -> str:
+def scope(ledger: bool, records: Records | None, depth: int = 3) -> str:
     """Say how far differences were tested; never "safe"."""
-    before = "this submission only" if ledger is None else "this submission and the ledger"
+    before = "this submission and the ledger" if ledger else "this submission only"
     if records is None:
         return f"tested through codes, {before}; what only the data tell was not tested"
-    return f"tested up to three outputs together, {before}"
+    return f"tested up to {WORDS.get(depth, f'{depth} outputs together')}, {before}"

@@ -7,18 +7,23 @@ written nowhere.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from hitoku.attacks.differencing.definition import Definition
 from hitoku.attacks.differencing.partition import Partition
 from hitoku.checks.evidence.cells import CodedCells
 from hitoku.checks.evidence.left_out import KNOWN, known_of
 from hitoku.checks.ledger import Ledger, Measure
+from hitoku.checks.ledger.population import record_hashes, told_apart, unit_hashes
+from hitoku.checks.ledger.settings import settings_of
+from hitoku.checks.ledger.store import Store, read_store
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.verdict import Clearance, PrincipleVerdict
 from hitoku.checks.records import MISSING, Records
+from hitoku.errors import ParameterError
 
 
 class DraftLedger:
@@ -36,6 +41,8 @@ class DraftLedger:
         Path of the ledger, which need not exist yet; None for outputs of this session only.
     unit_word
         What texts call a unit.
+    store
+        The ledger's file, read already.
     """
 
     def __init__(
@@ -45,31 +52,85 @@ class DraftLedger:
         policy: Policy,
         ledger: str | Path | None,
         unit_word: str = "unit",
+        store: Store | None = None,
     ) -> None:
         self._policy = policy
-        self.ledger = Ledger.open(
-            ledger,
-            data_hash=records.hash,
-            n_units=records.n_units,
-            threshold=policy.units.minimum,
-            project=project,
-            unit=unit_word,
-            # Names serve to find the same units in other extracts; within a session numbers will do.
-            units=None if ledger is None or records.names is None else records.names.to_pylist(),
-            draft=True,
+        self.ledger = open_ledger(
+            project, records, policy, ledger, unit_word=unit_word, store=store, draft=True
         )
 
-    def compare(self, output: Output, measures: Mapping[str, Measure]) -> tuple[PrincipleVerdict, ...]:
-        """Compare an output with all before it; unless it fails, later ones are compared with it."""
+    def compare(
+        self,
+        output: Output,
+        measures: Mapping[str, Measure],
+        leaves: Callable[[tuple[PrincipleVerdict, ...]], bool] | None = None,
+    ) -> tuple[PrincipleVerdict, ...]:
+        """Compare an output with all before it; if it leaves, later ones are compared with it.
+
+        Parameters
+        ----------
+        output, measures
+            The output, and the amounts it is about.
+        leaves
+            Tells from what is found whether it leaves; left out, whatever does not fail does.
+        """
         parts = partitions(output)
         definition = definition_of(output)
+        # A submission that is corrected and handed in again has the names of before.
+        name = self.ledger.unused(output.name)
         alarms = self.ledger.check(
-            output.name, parts, definition, measures, rules=self._policy.magnitude_rules if measures else ()
+            name, parts, definition, measures, rules=self._policy.magnitude_rules if measures else ()
         )
         verdicts = self.ledger.verdicts(alarms)
-        if Clearance.FAIL not in {output.status, *(verdict.status for verdict in verdicts)}:
-            self.ledger.remember(output.name, parts, definition, measures)
+        passes = Clearance.FAIL not in {output.status, *(verdict.status for verdict in verdicts)}
+        if passes if leaves is None else leaves(verdicts):
+            self.ledger.remember(name, parts, definition, measures)
         return verdicts
+
+
+def open_ledger(
+    project: str,
+    records: Records,
+    policy: Policy,
+    path: str | Path | None,
+    *,
+    unit_word: str = "unit",
+    store: Store | None = None,
+    draft: bool = False,
+) -> Ledger:
+    """Open the ledger of some data, for a draft or to write to it; parameters as of :class:`DraftLedger`."""
+    if store is None and path is not None and Path(path).exists():
+        store = read_store(Path(path))
+    by_name = records.names is not None if store is None else store.by_name
+    units: Any = None
+    contents = None
+    # Names serve to find the same units in other extracts; within a session numbers will do.
+    if path is not None and by_name:
+        fixed = None if store is None else settings_of(store)
+        if fixed is not None and fixed.unit != records.unit_column:
+            raise ParameterError(
+                f"the ledger counts by {fixed.unit or 'records'}, not by {records.unit_column or 'records'}",
+                where=str(path),
+                fix=f"unit={fixed.unit!r}" if fixed.unit else "leave the unit out",
+            )
+        hashes = record_hashes(records.table, records.unit_column)
+        if records.names is not None:
+            units, contents = records.names.to_pylist(), unit_hashes(hashes, records.unit, records.n_units)
+        elif fixed is not None:
+            units = told_apart(hashes)
+    return Ledger.open(
+        path,
+        data_hash=records.hash,
+        n_units=records.n_units,
+        threshold=policy.units.minimum,
+        depth=3 if store is None else store.depth,
+        project=project,
+        unit=unit_word,
+        units=units,
+        contents=contents,
+        draft=draft,
+        store=store,
+    )
 
 
 def partitions(output: Output) -> list[Partition] | None:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-from hitoku.checks.ledger.entry import read as read_ledger
+from hitoku.checks.decisions import Decision, decisions_by
+from hitoku.checks.evidence.evidence import Unreadable
+from hitoku.checks.ledger.settings import Settings, settings_of
+from hitoku.checks.ledger.store import Store, read_store
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.policies.policy import policy as policy_named
-from hitoku.checks.principles.verdict import Clearance, PrincipleVerdict, worst
+from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.checks.records import Records
 from hitoku.checks.submission import differences
 from hitoku.checks.submission.agreement import disagreements
 from hitoku.checks.submission.code_differences import by_codes
-from hitoku.checks.submission.exceptions import Granted
+from hitoku.checks.submission.deciding import excused, open_cells
 from hitoku.checks.submission.rechecked import Recheck, Rechecked, fault
 from hitoku.checks.submission.rejudge import judge_again
 from hitoku.checks.submission.submission import Submission, read_submission
@@ -26,6 +31,36 @@ from hitoku.model.finding import Finding, Severity
 Judged = tuple[tuple[PrincipleVerdict, ...], tuple[Finding, ...]]
 
 
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Centre:
+    """What the checker's side brings: nothing of it is taken from the submission.
+
+    Parameters
+    ----------
+    policy
+        The policy that everything is judged by.
+    settings
+        What the centre fixed in its ledger; None without a ledger, or one that has none.
+    store
+        The ledger's file; None without.
+    path
+        Where it is.
+    records
+        The data; None without.
+    """
+
+    policy: Policy
+    settings: Settings | None = None
+    store: Store | None = None
+    path: Path | None = None
+    records: Records | None = None
+
+    @property
+    def depth(self) -> int:
+        """How many outputs are tested together."""
+        return 3 if self.store is None else self.store.depth
+
+
 def recheck(
     path: str | Path,
     *,
@@ -33,7 +68,8 @@ def recheck(
     ledger: str | Path | None = None,
     data: Any = None,
     unit: str | None = None,
-    exceptions: Sequence[Granted] = (),
+    decisions: Sequence[Decision] = (),
+    today: date | None = None,
 ) -> Recheck:
     """Judge a submission again.
 
@@ -42,40 +78,166 @@ def recheck(
     path
         The folder; one that is not as it was written is refused.
     policy
-        The checker's own policy; left out, the one of that name that comes with hitoku.
+        The checker's own policy; left out, the one that the ledger has, or the one of that name that comes
+        with hitoku.
     ledger
-        Everything released before; it is read, not written.
+        Everything released before; it is read, not written. The policy and the unit that the centre fixed in
+        it hold, whatever the submission says.
     data
         The data, when the checker has them: evidence is collected again, and differences are tested by who
         is in the cells. Without them, outputs are compared through their codes, as any reader can, and what
         has no codes is not testable.
     unit
-        Column that names the unit, as in the session.
-    exceptions
-        Decisions about outputs.
+        Column that names the unit, where no ledger says.
+    decisions
+        What people decided about outputs.
+    today
+        The day on which decisions must hold.
     """
     submission = read_submission(path)
-    own = _own_policy(submission, policy)
-    if ledger is not None and (data is None or Path(ledger).exists()):
-        # With the data at hand a ledger may be begun by what is checked now.
-        _require_same_data(Path(ledger), submission)
-    records = None if data is None else _open_data(data, unit, submission)
+    if ledger is not None and not Path(ledger).exists() and data is None:
+        raise DataError(f"no ledger {Path(ledger).name!r}", where=str(ledger), fix="check the path")
+    # With the data at hand a ledger may be begun by what is checked now.
+    store = None if ledger is None or not Path(ledger).exists() else read_store(Path(ledger))
+    centre = open_centre(submission, store, ledger, policy=policy, data=data, unit=unit)
+    return judge(submission, centre, decisions, today=today)
+
+
+def open_centre(
+    submission: Submission,
+    store: Store | None,
+    ledger: str | Path | None,
+    *,
+    policy: str | Path | Policy | None = None,
+    data: Any = None,
+    unit: str | None = None,
+) -> Centre:
+    """Open what a check is made with; parameters as of :func:`recheck`."""
+    fixed = None if store is None else settings_of(store)
+    if store is not None:
+        _require_same_data(store, submission)
+    own = _own_policy(submission, policy, fixed)
+    if fixed is not None and unit is not None and unit != fixed.unit:
+        raise ParameterError(
+            f"the ledger counts by {fixed.unit or 'records'}, not by {unit}",
+            where="unit",
+            fix="leave it out: the ledger says what a unit is",
+        )
+    by = unit if fixed is None else fixed.unit
+    records = None if data is None else _open_data(data, by, submission)
+    path = None if ledger is None else Path(ledger)
+    return Centre(policy=own, settings=fixed, store=store, path=path, records=records)
+
+
+def judge(
+    submission: Submission,
+    centre: Centre,
+    decisions: Sequence[Decision] = (),
+    *,
+    staying: Collection[str] = (),
+    today: date | None = None,
+) -> Recheck:
+    """Judge a submission with what the checker has.
+
+    Parameters
+    ----------
+    submission, centre, decisions, today
+        As of :func:`recheck`.
+    staying
+        Outputs that stay behind: the others are not compared with them.
+    """
+    policy, records = centre.policy, centre.records
+    day = today or datetime.now(UTC).date()
+    _refuse_own(submission, decisions)
     places = range(len(submission.outputs))
-    judged = _compare_facts(submission, [judge_again(submission, at, own, records) for at in places])
-    compared = _compare_units(submission, own, judged, ledger, records)
-    checked = [
-        _conclude(output, found, with_others, records, exceptions)
-        for output, found, with_others in zip(submission.outputs, judged, compared, strict=True)
+    judged = _compare_facts(submission, [judge_again(submission, at, policy, records) for at in places])
+    left = _left(submission, centre.store)
+    drafts = [
+        _opened(output, found, decisions_by(decisions, output.name, day), policy, left.get(output.name, 0))
+        for output, found in zip(submission.outputs, judged, strict=True)
     ]
-    used = {id(each) for one in checked for each in one.exceptions}
+    in_spite = {
+        each.output
+        for each in decisions
+        if each.decision == "release" and each.principle in {None, Principle.DIFFERENCING} and each.holds(day)
+    }
+    compared = _compare_units(submission, centre, drafts, staying, in_spite)
+    checked = tuple(
+        _conclude(each, with_others, records, decisions_by(decisions, each.output.name, day), policy)
+        for each, with_others in zip(drafts, compared, strict=True)
+    )
+    used = {id(each) for one in checked for each in one.decisions}
     return Recheck(
         submission=submission,
-        policy=own,
-        outputs=tuple(checked),
-        findings=_other_policy(submission, own),
-        unused=tuple(each for each in exceptions if id(each) not in used),
-        scope=differences.scope(ledger, records),
+        policy=policy,
+        outputs=checked,
+        findings=(*_other_policy(submission, policy), *_other_unit(submission, centre)),
+        unused=tuple(each for each in decisions if id(each) not in used),
+        scope=differences.scope(centre.store is not None or centre.path is not None, records, centre.depth),
+        unit=_unit_words(submission, centre),
+        released=_named_before(checked, centre.store, submission.name),
     )
+
+
+def _opened(
+    output: Output, judged: Judged, decided: Sequence[Decision], policy: Policy, receipt: int
+) -> Rechecked:
+    """Put the numbers into an output that decisions name, and judge it so."""
+    verdicts, findings = judged
+    broken = any(each.severity is Severity.FAIL for each in findings)
+    if broken or isinstance(output.evidence, Unreadable):
+        return Rechecked(output=output, verdicts=verdicts, findings=findings, receipt=receipt)
+    released = [each for each in decided if each.decision == "release"]
+    made = open_cells(output, released)
+    if made is not output:
+        verdicts = made.asked.judge(made.evidence, policy)
+    # Not yet compared with others; those that are refused say so already.
+    return Rechecked(
+        output=made,
+        verdicts=verdicts,
+        findings=findings,
+        decisions=tuple(each for each in decided if each.decision == "refuse"),
+        excused=excused(made, verdicts, released, policy),
+        receipt=receipt,
+        opened=int((output.evidence.withheld & ~made.evidence.withheld).sum()),
+    )
+
+
+def _named_before(
+    checked: Sequence[Rechecked], store: Store | None, project: str
+) -> dict[str, Mapping[str, list[Any]]]:
+    """Return what left before and is named in a difference."""
+    texts = [v.text for each in checked for v in each.verdicts if v.principle is Principle.DIFFERENCING]
+    found: dict[str, Mapping[str, list[Any]]] = {}
+    for body in [] if store is None else store.of("output"):
+        known = f"{body['name']} (project {body['project'] or 'without a name'})"
+        name = body["name"] if body["project"] == project else known
+        for shown in {name, known}:
+            if isinstance(body["published"], dict) and any(shown in text for text in texts):
+                found[shown] = body["published"]
+    return found
+
+
+def _left(submission: Submission, store: Store | None) -> dict[str, int]:
+    """Return the outputs of this very submission that have left, with the number of their receipt."""
+    receipts = [] if store is None else store.of("release")
+    return {
+        output["name"]: receipt["number"]
+        for receipt in receipts
+        if submission.sha256 and receipt["submission_sha256"] == submission.sha256
+        for output in receipt["outputs"]
+    }
+
+
+def _refuse_own(submission: Submission, decisions: Sequence[Decision]) -> None:
+    """Nobody decides about their own outputs."""
+    for each in decisions:
+        if submission.researcher and each.who.strip().casefold() == submission.researcher.strip().casefold():
+            raise ParameterError(
+                f"{each.who} submitted the outputs, and cannot decide about them",
+                where=f"decision about {each.output}",
+                fix="have somebody else decide",
+            )
 
 
 def _other_policy(submission: Submission, own: Policy) -> tuple[Finding, ...]:
@@ -84,6 +246,43 @@ def _other_policy(submission: Submission, own: Policy) -> tuple[Finding, ...]:
         return ()
     reason = f"the session worked under another policy than {own.name} {own.version} as the checker has it"
     return (fault("policy", reason, "the verdicts here are by the checker's copy"),)
+
+
+def _other_unit(submission: Submission, centre: Centre) -> tuple[Finding, ...]:
+    """Say so when the session counted something else than the centre does."""
+    found: list[Finding] = []
+    records, fixed = centre.records, centre.settings
+    if submission.earlier:
+        said = "the submission, of an earlier version, does not say what it counts as a unit"
+        if fixed is not None and records is None:
+            found.append(fault("unit", said, "check it with the data, or have it submitted again"))
+        return tuple(found)
+    if fixed is not None and submission.unit != fixed.unit:
+        reason = f"the session counted {_by(submission.unit)}, the centre counts {_by(fixed.unit)}"
+        found.append(fault("unit", reason, "have it made again with the centre's unit"))
+    if records is not None and submission.n_records is not None:
+        theirs, ours = (submission.n_units, submission.n_records), (records.n_units, len(records))
+        if theirs != ours:
+            reason = (
+                f"it says {theirs[0]} units and {theirs[1]} records, the data have {ours[0]} and {ours[1]}"
+            )
+            found.append(fault("unit", reason, "ask how this came about"))
+    return tuple(found)
+
+
+def _by(unit: str | None) -> str:
+    return "every record as a unit" if unit is None else f"by {unit}"
+
+
+def _unit_words(submission: Submission, centre: Centre) -> str:
+    """Say what counted as a unit, and who says so."""
+    if centre.settings is not None:
+        return f"{_by(centre.settings.unit)}, as the centre fixed it"
+    if centre.records is not None:
+        return f"{_by(centre.records.unit_column)}, as the checker said"
+    if submission.earlier:
+        return "as the session counted, which it does not say"
+    return f"{_by(submission.unit)}, as the session says; nobody at the centre has fixed it"
 
 
 def _open_data(data: Any, unit: str | None, submission: Submission) -> Records:
@@ -97,35 +296,53 @@ def _open_data(data: Any, unit: str | None, submission: Submission) -> Records:
 
 def _compare_units(
     submission: Submission,
-    policy: Policy,
-    judged: Sequence[Judged],
-    ledger: str | Path | None,
-    records: Records | None,
+    centre: Centre,
+    drafts: Sequence[Rechecked],
+    staying: Collection[str],
+    in_spite: Collection[str],
 ) -> list[tuple[PrincipleVerdict, ...]]:
     """Find differences between outputs: by who is in their cells, or by codes where there are no data."""
-    sound = [not any(each.severity is Severity.FAIL for each in found) for _, found in judged]
-    failed = [worst(verdicts) is Clearance.FAIL for verdicts, _ in judged]
-    if records is None:
-        return by_codes(submission, policy, sound, failed, ledger)
-    return differences.by_units(submission, policy, sound, failed, ledger, records)
+    candidates = [
+        differences.Candidate(
+            output=each.output,
+            sound=not any(finding.severity is Severity.FAIL for finding in each.findings),
+            # What does not leave gives nothing away; what has left is in the ledger.
+            stays=str(Clearance.FAIL) in each.row.values()
+            or bool(each.decisions)
+            or each.output.name in staying
+            or each.receipt > 0,
+            excused=each.output.name in in_spite,
+        )
+        for each in drafts
+    ]
+    if centre.records is None:
+        return by_codes(submission, centre.policy, candidates, centre.store)
+    return differences.by_units(
+        submission, centre.policy, candidates, centre.path, centre.records, centre.store
+    )
 
 
 def _conclude(
-    output: Output,
-    judged: Judged,
+    draft: Rechecked,
     with_others: Sequence[PrincipleVerdict],
     records: Records | None,
-    exceptions: Sequence[Granted],
+    decided: Sequence[Decision],
+    policy: Policy,
 ) -> Rechecked:
     """Put together what was found about an output, and the decisions that answer it."""
-    own, findings = judged
     tested = records is not None and all(verdict.reason != "not_testable" for verdict in with_others)
     known = {verdict.text for verdict in with_others}
-    warned = () if tested else differences.warned(output)
-    verdicts = (*own, *with_others, *(verdict for verdict in warned if verdict.text not in known))
-    stopped = [verdict for verdict in verdicts if verdict.status is not Clearance.PASS]
-    granted = (each for each in exceptions if each.output == output.name and any(map(each.answers, stopped)))
-    return Rechecked(output=output, verdicts=verdicts, findings=findings, exceptions=tuple(granted))
+    warned = () if tested or draft.receipt else differences.warned(draft.output)
+    verdicts = (*draft.verdicts, *with_others, *(verdict for verdict in warned if verdict.text not in known))
+    if any(each.severity is Severity.FAIL for each in draft.findings):
+        return replace(draft, verdicts=verdicts)
+    released = [each for each in decided if each.decision == "release"]
+    answers = excused(draft.output, verdicts, released, policy)
+    used = {id(each): each for found in answers.values() for each in found}
+    opening = [each for each in released if each.cells and draft.opened and id(each) not in used]
+    return replace(
+        draft, verdicts=verdicts, excused=answers, decisions=(*draft.decisions, *used.values(), *opening)
+    )
 
 
 def _compare_facts(submission: Submission, judged: Sequence[Judged]) -> list[Judged]:
@@ -138,7 +355,15 @@ def _compare_facts(submission: Submission, judged: Sequence[Judged]) -> list[Jud
     return again
 
 
-def _own_policy(submission: Submission, policy: str | Path | Policy | None) -> Policy:
+def _own_policy(submission: Submission, policy: str | Path | Policy | None, fixed: Settings | None) -> Policy:
+    if fixed is not None:
+        if policy is not None and policy_named(policy).hash != fixed.policy.hash:
+            raise ParameterError(
+                f"the ledger's policy is {fixed.policy.name} {fixed.policy.version}, and this is another",
+                where="policy",
+                fix="leave it out: the centre's policy is in the ledger",
+            )
+        return fixed.policy
     if policy is not None:
         return policy_named(policy)
     try:
@@ -151,14 +376,11 @@ def _own_policy(submission: Submission, policy: str | Path | Policy | None) -> P
         ) from error
 
 
-def _require_same_data(ledger: Path, submission: Submission) -> None:
-    if not ledger.exists():
-        raise DataError(f"no ledger {ledger.name!r}", where=str(ledger), fix="check the path")
-    body, _ = read_ledger(ledger)
+def _require_same_data(store: Store, submission: Submission) -> None:
     # A ledger that knows its units by name serves other extracts of the data, too.
-    if "units" not in body and body["data_hash"] != submission.data:
+    if not store.by_name and store.lines[0].body["data_hash"] != submission.data:
         raise DataError(
             "the ledger is about other data than the submission",
-            where=str(ledger),
+            where=str(store.path),
             fix="give the ledger of this data set",
         )

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
+from hitoku.checks.decisions import Decision
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, worst
-from hitoku.checks.submission.exceptions import Granted
 from hitoku.checks.submission.submission import Submission
 from hitoku.model.finding import Finding, Severity
 
 EXCEPTED, NOT_ASKED = "excepted", "-"
+
+
+class State(StrEnum):
+    """What becomes of an output when its submission is released."""
+
+    LEAVES = "leaves"
+    UNDECIDED = "undecided"  # a person has to decide: something fails, or needs a look
+    REFUSED = "refused"
+    BROKEN = "broken"  # forged, damaged or contradictory: no decision helps
+    RELEASED = "released"  # it has left already
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -22,19 +35,28 @@ class Rechecked:
     Parameters
     ----------
     output
-        As submitted.
+        As it would leave: the numbers that decisions name are in it.
     verdicts
         What the principles say now.
     findings
         What is wrong with the submission itself: values, proofs, verdicts that are not what they should be.
-    exceptions
-        Decisions about this output.
+    decisions
+        What was decided about this output, and answers something.
+    excused
+        For every principle that a decision answers which ones do.
+    receipt
+        The number of the receipt it left with; 0 while it has not.
+    opened
+        How many numbers leave that were withheld.
     """
 
     output: Output
     verdicts: tuple[PrincipleVerdict, ...]
     findings: tuple[Finding, ...] = ()
-    exceptions: tuple[Granted, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    excused: Mapping[Principle, tuple[Decision, ...]] = field(default_factory=dict)
+    receipt: int = 0
+    opened: int = 0
 
     @property
     def row(self) -> dict[Principle, str]:
@@ -43,8 +65,8 @@ class Rechecked:
         for principle in Principle:
             own = [verdict for verdict in self.verdicts if verdict.principle is principle]
             status = str(worst(own)) if own else NOT_ASKED
-            excepted = any(each.principle is principle for each in self.exceptions)
-            row[principle] = EXCEPTED if excepted and status in {Clearance.FAIL, Clearance.LOOK} else status
+            stopped = status in {Clearance.FAIL, Clearance.LOOK}
+            row[principle] = EXCEPTED if stopped and principle in self.excused else status
         return row
 
     @property
@@ -56,16 +78,35 @@ class Rechecked:
         order = (str(Clearance.FAIL), str(Clearance.LOOK), EXCEPTED)
         return next((status for status in order if status in found), str(Clearance.PASS))
 
+    @property
+    def undecided(self) -> tuple[Principle, ...]:
+        """The principles that fail or need a look, and that nobody has decided about."""
+        return tuple(principle for principle, status in self.row.items() if status in {"fail", "look"})
+
+    @property
+    def state(self) -> State:
+        """What becomes of it when the submission is released."""
+        if self.receipt:
+            return State.RELEASED
+        if any(finding.severity is Severity.FAIL for finding in self.findings):
+            return State.BROKEN
+        if any(each.decision == "refuse" for each in self.decisions):
+            return State.REFUSED
+        return State.UNDECIDED if self.undecided else State.LEAVES
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
         return {
             "name": self.output.name,
             "kind": self.output.kind,
             "status": self.status,
+            "state": str(self.state),
+            "undecided": [str(principle) for principle in self.undecided],
             "principles": {str(principle): status for principle, status in self.row.items()},
             "verdicts": [verdict.to_dict() for verdict in self.verdicts],
             "findings": [str(finding) for finding in self.findings],
-            "exceptions": [str(each) for each in self.exceptions],
+            "decisions": [each.to_dict() for each in self.decisions],
+            "receipt": self.receipt,
         }
 
     def __repr__(self) -> str:
@@ -85,22 +126,42 @@ class Recheck:
     findings
         About the submission as a whole.
     unused
-        Exceptions that match no output, or nothing that failed.
+        Decisions that match no output, or nothing that fails or needs a look; and those that have expired.
     scope
         How far differencing was tested.
+    unit
+        What counted as a unit, and who says so, in words.
+    released
+        What left before and is named in a difference: columns and their entries, by the name in the text.
     """
 
     submission: Submission
     policy: Policy
     outputs: tuple[Rechecked, ...]
     findings: tuple[Finding, ...] = ()
-    unused: tuple[Granted, ...] = field(default=())
+    unused: tuple[Decision, ...] = field(default=())
     scope: str = ""
+    unit: str = ""
+    released: Mapping[str, Mapping[str, list[Any]]] = field(default_factory=dict)
+
+    def other_sides(self, each: Rechecked) -> dict[str, Mapping[str, list[Any]]]:
+        """Return what an output is compared with where that gives somebody away, by name."""
+        texts = [
+            v.text for v in each.verdicts if v.principle is Principle.DIFFERENCING and v.status != "pass"
+        ]
+        beside = {other.output.name: other.output.published for other in self.outputs if other is not each}
+        known = {**self.released, **beside}
+        return {name: known[name] for name in known if any(_names(text, name) for text in texts)}
 
     @property
     def ok(self) -> bool:
         """Nothing fails; what needs a look is for a person."""
         return not self.findings and all(each.status != Clearance.FAIL for each in self.outputs)
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """The outputs that a person has to decide about."""
+        return tuple(each.output.name for each in self.outputs if each.state is State.UNDECIDED)
 
     @property
     def matrix(self) -> dict[str, dict[str, str]]:
@@ -120,20 +181,32 @@ class Recheck:
         """Return plain values that JSON can hold."""
         return {
             "submission": self.submission.name,
+            "sha256": self.submission.sha256,
+            "researcher": self.submission.researcher,
+            "written": self.submission.written,
+            "unit": self.unit,
+            "n_units": self.submission.n_units,
+            "n_records": self.submission.n_records,
             "written_by": f"hitoku {self.submission.version}",
             "data": self.submission.data,
             "policy": {"name": self.policy.name, "version": self.policy.version, "hash": self.policy.hash},
             "ok": self.ok,
+            "undecided": list(self.undecided),
             "tally": self.tally,
             "differencing": self.scope,
             "findings": [str(finding) for finding in self.findings],
-            "unused_exceptions": [str(each) for each in self.unused],
+            "unused_decisions": [str(each) for each in self.unused],
             "outputs": [each.to_dict() for each in self.outputs],
         }
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{n} {status}" for status, n in self.tally.items() if n)
         return f"Recheck({self.submission.name!r}: {counts})"
+
+
+def _names(text: str, name: str) -> bool:
+    """Tell whether a text about differences names an output, as a whole word."""
+    return re.search(rf"(?:from|and|with|,) {re.escape(name)}(?=$|[ ,;.)])", text) is not None
 
 
 def fault(place: str, reason: str, advice: str) -> Finding:

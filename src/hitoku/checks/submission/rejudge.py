@@ -55,16 +55,38 @@ def judge_again(
     if not _same(output.published, again):
         reason = "what would leave is not what the evidence gives: a value was altered, or is not withheld"
         findings.append(fault(output.name, reason, "do not release it"))
-    if submission.public_csv(place) != csv_text(output.published):
-        findings.append(
-            fault(output.name, "the CSV file and the JSON file that would leave differ", "do not release it")
-        )
+    findings += _public(submission, place)
     if output.policy.get("hash") != submission.policy.hash:
         findings.append(
             fault(output.name, "it was judged by another policy than submitted", "have it made again")
         )
     findings += _lies(output, verdicts)
     return verdicts, tuple(findings)
+
+
+def _public(submission: Submission, place: int) -> list[Finding]:
+    """Compare the files in the folder for what leaves with what the output says."""
+    output = submission.outputs[place]
+    try:
+        found = submission.public(place)
+    except (ValueError, RecursionError, HitokuError):
+        return [fault(output.name, "a file that would leave cannot be read", "do not release it")]
+    if found is None:
+        return []
+    text, plain = found
+    if text != csv_text(output.published):
+        return [
+            fault(
+                output.name, "the CSV file that would leave is not what the output says", "do not release it"
+            )
+        ]
+    if not isinstance(plain, Mapping) or not _same(plain, output.published):
+        return [
+            fault(
+                output.name, "the JSON file that would leave is not what the output says", "do not release it"
+            )
+        ]
+    return []
 
 
 def _proof(submission: Submission, place: int) -> list[Finding]:

@@ -1,51 +1,292 @@
-"""What leaves is remembered: outputs enter the ledger when the checker lets them go."""
+"""What leaves: decided, remembered, receipted and written out in one step.
+
+The ledger's lock is held from before the check until everything is on the disk. The folder is complete beside
+its place before the ledger is written, and gets its name afterwards; if the program is killed in between, the
+next call finds the receipt in the ledger and writes the folder again from there.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-from hitoku.checks.ledger import Ledger
-from hitoku.checks.records import Records
+from hitoku.checks.decisions import Decision
+from hitoku.checks.ledger.receipt import Left, Receipt, receipts_of
+from hitoku.checks.ledger.settings import Settings, settings_of
+from hitoku.checks.ledger.store import Store, locked_store, read_store
 from hitoku.checks.submission.differences import place_units
-from hitoku.checks.submission.draft_ledger import definition_of, partitions
-from hitoku.checks.submission.rechecked import Recheck
-from hitoku.errors import ParameterError
+from hitoku.checks.submission.draft_ledger import definition_of, open_ledger, partitions
+from hitoku.checks.submission.recheck import Centre, judge, open_centre
+from hitoku.checks.submission.rechecked import Recheck, Rechecked, State
+from hitoku.checks.submission.submission import MOST_BYTES, Submission, leaving, read_submission
+from hitoku.errors import DataError, ParameterError, some
+from hitoku.files import new_folder, read_file, sha256
+
+RECEIPT, LETTER = "receipt.json", "receipt.txt"
 
 
-def remember(found: Recheck, ledger: str | Path, data: Any, unit: str | None = None) -> int:
-    """Write the outputs of a submission that was checked into a ledger; return how many.
-
-    All of them or none: a submission in which something fails is not released. What a person has to look at
-    is taken to have been looked at.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Released:
+    """What became of a submission.
 
     Parameters
     ----------
-    found
-        The check.
-    ledger
-        Path of the ledger; begun where there is none.
-    data, unit
-        As in :func:`hitoku.checks.submission.recheck.recheck`; the ledger remembers who is in which cell.
+    check
+        The check it left by.
+    receipt
+        Of what left now; where nothing did, the last one of this submission, or None.
+    folder
+        What left, with the receipt; None without a receipt.
+    again
+        Nothing left now: everything that may leave had left before.
+    blocked
+        Why nothing leaves, in words; empty where something did or could.
     """
-    if not found.ok:
+
+    check: Recheck
+    receipt: Receipt | None
+    folder: Path | None
+    again: bool = False
+    blocked: str = ""
+
+
+def release(
+    path: str | Path,
+    *,
+    ledger: str | Path,
+    data: Any,
+    checkers: Sequence[str],
+    decisions: Sequence[Decision] = (),
+    partial: bool = False,
+    out: str | Path | None = None,
+    now: datetime | None = None,
+    wait_s: float = 60.0,
+) -> Released:
+    """Let outputs of a submission go, and remember them; all of that or nothing.
+
+    Outputs leave that pass, and those for which a decision answers every principle that does not. While
+    anything is undecided nothing leaves, unless ``partial`` says so. What left before stays as it was: the
+    same call twice does nothing twice.
+
+    Parameters
+    ----------
+    path
+        The submission.
+    ledger
+        A ledger that was made by :func:`hitoku.checks.ledger.init`.
+    data
+        The data; the ledger remembers who is in which cell.
+    checkers
+        Who signs; as many different people as the ledger asks for, and not the researcher.
+    decisions
+        What was decided.
+    partial
+        What nobody has decided about stays behind; otherwise nothing leaves until all is decided.
+    out
+        Folder for what leaves; by default beside the submission, with "-released" after its name.
+    now
+        The time; left out, the clock's.
+    wait_s
+        How long to wait while somebody else releases.
+    """
+    submission, place = read_submission(path), Path(ledger)
+    if not place.exists():
+        raise DataError(
+            f"no ledger {place.name!r}",
+            where=str(place),
+            fix="begin one: hitoku ledger init LEDGER --policy NAME --unit COLUMN",
+        )
+    when = now or datetime.now(UTC)
+    # The folder's draft gets its name when the ledger is on the disk, for the lock is left first.
+    with ExitStack() as afterwards, locked_store(place, wait_s) as store:
+        fixed = _required(store)
+        names = _signed(checkers, submission, fixed)
+        centre = open_centre(submission, store, place, data=data)
+        check = _judged(submission, centre, decisions, when.date(), partial=partial)
+        blocked = _blocked(check, partial=partial)
+        if blocked:
+            return Released(check=check, receipt=None, folder=None, blocked=blocked)
+        leaves = [each for each in check.outputs if each.state is State.LEAVES]
+        known = [each for each in receipts_of(store) if each.submission_sha256 == submission.sha256]
+        files: dict[str, bytes] = {}
+        if leaves:
+            receipt, files = _remember(store, centre, check, leaves, names, when)
+            known.append(receipt)
+        if not known:
+            return Released(check=check, receipt=None, folder=None)
+        receipt = known[-1]
+        folder = Path(out) if out else _beside(submission, len(known))
+        if leaves or not _complete(folder, receipt):
+            _fill(afterwards.enter_context(new_folder(folder, shared=True)), receipt, files, store)
+    return Released(check=check, receipt=receipt, folder=folder, again=not leaves)
+
+
+def write_released(ledger: str | Path, number: int, out: str | Path) -> Receipt:
+    """Write what left with a receipt into a new folder, from the ledger alone."""
+    store = read_store(Path(ledger))
+    found = [each for each in receipts_of(store) if each.number == number]
+    if not found:
         raise ParameterError(
-            "something in the submission fails, so nothing is released",
-            where=found.submission.name,
-            fix="have it mended, or decide on an exception",
+            f"there is no receipt {number}", where=str(ledger), fix="hitoku ledger show LEDGER"
         )
-    records = Records.open(data, unit)
-    book = Ledger.open(
-        ledger,
-        data_hash=records.hash,
-        n_units=records.n_units,
-        threshold=found.policy.units.minimum,
-        project=found.submission.name,
-        units=None if records.names is None else records.names.to_pylist(),
+    with new_folder(Path(out), shared=True) as draft:
+        _fill(draft, found[0], {}, store)
+    return found[0]
+
+
+def _required(store: Store) -> Settings:
+    fixed = settings_of(store)
+    if fixed is None:
+        raise DataError(
+            "nobody has fixed policy and unit of the ledger",
+            where=str(store.path),
+            fix="hitoku ledger init LEDGER --policy NAME --unit COLUMN",
+        )
+    return fixed
+
+
+def _signed(checkers: Sequence[str], submission: Submission, fixed: Settings) -> tuple[str, ...]:
+    """Return who signs; too few, the same twice, and the researcher are refused."""
+    names = tuple(dict.fromkeys(" ".join(name.split()) for name in checkers if name.strip()))
+    different = {name.casefold() for name in names}
+    if len(different) < fixed.checkers:
+        raise ParameterError(
+            f"{fixed.checkers} people sign a release, {len(different)} did",
+            where="checkers",
+            fix="name each of them: --checker NAME --checker NAME",
+        )
+    if submission.researcher and submission.researcher.strip().casefold() in different:
+        raise ParameterError(
+            f"{submission.researcher} submitted the outputs, and cannot release them",
+            where="checkers",
+            fix="have somebody else sign",
+        )
+    return names
+
+
+def _judged(
+    submission: Submission, centre: Centre, decisions: Sequence[Decision], today: date, *, partial: bool
+) -> Recheck:
+    """Judge a submission by what would leave of it."""
+    staying: set[str] = set()
+    while True:
+        check = judge(submission, centre, decisions, staying=staying, today=today)
+        # What needs a look and stays gives nothing away, so the others are judged without it.
+        more = {each.output.name for each in _open(check) if "look" in each.row.values()} - staying
+        if not more or not partial:
+            return check
+        staying |= more
+
+
+def _open(check: Recheck) -> list[Rechecked]:
+    return [each for each in check.outputs if each.state in {State.UNDECIDED, State.BROKEN}]
+
+
+def _blocked(check: Recheck, *, partial: bool) -> str:
+    """Say why nothing of a submission is released; empty where something may be."""
+    if check.findings:
+        return check.findings[0].reason
+    undecided = _open(check)
+    if not undecided or partial:
+        return ""
+    told = some((f"{each.output.name} ({_why(each)})" for each in undecided), 10)
+    way_out = "decide about each, or let them stay behind (--partial)"
+    return f"{len(undecided)} output(s) are undecided: {told}; {way_out}"
+
+
+def _why(each: Rechecked) -> str:
+    if each.state is State.BROKEN:
+        return "what was submitted is wrong"
+    if each.state is State.REFUSED:
+        return next(str(decision) for decision in each.decisions if decision.decision == "refuse")
+    row = each.row
+    return ", ".join(f"{principle} {row[principle]}" for principle in each.undecided)
+
+
+def _remember(
+    store: Store,
+    centre: Centre,
+    check: Recheck,
+    leaves: Sequence[Rechecked],
+    names: tuple[str, ...],
+    when: datetime,
+) -> tuple[Receipt, dict[str, bytes]]:
+    """Write what leaves into the ledger, with the receipt; return it and the files."""
+    submission, records = check.submission, centre.records
+    if records is None:
+        raise ParameterError(
+            "outputs are remembered by who is in their cells", where="data", fix="give the data"
+        )
+    book = open_ledger(submission.name, records, centre.policy, store.path, store=store)
+    files: dict[str, bytes] = {}
+    left = []
+    stems = dict(zip((each.name for each in submission.outputs), submission.stems, strict=True))
+    for each in leaves:
+        placed, measures = place_units(each.output, records)
+        name, published = book.unused(placed.name), dict(placed.published)
+        book.remember(name, partitions(placed), definition_of(placed), measures, published=published)
+        own = leaving(stems[each.output.name], each.output)
+        files |= own
+        left.append(
+            Left(
+                name=each.output.name,
+                kind=each.output.kind,
+                files={file: sha256(content) for file, content in own.items()},
+                decisions=tuple(map(str, each.decisions)),
+            )
+        )
+    receipt = Receipt(
+        number=len(store.of("release")) + 1,
+        submission=submission.name,
+        submission_sha256=submission.sha256,
+        researcher=submission.researcher,
+        checkers=names,
+        released=when.isoformat(timespec="seconds"),
+        policy={"name": check.policy.name, "version": check.policy.version, "hash": check.policy.hash},
+        data=records.hash,
+        unit=records.unit_column,
+        outputs=tuple(left),
+        stayed={
+            each.output.name: _why(each)
+            for each in check.outputs
+            if each.state not in {State.LEAVES, State.RELEASED}
+        },
+        previous=store.head,
     )
-    for each in found.outputs:
-        known, measures = place_units(each.output, records)
-        book.remember(
-            known.name, partitions(known), definition_of(known), measures, published=dict(known.published)
-        )
-    return len(found.outputs)
+    body = {name: value for name, value in receipt.to_dict().items() if name != "head"}
+    return replace(receipt, head=store.append("release", body, files=files)), files
+
+
+def _fill(draft: Path, receipt: Receipt, files: Mapping[str, bytes], store: Store) -> None:
+    """Write what left into a folder; what is not at hand comes from the ledger."""
+    for each in receipt.outputs:
+        for name, digest in each.files.items():
+            content = files.get(name) or store.release_file(receipt.number, name)
+            if sha256(content) != digest:
+                raise DataError(
+                    f"file {name} of receipt {receipt.number} is not what left",
+                    where=str(store.path),
+                    fix="restore the ledger from a copy",
+                )
+            (draft / name).write_bytes(content)
+    (draft / RECEIPT).write_text(json.dumps(receipt.to_dict(), indent=1) + "\n", "utf-8")
+    (draft / LETTER).write_text(receipt.text, "utf-8")
+
+
+def _complete(folder: Path, receipt: Receipt) -> bool:
+    """Tell whether a folder holds what left with a receipt; it has its name only when it is whole."""
+    try:
+        plain = json.loads(read_file(folder / RECEIPT, MOST_BYTES))
+    except (DataError, ValueError):
+        return False
+    return isinstance(plain, dict) and plain.get("head") == receipt.head
+
+
+def _beside(submission: Submission, number: int) -> Path:
+    place = submission.path.resolve()
+    return place.with_name(f"{place.name}-released{'' if number == 1 else f'-{number}'}")

@@ -1,13 +1,13 @@
 """A submission: a folder with what would leave, and beside it everything a checker needs to judge it again.
 
 ```
-manifest.json           what is in the folder, with the SHA-256 of every file
+manifest.json           who submits what about which data, with the SHA-256 of every file
 policy.json             the policy the session worked under
-public/01-....csv, .json   what leaves
-checker/01-....json     definition, evidence and the session's own verdicts; confidential
+public/01-....csv, .json   what may leave, as far as the session knows: outputs that pass
+checker/01-....json     definition, evidence, what would leave and the session's own verdicts; confidential
 checker/01-....certificate.json.gz   of protected tables: the proof that intervals are wide enough
 ```
-Who is in which cell is in none of them.
+Who is in which cell is in none of them. The owner's group may read the files, nobody else.
 """
 
 from __future__ import annotations
@@ -15,29 +15,83 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from hitoku.checks.decisions import Request
+from hitoku.checks.evidence.evidence import Unreadable
 from hitoku.checks.outputs.output import WITHHELD, Output
 from hitoku.checks.policies.policy import Policy
+from hitoku.checks.principles.verdict import Clearance
 from hitoku.errors import DataError, OutputError, some
 from hitoku.evidence.attributed import open_groups, required_of
 from hitoku.evidence.audit import audit
 from hitoku.evidence.certificate import Certificate, claim
 from hitoku.evidence.grid import Grid
 from hitoku.evidence.problem import AuditProblem
-from hitoku.files import new_folder, refuse_occupied, sha256
+from hitoku.files import new_folder, read_file, refuse_occupied, sha256
 
-FORMAT = "hitoku submission 1"
+FORMAT = "hitoku submission 2"
+# As before there were researchers and dates in it: everything that would leave was in public/.
+FIRST_FORMAT = "hitoku submission 1"
 MANIFEST, POLICY = "manifest.json", "policy.json"
 PUBLIC, CHECKER = "public", "checker"
-# What the manifest says about an output.
-ENTRY = ("name", "kind", "files")
 CERTIFICATE = ".certificate.json.gz"
+# Bounds on what anybody may hand over: a file, all files together, and how many there are.
+MOST_BYTES, MOST_IN_ALL, MOST_FILES = 300_000_000, 3_000_000_000, 40_000
+
+Line = Annotated[str, Field(max_length=500)]
+Stem = Annotated[str, Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z-]{0,80}$")]
+Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+Whole = Annotated[int, Field(ge=0, le=2**53)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+
+class _Entry(_Strict):
+    name: Line
+    kind: Line
+    files: Stem
+
+
+class _Named(_Strict):
+    name: Line
+    version: Line
+    hash: Line
+
+
+class _Manifest(_Strict):
+    """What the manifest of the first format holds."""
+
+    format: Literal["hitoku submission 1"]
+    version: Line
+    name: Line
+    data: Line
+    policy: _Named
+    outputs: Annotated[list[_Entry], Field(min_length=1, max_length=MOST_FILES)]
+    files: Annotated[dict[Line, Digest], Field(max_length=MOST_FILES)]
+    sha256: Digest
+    researcher: Line = ""
+    written: Line = ""
+    unit: Line | None = None
+    n_units: Whole | None = None
+    n_records: Whole | None = None
+    requests: Annotated[list[dict[str, Any]], Field(max_length=MOST_FILES)] = []
+    comments: dict[Line, Annotated[str, Field(max_length=10_000)]] = {}
+
+
+class _Manifest2(_Manifest):
+    format: Literal["hitoku submission 2"]  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -60,6 +114,16 @@ class Submission:
         As the session recorded them, verdicts included.
     stems
         The name of each output's files, without ending.
+    sha256
+        Of the manifest, and so of everything.
+    earlier
+        It is in the format of an earlier version, which did not say what follows.
+    researcher, written
+        Who submits it, and when.
+    unit, n_units, n_records
+        The column that named the unit in the session, None where every record was one; how many there are.
+    requests, comments
+        What the researcher asks for, and says about outputs.
     """
 
     path: Path
@@ -69,10 +133,23 @@ class Submission:
     policy: Policy
     outputs: tuple[Output, ...]
     stems: tuple[str, ...]
+    sha256: str = ""
+    earlier: bool = False
+    researcher: str = ""
+    written: str = ""
+    unit: str | None = None
+    n_units: int | None = None
+    n_records: int | None = None
+    requests: tuple[Request, ...] = ()
+    comments: Mapping[str, str] = field(default_factory=dict)
 
-    def public_csv(self, place: int) -> str:
-        """Return the text that would leave as CSV."""
-        return (self.path / PUBLIC / f"{self.stems[place]}.csv").read_bytes().decode("utf-8", "replace")
+    def public(self, place: int) -> tuple[str, Any] | None:
+        """Return what is in the folder for what leaves, as CSV text and as JSON; None where nothing is."""
+        stem = self.path / PUBLIC / self.stems[place]
+        if not stem.with_suffix(".csv").exists():
+            return None
+        text = read_file(stem.with_suffix(".csv"), MOST_BYTES, links=False).decode("utf-8", "replace")
+        return text, _json(stem.with_suffix(".json"))
 
     def certificate(self, place: int) -> Path | None:
         """Return where the proof of an output is; None when it has none."""
@@ -83,7 +160,20 @@ class Submission:
         return f"Submission({self.name!r}, {len(self.outputs)} outputs)"
 
 
-def write_submission(path: str | Path, name: str, outputs: Sequence[Output], policy: Policy) -> Path:
+def write_submission(
+    path: str | Path,
+    name: str,
+    outputs: Sequence[Output],
+    policy: Policy,
+    *,
+    researcher: str = "",
+    unit: str | None = None,
+    n_units: int | None = None,
+    n_records: int | None = None,
+    requests: Sequence[Request] = (),
+    comments: Mapping[str, str] | None = None,
+    when: datetime | None = None,
+) -> Path:
     """Write a submission, whole or not at all.
 
     Parameters
@@ -96,6 +186,16 @@ def write_submission(path: str | Path, name: str, outputs: Sequence[Output], pol
         What is submitted; at least one.
     policy
         The policy they were judged by.
+    researcher
+        Who submits it.
+    unit, n_units, n_records
+        Column that names the unit, None where every record is one; how many units and records the data have.
+    requests
+        Exceptions that the researcher asks for.
+    comments
+        What the researcher says about outputs, by their names.
+    when
+        The time of writing; now, or what ``SOURCE_DATE_EPOCH`` says.
     """
     target = Path(path)
     if not outputs:
@@ -112,25 +212,53 @@ def write_submission(path: str | Path, name: str, outputs: Sequence[Output], pol
     files: dict[str, bytes] = {POLICY: _plain(policy.model_dump())}
     listed = []
     for number, output in enumerate(outputs, start=1):
-        slug = re.sub(r"[^A-Za-z0-9]+", "-", output.name).strip("-").lower()[:40]
-        stem = f"{number:02}-{slug or 'output'}"
+        stem = file_stem(number, output.name)
         listed.append({"name": output.name, "kind": output.kind, "files": stem})
         whole = output.to_dict()
-        published = whole.pop("published")
-        files[f"{PUBLIC}/{stem}.json"] = _plain(published)
-        files[f"{PUBLIC}/{stem}.csv"] = csv_text(published).encode()
         files[f"{CHECKER}/{stem}.json"] = _plain(whole)
+        if output.status is Clearance.PASS:
+            files |= {f"{PUBLIC}/{each}": content for each, content in leaving(stem, output).items()}
     body = {
         "format": FORMAT,
         "version": metadata.version("hitoku"),
         "name": name,
+        "researcher": researcher,
+        "written": (when or _now()).isoformat(timespec="seconds"),
         "data": outputs[0].data,
+        "unit": unit,
+        "n_units": n_units,
+        "n_records": n_records,
         "policy": {"name": policy.name, "version": policy.version, "hash": policy.hash},
         "outputs": listed,
+        "requests": [each.model_dump(mode="json", exclude_defaults=True) for each in requests],
+        "comments": dict(comments or {}),
     }
-    with new_folder(target) as draft:
+    with new_folder(target, shared=True) as draft:
         _fill(draft, files, body, outputs, policy)
     return target
+
+
+def file_stem(number: int, name: str) -> str:
+    """Return the name of an output's files, without ending.
+
+    Examples
+    --------
+    >>> file_stem(3, "Ages / by region")
+    '03-ages-by-region'
+    """
+    slug = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-").lower()[:40]
+    return f"{number:02}-{slug or 'output'}"
+
+
+def leaving(stem: str, output: Output) -> dict[str, bytes]:
+    """Return the files of what leaves, by name."""
+    published = dict(output.published)
+    return {f"{stem}.json": _plain(published), f"{stem}.csv": csv_text(published).encode()}
+
+
+def _now() -> datetime:
+    fixed = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return datetime.fromtimestamp(int(fixed), UTC) if fixed.isdecimal() else datetime.now(UTC)
 
 
 def _fill(
@@ -148,35 +276,55 @@ def _fill(
         proof = certificate_of(output, policy)
         if proof is not None:
             proof.write(draft / CHECKER / f"{entry['files']}{CERTIFICATE}")
-    hashes = {name: sha256(draft / name) for name in _found(draft)}
+    hashes = {name: sha256(draft / name) for name in sorted(_found(draft))}
     whole = {**body, "files": hashes}
     (draft / MANIFEST).write_bytes(_plain({**whole, "sha256": sha256(_plain(whole))}))
 
 
 def read_submission(path: str | Path) -> Submission:
-    """Read a submission; anything missing, added or changed is refused by name."""
+    """Read a submission; anything missing, added or changed is refused by name.
+
+    An output whose own file is not as its type writes it has :class:`Unreadable` evidence, so that the others
+    can be judged.
+    """
     folder = Path(path)
     manifest = _manifest(folder)
-    found = _intact(folder, manifest["files"])
-    stems = tuple(str(entry["files"]) for entry in manifest["outputs"])
-    due = {f"{PUBLIC}/{stem}{end}" for stem in stems for end in (".csv", ".json")}
-    due |= {POLICY, *(f"{CHECKER}/{stem}.json" for stem in stems)}
+    found = _intact(folder, manifest.files)
+    stems = tuple(entry.files for entry in manifest.outputs)
+    if len({*stems}) < len(stems) or len({entry.name for entry in manifest.outputs}) < len(stems):
+        raise _refused(folder, MANIFEST, "has an output twice")
+    earlier = manifest.format == FIRST_FORMAT
+    public = {f"{PUBLIC}/{stem}{end}" for stem in stems for end in (".csv", ".json")}
+    due = {POLICY, *(f"{CHECKER}/{stem}.json" for stem in stems)} | (public if earlier else set())
+    # Both files of what leaves, or none.
+    for name in public & found:
+        due |= {f"{Path(name).parent.name}/{Path(name).stem}{end}" for end in (".csv", ".json")}
     for name in sorted(due - found):
         raise _refused(folder, name, "is missing")
     for name in sorted(found - due - {f"{CHECKER}/{stem}{CERTIFICATE}" for stem in stems}):
         raise _refused(folder, name, "belongs to no output")
     try:
         policy = Policy.model_validate(_json(folder / POLICY))
+        requests = tuple(map(Request.model_validate, manifest.requests))
     except (ValueError, RecursionError):
-        raise _refused(folder, POLICY, "is no policy") from None
+        raise _refused(folder, POLICY, "is no policy, or a request is none") from None
     return Submission(
         path=folder,
-        name=str(manifest["name"]),
-        data=str(manifest["data"]),
-        version=str(manifest["version"]),
+        name=manifest.name,
+        data=manifest.data,
+        version=manifest.version,
         policy=policy,
-        outputs=tuple(_output(folder, entry, manifest["data"]) for entry in manifest["outputs"]),
+        outputs=tuple(_output(folder, entry, manifest) for entry in manifest.outputs),
         stems=stems,
+        sha256=manifest.sha256,
+        earlier=earlier,
+        researcher=manifest.researcher,
+        written=manifest.written,
+        unit=manifest.unit,
+        n_units=manifest.n_units,
+        n_records=manifest.n_records,
+        requests=requests,
+        comments=manifest.comments,
     )
 
 
@@ -187,32 +335,60 @@ def _intact(folder: Path, listed: Mapping[str, str]) -> set[str]:
         raise _refused(folder, name, "is missing")
     for name in sorted(found - set(listed)):
         raise _refused(folder, name, "is not in the manifest")
+    in_all = 0
     for name in sorted(found):
-        if (folder / name).is_symlink():
+        place = folder / name
+        if place.is_symlink():
             raise _refused(folder, name, "is a link")
-        if sha256(folder / name) != listed[name]:
+        if not place.is_file():
+            raise _refused(folder, name, "is not a regular file")
+        size = place.stat().st_size
+        in_all += size
+        if size > MOST_BYTES or in_all > MOST_IN_ALL:
+            raise _refused(
+                folder, name, f"is longer than {MOST_BYTES:_} bytes, or all are than {MOST_IN_ALL:_}"
+            )
+        if sha256(place) != listed[name]:
             raise _refused(folder, name, "was changed after it was submitted")
     return found
 
 
-def _output(folder: Path, entry: Mapping[str, Any], data: str) -> Output:
-    name = f"{CHECKER}/{entry['files']}.json"
+def _output(folder: Path, entry: _Entry, manifest: _Manifest) -> Output:
+    name = f"{CHECKER}/{entry.files}.json"
     try:
-        whole, published = _json(folder / name), _json(folder / PUBLIC / f"{entry['files']}.json")
-        output = Output.from_dict({**whole, "published": published})
+        whole = _json(folder / name)
+        if manifest.format == FIRST_FORMAT:
+            whole = {**whole, "published": _json(folder / PUBLIC / f"{entry.files}.json")}
+        output = Output.from_dict(whole)
     except (ValueError, TypeError, AttributeError, RecursionError):
         # Not "from error": its message may hold a part of the file.
-        raise _refused(folder, name, "is not as hitoku writes it") from None
+        return _unreadable(entry, manifest, f"{name} is not as hitoku writes it")
     except DataError as error:
-        raise _refused(folder, name, f"is not as hitoku writes it: {error.what}") from None
-    if (output.name, output.kind, output.data) != (entry["name"], entry["kind"], data):
-        raise _refused(folder, name, "is about another output, or other data, than the manifest says")
+        return _unreadable(entry, manifest, f"{name} is not as hitoku writes it: {error.what}")
+    if (output.name, output.kind, output.data) != (entry.name, entry.kind, manifest.data):
+        reason = f"{name} is about another output, or other data, than the manifest says"
+        return _unreadable(entry, manifest, reason)
     return output
+
+
+def _unreadable(entry: _Entry, manifest: _Manifest, reason: str) -> Output:
+    """Return an output in place of one that cannot be read."""
+    return Output(
+        name=entry.name,
+        kind=entry.kind,
+        definition={},
+        where={},
+        evidence=Unreadable(reason=reason),
+        published={},
+        policy={},
+        data=manifest.data,
+        verdicts=(),
+    )
 
 
 def is_submission(path: Path) -> bool:
     """Tell whether a folder has a manifest."""
-    return (path / MANIFEST).is_file()
+    return (path / MANIFEST).is_file() or (path / MANIFEST).is_symlink()
 
 
 def certificate_of(output: Output, policy: Policy) -> Certificate | None:
@@ -249,36 +425,40 @@ def csv_text(published: Mapping[str, Sequence[Any]]) -> str:
     return text.getvalue()
 
 
-def _manifest(folder: Path) -> dict[str, Any]:
+def _manifest(folder: Path) -> _Manifest:
     if not is_submission(folder):
         raise _refused(folder, MANIFEST, "is missing")
-    raw = (folder / MANIFEST).read_bytes()
     try:
+        raw = read_file(folder / MANIFEST, MOST_BYTES, links=False)
         whole = json.loads(raw)
         body = {name: part for name, part in whole.items() if name != "sha256"}
         # The bytes, not only the content: there is one way to write a manifest.
         intact = raw == _plain(whole) and whole["sha256"] == sha256(_plain(body))
-        texts = [body[key] for key in ("version", "name", "data")]
-        texts += [entry[key] for entry in body["outputs"] for key in ENTRY]
-        shaped = (
-            {"policy", "files"} <= body.keys() and len(texts) > 3 and all(isinstance(t, str) for t in texts)
-        )
+    except DataError as error:
+        raise _refused(folder, MANIFEST, f"cannot be read: {error.what}") from None
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         raise _refused(folder, MANIFEST, "cannot be read") from None
     if not intact:
         raise _refused(folder, MANIFEST, "was changed after it was submitted")
-    if body.get("format") != FORMAT or not shaped:
-        raise _refused(folder, MANIFEST, f"is not in the format {FORMAT!r}")
-    return body
+    try:
+        kind = _Manifest if whole.get("format") == FIRST_FORMAT else _Manifest2
+        return kind.model_validate(whole)
+    except (ValidationError, RecursionError):
+        raise _refused(folder, MANIFEST, f"is not in the format {FORMAT!r}") from None
 
 
-def _found(folder: Path) -> list[str]:
-    """Every file below a folder, by its path within."""
-    return sorted(
-        each.relative_to(folder).as_posix()
-        for each in folder.rglob("*")
-        if each.is_symlink() or not each.is_dir()
-    )
+def _found(folder: Path) -> Iterator[str]:
+    """Yield every file below a folder, by its path within; a folder of folders is not followed."""
+    for place in (folder, folder / PUBLIC, folder / CHECKER):
+        if place.is_symlink() or not place.is_dir():
+            continue
+        with os.scandir(place) as entries:
+            for count, entry in enumerate(entries):
+                if count > MOST_FILES:
+                    raise _refused(folder, place.name, f"has more than {MOST_FILES:_} files")
+                known = place == folder and entry.name in {PUBLIC, CHECKER}
+                if not (known and entry.is_dir(follow_symlinks=False)):
+                    yield Path(entry.path).relative_to(folder).as_posix()
 
 
 def _refused(folder: Path, name: str, what: str) -> DataError:
@@ -295,4 +475,4 @@ def _plain(content: Any) -> bytes:
 
 
 def _json(path: Path) -> Any:
-    return json.loads(path.read_bytes())
+    return json.loads(read_file(path, MOST_BYTES, links=False))

@@ -1,0 +1,117 @@
+"""The receipt of a release: what left, who let it go, and the state of the ledger after it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from hitoku.checks.ledger.store import Store, read_store
+
+
+@dataclass(frozen=True, kw_only=True)
+class Left:
+    """One output that left.
+
+    Parameters
+    ----------
+    name, kind
+        Of the output.
+    files
+        What left, with the SHA-256 of each file.
+    decisions
+        What was decided about it, in words; nothing where every principle passed.
+    """
+
+    name: str
+    kind: str
+    files: Mapping[str, str]
+    decisions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Receipt:
+    """What left at one time.
+
+    Parameters
+    ----------
+    number
+        Of the release, from 1.
+    submission, submission_sha256
+        Name of the submission, and the hash of its manifest.
+    researcher, checkers
+        Who submitted, and who signed.
+    released
+        When.
+    policy
+        Name, version and hash.
+    data, unit
+        Hash of the data, and what counts as a unit.
+    outputs
+        What left.
+    stayed
+        What did not, and why.
+    previous, head
+        Hash of everything in the ledger before the receipt, and with it.
+    """
+
+    number: int
+    submission: str
+    submission_sha256: str
+    researcher: str
+    checkers: tuple[str, ...]
+    released: str
+    policy: Mapping[str, str]
+    data: str
+    unit: str | None
+    outputs: tuple[Left, ...]
+    stayed: Mapping[str, str]
+    previous: str
+    head: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold."""
+        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return plain
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any], head: str) -> Receipt:
+        """Read what the ledger holds; the head is that of its line."""
+        outputs = tuple(Left(**{**each, "decisions": tuple(each["decisions"])}) for each in plain["outputs"])
+        return cls(**{**plain, "outputs": outputs, "checkers": tuple(plain["checkers"]), "head": head})
+
+    @property
+    def text(self) -> str:
+        """The receipt as a letter."""
+        lines = [
+            f"Receipt {self.number}: {len(self.outputs)} output(s) of {self.submission} left",
+            "",
+            f"on            {self.released}",
+            "",
+            f"submitted by  {self.researcher or 'somebody who is not named'}",
+            f"released by   {', '.join(self.checkers)}",
+            f"policy        {self.policy['name']} {self.policy['version']}, {self.policy['hash']}",
+            f"submission    {self.submission_sha256}",
+            f"data          {self.data}",
+            f"unit          {self.unit or 'every record'}",
+            f"ledger        {self.head}",
+            "",
+        ]
+        for each in self.outputs:
+            lines += [f"{each.name} ({each.kind})", *(f"  {decision}" for decision in each.decisions)]
+            lines += [f"  {digest}  {name}" for name, digest in each.files.items()]
+        lines += ["", "stayed behind:"] if self.stayed else []
+        lines += [f"{name}: {why}" for name, why in self.stayed.items()]
+        return "\n".join(lines).rstrip() + "\n"
+
+
+def receipts_of(store: Store) -> tuple[Receipt, ...]:
+    """Return the receipts of a ledger, in order."""
+    return tuple(Receipt.from_dict(line.body, line.head) for line in store.lines if line.kind == "release")
+
+
+def receipts(path: str | Path) -> tuple[Receipt, ...]:
+    """Return everything that left by a ledger, in order."""
+    return receipts_of(read_store(Path(path)))

@@ -1,0 +1,167 @@
+"""What a centre fixes for its ledger: policy, unit, key, and how many people sign.
+
+What a researcher names is compared with it, and never used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hitoku.checks.ledger.store import KEY_BYTES, Store, create, fresh_store, locked_store, read_store
+from hitoku.checks.policies.policy import Policy
+from hitoku.checks.policies.policy import policy as policy_named
+from hitoku.errors import DataError, ParameterError
+from hitoku.files import read_file
+
+DEPTH = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What was fixed.
+
+    Parameters
+    ----------
+    policy
+        By which everything is judged.
+    unit
+        Column that names the unit; None where every record is one.
+    unit_word
+        What texts call a unit.
+    checkers
+        How many people sign a release.
+    depth
+        How many outputs are tested together.
+    created
+        When this was fixed.
+    """
+
+    policy: Policy
+    unit: str | None
+    unit_word: str
+    checkers: int
+    depth: int
+    created: str
+
+
+def init(
+    path: str | Path,
+    *,
+    policy: str | Path | Policy,
+    unit: str | None = None,
+    unit_word: str = "unit",
+    checkers: int = 2,
+    depth: int = DEPTH,
+    key: str | Path | None = None,
+) -> Settings:
+    """Begin a ledger, or fix the settings of one that has none yet.
+
+    Parameters
+    ----------
+    path
+        Where it is written; only the owner may read it.
+    policy
+        Name of a policy, or the path of one; the ledger keeps a copy.
+    unit
+        Column that names the unit in all data that the ledger is for; None where every record is one.
+    unit_word
+        What texts call a unit: "person", "enterprise".
+    checkers
+        How many people sign a release.
+    depth
+        How many outputs are tested together.
+    key
+        File with the centre's key, at least 32 bytes; left out, one is drawn.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> settings = init(Path(tempfile.mkdtemp()) / "wages.ledger", policy="japan-2017", unit="person")
+    >>> settings.policy.name, settings.unit, settings.checkers
+    ('japan-2017', 'person', 2)
+    """
+    place, rules = Path(path), policy_named(policy)
+    if checkers < 1 or depth < 1:
+        raise ParameterError("checkers and depth start at 1", where="ledger", fix="2 and 3 are usual")
+    body = {
+        "policy": rules.model_dump(mode="json"),
+        "policy_hash": rules.hash,
+        "unit": unit,
+        "unit_word": unit_word,
+        "checkers": checkers,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    if place.exists():
+        if key is not None or depth != read_store(place).depth:
+            raise ParameterError(
+                "a ledger that exists has its key and depth",
+                where=str(place),
+                fix="leave --key and --depth out",
+            )
+        with locked_store(place) as store:
+            if store.of("settings"):
+                raise DataError(
+                    "the ledger has its settings", where=str(place), fix="they are fixed: hitoku ledger show"
+                )
+            if store.by_name is not (unit is not None):
+                raise ParameterError(
+                    "the ledger was begun with another kind of unit",
+                    where=str(place),
+                    fix="name the unit's column"
+                    if store.by_name
+                    else "leave --unit out: every record is a unit",
+                )
+            store.append("settings", body)
+    else:
+        begin = {"data_hash": "", "n_units": 0, "depth": depth, "by_name": True}
+        begun = fresh_store(place, begin, None if key is None else _key(Path(key)))
+        begun.add("settings", body)
+        create(place, begun.lines, begun.key)
+    return required_settings(place)
+
+
+def settings_of(store: Store) -> Settings | None:
+    """Return what was fixed; None for a ledger without settings."""
+    found = store.of("settings")
+    if not found:
+        return None
+    body = found[-1]
+    return Settings(
+        policy=Policy.model_validate(body["policy"]),
+        unit=body["unit"],
+        unit_word=body["unit_word"],
+        checkers=body["checkers"],
+        depth=store.depth,
+        created=body["created"],
+    )
+
+
+def settings(path: str | Path) -> Settings | None:
+    """Return what was fixed for a ledger; None where nothing was."""
+    return settings_of(read_store(Path(path)))
+
+
+def required_settings(path: str | Path) -> Settings:
+    """Return what was fixed for a ledger, or say that it has to be."""
+    found = settings(path)
+    if found is None:
+        raise DataError(
+            "nobody has fixed policy and unit of the ledger",
+            where=str(path),
+            fix="hitoku ledger init LEDGER --policy NAME --unit COLUMN",
+        )
+    return found
+
+
+def _key(path: Path) -> bytes:
+    key = read_file(path, 1000)
+    if len(key) < KEY_BYTES:
+        raise ParameterError(
+            f"the key has {len(key)} bytes, {KEY_BYTES} at least are needed",
+            where=str(path),
+            fix="draw one: head -c 32 /dev/urandom > centre.key, and let nobody else read it",
+        )
+    return hashlib.sha256(key).digest()

@@ -1,0 +1,419 @@
+"""The ledger's file: an append-only log in SQLite, every line chained to all before it.
+
+| line | what it says |
+|---|---|
+| ``begin`` | which data the ledger is about, how many outputs are tested together, a hash of the key |
+| ``settings`` | what the centre fixed: policy, unit, how many checkers sign |
+| ``output`` | an output that left; who is in its cells is beside the log |
+| ``release`` | a receipt, and the files that left |
+
+Whoever writes holds a lock from before the check until everything is on the disk: all of it is there
+afterwards or nothing. Only the owner may read the file; it holds microdata and the key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hitoku.checks.ledger.membership import damaged
+from hitoku.checks.ledger.version_2 import read_version_2
+from hitoku.errors import DataError, OutputError, ParameterError
+from hitoku.files import private_folder
+
+VERSION = 3
+KEY_BYTES = 32
+MAGIC = b"SQLite format 3\0"
+NOTHING = "0" * 64
+SCHEMA = """
+create table log (number integer primary key, kind text not null, body text not null, head text not null);
+create table vector (name text primary key, content blob not null);
+create table file (
+    receipt integer not null, name text not null, content blob not null, primary key (receipt, name)
+);
+create table secret (key blob not null);
+"""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the log; its head is the hash of everything up to it."""
+
+    kind: str
+    body: Mapping[str, Any]
+    head: str
+
+
+@dataclass
+class Store:
+    """What a ledger's file holds, and where more is written.
+
+    Parameters
+    ----------
+    path
+        The file.
+    lines
+        The log.
+    key
+        Secret for pseudonyms and hashes of units.
+    vectors
+        Membership vectors and pseudonyms by name; those that were read.
+    database
+        An open transaction, by whoever holds the lock; None for a look at the file.
+    """
+
+    path: Path
+    lines: list[Line]
+    key: bytes
+    vectors: dict[str, bytes] = field(default_factory=dict, repr=False)
+    database: sqlite3.Connection | None = field(default=None, repr=False)
+
+    @property
+    def head(self) -> str:
+        """The hash of everything so far."""
+        return self.lines[-1].head if self.lines else NOTHING
+
+    @property
+    def by_name(self) -> bool:
+        """Units are known by pseudonyms of their names, so that extracts of the data line up."""
+        return bool(self.lines[0].body["by_name"])
+
+    @property
+    def depth(self) -> int:
+        """How many outputs are tested together at most."""
+        return int(self.lines[0].body["depth"])
+
+    def of(self, kind: str) -> list[Mapping[str, Any]]:
+        """Return what the lines of a kind say."""
+        return [line.body for line in self.lines if line.kind == kind]
+
+    def add(self, kind: str, body: Mapping[str, Any]) -> None:
+        """Add a line to a ledger that is not written yet."""
+        self.lines.append(_chained(self.head, kind, body))
+
+    def append(
+        self,
+        kind: str,
+        body: Mapping[str, Any],
+        vectors: Mapping[str, bytes] | None = None,
+        files: Mapping[str, bytes] | None = None,
+    ) -> str:
+        """Write a line; by itself, unless the lock is held already. Return the new head.
+
+        Parameters
+        ----------
+        kind, body
+            The line.
+        vectors
+            Membership vectors by name.
+        files
+            Files that left, of a receipt.
+        """
+        line = _chained(self.head, kind, body)
+        if self.database is not None:
+            _insert(self.database, len(self.lines) + 1, line, vectors or {}, files or {})
+        else:
+            self._alone(line, vectors or {})
+        self.lines.append(line)
+        return line.head
+
+    def _alone(self, line: Line, vectors: Mapping[str, bytes]) -> None:
+        if not self.path.exists() and len(self.lines) == 1:
+            create(self.path, self.lines, self.key)
+        elif _is_version_2(self.path):
+            migrate(self.path)
+        with _connected(self.path, 60.0) as database, _transaction(database, self.path):
+            if _head(database) != self.head:
+                raise DataError(
+                    "somebody else has written to the ledger since it was opened",
+                    where=str(self.path),
+                    fix="open it again and repeat the check",
+                )
+            _insert(database, len(self.lines) + 1, line, vectors, {})
+
+    def release_file(self, receipt: int, name: str) -> bytes:
+        """Return a file that left."""
+        wanted = "select content from file where receipt=? and name=?"
+        with _translated(self.path):
+            if self.database is not None:
+                found = self.database.execute(wanted, (receipt, name)).fetchone()
+            else:
+                with _connected(self.path, 60.0, only_read=True) as database:
+                    found = database.execute(wanted, (receipt, name)).fetchone()
+        if found is None:
+            raise damaged(self.path, f"file {name} of receipt {receipt} is gone")
+        return bytes(found[0])
+
+
+def fresh_store(path: Path, body: Mapping[str, Any], key: bytes | None = None) -> Store:
+    """Begin a ledger in memory; it is written with its first output."""
+    drawn = key or secrets.token_bytes(KEY_BYTES)
+    begun = {"version": VERSION, **body, "key": hashlib.sha256(drawn).hexdigest()}
+    return Store(path, [_chained(NOTHING, "begin", begun)], drawn)
+
+
+def read_store(path: Path) -> Store:
+    """Read a ledger as it is at this moment; every hash is compared."""
+    if _is_version_2(path):
+        return _in_memory(path)
+    with _connected(path, 60.0, only_read=True) as database, _translated(path):
+        database.execute("begin")
+        return _load(path, database)
+
+
+def verify_store(path: Path, head: str | None = None) -> list[Line]:
+    """Read a ledger and compare every hash, vectors and files that left included; return its log.
+
+    Parameters
+    ----------
+    path
+        The ledger.
+    head
+        The head on some receipt, which must be in the log.
+    """
+    store = read_store(path)
+    for body in store.of("output"):
+        own = body.get("units")
+        named = [*(body["parts"] or ()), *([own, *own.get("contents", ())] if own else ())]
+        for entry in named:
+            content = store.vectors.get(entry["file"])
+            if content is None or hashlib.sha256(content).hexdigest() != entry["sha256"]:
+                raise damaged(path, f"vector {entry['file']} is not the one in its log")
+    for body in store.of("release"):
+        for output in body["outputs"]:
+            for name, digest in output["files"].items():
+                if hashlib.sha256(store.release_file(body["number"], name)).hexdigest() != digest:
+                    raise damaged(path, f"file {name} of receipt {body['number']} is not what left")
+    if head is not None and head not in {line.head for line in store.lines}:
+        raise damaged(
+            path, "the head of the receipt is not in its log: lines were taken out, or it is another ledger"
+        )
+    return store.lines
+
+
+@contextmanager
+def locked_store(path: Path, wait_s: float = 60.0) -> Iterator[Store]:
+    """Hold the lock of a ledger; what is appended is written when the block ends, all of it or nothing.
+
+    Parameters
+    ----------
+    path
+        A ledger that exists; one of an earlier version is migrated first.
+    wait_s
+        How long to wait for somebody else who holds the lock.
+    """
+    if _is_version_2(path):
+        migrate(path)
+    with _connected(path, wait_s) as database, _transaction(database, path):
+        store = _load(path, database)
+        store.database = database
+        try:
+            yield store
+        finally:
+            store.database = None
+
+
+def create(path: Path, lines: Iterable[Line], key: bytes, vectors: Mapping[str, bytes] | None = None) -> None:
+    """Write a new ledger, whole or not at all; one that is there is never replaced."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with private_folder(path.parent, path.name) as folder:
+        draft = folder / path.name
+        _write_new(draft, lines, key, vectors or {})
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            raise DataError(
+                "there is a ledger already", where=str(path), fix="open it, or choose another name"
+            ) from None
+        except OSError as error:
+            raise _cannot_write(path, str(error.strerror)) from error
+
+
+def migrate(path: Path) -> Path | None:
+    """Turn a ledger of version 2 into one file of this version; return where the old one is kept.
+
+    Its folder of memberships stays as it is beside the old file; remove both when the new one is safe.
+    """
+    if not _is_version_2(path):
+        return None
+    old = read_version_2(path)
+    kept = path.with_name(path.name + ".v2")
+    store = _in_memory(path)
+    with private_folder(path.parent, path.name) as folder:
+        draft = folder / path.name
+        _write_new(draft, store.lines, store.key, old.vectors)
+        try:
+            if not kept.exists():
+                os.link(path, kept)
+            draft.replace(path)
+        except OSError as error:
+            raise _cannot_write(path, str(error.strerror)) from error
+    return kept
+
+
+def _in_memory(path: Path) -> Store:
+    """Read a ledger of version 2 as if it were of this one."""
+    old = read_version_2(path)
+    store = fresh_store(path, old.begin, old.key)
+    for body in old.outputs:
+        store.add("output", body)
+    store.vectors = dict(old.vectors)
+    return store
+
+
+def _write_new(draft: Path, lines: Iterable[Line], key: bytes, vectors: Mapping[str, bytes]) -> None:
+    with _connected(draft, 0.0, new=True) as database, _transaction(database, draft):
+        for statement in filter(str.strip, SCHEMA.split(";")):
+            database.execute(statement)
+        database.execute("insert into secret values (?)", (key,))
+        for number, line in enumerate(lines, start=1):
+            _insert(database, number, line, vectors if number == 1 else {}, {})
+
+
+def _load(path: Path, database: sqlite3.Connection) -> Store:
+    lines: list[Line] = []
+    head = NOTHING
+    for number, kind, text, said in database.execute(
+        "select number, kind, body, head from log order by number"
+    ):
+        if number != len(lines) + 1 or _hash(head, kind, text) != said:
+            raise damaged(path, f"line {number} of its log does not follow from those before it")
+        head = said
+        lines.append(Line(kind, json.loads(text), head))  # its hash fits, so it is what was written
+    if not lines or lines[0].kind != "begin":
+        raise damaged(path, "its log does not begin")
+    version = lines[0].body.get("version")
+    if version != VERSION:
+        raise DataError(
+            f"the ledger is of version {version}, this program reads {VERSION}",
+            where=str(path),
+            fix="use the version of hitoku that wrote it, or a newer one",
+        )
+    found = database.execute("select key from secret").fetchone()
+    key = bytes(found[0]) if found else b""
+    if hashlib.sha256(key).hexdigest() != lines[0].body["key"]:
+        raise damaged(path, "the key is not the one it began with")
+    vectors = {name: bytes(content) for name, content in database.execute("select name, content from vector")}
+    return Store(path, lines, key, vectors)
+
+
+def _chained(head: str, kind: str, body: Mapping[str, Any]) -> Line:
+    try:
+        text = json.dumps(body, separators=(",", ":"))
+    except (TypeError, ValueError) as error:
+        raise ParameterError(
+            "published values must be numbers, texts, lists and dictionaries",
+            where="ledger",
+            fix="give what JSON can hold",
+        ) from error
+    return Line(kind, json.loads(text), _hash(head, kind, text))
+
+
+def _hash(head: str, kind: str, text: str) -> str:
+    return hashlib.sha256(f"{head}\n{kind}\n{text}".encode()).hexdigest()
+
+
+def _insert(
+    database: sqlite3.Connection,
+    number: int,
+    line: Line,
+    vectors: Mapping[str, bytes],
+    files: Mapping[str, bytes],
+) -> None:
+    text = json.dumps(line.body, separators=(",", ":"))
+    database.execute("insert into log values (?, ?, ?, ?)", (number, line.kind, text, line.head))
+    database.executemany("insert into vector values (?, ?)", vectors.items())
+    rows = ((line.body.get("number", 0), name, content) for name, content in files.items())
+    database.executemany("insert into file values (?, ?, ?)", rows)
+
+
+def _head(database: sqlite3.Connection) -> str:
+    found = database.execute("select head from log order by number desc limit 1").fetchone()
+    return str(found[0]) if found else NOTHING
+
+
+@contextmanager
+def _connected(
+    path: Path, wait_s: float, *, only_read: bool = False, new: bool = False
+) -> Iterator[sqlite3.Connection]:
+    if not new:
+        _require(path)
+    writable = os.access(path, os.W_OK) if path.exists() else True
+    # Nothing is created by opening: a path that is spelt wrongly must not begin a ledger.
+    mode = "rwc" if new else "ro" if only_read and not writable else "rw"
+    with _translated(path):
+        if new:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        address = f"{path.resolve().as_uri()}?mode={mode}"
+        database = sqlite3.connect(address, uri=True, timeout=wait_s, isolation_level=None)
+    with closing(database):
+        with _translated(path):
+            # After a power cut the disk holds a whole transaction or none, names of files included.
+            database.execute("pragma synchronous=extra")
+        yield database
+
+
+@contextmanager
+def _transaction(database: sqlite3.Connection, path: Path) -> Iterator[None]:
+    with _translated(path):
+        database.execute("begin immediate")
+        try:
+            yield
+            database.execute("commit")
+        except BaseException:
+            if database.in_transaction:
+                database.execute("rollback")
+            raise
+
+
+@contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    """Turn what SQLite says into our errors."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if "locked" in str(error):
+            raise DataError(
+                "somebody else is releasing into the ledger",
+                where=str(path),
+                fix="wait until they are done, and try again",
+            ) from error
+        raise _cannot_write(path, str(error)) from error
+    except sqlite3.DatabaseError as error:
+        raise damaged(path, "it cannot be read as a database") from error
+
+
+def _require(path: Path) -> None:
+    try:
+        with path.open("rb") as file:
+            start = file.read(len(MAGIC))
+    except OSError as error:
+        raise DataError(
+            "the ledger cannot be read", where=str(path), fix="check that it is a file, and permissions"
+        ) from error
+    if start != MAGIC:
+        raise damaged(path, "it is not a ledger")
+
+
+def _is_version_2(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(1) == b"{"
+    except OSError:
+        return False
+
+
+def _cannot_write(path: Path, why: str) -> OutputError:
+    return OutputError(
+        f"cannot write the ledger: {why}",
+        where=str(path),
+        fix="nothing was written; make room on the disk, and check permissions",
+    )

@@ -1,0 +1,27 @@
+"""Small files that unpack to fill a memory, pipes, and depths: a finding, quickly."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+from tests.checks.submissions import reseal, session
+
+from hitoku.checks.submission.recheck import recheck
+from hitoku.evidence.verify import verify
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return session().submit(tmp_path / "submission")
+
+
+def test_a_certificate_that_unpacks_to_fill_the_memory_is_refused(folder):
+    path = folder / "checker" / "01-people.certificate.json.gz"
+    path.write_bytes(gzip.compress(b" " * 60_000_000, 9))
+    reseal(folder)
+    assert path.stat().st_size < 100_000
+    assert "two hundred times" in verify(path).reason
+    first, *others = recheck(folder).outputs
+    assert "the certificate is refuted" in str(first.findings[0])
+    assert [each.state for each in others] == ["leaves", "leaves"]

@@ -1,0 +1,333 @@
+"""What leaves, by whose word, and what the ledger and the receipt say about it."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+from datetime import UTC, date, datetime
+
+import pandas as pd
+import pytest
+from tests.checks.submissions import PEOPLE, resealed, session
+
+from hitoku.checks.decisions import Decision
+from hitoku.checks.ledger import Receipt, init, receipts
+from hitoku.checks.ledger.store import read_store, verify_store
+from hitoku.checks.session import Session
+from hitoku.checks.submission.recheck import recheck
+from hitoku.checks.submission.rechecked import State
+from hitoku.checks.submission.releasing import release, write_released
+from hitoku.errors import DataError, OutputError, ParameterError
+
+TWO = ("M. Sato", "A. Ito")
+DAY = date(2026, 11, 16)
+
+
+def decided(output, principle=None, decision="release", **more):
+    given = {"who": "M. Sato", "when": DAY, "reason": "known to everybody", **more}
+    return Decision(output=output, principle=principle, decision=decision, **given)
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    path = tmp_path / "wages.ledger"
+    init(path, policy="japan-2017", unit="id")
+    return path
+
+
+def made(name="wages", **options):
+    return Session(name, PEOPLE, unit="id", researcher="R. Kimura", **options)
+
+
+def let_go(folder, ledger, *decisions, **options):
+    given = {"data": PEOPLE, "checkers": TWO, **options}
+    return release(folder, ledger=ledger, decisions=decisions, **given)
+
+
+def rows(folder, name):
+    return list(csv.DictReader((folder / name).read_text("utf-8").splitlines()))
+
+
+def test_what_passes_leaves_with_a_receipt_and_is_remembered(tmp_path, ledger):
+    folder = session(researcher="R. Kimura").submit(tmp_path / "submission")
+    now = datetime(2026, 11, 16, 9, 30, tzinfo=UTC)
+    done = let_go(folder, ledger, now=now)
+    assert done.folder == tmp_path / "submission-released"
+    receipt = done.receipt
+    assert (receipt.number, receipt.researcher, receipt.checkers) == (1, "R. Kimura", TWO)
+    assert receipt.released == "2026-11-16T09:30:00+00:00"
+    assert (receipt.unit, receipt.stayed, receipt.policy["name"]) == ("id", {}, "japan-2017")
+    assert [each.name for each in receipt.outputs] == ["people", "incomes", "means"]
+    written = {path.name: path.read_bytes() for path in done.folder.iterdir()}
+    listed = {name: digest for each in receipt.outputs for name, digest in each.files.items()}
+    assert {name: hashlib.sha256(written[name]).hexdigest() for name in listed} == listed
+    assert set(written) == {*listed, "receipt.json", "receipt.txt"}
+    # What leaves is what was in public/: nothing was withheld that needed a word.
+    assert written["01-people.csv"] == (folder / "public" / "01-people.csv").read_bytes()
+    assert Receipt.from_dict(json.loads(written["receipt.json"]), receipt.head) == receipt
+    assert receipts(ledger) == (receipt,)
+    assert verify_store(ledger, receipt.head)[-1].head == receipt.head
+    assert b"M. Sato, A. Ito" in written["receipt.txt"]
+
+
+def test_the_same_release_twice_is_one_release(tmp_path, ledger):
+    folder = session().submit(tmp_path / "submission")
+    first, second = let_go(folder, ledger), let_go(folder, ledger)
+    assert (first.again, second.again) == (False, True)
+    assert second.receipt == first.receipt
+    assert [each.state for each in second.check.outputs] == [State.RELEASED] * 3
+    assert len(read_store(ledger).of("output")) == 3
+
+
+def test_a_folder_that_was_lost_is_written_again_from_the_ledger(tmp_path, ledger):
+    folder = session().submit(tmp_path / "submission")
+    first = let_go(folder, ledger)
+    before = {path.name: path.read_bytes() for path in first.folder.iterdir()}
+    first.folder.rename(tmp_path / "moved")
+    again = let_go(folder, ledger)
+    assert {path.name: path.read_bytes() for path in again.folder.iterdir()} == before
+    write_released(ledger, 1, tmp_path / "third")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "third").iterdir()} == before
+    with pytest.raises(ParameterError, match="no receipt 2"):
+        write_released(ledger, 2, tmp_path / "fourth")
+
+
+def test_a_plain_check_of_something_released_works(tmp_path, ledger):
+    folder = session().submit(tmp_path / "submission")
+    let_go(folder, ledger)
+    for data in (None, PEOPLE):
+        check = recheck(folder, ledger=ledger, data=data)
+        assert check.ok
+        assert [(each.state, each.receipt) for each in check.outputs] == [(State.RELEASED, 1)] * 3
+
+
+def test_a_submission_that_is_handed_in_again_keeps_its_names(tmp_path, ledger):
+    let_go(session().submit(tmp_path / "first"), ledger)
+    work = made()
+    work.frequency_table(by=["region", "job"], name="people")
+    work.mean("income", by="job", name="more")
+    done = let_go(work.submit(tmp_path / "second"), ledger)
+    assert [each.name for each in done.receipt.outputs] == ["people", "more"]
+    names = [body["name"] for body in read_store(ledger).of("output")]
+    assert names == ["people", "incomes", "means", "people #2", "more"]
+
+
+@pytest.fixture
+def mixed(tmp_path):
+    """Two outputs that pass, one that needs a look, one that fails."""
+    work = made()
+    work.frequency_table(by=["region", "job"], name="people")
+    work.summary("min", "income", structural=True, name="lowest")
+    work.summary("max", "income", name="top")
+    work.mean("income", by="region", name="means")
+    assert [str(each.status) for each in work.outputs] == ["pass", "look", "fail", "pass"]
+    return work.submit(tmp_path / "mixed")
+
+
+def test_only_what_passes_is_in_the_folder_for_what_leaves(mixed):
+    names = sorted(path.stem for path in (mixed / "public").iterdir())
+    assert names == ["01-people", "01-people", "04-means", "04-means"]
+
+
+def test_nothing_leaves_while_something_is_undecided(mixed, ledger):
+    before = ledger.read_bytes()
+    done = let_go(mixed, ledger)
+    assert done.receipt is None
+    assert "lowest (individual_value look)" in done.blocked
+    assert "top (individual_value fail)" in done.blocked
+    assert not mixed.with_name("mixed-released").exists()
+    assert ledger.read_bytes() == before
+
+
+def test_a_part_leaves_and_the_rest_when_it_is_decided(mixed, ledger):
+    first = let_go(mixed, ledger, partial=True)
+    assert [each.name for each in first.receipt.outputs] == ["people", "means"]
+    assert set(first.receipt.stayed) == {"lowest", "top"}
+    reasons = (decided("lowest"), decided("top", decision="refuse", reason="it is somebody's income"))
+    second = let_go(mixed, ledger, *reasons)
+    assert [each.name for each in second.receipt.outputs] == ["lowest"]
+    assert "it is somebody's income" in second.receipt.stayed["top"]
+    assert second.folder.name == "mixed-released-2"
+    assert second.receipt.previous != second.receipt.head
+    assert "known to everybody" in second.receipt.outputs[0].decisions[0]
+    third = let_go(mixed, ledger, *reasons)
+    assert (third.again, third.receipt) == (True, second.receipt)
+    assert [body["name"] for body in read_store(ledger).of("output")] == ["people", "means", "lowest"]
+
+
+def test_an_exception_gives_the_numbers_that_it_names(mixed, ledger):
+    for cells, shown in (((), "x"), (({},), "56.0"), ("all", "56.0")):
+        word = decided("top", "individual_value", cells=cells)
+        check = recheck(mixed, data=PEOPLE, ledger=ledger, decisions=[word])
+        top = check.outputs[2]
+        assert (top.status, top.state) == ("excepted", State.LEAVES)
+        assert str(top.output.published["max_income"][0] or "x") == shown
+    done = let_go(mixed, ledger, word, partial=True)
+    assert PEOPLE.income.max() == 56.0
+    assert rows(done.folder, "03-top.csv") == [{"max_income": "56.0"}]
+
+
+def test_a_cell_of_a_table_leaves_by_decision_and_the_others_stay_wide(tmp_path, ledger):
+    work = made()
+    work.frequency_table(by=["region", "job"], name="people")
+    folder = work.submit(tmp_path / "submission")
+    cell = {"region": "N", "job": "c"}
+    word = decided("people", "units", cells=[cell])
+    (found,) = recheck(folder, ledger=ledger, data=PEOPLE, decisions=[word]).outputs
+    assert found.opened == 1
+    assert (found.row["units"], found.row["interval"], found.state) == ("excepted", "excepted", State.LEAVES)
+    done = let_go(folder, ledger, word)
+    shown = {(row["region"], row["job"]): row["count"] for row in rows(done.folder, "01-people.csv")}
+    assert shown["N", "c"] == "3"
+    # The ledger knows that it left: the same cell again gives nothing new away, one person less does.
+    (entry,) = read_store(ledger).of("output")
+    assert 3 in entry["parts"][0]["sizes"]
+
+
+def test_a_decision_about_some_cells_is_none_about_others(tmp_path, ledger):
+    people = pd.DataFrame(
+        {
+            "id": range(66),
+            "region": ["N"] * 40 + ["S"] * 20 + ["W"] * 4 + ["E"] * 2,
+            "income": 10.0 + pd.Series(range(66)) % 7,
+        }
+    )
+    work = Session("few", people, unit="id")
+    work.mean("income", by="region", name="means")
+    folder = work.submit(tmp_path / "submission")
+
+    def state(*words):
+        (found,) = recheck(folder, data=people, ledger=ledger, decisions=words).outputs
+        return found.state
+
+    small, smaller = [{"region": "W"}], [{"region": "E"}]
+    assert state(decided("means", "units", cells=small)) is State.LEAVES
+    # The second is opened for another reason: nobody has said that two people are enough.
+    words = decided("means", "units", cells=small), decided("means", "dominance", cells=smaller)
+    assert state(*words) is State.UNDECIDED
+    assert state(*words, decided("means", "units", cells=smaller)) is State.LEAVES
+    # Two people are also dominated by one of them.
+    assert state(decided("means", "units", cells=[*small, *smaller])) is State.UNDECIDED
+    assert state(decided("means", cells=[*small, *smaller])) is State.LEAVES
+
+
+def test_cells_that_are_not_there_are_refused_by_name(mixed, ledger):
+    for output, cells in (
+        ("people", [{"region": "X"}]),
+        ("people", [{"regoin": "N"}]),
+        ("top", [{"a": "b"}]),
+    ):
+        with pytest.raises(ParameterError, match="which the output does not have"):
+            recheck(mixed, ledger=ledger, decisions=[decided(output, "units", cells=cells)])
+
+
+def test_totals_are_named_by_leaving_a_variable_out_or_by_their_code(mixed, ledger):
+    for cell in ({"region": "N"}, {"region": "N", "job": "Total"}):
+        word = decided("people", "units", cells=[cell])
+        assert recheck(mixed, ledger=ledger, decisions=[word]).outputs[0].opened == 0  # published anyway
+
+
+def test_a_decision_that_has_expired_is_none(mixed, ledger):
+    word = decided("lowest", expires=date(2026, 12, 31))
+    for day, state in ((date(2026, 12, 31), State.LEAVES), (date(2027, 1, 1), State.UNDECIDED)):
+        assert (
+            recheck(mixed, ledger=ledger, data=PEOPLE, decisions=[word], today=day).outputs[1].state is state
+        )
+    late = let_go(mixed, ledger, word, partial=True, now=datetime(2027, 1, 1, tzinfo=UTC))
+    assert "lowest" in late.receipt.stayed
+    assert late.check.unused == (word,)
+
+
+@pytest.mark.parametrize(
+    ("checkers", "words"),
+    [
+        (["M. Sato"], "2 people sign"),
+        (["M. Sato", " m.  sato "], "2 people sign"),
+        (["", "M. Sato"], "2 people sign"),
+        (["M. Sato", "r. kimura"], "submitted the outputs"),
+    ],
+)
+def test_who_may_sign(mixed, ledger, checkers, words):
+    with pytest.raises(ParameterError, match=words):
+        let_go(mixed, ledger, checkers=checkers, partial=True)
+
+
+def test_the_researcher_decides_nothing(mixed, ledger):
+    with pytest.raises(ParameterError, match="cannot decide"):
+        recheck(mixed, ledger=ledger, decisions=[decided("top", who="R. KIMURA")])
+
+
+def test_a_ledger_must_be_there_and_have_its_settings(mixed, tmp_path):
+    with pytest.raises(DataError, match="ledger init"):
+        let_go(mixed, tmp_path / "mistyped.ledger")
+    assert not (tmp_path / "mistyped.ledger").exists()
+
+
+def test_what_is_forged_never_leaves(mixed, ledger):
+    resealed(mixed, "checker/04-means.json", lambda output: output["evidence"]["n_units"].__setitem__(0, 3))
+    assert (
+        "means (what was submitted is wrong)"
+        in let_go(mixed, ledger, decided("lowest"), decided("top")).blocked
+    )
+    done = let_go(mixed, ledger, decided("lowest"), decided("top"), decided("means"), partial=True)
+    assert [each.name for each in done.receipt.outputs] == ["people", "lowest", "top"]
+    assert done.receipt.stayed == {"means": "what was submitted is wrong"}
+
+
+def test_a_folder_in_the_way_stops_the_release_before_it_begins(mixed, ledger, tmp_path):
+    before = ledger.read_bytes()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("mine")
+    with pytest.raises(OutputError, match="already holds something"):
+        let_go(mixed, ledger, partial=True, out=tmp_path / "mine")
+    assert ledger.read_bytes() == before
+
+
+def test_the_centre_says_what_a_unit_is(tmp_path):
+    # Two people with 20 rows: a mean over two.
+    rows_of = pd.DataFrame({"person": [1] * 10 + [2] * 10, "wage": [float(n) for n in range(20)]})
+    work = Session("two", rows_of, researcher="R. Kimura")
+    work.mean("wage", name="mean")
+    folder = work.submit(tmp_path / "submission")
+    assert recheck(folder, data=rows_of).ok  # nobody said that there are persons
+    ledger = tmp_path / "x.ledger"
+    init(ledger, policy="japan-2017", unit="person")
+    for data in (None, rows_of):
+        check = recheck(folder, ledger=ledger, data=data)
+        assert not check.ok
+        assert "the session counted every record as a unit, the centre counts by person" in str(
+            check.findings[0]
+        )
+    assert "the centre counts by person" in let_go(folder, ledger, data=rows_of, partial=True).blocked
+    with pytest.raises(ParameterError, match="counts by person"):
+        recheck(folder, ledger=ledger, unit="wage")
+
+
+def test_the_centre_says_by_which_policy(tmp_path):
+    ledger = tmp_path / "x.ledger"
+    init(ledger, policy="essnet-2009", unit="id")
+    folder = session().submit(tmp_path / "submission")  # under japan-2017
+    check = recheck(folder, ledger=ledger, data=PEOPLE)
+    assert check.policy.name == "essnet-2009"
+    assert "another policy" in str(check.findings[0])
+    assert "another policy" in let_go(folder, ledger, partial=True).blocked
+    with pytest.raises(ParameterError, match="leave it out"):
+        recheck(folder, ledger=ledger, policy="japan-2017")
+    with pytest.raises(DataError, match="has its settings"):
+        init(ledger, policy="japan-2017", unit="id")
+
+
+def test_what_differs_from_an_output_that_stays_may_leave(tmp_path, ledger):
+    # "most" leaves three people out of "regions"; "regions" is refused, so nobody can subtract.
+    work = made()
+    work.frequency_table(by=["region"], name="regions")
+    work.frequency_table(by=["region"], where={"id": list(range(3, 240))}, name="most")
+    folder = work.submit(tmp_path / "submission")
+    assert let_go(folder, ledger).blocked.startswith("1 output(s) are undecided: most (differencing fail)")
+    done = let_go(folder, ledger, decided("regions", decision="refuse"))
+    assert [each.name for each in done.receipt.outputs] == ["most"]
+    # Handed in again, "regions" would give the three away together with what has left.
+    again = made("again")
+    again.frequency_table(by=["region"], name="regions")
+    assert "differencing fail" in let_go(again.submit(tmp_path / "again"), ledger).blocked
