@@ -63,7 +63,7 @@ class Facts(_Frozen):
         return ", ".join(said)
 
 
-class Request(_Frozen):
+class ExceptionRequest(_Frozen):
     """What a researcher asks for: that an output, or some cells of it, leave although a principle says no."""
 
     output: Text

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import pytest
 from tests.checks.submissions import PEOPLE, reseal, resealed, session, written
 
-from hitoku.checks.decisions import Request
+from hitoku.checks.decisions import ExceptionRequest
 from hitoku.checks.submission.recheck import recheck
 from hitoku.checks.submission.submission import read_submission, write_submission
 from hitoku.errors import DataError, OutputError
@@ -242,7 +242,9 @@ def test_the_group_may_read_it_and_nobody_else(folder):
 def test_who_what_and_when_stand_in_it(tmp_path):
     work = session(researcher="R. Kimura")
     when = datetime(2026, 11, 16, 8, tzinfo=UTC)
-    asked = Request(output="people", principle="units", reason="known", cells=[{"region": "N", "job": "c"}])
+    asked = ExceptionRequest(
+        output="people", principle="units", reason="known", cells=[{"region": "N", "job": "c"}]
+    )
     folder = write_submission(
         tmp_path / "submission",
         "wages",

@@ -17,9 +17,9 @@ from hitoku.attacks.differencing.verifying import verify
 from hitoku.checks.ledger.alarm import Alarm, Concern, Speaker
 from hitoku.checks.ledger.entry import Entry
 from hitoku.checks.ledger.magnitude import Measure, failing, half_width
-from hitoku.checks.ledger.membership import Pseudonyms, Vectors, damaged, hash_secret, joined, pseudonyms
-from hitoku.checks.ledger.population import keyed
-from hitoku.checks.ledger.store import Store, fresh_store, read_store
+from hitoku.checks.ledger.membership import Pseudonyms, Vectors, damaged, hash_secret
+from hitoku.checks.ledger.numbering import number_units, other_data, read_vector
+from hitoku.checks.ledger.store import LedgerStore, fresh_store, read_store
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.errors import DataError, ParameterError, some
 from hitoku.model.arrays import Floats, Integers
@@ -55,7 +55,9 @@ class Ledger:
     'tested up to three outputs together'
     """
 
-    def __init__(self, store: Store, search: DifferencingSearch, project: str, vectors: Vectors) -> None:
+    def __init__(
+        self, store: LedgerStore, search: DifferencingSearch, project: str, vectors: Vectors
+    ) -> None:
         self.path, self.project = store.path, project
         self.search, self.unit = search, "unit"
         self._store, self._vectors = store, vectors
@@ -83,7 +85,7 @@ class Ledger:
         units: Iterable[object] | None = None,
         contents: Pseudonyms | None = None,
         draft: bool = False,
-        store: Store | None = None,
+        store: LedgerStore | None = None,
     ) -> Ledger:
         """Open a ledger, or begin one where there is none; nothing is written yet.
 
@@ -129,10 +131,10 @@ class Ledger:
                 fix=f"open it with depth={begun['depth']}, or begin another and release everything again",
             )
         if not begun["by_name"] and (begun["data_hash"] != data_hash or begun["n_units"] != n_units):
-            raise _other_data(place)
+            raise other_data(place)
         names = numbers = stirred = None
         if begun["by_name"]:
-            numbers, names, stirred = _numbered(store, units, contents)
+            numbers, names, stirred = number_units(store, units, contents)
         vectors = Vectors(n_units if names is None else len(names))
         keys = unit_keys(vectors.n_units, hash_secret(store.key))
         search = DifferencingSearch(vectors.n_units, threshold=threshold, depth=depth, keys=keys)
@@ -321,7 +323,7 @@ class Ledger:
         own = [
             Partition.published(
                 key,
-                self._vectors.unpack(_vector(self._store, part), part),
+                self._vectors.unpack(read_vector(self._store, part), part),
                 part=place,
                 keys=self.search.keys,
                 tells=entry.tells,
@@ -448,55 +450,6 @@ class Ledger:
         """Name an output; one of another project with its project."""
         project, _, name = key.partition("/")
         return name if project == self.project else f"{name} (project {project or 'without a name'})"
-
-
-def _numbered(
-    store: Store, units: Iterable[object] | None, contents: Pseudonyms | None
-) -> tuple[Integers, Pseudonyms, Pseudonyms | None]:
-    """Give numbers to the units of these data: to those known as before, to new ones after them.
-
-    Returns the number of every unit, the pseudonyms of all units, and what their records say, if known.
-    """
-    if units is None:
-        raise ParameterError(
-            "the ledger knows its units by their names",
-            where=str(store.path),
-            fix="say which column names the unit",
-        )
-    names = keyed(units, store.key) if isinstance(units, np.ndarray) else pseudonyms(units, store.key)
-    listed = [plain["units"] for plain in store.of("output") if "units" in plain]
-    known = np.frombuffer(b"".join(_vector(store, each) for each in listed), dtype="<u8")
-    own = None if contents is None else keyed(contents, store.key)
-    before = None
-    if own is not None and all(each.get("contents") for each in listed):
-        stored = (_vector(store, each["contents"][0]) for each in listed)
-        before = np.frombuffer(b"".join(stored), dtype="<u8")
-    numbers, every = joined(names, known, own, before)
-    if len(known) and not (numbers < len(known)).any():
-        raise _other_data(store.path)
-    if own is None or before is None:
-        return numbers, every, None
-    new = numbers >= len(known)
-    stirred = np.zeros(len(every), dtype=np.uint64)
-    stirred[: len(known)] = before
-    stirred[numbers[new]] = own[new]
-    return numbers, every, stirred
-
-
-def _vector(store: Store, entry: Mapping[str, Any]) -> bytes:
-    """Return a vector as it was written."""
-    content = store.vectors.get(entry["file"])
-    if content is None or hashlib.sha256(content).hexdigest() != entry["sha256"]:
-        raise damaged(store.path, f"vector {entry['file']} is not the one in its log")
-    return content
-
-
-def _other_data(place: Path) -> DataError:
-    return DataError(
-        "the ledger is about other data",
-        where=str(place),
-        fix="open the ledger of this data set, or begin one under another name",
-    )
 
 
 def _key(project: str, name: str) -> str:

@@ -10,12 +10,13 @@ import hashlib
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from hitoku.model.arrays import Integers
 
 Words = NDArray[np.uint64]
+# How Arrow's types of numbers are called.
+NUMBERS = ("int", "uint", "halffloat", "float", "double", "bool")
 # Odd constants of a well-mixing permutation of 64 bits, after Steele, Lea and Flood (2014).
 STEP, FIRST, SECOND = (
     np.uint64(0x9E3779B97F4A7C15),
@@ -24,13 +25,13 @@ STEP, FIRST, SECOND = (
 )
 
 
-def record_hashes(table: pa.Table, leave_out: str | None = None) -> Words:
+def record_hashes(table: Any, leave_out: str | None = None) -> Words:
     """Return a number for every record that says what is in it; the order of columns does not matter.
 
     Parameters
     ----------
     table
-        The records.
+        The records, as an Arrow table.
     leave_out
         A column that does not count: the name of the unit.
     """
@@ -70,11 +71,10 @@ def keyed(hashes: Words, key: bytes) -> Words:
 
 def _column(column: Any) -> Words:
     """Return a number for every entry; numbers of any width that are equal are alike."""
-    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    whole = whole.dictionary_decode() if pa.types.is_dictionary(whole.type) else whole
-    kind = whole.type
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
-        numbers = whole.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    whole = column.combine_chunks()
+    whole = whole.dictionary_decode() if str(whole.type).startswith("dictionary") else whole
+    if str(whole.type).startswith(NUMBERS):
+        numbers = whole.cast("double", safe=False).to_numpy(zero_copy_only=False)
         # Zero has two signs, and what is missing many patterns.
         plain = np.where(np.isnan(numbers), np.nan, numbers + 0.0)
         return _mix(plain.astype("<f8").view(np.uint64))

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from hitoku.checks.ledger.store import Store, read_store
+from hitoku.checks.ledger.store import LedgerStore, read_store
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +107,7 @@ class Receipt:
         return "\n".join(lines).rstrip() + "\n"
 
 
-def receipts_of(store: Store) -> tuple[Receipt, ...]:
+def receipts_of(store: LedgerStore) -> tuple[Receipt, ...]:
     """Return the receipts of a ledger, in order."""
     return tuple(Receipt.from_dict(line.body, line.head) for line in store.lines if line.kind == "release")
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hitoku.checks.ledger.store import KEY_BYTES, Store, create, fresh_store, locked_store, read_store
+from hitoku.checks.ledger.store import KEY_BYTES, LedgerStore, create, fresh_store, locked_store, read_store
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.policies.policy import policy as policy_named
 from hitoku.errors import DataError, ParameterError
@@ -123,7 +123,7 @@ def init(
     return required_settings(place)
 
 
-def settings_of(store: Store) -> Settings | None:
+def settings_of(store: LedgerStore) -> Settings | None:
     """Return what was fixed; None for a ledger without settings."""
     found = store.of("settings")
     if not found:

@@ -53,7 +53,7 @@ class Line:
 
 
 @dataclass
-class Store:
+class LedgerStore:
     """What a ledger's file holds, and where more is written.
 
     Parameters
@@ -153,14 +153,14 @@ class Store:
         return bytes(found[0])
 
 
-def fresh_store(path: Path, body: Mapping[str, Any], key: bytes | None = None) -> Store:
+def fresh_store(path: Path, body: Mapping[str, Any], key: bytes | None = None) -> LedgerStore:
     """Begin a ledger in memory; it is written with its first output."""
     drawn = key or secrets.token_bytes(KEY_BYTES)
     begun = {"version": VERSION, **body, "key": hashlib.sha256(drawn).hexdigest()}
-    return Store(path, [_chained(NOTHING, "begin", begun)], drawn)
+    return LedgerStore(path, [_chained(NOTHING, "begin", begun)], drawn)
 
 
-def read_store(path: Path) -> Store:
+def read_store(path: Path) -> LedgerStore:
     """Read a ledger as it is at this moment; every hash is compared."""
     if _is_version_2(path):
         return _in_memory(path)
@@ -200,7 +200,7 @@ def verify_store(path: Path, head: str | None = None) -> list[Line]:
 
 
 @contextmanager
-def locked_store(path: Path, wait_s: float = 60.0) -> Iterator[Store]:
+def locked_store(path: Path, wait_s: float = 60.0) -> Iterator[LedgerStore]:
     """Hold the lock of a ledger; what is appended is written when the block ends, all of it or nothing.
 
     Parameters
@@ -259,7 +259,7 @@ def migrate(path: Path) -> Path | None:
     return kept
 
 
-def _in_memory(path: Path) -> Store:
+def _in_memory(path: Path) -> LedgerStore:
     """Read a ledger of version 2 as if it were of this one."""
     old = read_version_2(path)
     store = fresh_store(path, old.begin, old.key)
@@ -278,7 +278,7 @@ def _write_new(draft: Path, lines: Iterable[Line], key: bytes, vectors: Mapping[
             _insert(database, number, line, vectors if number == 1 else {}, {})
 
 
-def _load(path: Path, database: sqlite3.Connection) -> Store:
+def _load(path: Path, database: sqlite3.Connection) -> LedgerStore:
     lines: list[Line] = []
     head = NOTHING
     for number, kind, text, said in database.execute(
@@ -302,7 +302,7 @@ def _load(path: Path, database: sqlite3.Connection) -> Store:
     if hashlib.sha256(key).hexdigest() != lines[0].body["key"]:
         raise damaged(path, "the key is not the one it began with")
     vectors = {name: bytes(content) for name, content in database.execute("select name, content from vector")}
-    return Store(path, lines, key, vectors)
+    return LedgerStore(path, lines, key, vectors)
 
 
 def _chained(head: str, kind: str, body: Mapping[str, Any]) -> Line:

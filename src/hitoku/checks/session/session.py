@@ -221,6 +221,7 @@ class Session(PandasHabits):
             unit=self.records.unit_column,
             n_units=self.records.n_units,
             n_records=len(self.records),
+            comments=self.comments,
         )
 
     def __str__(self) -> str:

@@ -15,7 +15,7 @@ from hitoku.attacks.differencing.atoms import Disclosed
 from hitoku.attacks.differencing.defined import Defined, defined_differences
 from hitoku.checks.ledger.alarm import way_out
 from hitoku.checks.ledger.entry import Entry
-from hitoku.checks.ledger.store import Store
+from hitoku.checks.ledger.store import LedgerStore
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
@@ -32,7 +32,7 @@ SHOWN = 3
 
 
 def by_codes(
-    submission: Submission, policy: Policy, candidates: Sequence[Candidate], store: Store | None
+    submission: Submission, policy: Policy, candidates: Sequence[Candidate], store: LedgerStore | None
 ) -> list[tuple[PrincipleVerdict, ...]]:
     """Join every output with those before it, and with the ledger, through their codes."""
     earlier, unknown = _released(store, submission.data)
@@ -72,7 +72,7 @@ def counted(output: Output) -> Defined | str:
     return Defined(output.name, definition, (sizes,), output.asked.tells)
 
 
-def _released(store: Store | None, data: str) -> tuple[list[Defined], list[str]]:
+def _released(store: LedgerStore | None, data: str) -> tuple[list[Defined], list[str]]:
     """Read what was released before: outputs that are described and counted, and the names of the others."""
     known: list[Defined] = []
     unknown: list[str] = []

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from hitoku.checks.ledger import Measure
 from hitoku.checks.ledger.book import WORDS
-from hitoku.checks.ledger.store import Store
+from hitoku.checks.ledger.store import LedgerStore
 from hitoku.checks.outputs import complete_cases
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
@@ -48,7 +48,7 @@ def by_units(
     candidates: Sequence[Candidate],
     ledger: str | Path | None,
     records: Records,
-    store: Store | None = None,
+    store: LedgerStore | None = None,
 ) -> list[tuple[PrincipleVerdict, ...]]:
     """Test every output for differences with those before it, by who is in its cells."""
     draft = DraftLedger(submission.name, records, policy, ledger, store=store)

@@ -18,7 +18,7 @@ from hitoku.checks.evidence.left_out import KNOWN, known_of
 from hitoku.checks.ledger import Ledger, Measure
 from hitoku.checks.ledger.population import record_hashes, told_apart, unit_hashes
 from hitoku.checks.ledger.settings import settings_of
-from hitoku.checks.ledger.store import Store, read_store
+from hitoku.checks.ledger.store import LedgerStore, read_store
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.verdict import Clearance, PrincipleVerdict
@@ -52,7 +52,7 @@ class DraftLedger:
         policy: Policy,
         ledger: str | Path | None,
         unit_word: str = "unit",
-        store: Store | None = None,
+        store: LedgerStore | None = None,
     ) -> None:
         self._policy = policy
         self.ledger = open_ledger(
@@ -95,7 +95,7 @@ def open_ledger(
     path: str | Path | None,
     *,
     unit_word: str = "unit",
-    store: Store | None = None,
+    store: LedgerStore | None = None,
     draft: bool = False,
 ) -> Ledger:
     """Open the ledger of some data, for a draft or to write to it; parameters as of :class:`DraftLedger`."""

@@ -11,7 +11,7 @@ from typing import Any
 from hitoku.checks.decisions import Decision, decisions_by
 from hitoku.checks.evidence.evidence import Unreadable
 from hitoku.checks.ledger.settings import Settings, settings_of
-from hitoku.checks.ledger.store import Store, read_store
+from hitoku.checks.ledger.store import LedgerStore, read_store
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.policies.policy import policy as policy_named
@@ -51,7 +51,7 @@ class Centre:
 
     policy: Policy
     settings: Settings | None = None
-    store: Store | None = None
+    store: LedgerStore | None = None
     path: Path | None = None
     records: Records | None = None
 
@@ -105,7 +105,7 @@ def recheck(
 
 def open_centre(
     submission: Submission,
-    store: Store | None,
+    store: LedgerStore | None,
     ledger: str | Path | None,
     *,
     policy: str | Path | Policy | None = None,
@@ -204,7 +204,7 @@ def _opened(
 
 
 def _named_before(
-    checked: Sequence[Rechecked], store: Store | None, project: str
+    checked: Sequence[Rechecked], store: LedgerStore | None, project: str
 ) -> dict[str, Mapping[str, list[Any]]]:
     """Return what left before and is named in a difference."""
     texts = [v.text for each in checked for v in each.verdicts if v.principle is Principle.DIFFERENCING]
@@ -218,7 +218,7 @@ def _named_before(
     return found
 
 
-def _left(submission: Submission, store: Store | None) -> dict[str, int]:
+def _left(submission: Submission, store: LedgerStore | None) -> dict[str, int]:
     """Return the outputs of this very submission that have left, with the number of their receipt."""
     receipts = [] if store is None else store.of("release")
     return {
@@ -376,7 +376,7 @@ def _own_policy(submission: Submission, policy: str | Path | Policy | None, fixe
         ) from error
 
 
-def _require_same_data(store: Store, submission: Submission) -> None:
+def _require_same_data(store: LedgerStore, submission: Submission) -> None:
     # A ledger that knows its units by name serves other extracts of the data, too.
     if not store.by_name and store.lines[0].body["data_hash"] != submission.data:
         raise DataError(

@@ -18,7 +18,7 @@ from typing import Any
 from hitoku.checks.decisions import Decision
 from hitoku.checks.ledger.receipt import Left, Receipt, receipts_of
 from hitoku.checks.ledger.settings import Settings, settings_of
-from hitoku.checks.ledger.store import Store, locked_store, read_store
+from hitoku.checks.ledger.store import LedgerStore, locked_store, read_store
 from hitoku.checks.submission.differences import place_units
 from hitoku.checks.submission.draft_ledger import definition_of, open_ledger, partitions
 from hitoku.checks.submission.recheck import Centre, judge, open_centre
@@ -139,7 +139,7 @@ def write_released(ledger: str | Path, number: int, out: str | Path) -> Receipt:
     return found[0]
 
 
-def _required(store: Store) -> Settings:
+def _required(store: LedgerStore) -> Settings:
     fixed = settings_of(store)
     if fixed is None:
         raise DataError(
@@ -209,7 +209,7 @@ def _why(each: Rechecked) -> str:
 
 
 def _remember(
-    store: Store,
+    store: LedgerStore,
     centre: Centre,
     check: Recheck,
     leaves: Sequence[Rechecked],
@@ -262,7 +262,7 @@ def _remember(
     return replace(receipt, head=store.append("release", body, files=files)), files
 
 
-def _fill(draft: Path, receipt: Receipt, files: Mapping[str, bytes], store: Store) -> None:
+def _fill(draft: Path, receipt: Receipt, files: Mapping[str, bytes], store: LedgerStore) -> None:
     """Write what left into a folder; what is not at hand comes from the ledger."""
     for each in receipt.outputs:
         for name, digest in each.files.items():

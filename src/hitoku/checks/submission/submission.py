@@ -26,7 +26,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from hitoku.checks.decisions import Request
+from hitoku.checks.decisions import ExceptionRequest
 from hitoku.checks.evidence.evidence import Unreadable
 from hitoku.checks.outputs.output import WITHHELD, Output
 from hitoku.checks.policies.policy import Policy
@@ -140,7 +140,7 @@ class Submission:
     unit: str | None = None
     n_units: int | None = None
     n_records: int | None = None
-    requests: tuple[Request, ...] = ()
+    requests: tuple[ExceptionRequest, ...] = ()
     comments: Mapping[str, str] = field(default_factory=dict)
 
     def public(self, place: int) -> tuple[str, Any] | None:
@@ -170,7 +170,7 @@ def write_submission(
     unit: str | None = None,
     n_units: int | None = None,
     n_records: int | None = None,
-    requests: Sequence[Request] = (),
+    requests: Sequence[ExceptionRequest] = (),
     comments: Mapping[str, str] | None = None,
     when: datetime | None = None,
 ) -> Path:
@@ -305,7 +305,7 @@ def read_submission(path: str | Path) -> Submission:
         raise _refused(folder, name, "belongs to no output")
     try:
         policy = Policy.model_validate(_json(folder / POLICY))
-        requests = tuple(map(Request.model_validate, manifest.requests))
+        requests = tuple(map(ExceptionRequest.model_validate, manifest.requests))
     except (ValueError, RecursionError):
         raise _refused(folder, POLICY, "is no policy, or a request is none") from None
     return Submission(
