@@ -44,7 +44,7 @@ create table secret (key blob not null);
 
 
 @dataclass(frozen=True)
-class Line:
+class LogLine:
     """One line of the log; its head is the hash of everything up to it."""
 
     kind: str
@@ -71,7 +71,7 @@ class LedgerStore:
     """
 
     path: Path
-    lines: list[Line]
+    lines: list[LogLine]
     key: bytes
     vectors: dict[str, bytes] = field(default_factory=dict, repr=False)
     database: sqlite3.Connection | None = field(default=None, repr=False)
@@ -125,7 +125,7 @@ class LedgerStore:
         self.lines.append(line)
         return line.head
 
-    def _alone(self, line: Line, vectors: Mapping[str, bytes]) -> None:
+    def _alone(self, line: LogLine, vectors: Mapping[str, bytes]) -> None:
         if not self.path.exists() and len(self.lines) == 1:
             create(self.path, self.lines, self.key)
         elif _is_version_2(self.path):
@@ -169,7 +169,7 @@ def read_store(path: Path) -> LedgerStore:
         return _load(path, database)
 
 
-def verify_store(path: Path, head: str | None = None) -> list[Line]:
+def verify_store(path: Path, head: str | None = None) -> list[LogLine]:
     """Read a ledger and compare every hash, vectors and files that left included; return its log.
 
     Parameters
@@ -221,7 +221,9 @@ def locked_store(path: Path, wait_s: float = 60.0) -> Iterator[LedgerStore]:
             store.database = None
 
 
-def create(path: Path, lines: Iterable[Line], key: bytes, vectors: Mapping[str, bytes] | None = None) -> None:
+def create(
+    path: Path, lines: Iterable[LogLine], key: bytes, vectors: Mapping[str, bytes] | None = None
+) -> None:
     """Write a new ledger, whole or not at all; one that is there is never replaced."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with private_folder(path.parent, path.name) as folder:
@@ -269,7 +271,7 @@ def _in_memory(path: Path) -> LedgerStore:
     return store
 
 
-def _write_new(draft: Path, lines: Iterable[Line], key: bytes, vectors: Mapping[str, bytes]) -> None:
+def _write_new(draft: Path, lines: Iterable[LogLine], key: bytes, vectors: Mapping[str, bytes]) -> None:
     with _connected(draft, 0.0, new=True) as database, _transaction(database, draft):
         for statement in filter(str.strip, SCHEMA.split(";")):
             database.execute(statement)
@@ -279,7 +281,7 @@ def _write_new(draft: Path, lines: Iterable[Line], key: bytes, vectors: Mapping[
 
 
 def _load(path: Path, database: sqlite3.Connection) -> LedgerStore:
-    lines: list[Line] = []
+    lines: list[LogLine] = []
     head = NOTHING
     for number, kind, text, said in database.execute(
         "select number, kind, body, head from log order by number"
@@ -287,7 +289,7 @@ def _load(path: Path, database: sqlite3.Connection) -> LedgerStore:
         if number != len(lines) + 1 or _hash(head, kind, text) != said:
             raise damaged(path, f"line {number} of its log does not follow from those before it")
         head = said
-        lines.append(Line(kind, json.loads(text), head))  # its hash fits, so it is what was written
+        lines.append(LogLine(kind, json.loads(text), head))  # its hash fits, so it is what was written
     if not lines or lines[0].kind != "begin":
         raise damaged(path, "its log does not begin")
     version = lines[0].body.get("version")
@@ -305,7 +307,7 @@ def _load(path: Path, database: sqlite3.Connection) -> LedgerStore:
     return LedgerStore(path, lines, key, vectors)
 
 
-def _chained(head: str, kind: str, body: Mapping[str, Any]) -> Line:
+def _chained(head: str, kind: str, body: Mapping[str, Any]) -> LogLine:
     try:
         text = json.dumps(body, separators=(",", ":"))
     except (TypeError, ValueError) as error:
@@ -314,7 +316,7 @@ def _chained(head: str, kind: str, body: Mapping[str, Any]) -> Line:
             where="ledger",
             fix="give what JSON can hold",
         ) from error
-    return Line(kind, json.loads(text), _hash(head, kind, text))
+    return LogLine(kind, json.loads(text), _hash(head, kind, text))
 
 
 def _hash(head: str, kind: str, text: str) -> str:
@@ -324,7 +326,7 @@ def _hash(head: str, kind: str, text: str) -> str:
 def _insert(
     database: sqlite3.Connection,
     number: int,
-    line: Line,
+    line: LogLine,
     vectors: Mapping[str, bytes],
     files: Mapping[str, bytes],
 ) -> None:
