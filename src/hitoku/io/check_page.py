@@ -15,7 +15,7 @@ from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.checks.submission.cell_facts import CellFacts, cell_facts, columns
 from hitoku.checks.submission.changes import changes
-from hitoku.checks.submission.rechecked import Recheck, Rechecked, State
+from hitoku.checks.submission.rechecked import OutputState, Recheck, Rechecked
 from hitoku.checks.submission.submission import Submission, csv_text, leaving
 from hitoku.errors import HitokuError, OutputError
 from hitoku.files import new_file, sha256
@@ -30,11 +30,11 @@ MOST_COLUMNS = 12
 # A word and a sign for every status: colour is never the only difference.
 SIGNS = {"pass": "✓", "fail": "✗", "look": "?", "excepted": "!", "-": ""}
 STATES = {
-    State.UNDECIDED: "undecided",
-    State.LEAVES: "leaves",
-    State.REFUSED: "stays: refused",
-    State.BROKEN: "stays: what was submitted is wrong",
-    State.RELEASED: "has left",
+    OutputState.UNDECIDED: "undecided",
+    OutputState.LEAVES: "leaves",
+    OutputState.REFUSED: "stays: refused",
+    OutputState.BROKEN: "stays: what was submitted is wrong",
+    OutputState.RELEASED: "has left",
 }
 CELLS = "cells"
 
@@ -89,7 +89,7 @@ Known = tuple[tuple[str, ...], list[CellFacts]]
 
 def _facts(each: Rechecked, policy: Policy) -> Known:
     """Look at the cells of an output; of one whose evidence is not to be trusted at none."""
-    if each.state is State.BROKEN:
+    if each.state is OutputState.BROKEN:
         return (), []
     try:
         return cell_facts(each.output, policy)
@@ -191,7 +191,7 @@ def _section(check: Recheck, place: int, known: Known, changed: str) -> OutputSe
     each, submission = check.outputs[place], check.submission
     undecided = set(each.undecided)
     asks = [request for request in submission.requests if request.output == each.output.name]
-    files = leaving(submission.stems[place], each.output) if each.state is State.LEAVES else {}
+    files = leaving(submission.stems[place], each.output) if each.state is OutputState.LEAVES else {}
     variables, facts = known
     return OutputSection(
         number=place + 1,

@@ -16,7 +16,7 @@ from hitoku.checks.ledger import Receipt, init, receipts
 from hitoku.checks.ledger.store import read_store, verify_store
 from hitoku.checks.session import Session
 from hitoku.checks.submission.recheck import recheck
-from hitoku.checks.submission.rechecked import State
+from hitoku.checks.submission.rechecked import OutputState
 from hitoku.checks.submission.releasing import release, write_released
 from hitoku.errors import DataError, OutputError, ParameterError
 
@@ -76,7 +76,7 @@ def test_the_same_release_twice_is_one_release(tmp_path, ledger):
     first, second = let_go(folder, ledger), let_go(folder, ledger)
     assert (first.again, second.again) == (False, True)
     assert second.receipt == first.receipt
-    assert [each.state for each in second.check.outputs] == [State.RELEASED] * 3
+    assert [each.state for each in second.check.outputs] == [OutputState.RELEASED] * 3
     assert len(read_store(ledger).of("output")) == 3
 
 
@@ -99,7 +99,7 @@ def test_a_plain_check_of_something_released_works(tmp_path, ledger):
     for data in (None, PEOPLE):
         check = recheck(folder, ledger=ledger, data=data)
         assert check.ok
-        assert [(each.state, each.receipt) for each in check.outputs] == [(State.RELEASED, 1)] * 3
+        assert [(each.state, each.receipt) for each in check.outputs] == [(OutputState.RELEASED, 1)] * 3
 
 
 def test_a_submission_that_is_handed_in_again_keeps_its_names(tmp_path, ledger):
@@ -161,7 +161,7 @@ def test_an_exception_gives_the_numbers_that_it_names(mixed, ledger):
         word = decided("top", "individual_value", cells=cells)
         check = recheck(mixed, data=PEOPLE, ledger=ledger, decisions=[word])
         top = check.outputs[2]
-        assert (top.status, top.state) == ("excepted", State.LEAVES)
+        assert (top.status, top.state) == ("excepted", OutputState.LEAVES)
         assert str(top.output.published["max_income"][0] or "x") == shown
     done = let_go(mixed, ledger, word, partial=True)
     assert PEOPLE.income.max() == 56.0
@@ -176,7 +176,11 @@ def test_a_cell_of_a_table_leaves_by_decision_and_the_others_stay_wide(tmp_path,
     word = decided("people", "units", cells=[cell])
     (found,) = recheck(folder, ledger=ledger, data=PEOPLE, decisions=[word]).outputs
     assert found.opened == 1
-    assert (found.row["units"], found.row["interval"], found.state) == ("excepted", "excepted", State.LEAVES)
+    assert (found.row["units"], found.row["interval"], found.state) == (
+        "excepted",
+        "excepted",
+        OutputState.LEAVES,
+    )
     done = let_go(folder, ledger, word)
     shown = {(row["region"], row["job"]): row["count"] for row in rows(done.folder, "01-people.csv")}
     assert shown["N", "c"] == "3"
@@ -202,14 +206,14 @@ def test_a_decision_about_some_cells_is_none_about_others(tmp_path, ledger):
         return found.state
 
     small, smaller = [{"region": "W"}], [{"region": "E"}]
-    assert state(decided("means", "units", cells=small)) is State.LEAVES
+    assert state(decided("means", "units", cells=small)) is OutputState.LEAVES
     # The second is opened for another reason: nobody has said that two people are enough.
     words = decided("means", "units", cells=small), decided("means", "dominance", cells=smaller)
-    assert state(*words) is State.UNDECIDED
-    assert state(*words, decided("means", "units", cells=smaller)) is State.LEAVES
+    assert state(*words) is OutputState.UNDECIDED
+    assert state(*words, decided("means", "units", cells=smaller)) is OutputState.LEAVES
     # Two people are also dominated by one of them.
-    assert state(decided("means", "units", cells=[*small, *smaller])) is State.UNDECIDED
-    assert state(decided("means", cells=[*small, *smaller])) is State.LEAVES
+    assert state(decided("means", "units", cells=[*small, *smaller])) is OutputState.UNDECIDED
+    assert state(decided("means", cells=[*small, *smaller])) is OutputState.LEAVES
 
 
 def test_cells_that_are_not_there_are_refused_by_name(mixed, ledger):
@@ -230,7 +234,7 @@ def test_totals_are_named_by_leaving_a_variable_out_or_by_their_code(mixed, ledg
 
 def test_a_decision_that_has_expired_is_none(mixed, ledger):
     word = decided("lowest", expires=date(2026, 12, 31))
-    for day, state in ((date(2026, 12, 31), State.LEAVES), (date(2027, 1, 1), State.UNDECIDED)):
+    for day, state in ((date(2026, 12, 31), OutputState.LEAVES), (date(2027, 1, 1), OutputState.UNDECIDED)):
         assert (
             recheck(mixed, ledger=ledger, data=PEOPLE, decisions=[word], today=day).outputs[1].state is state
         )

@@ -18,7 +18,7 @@ from hitoku.model.finding import Finding, Severity
 EXCEPTED, NOT_ASKED = "excepted", "-"
 
 
-class State(StrEnum):
+class OutputState(StrEnum):
     """What becomes of an output when its submission is released."""
 
     LEAVES = "leaves"
@@ -84,15 +84,15 @@ class Rechecked:
         return tuple(principle for principle, status in self.row.items() if status in {"fail", "look"})
 
     @property
-    def state(self) -> State:
+    def state(self) -> OutputState:
         """What becomes of it when the submission is released."""
         if self.receipt:
-            return State.RELEASED
+            return OutputState.RELEASED
         if any(finding.severity is Severity.FAIL for finding in self.findings):
-            return State.BROKEN
+            return OutputState.BROKEN
         if any(each.decision == "refuse" for each in self.decisions):
-            return State.REFUSED
-        return State.UNDECIDED if self.undecided else State.LEAVES
+            return OutputState.REFUSED
+        return OutputState.UNDECIDED if self.undecided else OutputState.LEAVES
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
@@ -161,7 +161,7 @@ class Recheck:
     @property
     def undecided(self) -> tuple[str, ...]:
         """The outputs that a person has to decide about."""
-        return tuple(each.output.name for each in self.outputs if each.state is State.UNDECIDED)
+        return tuple(each.output.name for each in self.outputs if each.state is OutputState.UNDECIDED)
 
     @property
     def matrix(self) -> dict[str, dict[str, str]]:

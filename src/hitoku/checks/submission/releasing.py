@@ -22,7 +22,7 @@ from hitoku.checks.ledger.store import LedgerStore, locked_store, read_store
 from hitoku.checks.submission.differences import place_units
 from hitoku.checks.submission.draft_ledger import definition_of, open_ledger, partitions
 from hitoku.checks.submission.recheck import Centre, judge, open_centre
-from hitoku.checks.submission.rechecked import Recheck, Rechecked, State
+from hitoku.checks.submission.rechecked import OutputState, Recheck, Rechecked
 from hitoku.checks.submission.submission import MOST_BYTES, Submission, leaving, read_submission
 from hitoku.errors import DataError, ParameterError, some
 from hitoku.files import new_folder, read_file, sha256
@@ -111,7 +111,7 @@ def release(
         blocked = _blocked(check, partial=partial)
         if blocked:
             return Released(check=check, receipt=None, folder=None, blocked=blocked)
-        leaves = [each for each in check.outputs if each.state is State.LEAVES]
+        leaves = [each for each in check.outputs if each.state is OutputState.LEAVES]
         known = [each for each in receipts_of(store) if each.submission_sha256 == submission.sha256]
         files: dict[str, bytes] = {}
         if leaves:
@@ -184,7 +184,7 @@ def _judged(
 
 
 def _open(check: Recheck) -> list[Rechecked]:
-    return [each for each in check.outputs if each.state in {State.UNDECIDED, State.BROKEN}]
+    return [each for each in check.outputs if each.state in {OutputState.UNDECIDED, OutputState.BROKEN}]
 
 
 def _blocked(check: Recheck, *, partial: bool) -> str:
@@ -200,9 +200,9 @@ def _blocked(check: Recheck, *, partial: bool) -> str:
 
 
 def _why(each: Rechecked) -> str:
-    if each.state is State.BROKEN:
+    if each.state is OutputState.BROKEN:
         return "what was submitted is wrong"
-    if each.state is State.REFUSED:
+    if each.state is OutputState.REFUSED:
         return next(str(decision) for decision in each.decisions if decision.decision == "refuse")
     row = each.row
     return ", ".join(f"{principle} {row[principle]}" for principle in each.undecided)
@@ -254,7 +254,7 @@ def _remember(
         stayed={
             each.output.name: _why(each)
             for each in check.outputs
-            if each.state not in {State.LEAVES, State.RELEASED}
+            if each.state not in {OutputState.LEAVES, OutputState.RELEASED}
         },
         previous=store.head,
     )
