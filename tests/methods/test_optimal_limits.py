@@ -62,9 +62,9 @@ def test_work_is_limited_to_what_was_granted(problem, monkeypatch):
     budgets = []
     minimise = stages.minimise
 
-    def noted(instance, grid, budget):
+    def noted(instance, grid, budget, start):
         budgets.append(budget)
-        return minimise(instance, grid, budget)
+        return minimise(instance, grid, budget, start)
 
     monkeypatch.setattr("hitoku.methods.optimal.optimal.minimise", noted)
     table, need = problem

@@ -51,6 +51,9 @@ class Protection:
         Why a release made like this must not be published, though an audit may find it safe; empty otherwise.
     note
         One line for whoever reads the result: which way was chosen and why, or that a limit ended the search.
+    trace
+        How a search came to its end: work done, what no decision can cost less than, the cost of the best one
+        known, from the first to the last; :func:`hitoku.plots.bound_and_cost` draws it.
     """
 
     withheld: Mask
@@ -66,6 +69,7 @@ class Protection:
     caution: str = ""
     reader: Mapping[str, Any] | None = None
     note: str = ""
+    trace: tuple[tuple[int, float, float], ...] = ()
 
     def __post_init__(self) -> None:
         n = len(np.atleast_1d(self.withheld))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hitoku.plots.before_and_after import before_and_after
+from hitoku.plots.bound_and_cost import bound_and_cost
 from hitoku.plots.chart import chart
 from hitoku.plots.deviations import deviations
 from hitoku.plots.heat_map import heat_map
@@ -12,6 +13,7 @@ from hitoku.plots.protected_table import protected_table
 
 __all__ = [
     "before_and_after",
+    "bound_and_cost",
     "chart",
     "deviations",
     "heat_map",

@@ -3,11 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 class Stopped(Exception):  # noqa: N818 - a limit is no failure
     """A limit was hit, or somebody interrupted."""
+
+
+# A trace holds at most so many points; when it is full, every second one is forgotten.
+MOST_POINTS = 512
+
+
+@dataclass(slots=True)
+class Trace:
+    """Bound and cost of the best pattern over the work done, noted where one of them changed.
+
+    Examples
+    --------
+    >>> trace = Trace()
+    >>> for work, bound, cost in [(1, 2.0, 9.0), (5, 1.0, 9.0), (8, 1.0, 7.0)]:
+    ...     trace.note(work, bound, cost)
+    >>> trace.points
+    [(1, 2.0, 9.0), (8, 2.0, 7.0)]
+    """
+
+    points: list[tuple[int, float, float]] = field(default_factory=list)
+
+    def note(self, work: int, bound: float, cost: float) -> None:
+        """Add a point; a bound once proven stays, a pattern once known too."""
+        if self.points:
+            _, known, best = self.points[-1]
+            bound, cost = max(bound, known), min(cost, best)
+            if (bound, cost) == (known, best):
+                return
+            if len(self.points) >= MOST_POINTS:
+                del self.points[1:-1:2]
+        self.points.append((work, bound, cost))
 
 
 @dataclass(slots=True)

@@ -12,9 +12,9 @@ from hitoku.errors import NeedError, ParameterError, SolverError
 from hitoku.methods.attribution import opens_groups
 from hitoku.methods.costs import CostScale, costs
 from hitoku.methods.greedy import Greedy
-from hitoku.methods.keep import Keep, kept, refuse_unsafe
+from hitoku.methods.keep import Keep, by_hand, kept, refuse_unsafe
 from hitoku.methods.method import Progress
-from hitoku.methods.optimal.budget import Budget
+from hitoku.methods.optimal.budget import Budget, Trace
 from hitoku.methods.optimal.pattern_check import refuse_unprotected
 from hitoku.methods.optimal.presolve import presolve
 from hitoku.methods.optimal.small import TwoWay, fits, pattern_of_small, two_way
@@ -54,6 +54,10 @@ class Optimal:
         Stop as soon as no pattern can be cheaper by a larger share than this.
     work_limit
         The same in attacker's problems and relaxations solved: a limit that is equal on every computer.
+    start
+        A pattern to begin with, from another method or from yesterday: a mask or a protection. What it lacks
+        is added; a search that a limit ends never returns a dearer one. The answer of a search that runs to
+        its end does not depend on it.
 
     Examples
     --------
@@ -73,6 +77,7 @@ class Optimal:
     time_limit_s: float | None = None
     gap: float = 0.0
     work_limit: int | None = None
+    start: ArrayLike | Protection | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.gap < 1:
@@ -100,13 +105,14 @@ class Optimal:
         cost = costs(table, self.cost, self.power)
         stay = kept(table, self.keep)
         refuse_unsafe(table, need, stay)
+        start = None if self.start is None else by_hand(table, self.start, stay)
         withhold = np.zeros(table.n_cells, dtype=bool)
         if self.withhold is not None:
             withhold |= frozen(self.withhold, np.bool_, shape=(table.n_cells,), what="withhold")
         found = self._small(table, need, cost, stay, withhold)
         if found is None:
             budget = self._budget(began)
-            found = self._general(table, need, cost, stay, withhold, budget, progress)
+            found = self._general(table, need, cost, stay, withhold, budget, progress, start)
         try:
             refuse_unprotected(table, need, found)
         except KeyboardInterrupt:
@@ -133,12 +139,15 @@ class Optimal:
     def with_sums(self, table: Table, learnt: Attributions) -> Optimal:
         """Return the same method for a table with further cells, which are withheld at no cost."""
         nothing = np.zeros(len(learnt), dtype=np.bool_)
+        stay = kept(table, self.keep)
+        start = None if self.start is None else by_hand(table, self.start, stay)
         return replace(
             self,
             cost=np.append(costs(table, self.cost, self.power), nothing),
             power=None,
-            keep=np.append(kept(table, self.keep), nothing),
+            keep=np.append(stay, nothing),
             withhold=None if self.withhold is None else np.append(np.asarray(self.withhold), nothing),
+            start=None if start is None else np.append(start, ~nothing),
         )
 
     def two_way(self, table: Table) -> TwoWay | None:
@@ -162,6 +171,7 @@ class Optimal:
         withhold: Mask,
         budget: Budget,
         progress: Progress | None = None,
+        start: Mask | None = None,
     ) -> Protection:
         instance = presolve(table, need, cost, keep=stay, withhold=withhold)
         grid = CostScale.of(instance.weight)
@@ -169,16 +179,25 @@ class Optimal:
         if not len(instance.levels):
             return protection(table, need, withheld, cost)
         paid = float(cost[withheld].sum() - instance.weight[instance.forced].sum())
-        if progress is not None:
-            tell = progress
-            budget.report = lambda bound, best: tell(bound * grid.unit + paid, best * grid.unit + paid)
-        found = minimise(replace(instance, weight=grid.weight), grid, budget)
+        trace = Trace()
+
+        def report(bound: float, best: float) -> None:
+            bound, best = bound * grid.unit + paid, best * grid.unit + paid
+            trace.note(budget.work, bound, best)
+            if progress is not None:
+                progress(bound, best)
+
+        budget.report = report
+        given = None if start is None else start[instance.cells]
+        found = minimise(replace(instance, weight=grid.weight), grid, budget, given)
         withheld[instance.cells[found.pattern]] = True
         total = found.value * grid.unit + paid
         gap = 0.0 if found.finished or not total else (found.value - found.bound) * grid.unit / total
-        return protection(
+        trace.note(budget.work, found.bound * grid.unit + paid, total)
+        made = protection(
             table, need, withheld, cost, proven=found.finished, gap=gap, canonical=found.canonical
         )
+        return replace(made, trace=tuple(trace.points))
 
     def _budget(self, began: float) -> Budget:
         def used(work: int) -> float:

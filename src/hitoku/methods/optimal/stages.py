@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -13,10 +14,12 @@ from hitoku.methods.optimal.budget import Budget, Stopped
 from hitoku.methods.optimal.instance import Instance
 from hitoku.methods.optimal.objective import REAL, Objective, SearchResult
 from hitoku.methods.optimal.relaxation import Relaxation
+from hitoku.methods.optimal.repair_heuristic import complete_pattern, drop_redundant
 from hitoku.methods.optimal.search import search
 from hitoku.methods.optimal.star_cuts import star_cuts
 from hitoku.methods.optimal.starting_patterns import first_patterns
 from hitoku.methods.optimal.variable_fixing import fix_cells, restrict_cuts
+from hitoku.model.arrays import Mask
 
 # Added to whole costs where a linear program compares them.
 WHOLE_SLACK = 1e-3
@@ -24,7 +27,7 @@ WHOLE_SLACK = 1e-3
 LARGEST_SUM = 2.0**46
 
 
-def minimise(instance: Instance, grid: CostScale, budget: Budget) -> SearchResult:
+def minimise(instance: Instance, grid: CostScale, budget: Budget, start: Mask | None = None) -> SearchResult:
     """Minimise the cost, then the tie-break among patterns of that cost.
 
     A limit or an interruption at any point leaves the best pattern known by then: finished, when its cost is
@@ -40,7 +43,7 @@ def minimise(instance: Instance, grid: CostScale, budget: Budget) -> SearchResul
         # Neither bound nor pattern costs much; both are there before anything long begins.
         bound = Relaxation(instance, goal, Budget(), rows).solve()[1]
         found = replace(found, bound=min(bound, found.value))
-        for pattern in first_patterns(subproblems_for(instance, budget), goal.cost):
+        for pattern in _patterns(instance, goal, budget, start):
             if goal.value(pattern) < found.value:
                 found = replace(found, pattern=pattern, value=goal.value(pattern))
             budget.report(found.bound, found.value)
@@ -54,6 +57,20 @@ def minimise(instance: Instance, grid: CostScale, budget: Budget) -> SearchResul
     except KeyboardInterrupt:
         budget.interrupted = True
     return found
+
+
+def _patterns(instance: Instance, goal: Objective, budget: Budget, start: Mask | None) -> Iterator[Mask]:
+    """Yield safe patterns: from the one that was given, then our own."""
+    engine = subproblems_for(instance, budget)
+    if start is not None:
+        # What somebody gave is made use of whatever the limit: only tidying it up is counted.
+        patient = subproblems_for(instance, Budget())
+        given = (start | instance.forced).astype(np.float64)
+        safe = complete_pattern(patient, given, goal.cost, instance.free)
+        if safe is not None:
+            yield safe
+            yield drop_redundant(engine, safe, goal.cost, safe)
+    yield from first_patterns(engine, goal.cost)
 
 
 def break_ties(instance: Instance, goal: Objective, first: SearchResult, budget: Budget) -> SearchResult:
