@@ -49,7 +49,42 @@ class Relaxed:
     multipliers: Floats
 
 
-class Master:
+class Covering:
+    """Rows ``rows @ x >= rhs`` over bounded columns of no negative cost, and what multipliers prove."""
+
+    def __init__(self, cost: Floats) -> None:
+        n = len(cost)
+        self.cost = np.asarray(cost, dtype=np.float64)
+        self.rows = sparse.csr_array((0, n), dtype=np.float64)
+        self.rhs = np.zeros(0)
+        self.lower, self.upper = np.zeros(n), np.ones(n)
+        self.steps = 0
+        # The dearest columns are seldom used: the middle sets the scale that tolerances refer to.
+        self._unit = float(power_of_two(np.median(self.cost[self.cost > 0]) if self.cost.any() else 1.0))
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.rhs)
+
+    def _extend(self, rows: sparse.csr_array, rhs: Floats) -> None:
+        self.rows = rows if not self.n_rows else sparse.csr_array(sparse.vstack([self.rows, rows], "csr"))
+        self.rhs = np.concatenate([self.rhs, rhs])
+
+    def proven(self, multipliers: Floats) -> tuple[float, Floats]:
+        """Return the bound that non-negative multipliers prove, and the reduced costs."""
+        reduced = self.cost - self.rows.T @ multipliers
+        ends = np.where(reduced > 0, reduced * self.lower, reduced * self.upper)
+        return float(multipliers @ self.rhs + ends.sum()), reduced
+
+    def impossible(self, multipliers: Floats) -> bool:
+        """Tell whether non-negative multipliers prove that no point exists."""
+        weight = self.rows.T @ multipliers
+        reach = np.where(weight > 0, weight * self.upper, weight * self.lower).sum()
+        most = max(1.0, float(multipliers.max(initial=0.0)))
+        return bool(multipliers @ self.rhs > reach + PROOF * most)
+
+
+class Master(Covering):
     """Minimise ``cost @ x`` subject to ``rows @ x >= rhs`` and ``lower <= x <= upper``, again and again.
 
     Parameters
@@ -68,14 +103,7 @@ class Master:
     """
 
     def __init__(self, cost: Floats) -> None:
-        n = len(cost)
-        self.cost = np.asarray(cost, dtype=np.float64)
-        self.rows = sparse.csr_array((0, n), dtype=np.float64)
-        self.rhs = np.zeros(0)
-        self.lower, self.upper = np.zeros(n), np.ones(n)
-        self.steps = 0
-        # The dearest columns are seldom used: the middle sets the scale that tolerances refer to.
-        self._unit = float(power_of_two(np.median(self.cost[self.cost > 0]) if self.cost.any() else 1.0))
+        super().__init__(cost)
         self._highs: Any = engine(
             {
                 "threads": 1,
@@ -89,16 +117,11 @@ class Master:
         bounds = (self.lower, self.upper)
         hand_over(self._highs, self.rows, none, self.cost / self._unit, bounds, (none, none))
 
-    @property
-    def n_rows(self) -> int:
-        return len(self.rhs)
-
     def add(self, rows: sparse.csr_array, rhs: Floats) -> None:
         """Append rows; the basis stays dual feasible."""
         if not len(rhs):
             return
-        self.rows = rows if not self.n_rows else sparse.csr_array(sparse.vstack([self.rows, rows], "csr"))
-        self.rhs = np.concatenate([self.rhs, rhs])
+        self._extend(rows, rhs)
         none = np.full(len(rhs), np.inf)
         starts, places = rows.indptr[:-1].astype(np.int32), rows.indices.astype(np.int32)
         added = self._highs.addRows(len(rhs), rhs, none, rows.nnz, starts, places, rows.data)
@@ -154,11 +177,11 @@ class Master:
             x = self.upper.copy()
         return Relaxed(status if status is Status.OPTIMAL else Status.LIMIT, bound, x, reduced, multipliers)
 
-    def proven(self, multipliers: Floats) -> tuple[float, Floats]:
-        """Return the bound that non-negative multipliers prove, and the reduced costs."""
-        reduced = self.cost - self.rows.T @ multipliers
-        ends = np.where(reduced > 0, reduced * self.lower, reduced * self.upper)
-        return float(multipliers @ self.rhs + ends.sum()), reduced
+    def freeze(self) -> Any:
+        """Return what :meth:`thaw` takes; this solver goes on from wherever it is."""
+
+    def thaw(self, state: Any) -> None:
+        """Come back to a basis."""
 
     def _ray(self) -> Floats | None:
         """Return multipliers that prove that no point exists, checked."""
@@ -173,8 +196,6 @@ class Master:
             return None
         for sign in (1.0, -1.0):
             y = np.maximum(sign * np.asarray(ray), 0.0)
-            weight = self.rows.T @ y
-            reach = np.where(weight > 0, weight * self.upper, weight * self.lower).sum()
-            if y @ self.rhs > reach + PROOF * max(1.0, float(y.max(initial=0.0))):
+            if self.impossible(y):
                 return y
         return None

@@ -16,6 +16,7 @@ from scipy import sparse
 
 from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance
+from hitoku.methods.optimal.tableau_subproblems import Row, Tableau
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.solver.attacker_problem import AttackerProblem
 
@@ -29,6 +30,8 @@ GRID = 720_720
 FAR = 1e9
 # With more pushes than this, all are first tried at once.
 MANY = 8
+# Cuts of a tableau are handed out when the point violates them by this much.
+LEAST_VIOLATION = 1e-4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +83,14 @@ def levels_met(instance: Instance, pushed: Pushed) -> Mask:
 def subproblems_for(instance: Instance, budget: Budget) -> FlowSubproblems | LinearSubproblems:
     """Choose the engine that fits the relations."""
     network = FlowSubproblems.of(instance, budget)
-    return LinearSubproblems(instance, budget) if network is None else network
+    if network is not None:
+        return network
+    tableau = Tableau.of(instance) if len(instance.levels) else None
+    return (
+        LinearSubproblems(instance, budget)
+        if tableau is None
+        else TableauSubproblems(instance, budget, tableau)
+    )
 
 
 class FlowSubproblems:
@@ -293,3 +303,50 @@ class LinearSubproblems:
             if point is not None:
                 np.maximum(seen[UP], point * unit, out=seen[UP])
                 np.maximum(seen[DOWN], -point * unit, out=seen[DOWN])
+
+
+class TableauSubproblems(LinearSubproblems):
+    """A tableau kept between calls; linear programs where it does not come to an end."""
+
+    def __init__(self, instance: Instance, budget: Budget, tableau: Tableau) -> None:
+        super().__init__(instance, budget)
+        self._tableau = tableau
+
+    def push(
+        self, x: Floats, level: Integers, sense: Integers, *, exact: bool = False, flows: bool = False
+    ) -> Pushed:
+        """Push; without multipliers, for :meth:`separate` gives the cuts themselves."""
+        instance = self.instance
+        chosen, place = np.unique(level, return_inverse=True)
+        if flows and np.any(instance.levels.side[chosen] == WIDTH):
+            return super().push(x, level, sense, exact=exact, flows=flows)
+        moves = np.zeros((len(chosen) if flows else 0, len(x)))
+        reach, settled, _ = self._all(x, chosen, exact=exact, least=np.inf, flows=moves)
+        if not settled.all():
+            return super().push(x, level, sense, exact=exact, flows=flows)
+        none = sparse.csr_array((len(level), instance.relations.shape[0]), dtype=np.int64)
+        got = reach[place, np.where(sense == UP, 0, 1)]
+        return Pushed(level, sense, got, none, None, GRID, moves[place] if flows else None)
+
+    def separate(self, x: Floats, *, exact: bool) -> tuple[list[Row], Mask]:
+        """Return cuts that the point violates, and which levels are reached there."""
+        instance = self.instance
+        everything = np.arange(len(instance.levels))
+        none = np.zeros((0, len(x)))
+        reach, settled, rows = self._all(x, everything, exact=exact, least=LEAST_VIOLATION, flows=none)
+        met = reach.sum(axis=1) >= instance.levels.amount * (1 - SHORT)
+        if exact:
+            # A pattern is called unsafe only where a cut or a linear program says so.
+            unsure = np.flatnonzero(~settled | (~met & (len(rows) == 0)))
+            if len(unsure):
+                pushed = super().push(x, *pushes_for(instance, unsure), exact=True)
+                met[unsure] = levels_met(instance, pushed)[unsure]
+        return rows, met
+
+    def _all(
+        self, x: Floats, chosen: Integers, *, exact: bool, least: float, flows: Floats
+    ) -> tuple[Floats, Mask, list[Row]]:
+        self.budget.spend(0)
+        reach, settled, rows, solved = self._tableau.push(x, chosen, exact=exact, least=least, flows=flows)
+        self.budget.work += solved
+        return reach, settled, rows

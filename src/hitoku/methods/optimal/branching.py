@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from hitoku.methods.optimal.relaxation import WHOLE
 from hitoku.model.arrays import Floats
+from hitoku.solver.dense_master import DenseMaster
 from hitoku.solver.master import Master, Relaxed
 
 # A column is tried until each answer was seen so often; then the memory is trusted.
@@ -29,7 +31,7 @@ class Choice:
 class Branching:
     """Strong branching with pseudo-costs (Achterberg, Koch and Martin 2005)."""
 
-    def __init__(self, master: Master) -> None:
+    def __init__(self, master: Master | DenseMaster) -> None:
         self._master = master
         n = len(master.cost)
         self._gain = np.zeros((2, n))
@@ -48,10 +50,11 @@ class Branching:
         score = self._score(relaxed.x)
         candidates = fractional[np.lexsort((fractional, -score[fractional]))][:CANDIDATES]
         best, best_score = Choice(int(candidates[0])), -1.0
+        here = self._master.freeze()
         for column in map(int, candidates):
             choice, value = Choice(column), float(score[column])
             if self._tried[:, column].min() < RELIABLE:
-                bounds = [self._try(column, answer, relaxed, lower, upper) for answer in (0, 1)]
+                bounds = [self._try(column, answer, relaxed, lower, upper, here) for answer in (0, 1)]
                 choice = Choice(column, *bounds)
                 lifts = np.clip(np.array(bounds) - relaxed.bound, SMALL, LARGE)
                 value = float(lifts.prod()) if max(bounds) <= enough else np.inf
@@ -60,6 +63,7 @@ class Branching:
             if value == np.inf:
                 break
         self._master.fix(lower, upper)
+        self._master.thaw(here)
         return best
 
     def _score(self, x: Floats) -> Floats:
@@ -71,8 +75,11 @@ class Branching:
             rates.append(np.where(seen, gain / np.maximum(tried, 1), mean))
         return np.asarray(np.maximum(rates[0] * x, 1e-9) * np.maximum(rates[1] * (1 - x), 1e-9))
 
-    def _try(self, column: int, answer: int, relaxed: Relaxed, lower: Floats, upper: Floats) -> float:
+    def _try(
+        self, column: int, answer: int, relaxed: Relaxed, lower: Floats, upper: Floats, here: Any
+    ) -> float:
         """Bound of one child after a few simplex steps; such a bound is weak but true."""
+        self._master.thaw(here)
         low, high = lower.copy(), upper.copy()
         (low if answer else high)[column] = answer
         self._master.fix(low, high)

@@ -6,21 +6,25 @@ columns change from node to node.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from scipy import sparse
 
 from hitoku.methods.optimal.attacker_subproblems import (
     FlowSubproblems,
+    TableauSubproblems,
     levels_met,
     pushes_for,
     subproblems_for,
 )
 from hitoku.methods.optimal.budget import Budget
-from hitoku.methods.optimal.cuts import Cuts, capacity_cuts, filled, strengthen
+from hitoku.methods.optimal.cuts import Cuts, capacity_cuts, filled, select_cuts, strengthen
 from hitoku.methods.optimal.instance import Instance
 from hitoku.methods.optimal.objective import Objective
 from hitoku.methods.optimal.zero_half_cuts import factor, zero_half_cuts
 from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.solver.dense_master import MOST_COLUMNS, DenseMaster
 from hitoku.solver.master import Master, Relaxed
 
 WHOLE = 1e-6
@@ -32,6 +36,8 @@ NEARLY = 0.5
 FEW = 5
 # Rows without a multiplier for so many rounds are dropped: at the root, in the tree, when cells are given up.
 PURGE_ROOT, PURGE_NODE, LIVELY = 12, 40, 3
+# On a dense tableau every row counts: they are dropped sooner, into a pool that is looked through first.
+PURGE_DENSE, POOL, POOL_VIOLATION = 8, 4000, 0.01
 
 Row = tuple[Integers, Floats]
 
@@ -48,11 +54,14 @@ class Relaxation:
         self._place = np.full(len(instance), -1)
         self._place[self.free] = np.arange(len(self.free))
         self.paid = float(goal.cost[instance.forced].sum())
-        self.master = Master(goal.cost[self.free])
+        # Flows want sparse rows and few solves; elsewhere solves are many, and a dense tableau is quick.
+        small = isinstance(self.engine, TableauSubproblems) and len(self.free) <= MOST_COLUMNS
+        self.master = (DenseMaster if small else Master)(goal.cost[self.free])
         if goal.other is not None:
             # At most this much of another cost: written as at least, with the signs turned.
             row = sparse.csr_array(-goal.other[self.free][None, :])
             self.master.add(row, np.array([goal.other[instance.forced].sum() - goal.most]))
+        self._pool = sparse.csr_array((0, len(self.free)), dtype=np.float64)
         self._standing = self.master.n_rows
         self._idle = np.zeros(self._standing, dtype=np.int64)
         self._times = np.zeros(self._standing, dtype=np.int64)
@@ -82,10 +91,15 @@ class Relaxation:
 
     def purge(self, relaxed: Relaxed, rounds: int) -> None:
         """Drop rows that have had no multiplier for some rounds, when there are many of them."""
+        dense = isinstance(self.master, DenseMaster)
         self._idle = np.where(relaxed.multipliers > 0, 0, self._idle + 1)
-        old = self._idle > rounds
+        old = self._idle > (min(rounds, PURGE_DENSE) if dense else rounds)
         old[: self._standing] = False
         if old.sum() > max(0.2 * len(old), 20):
+            if dense:
+                # The newest last, and the oldest forgotten.
+                pool = sparse.vstack([self._pool, self.master.rows[old]], "csr")
+                self._pool = sparse.csr_array(pool[max(0, pool.shape[0] - POOL) :])
             self.master.keep(~old)
             self._idle, self._times = self._idle[~old], self._times[~old]
 
@@ -108,6 +122,8 @@ class Relaxation:
 
     def _pushed(self, full: Floats, *, exact: bool) -> tuple[list[Row], Mask]:
         instance = self.instance
+        if isinstance(self.engine, TableauSubproblems):
+            return self.engine.separate(full, exact=exact)
         pushed = self.engine.push(full, *pushes_for(instance, np.arange(len(instance.levels))), exact=exact)
         reached = levels_met(instance, pushed)
         return capacity_cuts(instance, pushed, ~reached), reached
@@ -115,8 +131,11 @@ class Relaxation:
     def separate(self, x: Floats, *, whole: bool) -> tuple[list[Row], bool]:
         """Separate: return cuts that the point violates, and whether every level is reached there."""
         full = self.pattern(x)
+        known = [] if whole else self._recall(x)
+        if len(known) >= FEW:
+            return select_cuts(known, full), False
         found, reached = self._pushed(full, exact=whole)
-        rows = _distinct([strengthen(*row, full) for row in found], full, VIOLATION)
+        rows = _distinct([_strengthened(row, full) for row in found], full, VIOLATION)
         if not whole and not self.halving:
             self._remember(found)
             if len(rows) < FEW:
@@ -124,11 +143,24 @@ class Relaxation:
                     (cells, c) for cells, c in self._known.values() if filled(c, full[cells]) < 1 + NEARLY
                 ]
                 rows += _distinct([strengthen(*row, full) for row in near], full, VIOLATION_AGAIN)
+        if isinstance(self.engine, TableauSubproblems) and not whole:
+            rows = select_cuts(_distinct(known + rows, full, VIOLATION), full)
         if whole and not rows and not reached.all():
             # A pattern that is not safe needs a cell it does not have: true whatever rounding did.
             cells = self.free[x < 0.5]
             rows = [(cells, np.ones(len(cells)))]
         return rows, bool(reached.all())
+
+    def _recall(self, x: Floats) -> list[Row]:
+        """Take rows that the point violates out of the pool."""
+        if not self._pool.shape[0]:
+            return []
+        there = 1.0 - self._pool @ x > POOL_VIOLATION
+        if not there.any():
+            return []
+        made = sparse.csr_array(self._pool[there])
+        ends = pairwise(made.indptr.tolist())
+        return [(self.free[made.indices[a:b]], made.data[a:b]) for a, b in ends]
 
     def _remember(self, rows: list[Row]) -> None:
         """Keep rows as they are, to strengthen them against other points."""
@@ -140,6 +172,11 @@ class Relaxation:
         if not self.halving:
             return []
         return [(self.free[columns], c) for columns, c in zero_half_cuts(self.master.rows, self._times, x)]
+
+
+def _strengthened(row: Row, full: Floats) -> Row:
+    """Strengthen a row; a set-cover row is as strong as it gets."""
+    return row if row[1].min(initial=1.0) >= 1.0 else strengthen(*row, full)
 
 
 def _distinct(rows: list[Row], full: Floats, violation: float) -> list[Row]:

@@ -9,22 +9,28 @@ from typing import Any
 
 import numpy as np
 
+from hitoku.methods.optimal import neighbourhoods
+from hitoku.methods.optimal.attacker_subproblems import TableauSubproblems
 from hitoku.methods.optimal.branching import Branching
 from hitoku.methods.optimal.budget import Budget, Stopped
 from hitoku.methods.optimal.components import components, part_of, rows_within
 from hitoku.methods.optimal.cuts import Cuts
 from hitoku.methods.optimal.instance import Instance
+from hitoku.methods.optimal.neighbourhoods import Neighbourhoods
 from hitoku.methods.optimal.objective import Objective, SearchResult
 from hitoku.methods.optimal.relaxation import FEW, PURGE_NODE, PURGE_ROOT, WHOLE, Relaxation
 from hitoku.methods.optimal.repair_heuristic import repair_pattern
 from hitoku.methods.optimal.tie_break import smaller
 from hitoku.methods.optimal.variable_fixing import fix_cells, restrict_cuts
 from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.solver.dense_master import DenseMaster
 from hitoku.solver.master import Relaxed
 from hitoku.solver.solution import Status
 
 # After the root, go on with the cells that may still matter, when they are fewer than this share.
 FEWER = 0.8
+# The same after a few rounds at the root, and how many.
+MUCH_FEWER, ROUGH_ROUNDS = 0.6, 15
 # A first search is confined to this many cells, and to some nodes.
 CORE, CORE_NODES = 150, 200
 # A pattern is polished at most so often, while its free part is this share above the bound.
@@ -34,6 +40,8 @@ ROOT_ROUNDS, NODE_ROUNDS = 400, 12
 STALL_ROUNDS, STALL_SHARE, SHORT_STALL = 6, 0.005, 2
 # Nodes between two attempts to repair a relaxed point, once the first few are done.
 REPAIR_EVERY = 64
+# On a dense tableau go on with a child while its bound is within this share of the gap.
+PLUNGE = 0.3
 NO_LIMIT = 2**62
 
 Report = Callable[[float, float], None]
@@ -152,6 +160,10 @@ class BranchAndCut:
             return self._result(finished=False)
 
     def _run(self) -> SearchResult:
+        if self._look and isinstance(self.relaxation.engine, TableauSubproblems):
+            found = self._narrow_early()
+            if found is not None:
+                return found
         relaxed = self._cutting_planes(ROOT_ROUNDS, root=True)
         if relaxed is None:
             if self._last is not None and np.isfinite(self._last.bound):
@@ -171,6 +183,20 @@ class BranchAndCut:
                 return found
         self._lower, self._upper = self._fix_columns(relaxed, self._lower, self._upper, ties=self.goal.ties)
         return self._branch_and_bound(bound)
+
+    def _narrow_early(self) -> SearchResult | None:
+        """Look for a pattern after a few rounds; where it rules most cells out, go on without them."""
+        relaxed = self._cutting_planes(ROUGH_ROUNDS, root=True)
+        if relaxed is None:
+            return None
+        promising = self._promising(relaxed)
+        self._repair(self.relaxation.pattern(relaxed.x), promising)
+        lower, upper = self._fix_columns(relaxed, self._lower, self._upper, ties=True)
+        free = self.relaxation.free
+        if (lower < upper).sum() > MUCH_FEWER * len(free):
+            return None
+        self.possible[free[upper == 0]] = False
+        return self._search_subset(self.possible, free[lower == 1], report=self._report, core=True)
 
     def _result(self, *, finished: bool, bound: float | None = None) -> SearchResult:
         bound = self.value if finished else min(self.bound if bound is None else bound, self.value)
@@ -241,25 +267,61 @@ class BranchAndCut:
         """Make a safe pattern from a fractional one, and the incumbent if it is better."""
         self._update_incumbent(repair_pattern(self.relaxation.engine, x, self.goal.cost, also, spare=spare))
 
+    def _promising(self, relaxed: Relaxed) -> Integers:
+        """Return the cells that the relaxation uses or would use next."""
+        n_core = max(CORE, 3 * int((relaxed.x > WHOLE).sum()))
+        order = np.lexsort((np.arange(len(relaxed.x)), -relaxed.x, relaxed.reduced))
+        return np.asarray(self.relaxation.free[order[:n_core]])
+
     def _search_core(self, relaxed: Relaxed) -> None:
         """Find a good incumbent: repair the relaxed point, then search among the most promising cells alone.
 
         Its cost is what rules most other cells out.
         """
         relaxation = self.relaxation
-        n_core = max(CORE, 3 * int((relaxed.x > WHOLE).sum()))
-        order = np.lexsort((np.arange(len(relaxed.x)), -relaxed.x, relaxed.reduced))
-        promising = relaxation.free[order[:n_core]]
+        promising = self._promising(relaxed)
         full = relaxation.pattern(relaxed.x)
         self._repair(full, promising)
-        if relaxation.halving:
+        if isinstance(relaxation.engine, TableauSubproblems):
+            self._search_neighbourhoods(relaxed)
+        elif relaxation.halving:
             self._polish(promising)
         lower, upper = self._fix_columns(relaxed, self._lower, self._upper, ties=True)
-        if (lower < upper).sum() < 1.5 * n_core:
+        if (lower < upper).sum() < 1.5 * len(promising):
             return
         alive = self.instance.forced | self.best
         alive[promising] = True
         self._search_subset(alive, relaxation.free[:0], CORE_NODES)
+
+    def _search_neighbourhoods(self, relaxed: Relaxed) -> None:
+        """Set a part of the best pattern free and search it anew, again and again, while that pays.
+
+        Only where the pattern is far from the bound: elsewhere the search itself does better.
+        """
+        free = self.relaxation.free
+        lower, upper, nodes = self._lower, self._upper, self.nodes
+        around = Neighbourhoods(self.instance)
+        while self.budget.spent() < neighbourhoods.UNTIL:
+            gap = self.value - self.bound
+            freed = around.draw(self.best & ~self.instance.forced)
+            if freed is None or gap < FAR_OFF * (self.value - self.relaxation.paid):
+                break
+            before, kept = self.value, self.best & ~freed
+            barred = (relaxed.reduced > neighbourhoods.RULED_OUT * gap) & ~self.best[free]
+            self._lower = np.maximum(lower, kept[free])
+            self._upper = np.where(barred, 0.0, upper)
+            self._most_nodes, most = self.nodes + neighbourhoods.NODES, self._most_nodes
+            bound = self.bound
+            try:
+                self._branch_and_bound(self.relaxation.paid, report=False)
+            finally:
+                self.bound, self._most_nodes = bound, most
+                self._lower, self._upper = lower, upper
+            if self.value < before:
+                around.found()
+                self._report_progress()
+        self.nodes = nodes
+        self.relaxation.master.fix(lower, upper)
 
     def _polish(self, promising: Integers) -> None:
         """Take the dearest cells out of the best pattern one by one and repair it without them.
@@ -284,7 +346,13 @@ class BranchAndCut:
             self._repair(without, others, everything)
 
     def _search_subset(
-        self, alive: Mask, certain: Integers, most_nodes: int = NO_LIMIT, report: Report | None = None
+        self,
+        alive: Mask,
+        certain: Integers,
+        most_nodes: int = NO_LIMIT,
+        report: Report | None = None,
+        *,
+        core: bool = False,
     ) -> SearchResult | None:
         """Search over some of the cells; None when the incumbent needs others."""
         forced = self.instance.forced.copy()
@@ -304,6 +372,7 @@ class BranchAndCut:
             rows=restrict_cuts(self.relaxation.rows(), self.instance, instance),
             most_nodes=most_nodes,
             report=report,
+            core=core,
         )
         pattern = np.zeros(len(self.instance), dtype=bool)
         pattern[cells] = found.pattern
@@ -318,23 +387,35 @@ class BranchAndCut:
         bound = self.value if found.finished else min(max(found.bound, self.bound), self.value)
         return SearchResult(self.best, self.value, bound, found.finished, possible, rows)
 
-    def _branch_and_bound(self, bound: float) -> SearchResult:
+    def _branch_and_bound(self, bound: float, *, report: bool = True) -> SearchResult:
         """Branch and bound, the node of least dual bound first."""
         none = np.zeros(0, dtype=np.int64)
         heap, count = [Node(bound, 0, none, none)], 0
-        while heap:
-            self.bound = max(self.bound, min(heap[0].bound, self.value))
-            self._report_progress()
-            if self.goal.hopeless(heap[0].bound, self.value):
+        dive: Node | None = None
+        dense = isinstance(self.relaxation.master, DenseMaster)
+        while heap or dive is not None:
+            least = min(node.bound for node in [*heap[:1], *([] if dive is None else [dive])])
+            self.bound = max(self.bound, min(least, self.value))
+            if report:
+                self._report_progress()
+            if self.goal.hopeless(least, self.value):
                 break
             close = self.value - self.bound <= self.budget.gap * self.value
             if self.nodes >= self._most_nodes or (self.budget.gap and close):
                 return self._result(finished=False)
-            node = heapq.heappop(heap)
+            node = heapq.heappop(heap) if dive is None else dive
+            dive = None
             self.nodes += 1
+            children = []
             for child, withheld, published in self._expand(node):
                 count += 1
-                heapq.heappush(heap, Node(max(child, node.bound), count, withheld, published))
+                children.append(Node(max(child, node.bound), count, withheld, published))
+            children.sort()
+            if dense and children and children[0].bound <= least + PLUNGE * (self.value - least):
+                # Near in every way: the solver need not go far for it.
+                dive = children.pop(0)
+            for child_node in children:
+                heapq.heappush(heap, child_node)
         return self._result(finished=True)
 
     def _expand(self, node: Node) -> list[tuple[float, Integers, Integers]]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from hitoku.methods.optimal.cuts import filled, violated
 from hitoku.model.arrays import Floats, Integers, Mask
 
 # Rows are scaled to whole coefficients by one of these factors, or not used.
@@ -27,8 +26,11 @@ def factor(coefficients: Floats) -> int:
     >>> factor(np.array([1.0, 0.5, 1 / 3]))
     6
     """
-    if coefficients.min(initial=1.0) < 1 / FACTORS - WHOLE:
+    least = coefficients.min(initial=1.0)
+    if least < 1 / FACTORS - WHOLE:
         return 0
+    if least > 1 - WHOLE:
+        return 1
     for times in range(1, FACTORS + 1):
         scaled = coefficients * times
         if np.all(np.abs(scaled - np.rint(scaled)) < WHOLE):
@@ -74,9 +76,7 @@ def zero_half_cuts(rows: sparse.csr_array, times: Integers, x: Floats) -> list[t
         return []
     packed = np.frombuffer(b"".join(bits for bits, _ in best), dtype=np.uint8).reshape(len(best), -1)
     members = np.unpackbits(packed, axis=1, bitorder="little")[:, : len(usable)].astype(np.float64)
-    made = [_halved(*row, x) for row in zip(members @ chosen, members @ times[usable], strict=True)]
-    rows_made = [row for row in made if row is not None]
-    return sorted(rows_made, key=lambda row: -violated(row[1], x[row[0]]))[:MOST_KEPT]
+    return _halved(members @ chosen, members @ times[usable], x)
 
 
 def _packed(mask: Mask) -> np.ndarray[tuple[int, int], np.dtype[np.uint64]]:
@@ -87,21 +87,23 @@ def _packed(mask: Mask) -> np.ndarray[tuple[int, int], np.dtype[np.uint64]]:
     return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
 
 
-def _halved(total: Floats, right: float, x: Floats) -> tuple[Integers, Floats] | None:
-    """Even a sum of rows out by the cheapest bounds, halve, and round up; None if not violated."""
-    uneven = np.flatnonzero(total % 2 != 0)
-    down = x[uneven] > 0.5
-    if (right - down.sum()) % 2 == 0:
-        if not len(uneven):
-            return None
-        turn = int(np.argmin(np.abs(1 - 2 * x[uneven])))
-        down[turn] = not down[turn]
-    total[uneven] += np.where(down, -1.0, 1.0)
-    right = (right - down.sum() + 1) / 2
-    if right < 1:
-        return None
-    cells = np.flatnonzero(total)
-    coefficients = np.minimum(total[cells] / 2 / right, 1.0)
-    if 1.0 - filled(coefficients, x[cells]) < LEAST_VIOLATION / right:
-        return None
-    return cells, coefficients
+def _halved(total: Floats, right: Floats, x: Floats) -> list[tuple[Integers, Floats]]:
+    """Even sums of rows out by the cheapest bounds, halve, and round up; return the best that x violates."""
+    uneven = total % 2 != 0
+    down = uneven & (x > 0.5)
+    even = (right - down.sum(axis=1)) % 2 == 0
+    # One bound more must turn: the one that costs least; without any, the half says nothing.
+    turn = np.where(uneven, np.abs(1 - 2 * x), np.inf).argmin(axis=1)
+    rows = np.flatnonzero(even & uneven.any(axis=1))
+    down[rows, turn[rows]] ^= True
+    total += np.where(uneven, np.where(down, -1.0, 1.0), 0.0)
+    right = (right - down.sum(axis=1) + 1) / 2
+    sound = np.flatnonzero((right >= 1) & ~(even & ~uneven.any(axis=1)))
+    coefficients = np.minimum(total[sound] / 2 / right[sound, None], 1.0)
+    short = 1.0 - (coefficients * x).sum(axis=1)
+    norm = np.sqrt((coefficients * coefficients).sum(axis=1))
+    score = np.divide(short, norm, out=np.full(len(norm), np.inf), where=norm > 0)
+    violated = np.flatnonzero(short >= LEAST_VIOLATION / right[sound])
+    best = violated[np.argsort(-score[violated], kind="stable")][:MOST_KEPT]
+    cells = [np.flatnonzero(coefficients[k]) for k in best]
+    return [(here, coefficients[k, here]) for k, here in zip(best, cells, strict=True)]

@@ -1,0 +1,563 @@
+"""Attacker subproblems on a tableau that is kept between calls: how far each unsafe cell can be moved.
+
+Differences ``d`` of a table satisfy ``d[basic] == tableau @ d[nonbasic]``. Only withheld cells move, so the
+tableau is first turned until no published basic cell depends on a withheld nonbasic one; what is left over
+withheld cells is small, and primal simplex steps on it cost microseconds. Row p of the small tableau bounds
+cell p. It is extended to all cells, with zeros at the published basic ones, and recomputed from the relations
+in echelon form, in whole numbers or with an allowance for every rounding: what comes out is valid whatever
+the floating point did before.
+
+A cell is given by its number, a withheld one also by its place among the withheld ones.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hitoku.kernels.compiled import compiled
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+# Smaller entries are rounding; pivots are larger; echelon rows with larger entries are refused.
+TINY, PIVOT, HUGE = 1e-11, 1e-7, 1 << 20
+# A cell withheld to a smaller share is published.
+SUPPORT = 1e-7
+# Simplex steps per subproblem; from half of them on, ties go to the lowest number, which ends in any case.
+STEPS = 400
+# Room of the cell itself, in levels, so that it never stops itself; and the most any cell has.
+OWN, FAR = 4.0, 1e6
+# Reaching this share less than a level is rounding.
+SHORT = 1e-8
+# Multipliers are mostly fractions with small denominators; 720720 is divisible by 1 to 16.
+GRID = 720_720
+ROUNDING = 2.3e-16
+# Sums this near zero count as zero, with an allowance; an allowance above this share spoils a cut.
+NOTHING, ALLOWED = 1e-9, 0.01
+# Least coefficient of a cut; movements kept to answer later subproblems of a call.
+LEAST, KEPT = 1e-6, 12
+
+
+@compiled
+def pivot_of(rows: Integers, r: int, order: Integers) -> int:
+    """Return the column of a row with an entry of one that comes first in the order; -1 if there is none."""
+    best = -1
+    for j in range(rows.shape[1]):
+        if abs(rows[r, j]) == 1 and (best < 0 or order[j] < order[best]):
+            best = j
+    return best
+
+
+@compiled
+def clear_column(rows: Integers, r: int, column: int) -> bool:
+    """Take row r, whose entry there is one, out of all others; false when numbers grow."""
+    for i in range(rows.shape[0]):
+        factor = rows[i, column]
+        if i == r or factor == 0:
+            continue
+        for j in range(rows.shape[1]):
+            rows[i, j] -= factor * rows[r, j]
+            if abs(rows[i, j]) > HUGE:
+                return False
+    return True
+
+
+@compiled
+def echelon(rows: Integers, order: Integers, pivots: Integers) -> int:
+    """Bring whole-number relations to reduced echelon form with pivots of one, in place; return the rank.
+
+    The rows whose ``pivots`` are not -1 afterwards are the ones left, each with its pivot column. Returns -1
+    when a row has no entry of one or numbers grow. Only steps are used that keep whole numbers whole, so
+    every row is a sum of relations.
+    """
+    rank = 0
+    for r in range(rows.shape[0]):
+        pivots[r] = -1
+        column = pivot_of(rows, r, order)
+        if column < 0:
+            for j in range(rows.shape[1]):
+                if rows[r, j] != 0:
+                    return -1
+            continue
+        if rows[r, column] < 0:
+            for j in range(rows.shape[1]):
+                rows[r, j] = -rows[r, j]
+        if not clear_column(rows, r, column):
+            return -1
+        pivots[r] = column
+        rank += 1
+    return rank
+
+
+@compiled
+def exchange(tableau: Floats, basic: Integers, nonbasic: Integers, row: int, column: int) -> None:
+    """Make a nonbasic cell basic in place of the cell of a row."""
+    n = tableau.shape[1]
+    turn = 1.0 / tableau[row, column]
+    for j in range(n):
+        tableau[row, j] *= -turn
+    tableau[row, column] = turn
+    for i in range(tableau.shape[0]):
+        factor = tableau[i, column]
+        if i == row or factor == 0.0:
+            continue
+        tableau[i, column] = 0.0
+        for j in range(n):
+            value = tableau[i, j] + factor * tableau[row, j]
+            tableau[i, j] = value if abs(value) > TINY else 0.0
+    cell = basic[row]
+    basic[row] = nonbasic[column]
+    nonbasic[column] = cell
+
+
+@compiled
+def prefer_cheap(tableau: Floats, basic: Integers, nonbasic: Integers, cost: Floats, order: Integers) -> None:
+    """Make cheap cells basic, columns in this order: a published basic cell is not part of a cut."""
+    for k in range(len(order)):
+        j, best = order[k], -1
+        for i in range(len(basic)):
+            if abs(tableau[i, j]) > 0.1 and (best < 0 or cost[basic[i]] > cost[basic[best]]):
+                best = i
+        if best >= 0 and cost[basic[best]] > cost[nonbasic[j]]:
+            exchange(tableau, basic, nonbasic, best, j)
+
+
+@compiled
+def align(tableau: Floats, basic: Integers, nonbasic: Integers, x: Floats) -> int:
+    """Turn the tableau until no published basic cell depends on a withheld nonbasic one; count exchanges."""
+    count = 0
+    for j in range(len(nonbasic)):
+        if x[nonbasic[j]] <= SUPPORT:
+            continue
+        best, largest = -1, PIVOT
+        for i in range(len(basic)):
+            if x[basic[i]] <= SUPPORT and abs(tableau[i, j]) > largest:
+                best, largest = i, abs(tableau[i, j])
+        if best >= 0:
+            exchange(tableau, basic, nonbasic, best, j)
+            count += 1
+    return count
+
+
+@compiled
+def made_basic(small: Floats, basic: Integers, nonbasic: Integers, p: int) -> int:
+    """Return the row of cell p, made basic if it was not; -1 when nothing depends on it."""
+    for i in range(len(basic)):
+        if basic[i] == p:
+            return i
+    for j in range(len(nonbasic)):
+        if nonbasic[j] == p:
+            best, largest = -1, PIVOT
+            for i in range(len(basic)):
+                if abs(small[i, j]) > largest:
+                    best, largest = i, abs(small[i, j])
+            if best >= 0:
+                exchange(small, basic, nonbasic, best, j)
+            return best
+    return -1
+
+
+@compiled
+def first_point(
+    small: Floats, basic: Integers, nonbasic: Integers, row: int, sense: int, low: Floats, high: Floats,
+    at_basic: Floats, at_nonbasic: Floats,
+) -> None:  # fmt: skip
+    """Put all nonbasic cells at the ends that row p likes, drawn in until everything fits."""
+    for j in range(len(nonbasic)):
+        slope = sense * small[row, j]
+        at_nonbasic[j] = 0.0
+        if slope > TINY:
+            at_nonbasic[j] = high[nonbasic[j]]
+        elif slope < -TINY:
+            at_nonbasic[j] = -low[nonbasic[j]]
+    share = 1.0
+    for i in range(len(basic)):
+        total = 0.0
+        for j in range(len(nonbasic)):
+            total += small[i, j] * at_nonbasic[j]
+        at_basic[i] = total
+        room = high[basic[i]] if total > 0 else low[basic[i]]
+        if i != row and abs(total) * share > room:
+            share = room / abs(total)
+    for j in range(len(nonbasic)):
+        at_nonbasic[j] *= share
+    for i in range(len(basic)):
+        at_basic[i] *= share
+
+
+@compiled
+def entering(
+    slopes: Floats, nonbasic: Integers, sense: int, low: Floats, high: Floats, at: Floats, careful: bool
+) -> int:
+    """Choose the nonbasic cell to move: the steepest, or carefully the first; -1 when p is at its end."""
+    enter, best = -1, NOTHING
+    for j in range(len(nonbasic)):
+        slope = sense * slopes[j]
+        room = high[nonbasic[j]] - at[j] if slope > 0 else at[j] + low[nonbasic[j]]
+        if abs(slope) <= NOTHING or room <= NOTHING:
+            continue
+        if careful:
+            if enter < 0 or nonbasic[j] < nonbasic[enter]:
+                enter = j
+        elif abs(slope) > best:
+            enter, best = j, abs(slope)
+    return enter
+
+
+@compiled
+def leaving(
+    small: Floats, basic: Integers, row: int, enter: int, way: float, low: Floats, high: Floats, at: Floats,
+    far: float, careful: bool,
+) -> Any:  # fmt: skip
+    """Return the row of the cell that stops the movement, -1 for none, and how far it goes."""
+    leave = -1
+    for i in range(len(basic)):
+        rate = way * small[i, enter]
+        if i == row or abs(rate) < PIVOT:
+            continue
+        room = high[basic[i]] - at[i] if rate > 0 else at[i] + low[basic[i]]
+        limit = max(room, 0.0) / abs(rate)
+        tie = leave >= 0 and limit <= far + TINY
+        if tie:
+            tie = basic[i] < basic[leave] if careful else abs(rate) > abs(small[leave, enter])
+        if limit < far - TINY or tie:
+            far, leave = min(far, limit), i
+    return leave, far
+
+
+@compiled
+def climb(
+    small: Floats, basic: Integers, nonbasic: Integers, low: Floats, high: Floats, p: int, sense: int,
+    at_basic: Floats, at_nonbasic: Floats,
+) -> Any:  # fmt: skip
+    """Move cell p as far as it goes, or one level; return how far, its row, and whether that is settled.
+
+    ``low`` and ``high`` are rooms in levels by place among the withheld cells; row -1: nothing stops p.
+    """
+    row = made_basic(small, basic, nonbasic, p)
+    if row < 0:
+        for i in range(len(basic)):
+            at_basic[i] = 0.0
+        for j in range(len(nonbasic)):
+            at_nonbasic[j] = sense if nonbasic[j] == p else 0.0
+        return 1.0, -1, True
+    first_point(small, basic, nonbasic, row, sense, low, high, at_basic, at_nonbasic)
+    for step in range(STEPS):
+        careful = step >= STEPS // 2
+        enter = -1
+        if sense * at_basic[row] < 1.0 - SHORT:
+            enter = entering(small[row], nonbasic, sense, low, high, at_nonbasic, careful)
+        if enter < 0:
+            return sense * at_basic[row], row, True
+        cell = nonbasic[enter]
+        way = 1.0 if sense * small[row, enter] > 0 else -1.0
+        far = high[cell] - at_nonbasic[enter] if way > 0 else at_nonbasic[enter] + low[cell]
+        leave, far = leaving(small, basic, row, enter, way, low, high, at_basic, far, careful)
+        for i in range(len(basic)):
+            at_basic[i] += way * far * small[i, enter]
+        at_nonbasic[enter] += way * far
+        if leave >= 0:
+            exchange(small, basic, nonbasic, leave, enter)
+            moved = at_nonbasic[enter]
+            at_nonbasic[enter] = at_basic[leave]
+            at_basic[leave] = moved
+    return sense * at_basic[row], row, False
+
+
+@compiled
+def recompute(
+    row: Floats, whole: bool, echelon_rows: Any, p: int, sense: int, rooms: Floats, amount: float, out: Floats
+) -> float:
+    """Write the most that each cell lends to cell p, cut down to the amount; return an allowance.
+
+    ``row`` holds the multipliers of the echelon rows. Rounded to whole multiples of ``1 / GRID`` all sums are
+    exact and nothing is to be allowed for. Otherwise they are taken as they are: sums near zero then count as
+    zero, and what they and the rounding of all sums may hide is the allowance.
+    """
+    ptr, index, data = echelon_rows
+    n = len(out)
+    total, size = np.zeros(n), np.zeros(n)
+    for r in range(len(row)):
+        y = np.rint(row[r] * GRID) if whole else row[r]
+        if y != 0.0:
+            for k in range(ptr[r], ptr[r + 1]):
+                total[index[k]] += y * data[k]
+                size[index[k]] += abs(y * data[k])
+    unit = float(GRID) if whole else 1.0
+    total[p] += sense * unit
+    size[p] += 1.0
+    allowance = 0.0
+    for j in range(n):
+        g = total[j] / unit
+        if not whole and size[j] > 0.0:
+            hidden = ROUNDING * (len(row) + 2) * size[j]
+            if abs(g) < NOTHING:
+                hidden += abs(g)
+                g = 0.0
+            allowance += hidden * max(rooms[0, j], rooms[1, j])
+        room = rooms[0, j] if g > 0 else rooms[1, j]
+        out[j] = min(room * abs(g), amount) if g != 0.0 and room > 0 else 0.0
+    return allowance
+
+
+@compiled
+def reached(cut: Floats, forced: Mask, x: Floats) -> float:
+    """Return how far a point lets the cell of a cut move, by the cut."""
+    total = 0.0
+    for j in range(len(x)):
+        if cut[j] > 0.0:
+            total += cut[j] if forced[j] else cut[j] * x[j]
+    return total
+
+
+@compiled
+def extend(
+    tableau: Floats, basic: Integers, nonbasic: Integers, x: Floats, row: Floats, columns: Integers,
+    some: Integers, cell: int, sense: int, out: Floats,
+) -> None:  # fmt: skip
+    """Extend a row of the small tableau to all cells, with zeros at the published basic ones."""
+    for j in range(len(out)):
+        out[j] = 0.0
+    for b in range(len(columns)):
+        out[some[columns[b]]] = sense * row[b]
+    out[cell] -= sense
+    for i in range(len(basic)):
+        value = out[basic[i]]
+        if value != 0.0:
+            for j in range(len(nonbasic)):
+                if x[nonbasic[j]] <= SUPPORT:
+                    out[nonbasic[j]] -= value * tableau[i, j]
+
+
+@compiled
+def write_cut(
+    cut: Floats, forced: Mask, x: Floats, want: float, hidden: float, least: float, index: Integers,
+    data: Floats, filled: int,
+) -> int:  # fmt: skip
+    """Append ``cut @ x >= want`` over the free cells, divided by what the others leave, if x violates it."""
+    left = want - hidden
+    for j in range(len(x)):
+        if forced[j]:
+            left -= min(cut[j], want)
+    if not hidden < ALLOWED * want or left <= NOTHING * want:
+        return filled
+    inner, end = 0.0, filled
+    for j in range(len(x)):
+        if not forced[j] and cut[j] > 0:
+            index[end] = j
+            data[end] = max(min(cut[j] / left, 1.0), LEAST)
+            inner += data[end] * x[j]
+            end += 1
+    return end if 1.0 - inner > least else filled
+
+
+@compiled
+def small_tableau(tableau: Floats, basic: Integers, nonbasic: Integers, x: Floats, some: Integers) -> Any:
+    """Copy what concerns withheld cells; rows and columns by their place among those in ``some``."""
+    place = np.full(len(x), -1, dtype=np.int64)
+    for k in range(len(some)):
+        place[some[k]] = k
+    n_rows, n = 0, 0
+    rows, columns = np.empty(len(basic), dtype=np.int64), np.empty(len(nonbasic), dtype=np.int64)
+    for i in range(len(basic)):
+        if place[basic[i]] >= 0:
+            rows[n_rows] = i
+            n_rows += 1
+    for j in range(len(nonbasic)):
+        if place[nonbasic[j]] >= 0:
+            columns[n] = j
+            n += 1
+    small = np.empty((n_rows, n))
+    for a in range(n_rows):
+        for b in range(n):
+            small[a, b] = tableau[rows[a], columns[b]]
+    for a in range(n_rows):
+        rows[a] = place[basic[rows[a]]]
+    for b in range(n):
+        columns[b] = place[nonbasic[columns[b]]]
+    return small, rows[:n_rows], columns[:n], place
+
+
+@compiled
+def known(before: Floats, used: Floats, n_kept: int, p: int, sense: int, wanted: float, most: float) -> bool:
+    """Tell whether a movement found before, within these rooms, moves cell p as far as wanted."""
+    for b in range(n_kept):
+        if sense * before[b, p] >= wanted * (1 - SHORT) and used[b] <= most * (1 + SHORT):
+            return True
+    return False
+
+
+@compiled
+def set_rooms(
+    low: Floats,
+    high: Floats,
+    rooms: Floats,
+    x: Floats,
+    forced: Mask,
+    some: Integers,
+    wanted: float,
+    most: float,
+) -> None:
+    """Set the room of every withheld cell in units of what is wanted; free cells have ``most`` at most."""
+    for a in range(len(some)):
+        limit = FAR if forced[some[a]] else most
+        high[a] = min(rooms[0, some[a]] / wanted, limit) * x[some[a]]
+        low[a] = min(rooms[1, some[a]] / wanted, limit) * x[some[a]]
+
+
+@compiled
+def move_cell(
+    work: Any,
+    x: Floats,
+    rooms: Floats,
+    forced: Mask,
+    some: Integers,
+    p: int,
+    sense: int,
+    wanted: float,
+    most: float,
+) -> Any:
+    """Move cell p, write how far every cell moved; return how far p got, its row, whether it is settled."""
+    small, rows, columns, at_basic, at_nonbasic, low, high, moved = work
+    set_rooms(low, high, rooms, x, forced, some, wanted, most)
+    low[p], high[p] = OWN, OWN
+    far, row, sure = climb(small, rows, columns, low, high, p, sense, at_basic, at_nonbasic)
+    for a in range(len(rows)):
+        moved[rows[a]] = at_basic[a] * wanted
+    for b in range(len(columns)):
+        moved[columns[b]] = at_nonbasic[b] * wanted
+    return far, row, sure
+
+
+@compiled
+def largest_share(moved: Floats, x: Floats, forced: Mask, some: Integers) -> float:
+    """Return how far a free cell moved at most, for the share that is withheld of it."""
+    largest = 0.0
+    for a in range(len(some)):
+        if not forced[some[a]]:
+            largest = max(largest, abs(moved[a]) / x[some[a]])
+    return largest
+
+
+@compiled
+def add_cut(
+    state: Any, relations: Any, x: Floats, rooms: Floats, forced: Mask, row: Floats, columns: Integers,
+    some: Integers, cell: int, sense: int, want: float, far: float, space: Any,
+) -> Any:  # fmt: skip
+    """Add to a cut what bounds a cell one way; return the allowance."""
+    tableau, basic, nonbasic = state
+    echelon_rows, pivots = relations
+    cut, one, extended, multipliers = space
+    extend(tableau, basic, nonbasic, x, row, columns, some, cell, sense, extended)
+    for r in range(len(pivots)):
+        multipliers[r] = extended[pivots[r]]
+    allowance = recompute(multipliers, True, echelon_rows, cell, sense, rooms, want, one)
+    if reached(one, forced, x) > far + ALLOWED * want:
+        allowance = recompute(multipliers, False, echelon_rows, cell, sense, rooms, want, one)
+    for j in range(len(x)):
+        cut[j] += one[j]
+    return allowance
+
+
+@compiled
+def push_levels(
+    state: Any, relations: Any, x: Floats, rooms: Floats, forced: Mask, some: Integers,
+    levels: Any, exact: bool, least: float, flows: Floats, reach: Floats, settled: Mask, cuts: Any,
+) -> Any:  # fmt: skip
+    """Push the cells of some levels; write what is met and, of the others, cuts that ``x`` violates.
+
+    Parameters
+    ----------
+    state
+        Tableau, basic and nonbasic cells: kept from call to call, turned in place.
+    relations
+        In whole numbers: CSR parts of the echelon form, and the basic cell of each row.
+    x, rooms, forced
+        By cell: the share withheld, the rooms up and down, and whether it is withheld in any case.
+    some
+        The withheld cells.
+    levels
+        Cell, side and amount of each: 1 for up, -1 for down, 0 for both together.
+    exact
+        With true rooms; otherwise rooms of free cells are clipped at the level.
+    least
+        Smallest violation of interest.
+    flows
+        Levels by cells, to hold the movement found; nothing where it is empty. Not for widths.
+    reach, settled
+        By level: how far it got, up and down, and whether that is the end.
+    cuts
+        Space for CSR parts.
+
+    Returns
+    -------
+    How many cuts there are, how many problems were solved, and how often the tableau was turned.
+    """
+    tableau, basic, nonbasic = state
+    cell, side, amount = levels
+    ptr, index, data = cuts
+    turned = align(tableau, basic, nonbasic, x)
+    small, rows, columns, place = small_tableau(tableau, basic, nonbasic, x, some)
+    moved = np.zeros(len(some))
+    work = (
+        small, rows, columns, np.zeros(len(rows)), np.zeros(len(columns)), np.zeros(len(some)),
+        np.zeros(len(some)), moved,
+    )  # fmt: skip
+    before, used, n_kept = np.zeros((KEPT, len(some))), np.zeros(KEPT), 0
+    cut = np.zeros(len(x))
+    space = cut, np.zeros(len(x)), np.zeros(len(x)), np.zeros(len(relations[1]))
+    n_cuts, solved = 0, 0
+    for k in range(len(cell)):
+        want, p, total, hidden = amount[k], place[cell[k]], 0.0, 0.0
+        cut[:] = 0.0
+        for turn in range(2):
+            sense = 1 - 2 * turn
+            if side[k] == -sense:
+                continue
+            wanted = min(rooms[turn, cell[k]], want)
+            most = FAR * want if exact else want
+            far, row = 1.0, -1
+            if wanted > 0.0 and (len(flows) or not known(before, used, n_kept, p, sense, wanted, most)):
+                far, row, sure = move_cell(work, x, rooms, forced, some, p, sense, wanted, most / wanted)
+                settled[k] = settled[k] and sure
+                solved += 1
+                if len(flows):
+                    flows[k, some] = moved
+                if n_kept < KEPT:
+                    before[n_kept] = moved
+                    used[n_kept] = largest_share(moved, x, forced, some)
+                    n_kept += 1
+            reach[k, turn] = wanted if far >= 1.0 - SHORT else max(far, 0.0) * wanted
+            total += reach[k, turn]
+            if far >= 1.0 - SHORT:
+                cut[cell[k]] += wanted
+            elif least <= 1.0:
+                hidden += add_cut(
+                    state, relations, x, rooms, forced, small[row], columns, some, cell[k], sense, want,
+                    reach[k, turn], space,
+                )  # fmt: skip
+        if total < want * (1 - SHORT) and least <= 1.0:
+            end = write_cut(cut, forced, x, want, hidden, least, index, data, ptr[n_cuts])
+            n_cuts += end > ptr[n_cuts]
+            ptr[n_cuts] = max(end, ptr[n_cuts])
+    return n_cuts, solved, turned
+
+
+def warm_up() -> None:
+    """Compile for the types that callers use, or load what was compiled before."""
+    rows, one = np.ones((1, 2), dtype=np.int64), np.ones(1, dtype=np.int64)
+    pivots, cells = np.zeros(1, dtype=np.int64), np.arange(2)
+    echelon(rows, cells, pivots)
+    state = -np.ones((1, 1)), 0 * one, one.copy()
+    prefer_cheap(*state, np.ones(2), 0 * one)
+    relations = (np.array([0, 2]), cells, np.ones(2, dtype=np.int64)), pivots
+    levels, cuts = (0 * one, one, np.ones(1)), (0 * cells, 0 * cells, np.zeros(2))
+    forced, settled = np.ones(2, dtype=np.bool_), np.ones(1, dtype=np.bool_)
+    push_levels(
+        state, relations, np.ones(2), np.ones((2, 2)), forced, cells, levels, True, 0.0, np.zeros((0, 2)),
+        np.zeros((1, 2)), settled, cuts,
+    )  # fmt: skip

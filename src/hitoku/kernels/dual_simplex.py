@@ -1,0 +1,202 @@
+"""Dual simplex on a dense tableau, for covering problems of some hundred columns whose rows come and go.
+
+``value[basic] == tableau @ value[nonbasic] + constant``: row 0 is the objective, the last column constant.
+Variables are the columns of the problem, with two bounds each, then one slack per row, at least zero. Columns
+can stand at either bound, whichever their reduced cost asks for, so every basis is dual feasible. Callers
+recompute what the multipliers prove; nothing here is trusted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hitoku.kernels.compiled import compiled
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+TINY, PIVOT, FEASIBLE, DUAL = 1e-12, 1e-8, 1e-9, 1e-7
+OPTIMAL, INFEASIBLE, LIMIT, LOST = 0, 1, 2, 3
+
+
+@compiled
+def exchange(tableau: Floats, n_rows: int, row: int, column: int) -> None:
+    """Solve a row for a column, and put it into all others."""
+    n = tableau.shape[1]
+    turn = 1.0 / tableau[row, column]
+    for j in range(n):
+        tableau[row, j] *= -turn
+    tableau[row, column] = turn
+    for i in range(n_rows):
+        factor = tableau[i, column]
+        if i == row or factor == 0.0:
+            continue
+        tableau[i, column] = 0.0
+        for j in range(n):
+            value = tableau[i, j] + factor * tableau[row, j]
+            tableau[i, j] = value if abs(value) > TINY else 0.0
+
+
+@compiled
+def place_nonbasic(reduced: Floats, nonbasic: Integers, lower: Floats, upper: Floats, at: Floats) -> bool:
+    """Put every nonbasic variable at the bound that its reduced cost asks for; false if there is none."""
+    for j in range(len(nonbasic)):
+        k = nonbasic[j]
+        if reduced[j] > TINY:
+            at[j] = lower[k]
+        elif reduced[j] < -TINY:
+            if upper[k] == np.inf:
+                if reduced[j] < -DUAL:
+                    return False
+                at[j] = lower[k]
+            else:
+                at[j] = upper[k]
+        else:
+            at[j] = lower[k] if upper[k] == np.inf or at[j] < 0.5 * (lower[k] + upper[k]) else upper[k]
+    return True
+
+
+@compiled
+def leaving(
+    tableau: Floats, n_rows: int, basic: Integers, lower: Floats, upper: Floats, value: Floats
+) -> int:
+    """Choose the row that lies farthest outside its bounds, measured along the row; 0 when none does."""
+    best, score = 0, 0.0
+    for i in range(1, n_rows):
+        k = basic[i]
+        short = max(lower[k] - value[i], value[i] - upper[k])
+        if short <= FEASIBLE:
+            continue
+        norm = 1.0
+        for j in range(tableau.shape[1] - 1):
+            norm += tableau[i, j] * tableau[i, j]
+        if short * short > score * norm:
+            best, score = i, short * short / norm
+    return best
+
+
+@compiled
+def entering(
+    reduced: Floats, row: Floats, nonbasic: Integers, lower: Floats, upper: Floats, at: Floats,
+    way: float, short: float, flipped: Integers,
+) -> Any:  # fmt: skip
+    """Choose the column that enters, after those that go to their other bound; -1 when none is left."""
+    n_flipped = 0
+    gone = np.zeros(len(nonbasic), dtype=np.bool_)
+    while True:
+        best, least, size = -1, np.inf, 0.0
+        for j in range(len(nonbasic)):
+            k, rate = nonbasic[j], way * row[j]
+            # At its lower end a variable may rise, at its upper one fall.
+            if gone[j] or abs(rate) < PIVOT or lower[k] == upper[k] or (rate > 0) != (at[j] == lower[k]):
+                continue
+            ratio = abs(reduced[j]) / abs(rate)
+            if ratio < least - TINY or (ratio < least + TINY and abs(rate) > size):
+                best, least, size = j, min(ratio, least), abs(rate)
+        if best < 0:
+            return -1, n_flipped
+        span = upper[nonbasic[best]] - lower[nonbasic[best]]
+        if size * span >= short:
+            return best, n_flipped
+        short -= size * span
+        gone[best] = True
+        flipped[n_flipped] = best
+        n_flipped += 1
+
+
+@compiled
+def move(tableau: Floats, n_rows: int, column: int, distance: float, value: Floats) -> None:
+    """Move a nonbasic variable, and with it the basic ones."""
+    for i in range(n_rows):
+        value[i] += tableau[i, column] * distance
+
+
+@compiled
+def solve(
+    tableau: Floats, n_rows: int, basic: Integers, nonbasic: Integers, lower: Floats, upper: Floats,
+    at: Floats, value: Floats, most: int, cutoff: float,
+) -> Any:  # fmt: skip
+    """Step until primal feasible; return how it ended, the steps, and the row that proves infeasibility.
+
+    Parameters
+    ----------
+    tableau, basic, nonbasic, at
+        As they were left; ``n_rows`` counts the objective.
+    lower, upper
+        Bounds of all variables.
+    value
+        Space for the values of the rows; the first is the objective.
+    most, cutoff
+        Steps at most; stop also when the objective exceeds this.
+    """
+    n = len(nonbasic)
+    if not place_nonbasic(tableau[0], nonbasic, lower, upper, at):
+        return LOST, 0, 0
+    for i in range(n_rows):
+        value[i] = tableau[i, n]
+        for j in range(n):
+            value[i] += tableau[i, j] * at[j]
+    flipped = np.empty(n, dtype=np.int64)
+    for step in range(most):
+        row = leaving(tableau, n_rows, basic, lower, upper, value)
+        if row == 0:
+            return OPTIMAL, step, 0
+        if value[0] > cutoff:
+            return LIMIT, step, 0
+        k = basic[row]
+        below = value[row] < lower[k]
+        target = lower[k] if below else upper[k]
+        way, short = 1.0 if below else -1.0, abs(target - value[row])
+        enter, n_flipped = entering(tableau[0], tableau[row], nonbasic, lower, upper, at, way, short, flipped)
+        if enter < 0:
+            return INFEASIBLE, step, row
+        for f in range(n_flipped):
+            j = flipped[f]
+            ends = lower[nonbasic[j]] + upper[nonbasic[j]]
+            move(tableau, n_rows, j, ends - 2 * at[j], value)
+            at[j] = ends - at[j]
+        distance = (target - value[row]) / tableau[row, enter]
+        move(tableau, n_rows, enter, distance, value)
+        value[row] = at[enter] + distance
+        at[enter] = target
+        basic[row] = nonbasic[enter]
+        nonbasic[enter] = k
+        exchange(tableau, n_rows, row, enter)
+    return LIMIT, most, 0
+
+
+@compiled
+def append_row(
+    tableau: Floats, n_rows: int, basic: Integers, nonbasic: Integers, n_columns: int, columns: Integers,
+    data: Floats, rhs: float, slack: int,
+) -> None:  # fmt: skip
+    """Write ``data @ x[columns] - rhs`` as the row of a new basic slack."""
+    n = len(nonbasic)
+    dense = np.zeros(n_columns)
+    for k in range(len(columns)):
+        dense[columns[k]] = data[k]
+    for j in range(n + 1):
+        tableau[n_rows, j] = 0.0
+    tableau[n_rows, n] = -rhs
+    for j in range(n):
+        if nonbasic[j] < n_columns:
+            tableau[n_rows, j] += dense[nonbasic[j]]
+    for i in range(1, n_rows):
+        if basic[i] < n_columns and dense[basic[i]] != 0.0:
+            factor = dense[basic[i]]
+            for j in range(n + 1):
+                tableau[n_rows, j] += factor * tableau[i, j]
+    basic[n_rows] = slack
+
+
+def warm_up() -> None:
+    """Compile for the types that callers use, or load what was compiled before."""
+    tableau = np.zeros((3, 3))
+    tableau[0, 0] = tableau[0, 1] = 1.0
+    basic, nonbasic = np.full(3, -1, dtype=np.int64), np.arange(2)
+    append_row(tableau, 1, basic, nonbasic, 2, np.arange(2), np.ones(2), 1.0, 2)
+    lower, upper = np.zeros(3), np.array([1.0, 1.0, np.inf])
+    solve(tableau, 2, basic, nonbasic, lower, upper, np.zeros(2), np.zeros(3), 10, np.inf)

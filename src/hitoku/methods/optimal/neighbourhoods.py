@@ -1,0 +1,75 @@
+"""Large neighbourhood search: most of the best pattern stays, a part of it around one cell is searched anew.
+
+The same relaxation and the same cuts serve every neighbourhood, so whatever one of them learns helps the
+others and the search proper. Cells are drawn from a fixed seed: one table, one answer under a work limit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from hitoku.methods.optimal.instance import Instance
+from hitoku.model.arrays import Integers, Mask
+
+# Pattern cells set free at first, how many more after a row of failures, and failures until the end.
+FREED, MORE, ROW, FAILURES = 18, 5, 12, 72
+# Nodes granted to one neighbourhood, and the share of the gap above which a reduced cost rules a cell out.
+NODES, RULED_OUT = 15, 0.5
+# Until which share of a limit this goes on.
+UNTIL = 0.4
+SEED = 1
+
+
+class Neighbourhoods:
+    """Parts of patterns, the ones around each cell first.
+
+    Parameters
+    ----------
+    instance
+        Whose relations say which cells are near each other.
+    """
+
+    def __init__(self, instance: Instance) -> None:
+        rows = instance.relations
+        marks = sparse.csr_array((np.ones(rows.nnz), rows.indices, rows.indptr), rows.shape)
+        self._rows, self._columns = marks, sparse.csr_array(marks.T)
+        self._random = np.random.default_rng(SEED)
+        self._failures = 0
+
+    def draw(self, pattern: Mask) -> Mask | None:
+        """Return cells of a pattern to set free; None when it was in vain for long."""
+        cells = np.flatnonzero(pattern)
+        if self._failures >= FAILURES or len(cells) < 2:
+            return None
+        size = FREED + MORE * (self._failures // ROW)
+        centre = int(cells[self._random.integers(len(cells))])
+        self._failures += 1
+        return self.around(centre, cells, size)
+
+    def found(self) -> None:
+        """Take note of a better pattern."""
+        self._failures = 0
+
+    def around(self, centre: int, cells: Integers, size: int) -> Mask:
+        """Return the cells nearest to one, by steps from relation to relation, ties by chance."""
+        distance = np.full(self._rows.shape[1], np.inf)
+        here = np.zeros(len(distance))
+        here[centre] = 1.0
+        chosen = np.zeros(len(distance), dtype=bool)
+        # The pattern's own cells carry the search on: what hangs together is searched together.
+        inside = np.zeros(len(distance))
+        inside[cells] = 1.0
+        for step in range(len(cells)):
+            distance[(here > 0) & np.isinf(distance)] = step
+            if np.isfinite(distance[cells]).sum() >= size:
+                break
+            there = self._columns @ (self._rows @ here) * inside
+            if not np.any((there > 0) & np.isinf(distance)):
+                there = self._columns @ (self._rows @ here)
+                if not np.any((there > 0) & np.isinf(distance)):
+                    break
+            here = ((there > 0) | (here > 0)).astype(np.float64)
+        order = np.lexsort((self._random.random(len(cells)), distance[cells]))
+        chosen[cells[order[:size]]] = True
+        return chosen

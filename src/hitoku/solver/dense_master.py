@@ -1,0 +1,180 @@
+"""The master problem on a dense tableau in compiled code: many short solves of some hundred columns.
+
+The same contract as :class:`hitoku.solver.master.Master`: bounds are recomputed from multipliers, and so is
+every verdict that no point exists. Where the tableau's point does not agree with the recomputed bound, it is
+set up anew, and in the end the other solver is asked.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from hitoku.solver.master import NO_LIMIT, Covering, Floats, Mask, Master, Relaxed
+from hitoku.solver.solution import Status
+
+# Columns and entries of a tableau at most; steps after which it is set up anew.
+MOST_COLUMNS, MOST_ENTRIES, MOST_STEPS = 700, 400_000, 20_000
+# The point may cost more than the bound that is proven by this share, and rows be short by so much.
+AGREES = 1e-6
+
+
+class DenseMaster(Covering):
+    """Minimise ``cost @ x`` subject to ``rows @ x >= rhs`` and bounds, again and again.
+
+    Examples
+    --------
+    One of two columns is needed, and one of the last two.
+
+    >>> master = DenseMaster(np.array([2.0, 3.0, 2.0]))
+    >>> master.add(sparse.csr_array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]]), np.ones(2))
+    >>> master.solve().bound
+    3.0
+    """
+
+    def __init__(self, cost: Floats) -> None:
+        super().__init__(cost)
+        self._at = np.zeros(len(cost))
+        self._set_up()
+
+    def _set_up(self) -> None:
+        """Begin with all slacks basic."""
+        n, n_rows = len(self.cost), self.n_rows
+        self._age = 0
+        self._tableau = np.zeros((max(64, 2 * n_rows + 2), n + 1))
+        self._tableau[0, :n] = self.cost / self._unit
+        self._basic = np.full(len(self._tableau), -1, dtype=np.int64)
+        self._nonbasic = np.arange(n)
+        self._append(0, n_rows)
+
+    def _append(self, first: int, last: int) -> None:
+        from hitoku.kernels.dual_simplex import append_row  # noqa: PLC0415 - numba loads slowly
+
+        n = len(self.cost)
+        if last + 1 > len(self._tableau):
+            wider = np.zeros((2 * last + 2, n + 1))
+            wider[: len(self._tableau)] = self._tableau
+            basic = np.full(len(wider), -1, dtype=np.int64)
+            basic[: len(self._basic)] = self._basic
+            self._tableau, self._basic = wider, basic
+        rows, indices = self.rows, self.rows.indices.astype(np.int64)
+        for k in range(first, last):
+            here = slice(rows.indptr[k], rows.indptr[k + 1])
+            append_row(
+                self._tableau, k + 1, self._basic, self._nonbasic, n, indices[here], rows.data[here],
+                float(self.rhs[k]), n + k,
+            )  # fmt: skip
+
+    def add(self, rows: sparse.csr_array, rhs: Floats) -> None:
+        """Append rows."""
+        before = self.n_rows
+        self._extend(rows, rhs)
+        self._append(before, self.n_rows)
+
+    def keep(self, kept: Mask) -> None:
+        """Drop all other rows; one whose slack stands at zero is first made basic."""
+        from hitoku.kernels.dual_simplex import PIVOT, exchange  # noqa: PLC0415 - numba loads slowly
+
+        if kept.all():
+            return
+        n, n_rows = len(self.cost), self.n_rows
+        for k in np.flatnonzero(~kept):
+            column = np.flatnonzero(self._nonbasic == n + k)
+            if not len(column):
+                continue
+            j = int(column[0])
+            # Into the place of a column, or of a slack that goes too.
+            stay = np.ones(n_rows, dtype=bool)
+            here = self._basic[1 : n_rows + 1]
+            stay[here >= n] = ~kept[here[here >= n] - n]
+            row = 1 + int(np.argmax(np.where(stay, np.abs(self._tableau[1 : n_rows + 1, j]), 0.0)))
+            if abs(self._tableau[row, j]) < max(PIVOT, 1e-6):
+                row = 1 + int(np.argmax(np.abs(self._tableau[1 : n_rows + 1, j])))
+            self._nonbasic[j], self._basic[row] = self._basic[row], n + k
+            exchange(self._tableau, n_rows + 1, row, j)
+        number = np.concatenate([np.arange(n), n + np.cumsum(kept) - 1])
+        here = self._basic[1 : n_rows + 1]
+        left = 1 + np.flatnonzero((here < n) | kept[np.maximum(here - n, 0)])
+        self.rows, self.rhs = sparse.csr_array(self.rows[kept]), self.rhs[kept]
+        self._tableau[1 : len(left) + 1] = self._tableau[left]
+        self._basic[1 : len(left) + 1] = number[self._basic[left]]
+        self._nonbasic = number[self._nonbasic]
+        if len(left) != self.n_rows:
+            self._set_up()
+
+    def fix(self, lower: Floats, upper: Floats) -> None:
+        """Replace the bounds of all columns."""
+        self.lower, self.upper = lower.copy(), upper.copy()
+
+    def freeze(self) -> Any:
+        """Return the present basis, to come back to."""
+        n_rows = self.n_rows + 1
+        state = self._tableau[:n_rows], self._basic[:n_rows], self._nonbasic, self._at
+        return tuple(array.copy() for array in state)
+
+    def thaw(self, state: Any) -> None:
+        """Come back to a basis; rows must not have changed since."""
+        n_rows = self.n_rows + 1
+        self._tableau[:n_rows], self._basic[:n_rows] = state[0], state[1]
+        self._nonbasic[:], self._at[:] = state[2], state[3]
+
+    def solve(self, *, steps: int = NO_LIMIT, cutoff: float = np.inf) -> Relaxed:
+        """Re-solve from the last basis."""
+        if self._age > MOST_STEPS:
+            self._set_up()
+        for _ in range(2):
+            relaxed = self._solve(min(steps, MOST_STEPS), cutoff)
+            if relaxed is not None:
+                return relaxed
+            self._set_up()
+        return self._asked(steps, cutoff)
+
+    def _asked(self, steps: int, cutoff: float) -> Relaxed:
+        """Ask the other solver."""
+        other = Master(self.cost)
+        other.add(self.rows, self.rhs)
+        other.fix(self.lower, self.upper)
+        return other.solve(steps=steps, cutoff=cutoff)
+
+    def _solve(self, steps: int, cutoff: float) -> Relaxed | None:
+        """Solve on the tableau; None when what comes out does not agree with itself."""
+        from hitoku.kernels.dual_simplex import INFEASIBLE, LOST, OPTIMAL, solve  # noqa: PLC0415 - slow
+
+        n, n_rows = len(self.cost), self.n_rows + 1
+        lower = np.concatenate([self.lower, np.zeros(n_rows - 1)])
+        upper = np.concatenate([self.upper, np.full(n_rows - 1, np.inf)])
+        value = np.zeros(n_rows)
+        ended, done, row = solve(
+            self._tableau, n_rows, self._basic, self._nonbasic, lower, upper, self._at, value, steps,
+            cutoff / self._unit,
+        )  # fmt: skip
+        self.steps += int(done)
+        self._age += int(done)
+        if ended == LOST or (ended != OPTIMAL and done >= MOST_STEPS):
+            return None
+        slack = self._nonbasic >= n
+        if ended == INFEASIBLE:
+            y = np.zeros(self.n_rows)
+            way = 1.0 if value[row] < lower[self._basic[row]] else -1.0
+            y[self._nonbasic[slack] - n] = np.maximum(-way * self._tableau[row, :n][slack], 0.0)
+            if self._basic[row] >= n:
+                y[self._basic[row] - n] = 1.0
+            if self.impossible(y):
+                return Relaxed(Status.INFEASIBLE, np.inf, self.lower, self.cost, y)
+            return None
+        multipliers = np.zeros(self.n_rows)
+        multipliers[self._nonbasic[slack] - n] = np.maximum(self._tableau[0, :n][slack], 0.0) * self._unit
+        bound, reduced = self.proven(multipliers)
+        x = np.zeros(n)
+        x[self._nonbasic[~slack]] = self._at[~slack]
+        here = self._basic[1:n_rows]
+        x[here[here < n]] = value[1:][here < n]
+        x = np.clip(x, self.lower, self.upper)
+        if ended != OPTIMAL:
+            return Relaxed(Status.LIMIT, bound, x, reduced, multipliers)
+        short = (self.rhs - self.rows @ x).max(initial=0.0)
+        if short > AGREES or float(self.cost @ x) - bound > AGREES * max(abs(bound), self._unit):
+            return None
+        return Relaxed(Status.OPTIMAL, bound, x, reduced, multipliers)

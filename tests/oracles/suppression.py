@@ -1,0 +1,63 @@
+"""Least-cost suppression by an integer program over an explicit Benders closure, all of scipy's making.
+
+Every attacker's problem is one ``linprog``; what its dual says about a pattern becomes a row of a ``milp``
+over patterns, which is solved from scratch until its answer is safe.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import optimize, sparse
+
+
+def attacker(relations, low, high, cell, sense):
+    """How far a cell can move, and the most that each cell contributes to it per unit of its room."""
+    cost = np.zeros(relations.shape[1])
+    cost[cell] = -sense
+    answer = optimize.linprog(
+        cost, A_eq=relations, b_eq=np.zeros(relations.shape[0]), bounds=np.c_[-low, high]
+    )
+    assert answer.status == 0, answer.message
+    # sense * d[cell] = -(cost - relations.T @ y) @ d for every y.
+    return -answer.fun, relations.T @ answer.eqlin.marginals - cost
+
+
+def shortfalls(table, need, withheld):
+    """Rows ``c @ x >= level`` that a pattern violates, one for each level that it does not reach."""
+    up, down = table.upper - table.value, table.value - table.lower
+    alive = withheld.astype(float)
+    rows = []
+    for cell in np.flatnonzero(need.unsafe):
+        for sense, level in ((1, need.upper[cell]), (-1, need.lower[cell])):
+            if level <= 0:
+                continue
+            reach = np.minimum(down, 1e4 * level) * alive, np.minimum(up, 1e4 * level) * alive
+            far, g = attacker(table.relations, *reach, cell, sense)
+            if far < level * (1 - 1e-7):
+                g = np.where(np.abs(g) < 1e-9, 0.0, g)
+                with np.errstate(invalid="ignore"):
+                    c = np.where(g > 0, up * g, np.where(g < 0, -down * g, 0.0))
+                rows.append(np.minimum(c, level) / level)
+    return rows
+
+
+def least_cost(table, need, cost):
+    """Return the least cost of a safe pattern; levels up and down only."""
+    n = table.n_cells
+    lower = need.unsafe.astype(float)
+    upper = np.ones(n) if table.fixed is None else np.where(table.fixed & ~need.unsafe, 0.0, 1.0)
+    rows = []
+    while True:
+        constraints = (
+            [optimize.LinearConstraint(sparse.csr_array(np.array(rows)), lb=1 - 1e-7)] if rows else []
+        )
+        answer = optimize.milp(
+            cost, constraints=constraints, integrality=np.ones(n), bounds=optimize.Bounds(lower, upper),
+            options={"mip_rel_gap": 0.0},
+        )  # fmt: skip
+        assert answer.status == 0, answer.message
+        withheld = answer.x > 0.5
+        new = shortfalls(table, need, withheld)
+        if not new:
+            return float(cost[withheld].sum())
+        rows += new

@@ -1,0 +1,84 @@
+"""The dense tableau proves what the other solver proves, whatever happens to rows and bounds in between."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from hitoku.solver.dense_master import DenseMaster
+from hitoku.solver.master import Master
+from hitoku.solver.solution import Status
+
+
+def some_rows(rng: np.random.Generator, n: int) -> sparse.csr_array:
+    rows = (rng.random((rng.integers(1, 6), n)) < 0.3) * rng.choice([1, 0.5, 1 / 3], n)
+    return sparse.csr_array(rows[rows.sum(axis=1) > 0])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_proves_what_the_other_solver_proves(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(5, 40))
+    cost = rng.integers(1, 50, n).astype(float)
+    one, other = Master(cost), DenseMaster(cost)
+    seen = set()
+    for _ in range(25):
+        turn = rng.random()
+        if turn < 0.6 or not one.n_rows:
+            rows = some_rows(rng, n)
+            for master in (one, other):
+                master.add(rows, np.ones(rows.shape[0]))
+        elif turn < 0.8:
+            lower = (rng.random(n) < 0.1).astype(float)
+            upper = np.where((rng.random(n) < 0.2) & (lower == 0), 0.0, 1.0)
+            for master in (one, other):
+                master.fix(lower, upper)
+        else:
+            kept = rng.random(one.n_rows) < 0.7
+            for master in (one, other):
+                master.keep(kept)
+        known, found = one.solve(), other.solve()
+        assert found.status is known.status
+        assert found.bound == pytest.approx(known.bound)
+        if found.status is Status.OPTIMAL:
+            assert np.all(other.rows @ found.x >= 1 - 1e-6)
+            assert cost @ found.x == pytest.approx(found.bound, abs=1e-6)
+        seen.add(found.status)
+    assert Status.OPTIMAL in seen
+
+
+def test_a_bound_after_few_steps_is_true_and_a_basis_can_be_come_back_to():
+    rng = np.random.default_rng(4)
+    master = DenseMaster(rng.integers(1, 50, 60).astype(float))
+    for _ in range(12):
+        rows = some_rows(rng, 60)
+        master.add(rows, np.ones(rows.shape[0]))
+    best = DenseMaster(master.cost)
+    best.add(master.rows, master.rhs)
+    least = best.solve().bound
+    hurried = master.solve(steps=3)
+    assert hurried.status is Status.LIMIT
+    assert hurried.bound <= least + 1e-9
+    assert master.solve().bound == pytest.approx(least)
+    here = master.freeze()
+    one = np.zeros(60)
+    one[np.argmax(master.cost)] = 1.0
+    master.fix(one, np.ones(60))
+    assert master.solve().bound > least
+    master.fix(np.zeros(60), np.ones(60))
+    master.thaw(here)
+    before = master.steps
+    assert master.solve().bound == pytest.approx(least)
+    assert master.steps == before
+
+
+def test_a_tableau_that_went_wrong_is_set_up_anew():
+    rng = np.random.default_rng(5)
+    master = DenseMaster(rng.integers(1, 50, 30).astype(float))
+    rows = sparse.csr_array(sparse.vstack([some_rows(rng, 30) for _ in range(6)], "csr"))
+    master.add(rows, np.ones(rows.shape[0]))
+    least = master.solve().bound
+    # As rounding might, only much worse: the next point no longer agrees with what it proves.
+    master._tableau[1 : master.n_rows + 1] *= 1.01
+    assert master.solve().bound == pytest.approx(least)
