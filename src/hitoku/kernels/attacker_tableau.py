@@ -426,10 +426,12 @@ def move_cell(
     set_rooms(low, high, rooms, x, forced, some, wanted, most)
     low[p], high[p] = OWN, OWN
     far, row, sure = climb(small, rows, columns, low, high, p, sense, at_basic, at_nonbasic)
+    # A last step may carry p beyond what is wanted, and beyond its own room: the movement is drawn in.
+    share = wanted / max(far, 1.0)
     for a in range(len(rows)):
-        moved[rows[a]] = at_basic[a] * wanted
+        moved[rows[a]] = at_basic[a] * share
     for b in range(len(columns)):
-        moved[columns[b]] = at_nonbasic[b] * wanted
+        moved[columns[b]] = at_nonbasic[b] * share
     return far, row, sure
 
 
