@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hitoku.evidence.audit import audit
 from hitoku.io.formats import FORMATS
 from hitoku.io.publication import PublicationPlan
 from hitoku.io.release.write import write_release
-from hitoku.methods import Blocks, Greedy, Optimal
+from hitoku.methods import METHODS
 from hitoku.model.need import Need
 from hitoku.model.table import Table
 from hitoku.pipeline.protect import protect_table
@@ -20,25 +21,53 @@ from hitoku.rules import MinFrequency
 COUNTS = [[20, 3, 30, 40], [31, 25, 60, 70], [50, 40, 80, 90], [70, 60, 90, 99]]
 
 
+@cache
+def protected(name):
+    return protect_table(Table.from_array(COUNTS), [MinFrequency(5)], method=METHODS[name](), width=9)
+
+
 def files(folder):
     return {file.name: file.read_bytes() for file in sorted((folder / "public").iterdir())}
 
 
-@pytest.mark.parametrize("method", [Blocks(), Greedy(keep="margins"), Optimal(keep="margins")], ids=str)
-def test_public_files_are_the_same_whichever_withheld_cells_are_unsafe(tmp_path, method):
-    table = Table.from_array(COUNTS)
-    outcome = protect_table(table, [MinFrequency(5)], method=method, width=9)
-    # The same release, as if every withheld cell but the last were unsafe, and the true one not.
-    others = outcome.protection.withheld & ~outcome.need.unsafe
-    need = Need(unsafe=others, width=1.0)
-    other = replace(
-        outcome,
-        protection=replace(outcome.protection, secondary=outcome.protection.withheld & ~others),
-        audit=audit(table, need, outcome.release),
-    )
-    assert not np.array_equal(outcome.need.unsafe, other.need.unsafe)
+@pytest.mark.parametrize("name", METHODS)
+def test_public_files_are_the_same_whichever_cells_are_unsafe(tmp_path, name):
+    outcome = protected(name)
+    table, withheld, unsafe = outcome.table, outcome.protection.withheld, outcome.need.unsafe
+    # The same release, as if no cell were unsafe; and as if just those were that are withheld with them.
+    needs = [Need(unsafe=np.zeros(table.n_cells, dtype=bool))]
+    needs += [Need(unsafe=withheld & ~unsafe, width=0.5)] if np.any(withheld & ~unsafe) else []
+    others = [
+        replace(
+            outcome,
+            protection=replace(outcome.protection, secondary=withheld & ~need.unsafe),
+            audit=audit(table, need, outcome.release),
+        )
+        for need in needs
+    ]
     plan = PublicationPlan(formats=tuple(FORMATS))
-    first = files(write_release(tmp_path / "first", outcome, plan))
-    second = files(write_release(tmp_path / "second", other, plan))
-    assert len(first) >= 3
-    assert first == second
+    written = [
+        files(write_release(tmp_path / str(number), one, plan))
+        for number, one in enumerate((outcome, *others))
+    ]
+    assert unsafe.any()
+    assert len(written[0]) >= len(FORMATS)
+    assert all(one == written[0] for one in written[1:])
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_public_files_do_not_name_reasons(tmp_path, name):
+    outcome = protected(name)
+    folder = write_release(
+        tmp_path / "release", outcome, PublicationPlan(formats=("csv", "html", "json-stat"))
+    )
+    words = b" ".join(files(folder).values()).lower()
+    for word in (
+        b"unsafe",
+        b"primary",
+        b"secondary",
+        b"min_frequency",
+        b"minfrequency",
+        name.encode() + b"(",
+    ):
+        assert word not in words
