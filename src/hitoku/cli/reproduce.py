@@ -58,6 +58,10 @@ def castro_2012(
         "castro-2012"
     ),
     replications: Annotated[int, typer.Option(min=1, help="Draws for each scenario.")] = 10,
+    search: Annotated[
+        int,
+        typer.Option(min=0, help="Draws with which other readings of the paper are tried; 0 for none."),
+    ] = 0,
     seed: Seed = 1,
     jobs: Jobs = None,
     as_json: AsJson = False,
@@ -71,11 +75,14 @@ def castro_2012(
     hitoku reproduce castro-2012
 
     hitoku reproduce castro-2012 --instances csplib --out castro
+
+    hitoku reproduce castro-2012 --instances csplib --out castro --search 5
     """
     from hitoku.evidence.recovery import BINS
     from hitoku.experiments.castro_2012 import ExperimentPlan, made_up, report, run
     from hitoku.experiments.castro_2012.bars import beside_published, by_protector
     from hitoku.experiments.castro_2012.report import explained
+    from hitoku.experiments.castro_2012.search_report import searched_readings
     from hitoku.experiments.page import Picture, write
     from hitoku.plots.error_shares import error_shares
 
@@ -83,6 +90,12 @@ def castro_2012(
     plan = ExperimentPlan(replications=replications, seed=seed)
     with counting() as progress:
         outcome = run(tables, plan, out / "answers", jobs=processors(jobs), progress=progress)
+        searched = []
+        if search:
+            kept, n = out / "answers" / "search", processors(jobs)
+            searched = searched_readings(
+                tables, kept, replications=search, seed=seed, jobs=n, progress=progress
+            )
     drawn = {"errors": (beside_published(outcome), "Mean over instances, by scenario.")}
     for norm in plan.norms:
         caption = f"The same attackers against other protectors, {norm.upper()}; mean over common instances."
@@ -90,7 +103,7 @@ def castro_2012(
     pictures = [
         Picture(name, error_shares(bars, BINS), words) for name, (bars, words) in drawn.items() if bars
     ]
-    text, page = write(report(outcome, pictures), out)
+    text, page = write(report(outcome, pictures, searched), out)
     found = explained(outcome)
     if as_json:
         print_json(

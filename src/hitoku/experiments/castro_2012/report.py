@@ -27,13 +27,15 @@ NORMS = {"l1": "L1", "l2": "L2"}
 Blocks = list[Words | PageTable | Picture]
 
 
-def report(outcome: ExperimentResult, pictures: Sequence[Picture] = ()) -> Page:
-    """Tell what came out, beside what was published."""
+def report(
+    outcome: ExperimentResult, pictures: Sequence[Picture] = (), searched: Sequence[Words | PageTable] = ()
+) -> Page:
+    """Tell what came out, beside what was published; ``searched`` is what a search over readings found."""
     blocks: Blocks = [_opening(outcome), _verdicts(outcome), *pictures, _table_1(outcome)]
     blocks += [
         _tables_2_to_9(outcome, scenario, norm) for scenario in SCENARIOS for norm in outcome.plan.norms
     ]
-    blocks += [*_beyond(outcome), *_other_readings(outcome), _reading(outcome)]
+    blocks += [*_beyond(outcome), *_other_readings(outcome), *searched, _reading(outcome)]
     if outcome.failures:
         failures = tuple(f"- {failure}" for failure in outcome.failures)
         blocks.append(Words(failures, "What could not be computed"))
@@ -128,9 +130,9 @@ def _table_1(outcome: ExperimentResult) -> PageTable:
         digits=2,
         note="CPU seconds of one protection and of all attacks in the four scenarios. The paper's are those "
         "of CPLEX 12.4 on a machine of 2010 with ten replications: an order of magnitude, no more. ‖μ‖₁ adds "
-        "up the multipliers of all bounds of cells that can move; in L1 they are not unique. Other sums were "
-        "tried (times the value, of unsafe cells alone, with the bounds of deviations split by sign), and "
-        "none gives the printed numbers of more than one instance.",
+        "up the multipliers of all bounds of cells that can move; in L1 they are not unique. The "
+        "printed numbers of L2 are those of cells with equal bounds alone where these are unique: --search "
+        "shows it.",
     )
 
 

@@ -61,8 +61,8 @@ class AttackReading:
     delta
         The δ that is added to a value before a level is divided by it.
     soft
-        What breaking a bound costs: a "share" of the cell linearly, "units" linearly, or "squares" of the
-        excess where the distance itself is one of squares.
+        What breaking a bound costs: a "share" of the cell linearly, "units" linearly (in L1), or "squares" of
+        the excess (in L2).
     stop
         Relative gap at which protector's and attacker's interior point method stops in L2; 0: the optimum.
     tolerance
@@ -96,7 +96,8 @@ class AttackReading:
             same = replace(same, error=0.2, level_of="published", delta=DELTA)
         if scenario != "B1":
             same = replace(same, senses="replication")
-        if scenario == "C" or (norm == "l1" and self.soft == "squares"):
+        # Prices in units beside squares of shares are beyond any solver where values reach billions.
+        if scenario == "C" or self.soft == {"l1": "squares", "l2": "units"}[norm]:
             same = replace(same, soft="share")
         return replace(same, stop=0.0) if norm == "l1" else same
 
@@ -119,20 +120,24 @@ CHANGES: tuple[dict[str, Any], ...] = (
 )
 
 
-def protected(instance: TableInstance, norm: Norm, stop: float) -> Facts:
-    """Adjust one table with all unsafe cells raised, as the solver leaves it; facts for the store."""
+def protection_problem(instance: TableInstance, norm: Norm) -> DeviationProgram:
+    """Write the protector's problem down, all unsafe cells raised: (6) or (8) of the paper."""
     table, need = instance.table, instance.need
     low = np.where(need.unsafe, need.upper, table.lower - table.value)
-    high = table.upper - table.value
     fixed = instance.fixed | (table.lower == table.upper)
-    problem = DeviationProgram(
+    return DeviationProgram(
         relations=table.relations,
         weight=reciprocal(table.value, norm),
         lower=np.where(fixed, 0.0, low),
-        upper=np.where(fixed, 0.0, high),
+        upper=np.where(fixed, 0.0, table.upper - table.value),
     )
+
+
+def protected(instance: TableInstance, norm: Norm, stop: float) -> Facts:
+    """Adjust one table, as the solver leaves it; facts for the store."""
+    problem = protection_problem(instance, norm)
     moved = stopped(problem, stop) if stop else closest(problem, norm).deviation
-    return {"published": None if moved is None else (table.value + moved).tolist()}
+    return {"published": None if moved is None else (instance.value + moved).tolist()}
 
 
 def attacked(
