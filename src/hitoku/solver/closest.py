@@ -127,7 +127,7 @@ class Closest:
     multiplier
         Lagrange multiplier of the bounds of each deviation, in the units of the table: positive where
         the lower bound holds it, negative at the upper one, zero for a cell that was fixed from the start.
-        Its absolute sum is the ``‖μ‖₁`` of Castro's Table 1.
+        Its absolute sum is the ``‖μ‖₁`` of Castro's Theorem 1.
     duals
         Lagrange multiplier of every relation.
     bound
