@@ -56,6 +56,7 @@ test-browser test-postgresql test-spark test-long: test-%: $(VENV)/.installed-de
 	$(BIN)/pytest --durations=10 -m $* $(PYTEST)
 
 fuzz: $(VENV)/.installed-dev  ## property tests with other examples: MINUTES=10 PYTEST=tests/rules
+	$(BIN)/python -m tests.mutations --minutes $(MINUTES) $(if $(SEED),--seed $(SEED) --most 1)
 	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(PYTEST)
 
 campaign: $(VENV)/.installed-dev  ## random tables held against independent programs; MINUTES=60, goes on where it stopped

@@ -2,12 +2,27 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import os
 import stat
+import subprocess
+import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hitoku.errors import DataError, OutputError
-from hitoku.files import new_file, new_files, new_folder, read_file, sha256, write_file
+from hitoku.files import (
+    disarm,
+    new_file,
+    new_files,
+    new_folder,
+    private_folder,
+    read_file,
+    rearm,
+    sha256,
+    write_file,
+)
 
 
 def test_a_folder_appears_when_the_block_succeeds(tmp_path):
@@ -143,3 +158,44 @@ def test_a_full_disk_is_called_full(tmp_path, number):
         write()
     assert "make room" in full.value.fix
     assert list(tmp_path.iterdir()) == []
+
+
+@given(st.text(alphabet="'=+-@\t\r1.,a", max_size=6))
+def test_a_code_that_was_disarmed_comes_back(text):
+    assert rearm(disarm(text)) == text
+    shown = disarm(text)
+    assert not shown.startswith(("=", "@", "\t", "\r")) or len(shown) == 1
+
+
+def test_a_pipe_is_no_file_and_nobody_waits_for_it(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DataError, match="not a regular file"):
+        read_file(tmp_path / "pipe", 10)
+    (tmp_path / "link").symlink_to(tmp_path / "pipe")
+    with pytest.raises(DataError, match="cannot read"):
+        read_file(tmp_path / "link", 10, links=False)
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from hitoku.files import new_folder
+with new_folder(Path(sys.argv[1])) as draft:
+    (draft / "secret.txt").write_text("4711")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_program_left_is_removed_by_the_next(tmp_path):
+    subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "out")], check=False, timeout=60)
+    (left,) = tmp_path.iterdir()
+    assert left.name.endswith(".draft")
+    mine = tmp_path / ".out-abc.draft"  # of another shape: somebody else's
+    mine.mkdir()
+    with new_folder(tmp_path / "out") as draft:
+        (draft / "a.txt").write_text("a")
+        # A draft that somebody is working on is left alone.
+        with private_folder(tmp_path, "out") as other:
+            (other / "b.txt").write_text("b")
+            assert (draft / "a.txt").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".out-abc.draft", "out"]

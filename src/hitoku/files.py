@@ -243,6 +243,26 @@ def read_file(path: Path, most_bytes: int, *, links: bool = True) -> bytes:
     return content
 
 
+# What a spreadsheet takes for a formula, quotes before it included; a number with its sign is none.
+FORMULA = re.compile(r"(?=('*[=+\-@\t\r]))\1(?!\Z)(?!(?<=[+\-])[\d.,]+\Z)")
+
+
+def disarm(text: str) -> str:
+    """Put a quote before what a spreadsheet would run as a formula; :func:`rearm` takes it away again.
+
+    Examples
+    --------
+    >>> disarm("=1+1"), disarm("-18"), disarm("Total"), disarm("'=a"), rearm(disarm("'=a"))
+    ("'=1+1", '-18', 'Total', "''=a", "'=a")
+    """
+    return f"'{text}" if FORMULA.match(text) else text
+
+
+def rearm(text: str) -> str:
+    """Undo :func:`disarm`."""
+    return text[1:] if text.startswith("'") and FORMULA.match(text) else text
+
+
 def sha256(content: bytes | Path) -> str:
     """Return the SHA-256 of bytes, or of a file, which need not fit into memory, as hexadecimal digits.
 

@@ -274,3 +274,23 @@ def test_a_folder_needs_its_public_file_and_one_certificate(folder):
     certificate.unlink()
     assert verify(folder).code == 2
     assert verify(folder / "nothing").code == 2
+
+
+def test_codes_that_a_spreadsheet_would_run_are_disarmed_and_verified_all_the_same(tmp_path):
+    table, need, withheld = counts()
+    codes = [[f"=cmd|{place}" if place % 2 else f"r{place}" for place in range(n)] for n in (5, 6)]
+    dimensions = tuple(Dimension(name, (Hierarchy.flat(own),)) for name, own in zip("ab", codes, strict=True))
+    table = Table(value=table.value, dimensions=dimensions, integer=True)
+    release = Release.of(table, Protection.withhold(table, withheld, need))
+    proof = audit(table, need, release).certificate
+    for folder in ("public", "checker"):
+        (tmp_path / folder).mkdir()
+    proof.write(tmp_path / "checker" / "certificate.json.gz")
+    write_csv(tmp_path / "public" / "table.csv", Publication(release=release))
+    text = (tmp_path / "public" / "table.csv").read_text("utf-8")
+    assert "'=cmd|1" in text
+    assert not re.search(r"(^|,)=", text, flags=re.MULTILINE)
+    assert verify(tmp_path).ok
+    # A release of before has the codes as they are.
+    (tmp_path / "public" / "table.csv").write_text(text.replace("'=", "="), encoding="utf-8")
+    assert verify(tmp_path).ok

@@ -329,6 +329,8 @@ def test_no_value_stands_in_the_logbook(folder):
         (('"out.csv"', '"region.hrc"'), "'region.hrc' is read by the batch", 7),
         (('"out.csv"', '"no/out.csv"'), "there is no folder for 'out.csv'", 7),
         (('"out.csv"', r'"C:\out.csv"'), "is a place on Windows", 7),
+        (('"out.csv"', '"../out.csv"'), "stands outside the folder of the batch", 7),
+        (('"out.csv"', '"/tmp/out.csv"'), "stands outside the folder of the batch", 7),
         (("<WRITETABLE>", '<WRITETABLE> (1,3,,"out.csv")\n<WRITETABLE>'), "'out.csv' is written twice", 8),
         (("<SUPPRESS>", '<WRITETABLE> (1,3,,"a.csv")\n<SUPPRESS>'), "written before it is suppressed", 6),
         (('"Turnover"', "<freq>"), "rules on contributions for a table of counts", 3),
@@ -413,3 +415,11 @@ def test_parameters_are_checked(folder):
 def test_a_missing_quantity_that_is_not_asked_for_does_no_harm(folder):
     # Spare is missing in every record.
     assert run(folder, "P(10,1)", "<SUPPRESS> OPT(1,1)\n").safe
+
+
+def test_a_batch_writes_over_no_file_unless_it_may(folder):
+    path = arb(folder, START.format(rules="P(10,1)") + "<SUPPRESS> OPT(1,1)\n" + WRITE)
+    (folder / "out.csv").write_text("mine")
+    with pytest.raises(DataError, match="is there already"):
+        run_batch(path, overwrite=False)
+    assert (folder / "out.csv").read_text() == "mine"

@@ -33,12 +33,17 @@ def run(
         typer.Option(help="Who knows own amounts: none, singletons or contributors."),
     ] = "singletons",
     force: Annotated[bool, typer.Option("--force", help="Write files even if a table is not safe.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over files that are there.")] = False,
+    anywhere: Annotated[
+        bool, typer.Option("--anywhere", help="The batch may write outside the folder it stands in.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Do what a batch of τ-ARGUS asks for, then attack and audit every table before its files are written.
 
     What hitoku does not support is refused by name and line before anything runs. Of a table that is not
-    safe only the logbook is written (exit code 1), unless --force says otherwise.
+    safe only the logbook is written (exit code 1), unless --force says otherwise. A batch writes below its
+    own folder, and over no file, unless --anywhere and --overwrite say so.
 
     [bold]Examples[/bold]
 
@@ -58,6 +63,8 @@ def run(
             method=method,
             insiders=insiders,
             force=force,
+            anywhere=anywhere,
+            overwrite=overwrite,
             report=lambda stage: step(STEPS[stage]),
         )
     if as_json:

@@ -265,13 +265,19 @@ def beside(name: str) -> Any:
     return module
 
 
+def plain(code: str) -> str:
+    """Take away the quote that keeps a spreadsheet from running a code as a formula."""
+    return code[1:] if re.match(r"'+[=+\-@\t\r]", code) else code
+
+
 def shown_in(content: dict[str, Any], path: Path, table: dict[str, Any]) -> tuple[int, set[int]]:
     """Hold one public file against the certified table; count what it shows, and return its cells."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         head, *rows = list(csv.reader(file))
     withheld, size = set(content["withheld"]), len(content["codes"])
     certified = content["published" if content["format"] == ADJUSTED else "values"]
-    demand(head == [*table["variables"], "value", "status"], f"{path.name}: other columns than agreed")
+    agreed = [*table["variables"], "value", "status"]
+    demand(agreed in (head, [*map(plain, head)]), f"{path.name}: other columns than agreed")
     places = [int(cell) for cell in table["cells"]]
     demand(all(0 <= cell < size for cell in places), f"{path.name}: a cell that is not in the table")
     cells = dict(zip(map(tuple, table["codes"]), places, strict=True))
@@ -279,7 +285,8 @@ def shown_in(content: dict[str, Any], path: Path, table: dict[str, Any]) -> tupl
     seen = set(cells.values())
     n_shown = 0
     for line, (*codes, shown, _) in enumerate(rows, 2):
-        cell, what = cells.pop(tuple(codes), None), f"{path.name}, line {line}, cell {' / '.join(codes)}"
+        key = tuple(codes) if tuple(codes) in cells else tuple(map(plain, codes))
+        cell, what = cells.pop(key, None), f"{path.name}, line {line}, cell {' / '.join(codes)}"
         demand(cell is not None, f"{what}: no such cell, or twice")
         demand(cell not in withheld or shown == "", f"{what}: shown although it is withheld")
         same = cell in withheld or number(shown, what) == number(certified[cell], what)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from hitoku.files import disarm
 from hitoku.model.arrays import Floats, Integers
 from hitoku.model.labels import Labels
 
@@ -25,14 +26,24 @@ def printed(value: Floats, *, integer: bool) -> list[str]:
 
 
 def write_cells(
-    path: Path, labels: Labels, columns: Mapping[str, Sequence[Any]], cells: Integers | None = None
+    path: Path,
+    labels: Labels,
+    columns: Mapping[str, Sequence[Any]],
+    cells: Integers | None = None,
+    *,
+    harmless: bool = False,
 ) -> None:
-    """Write the codes of every cell, or of some, and further columns."""
+    """Write the codes of every cell, or of some, and further columns.
+
+    In a ``harmless`` file, codes that a spreadsheet would run as formulas have a quote before them.
+    """
     chosen: Any = slice(None) if cells is None else cells
-    codes = [np.array(c, dtype=object)[labels.column(v)[chosen]].tolist() for v, c in enumerate(labels.codes)]
+    told = disarm if harmless else str
+    listed = [[told(code) for code in own] for own in labels.codes]
+    codes = [np.array(c, dtype=object)[labels.column(v)[chosen]].tolist() for v, c in enumerate(listed)]
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*labels.names, *columns])
+        writer.writerow([*map(told, labels.names), *columns])
         writer.writerows(zip(*codes, *columns.values(), strict=True))
 
 

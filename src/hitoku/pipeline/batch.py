@@ -54,6 +54,8 @@ def run_batch(
     method: str | None = None,
     insiders: str = "singletons",
     force: bool = False,
+    anywhere: bool = False,
+    overwrite: bool = True,
     report: Callable[[str], None] | None = None,
     progress: Progress | None = None,
 ) -> BatchRun:
@@ -74,6 +76,10 @@ def run_batch(
         stricter than the singleton options of τ-ARGUS; "contributors": nor must the largest; "none".
     force
         Write files although an audit failed.
+    anywhere
+        The batch may write outside the folder it stands in.
+    overwrite
+        It may write over files that are there; never over those it reads.
     report, progress
         Called with the name of each stage (see ``STEPS``), and within the method.
     """
@@ -83,7 +89,7 @@ def run_batch(
     replacement = None if method is None else method_from_word(method, METHODS)
     if out is not None:
         refuse_occupied(Path(out))
-    checked = check_batch(read_batch(path))
+    checked = check_batch(read_batch(path), anywhere=anywhere, overwrite=overwrite)
     runner = _Runner(checked, replacement, method or "", insiders, tell, progress)
     sources = Sources()
     tables = tuple(runner.session(*session, sources) for session in checked.sessions)

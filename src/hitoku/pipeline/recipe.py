@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.errors import HitokuError
+from hitoku.errors import HitokuError, OutputError
 from hitoku.evidence.outcome import Outcome
 from hitoku.files import new_folder, refuse_occupied
 from hitoku.io.publication import PublicationPlan
@@ -210,6 +210,13 @@ def _folder(recipe: Recipe, out: str | Path | None) -> Path | None:
         folder = Path(out)
     elif recipe.keys.out is not None:
         folder = recipe.path(recipe.keys.out)
+        # A recipe comes from anybody; who runs it says where else it may write.
+        if not folder.resolve().is_relative_to(recipe.folder.resolve()):
+            raise OutputError(
+                f"the recipe writes to {recipe.keys.out!r}, outside the folder it stands in",
+                where=str(recipe.folder),
+                fix="choose a folder below, or say so yourself: --out FOLDER",
+            )
     else:
         return None
     refuse_occupied(folder)

@@ -6,6 +6,7 @@ import gzip
 
 import pytest
 from tests.checks.submissions import reseal, session
+from tests.mutations import fuzz
 
 from hitoku.checks.submission.recheck import recheck
 from hitoku.evidence.verify import verify
@@ -25,3 +26,9 @@ def test_a_certificate_that_unpacks_to_fill_the_memory_is_refused(folder):
     first, *others = recheck(folder).outputs
     assert "the certificate is refuted" in str(first.findings[0])
     assert [each.state for each in others] == ["leaves", "leaves"]
+
+
+def test_submissions_that_somebody_mutated_end_without_a_traceback():
+    found = fuzz(12, minutes=5, seed=1)
+    assert found.total() == 12
+    assert found["found"] + found["refused"] > 6

@@ -37,7 +37,7 @@ from hitoku.evidence.audit import audit
 from hitoku.evidence.certificate import Certificate, claim
 from hitoku.evidence.grid import Grid
 from hitoku.evidence.problem import AuditProblem
-from hitoku.files import new_folder, read_file, refuse_occupied, sha256
+from hitoku.files import disarm, new_folder, read_file, refuse_occupied, sha256
 
 FORMAT = "hitoku submission 2"
 # As before there were researchers and dates in it: everything that would leave was in public/.
@@ -410,6 +410,8 @@ def claim_of(output: Output, policy: Policy) -> dict[str, Any] | None:
 def csv_text(published: Mapping[str, Sequence[Any]]) -> str:
     """Write what leaves as CSV, "x" where it is withheld.
 
+    A code that a spreadsheet would run as a formula has a quote before it; the JSON file has it as it is.
+
     Examples
     --------
     >>> print(csv_text({"age": ["0-18", "19-20"], "count": [18, None]}), end="")
@@ -419,10 +421,14 @@ def csv_text(published: Mapping[str, Sequence[Any]]) -> str:
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(published)
+    writer.writerow(map(disarm, published))
     for row in zip(*published.values(), strict=True):
-        writer.writerow([WITHHELD if entry is None else entry for entry in row])
+        writer.writerow([WITHHELD if entry is None else _harmless(entry) for entry in row])
     return text.getvalue()
+
+
+def _harmless(entry: Any) -> Any:
+    return disarm(entry) if isinstance(entry, str) else entry
 
 
 def _manifest(folder: Path) -> _Manifest:

@@ -69,9 +69,19 @@ class Checked:
     targets: dict[str, Path]
 
 
-def check_batch(batch: Batch) -> Checked:
-    """Hold a batch against its files, or say by line what does not fit."""
-    checker = _Checker(batch)
+def check_batch(batch: Batch, *, anywhere: bool = False, overwrite: bool = True) -> Checked:
+    """Hold a batch against its files, or say by line what does not fit.
+
+    Parameters
+    ----------
+    batch
+        The batch.
+    anywhere
+        It may write outside the folder it stands in.
+    overwrite
+        It may write over files that are there, other than those it reads.
+    """
+    checker = _Checker(batch, anywhere=anywhere, overwrite=overwrite)
     sessions = tuple((session, checker.session(session)) for session in batch.sessions)
     checker.outputs()
     refuse_problems(batch.path, checker.problems)
@@ -79,8 +89,9 @@ def check_batch(batch: Batch) -> Checked:
 
 
 class _Checker:
-    def __init__(self, batch: Batch) -> None:
+    def __init__(self, batch: Batch, *, anywhere: bool, overwrite: bool) -> None:
         self.batch = batch
+        self.anywhere, self.overwrite = anywhere, overwrite
         self.folder = batch.path.parent
         self.problems: list[Problem] = []
         self.targets: dict[str, Path] = {}
@@ -265,6 +276,15 @@ class _Checker:
             )
         path = self.folder / Path(name.replace("\\", "/"))
         refuse_impossible(name)
+        if not self.anywhere and not path.resolve().is_relative_to(self.folder.resolve()):
+            raise DataError(
+                f"{name!r} stands outside the folder of the batch",
+                fix="write beside the batch, or allow it with --anywhere",
+            )
+        if not self.overwrite and path.exists() and not path.is_dir():
+            raise DataError(
+                f"{path.name!r} is there already", fix="move it away, or allow it with --overwrite"
+            )
         if not path.parent.is_dir():
             raise DataError(f"there is no folder for {path.name!r}", fix="make the folder first")
         if path.is_dir():

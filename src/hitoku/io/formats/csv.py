@@ -17,12 +17,13 @@ def write_csv(path: Path, publication: Publication) -> None:
     Of adjusted values the status says so, of every one alike: which ones were changed is confidential.
 
     Values are printed as the certificate holds them. The file does not tell unsafe cells from those
-    withheld with them: that is confidential.
+    withheld with them: that is confidential. A code that a spreadsheet would run as a formula has a quote
+    before it; other formats have it as it is.
     """
     release = publication.release
     shown = "adjusted" if publication.adjusted else "published"
     status = np.where(release.withheld, "withheld", shown).tolist()
-    write_cells(path, release.labels, {"value": publication.texts, "status": status})
+    write_cells(path, release.labels, {"value": publication.texts, "status": status}, harmless=True)
 
 
 FORMAT = Format("csv", ".csv", "codes, value, status; the proof is about this file", write_csv)

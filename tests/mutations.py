@@ -1,0 +1,153 @@
+"""Submissions that somebody mutated: every one ends in our error or in findings, never in a traceback.
+
+``python -m tests.mutations --minutes 5`` changes honest submissions at random places, makes the hashes fit as
+a clever forger would, and checks them, until the time is over. It prints how many, and the seed of a failure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import random
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from tests.checks.submissions import PEOPLE, reseal
+
+from hitoku.checks.session import Session
+from hitoku.checks.submission.recheck import recheck
+from hitoku.errors import HitokuError
+from hitoku.io.check_page import page
+
+WRONG: tuple[Any, ...] = (
+    None, True, False, 0, -1, 1, 7, 1.5, -0.0, 1e308, float("nan"), float("inf"), 2**53, 2**63, 10**400, "",
+    "x",    "=1+1", "\x1b[2J", "\u202e", "a" * 600, "../../x", [], [[]], [None], [1, "a"], {}, {"a": {}}, {"": None},
+)  # fmt: skip
+
+
+def honest(folder: Path) -> Path:
+    """Write a submission with outputs of several kinds."""
+    work = Session("wages", PEOPLE, unit="id", researcher="R. Kimura")
+    work.frequency_table(by=["region", "job"], name="people")
+    work.magnitude_table(by=["region"], value="income", name="incomes")
+    work.mean("income", by="region", where={"region": ["N", "S"]}, name="means")
+    work.percentile("income", 50, by="region", name="medians")
+    work.mode("job", by="region", name="modes")
+    work.concentration("income", "hhi", by="region", name="shares")
+    work.summary("std", "income", by="region", name="spread")
+    work.summary("max", "income", name="top")
+    work.regression("income ~ C(region)", name="model")
+    return work.submit(folder)
+
+
+def places(tree: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """List the way to every part of nested lists and mappings."""
+    found = [path] if path else []
+    parts = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    for name, part in parts:
+        found += places(part, (*path, name))
+    return found
+
+
+def mutated(content: Any, draws: random.Random) -> Any:
+    """Change one to three places: another value, one from elsewhere, gone, doubled, a name changed."""
+    forged = copy.deepcopy(content)
+    for _ in range(draws.randint(1, 3)):
+        known = places(forged)
+        if not known:
+            return draws.choice(WRONG)
+        *way, last = draws.choice(known)
+        inner = forged
+        for step in way:
+            inner = inner[step]
+        what = draws.randrange(6)
+        if what == 0:
+            inner.pop(last)
+        elif what == 1 and isinstance(inner, list):
+            inner.insert(draws.randint(0, len(inner)), copy.deepcopy(inner[last]))
+        elif what == 2 and isinstance(inner, dict):
+            inner[draws.choice(["", "extra", "\x1b", str(last) + "x"])] = inner.pop(last)
+        elif what == 3 and isinstance(inner[last], int | float) and not isinstance(inner[last], bool):
+            inner[last] = inner[last] * draws.choice([-1, 0, 2, 1e9]) + draws.choice([0, 1, 0.5])
+        else:
+            inner[last] = copy.deepcopy(draws.choice(WRONG))
+    return forged
+
+
+def mutate(folder: Path, draws: random.Random) -> None:
+    """Change a file of a submission, or several, and make the manifest fit, most of the time."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    for _ in range(draws.choice([1, 1, 1, 2])):
+        path = draws.choice(files)
+        raw = path.read_bytes()
+        if path.suffix == ".json" and draws.random() < 0.85:
+            try:
+                text = json.dumps(mutated(json.loads(raw), draws), indent=1) + "\n"
+            except (ValueError, OverflowError):
+                continue
+            path.write_text(text, "utf-8")
+        else:
+            place, n_gone = draws.randrange(len(raw) + 1), draws.randrange(5)
+            path.write_bytes(raw[:place] + draws.randbytes(draws.randrange(5)) + raw[place + n_gone :])
+    if draws.random() < 0.95:
+        try:
+            reseal(folder)
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+            return  # its manifest is no manifest any more
+
+
+def check_one(original: Path, scratch: Path, seed: int) -> str:
+    """Mutate a copy, check it, render its page; say how it ended."""
+    draws = random.Random(seed)  # noqa: S311 - no secrets
+    folder = scratch / "mutated"
+    shutil.copytree(original, folder)
+    try:
+        mutate(folder, draws)
+        data = PEOPLE if draws.random() < 0.2 else None
+        check = recheck(folder, data=data, unit=None if data is None else "id")
+        check.to_dict()
+        page(check)
+    except HitokuError:
+        return "refused"
+    else:
+        return "passed" if check.ok else "found"
+    finally:
+        shutil.rmtree(folder)
+
+
+def fuzz(n_most: int, minutes: float, seed: int) -> Counter[str]:
+    """Check so many mutations, or as many as the time allows; a traceback is told with its seed."""
+    found, until = Counter[str](), time.monotonic() + 60 * minutes
+    with tempfile.TemporaryDirectory() as place:
+        original = honest(Path(place) / "honest")
+        for number in range(n_most):
+            if time.monotonic() > until:
+                break
+            try:
+                found[check_one(original, Path(place), seed + number)] += 1
+            except Exception:
+                sys.stderr.write(f"replay: python -m tests.mutations --seed {seed + number} --most 1\n")
+                raise
+    return found
+
+
+def main() -> None:
+    """Fuzz from the command line."""
+    words = argparse.ArgumentParser(description=__doc__)
+    words.add_argument("--minutes", type=float, default=5.0)
+    words.add_argument("--most", type=int, default=10**9)
+    words.add_argument("--seed", type=int, default=time.time_ns() % 10**9)
+    given = words.parse_args()
+    found = fuzz(given.most, given.minutes, given.seed)
+    told = ", ".join(f"{n} {what}" for what, n in found.most_common())
+    sys.stdout.write(f"{found.total()} mutated submissions from seed {given.seed}, no traceback: {told}\n")
+
+
+if __name__ == "__main__":
+    main()
