@@ -26,8 +26,8 @@ from hitoku.errors import HitokuError
 from hitoku.io.check_page import page
 
 WRONG: tuple[Any, ...] = (
-    None, True, False, 0, -1, 1, 7, 1.5, -0.0, 1e308, float("nan"), float("inf"), 2**53, 2**63, 10**400, "",
-    "x",    "=1+1", "\x1b[2J", "\u202e", "a" * 600, "../../x", [], [[]], [None], [1, "a"], {}, {"a": {}}, {"": None},
+    None, True, False, 0, -1, 1, 7, 1.5, -0.0, 1e308, float("nan"), float("inf"), 2**53, 2**63, 10**400,
+    "", "x", "=1+1", "\x1b[2J", "\u202e", "a" * 600, "../../x", [], [[]], [None], [1, "a"], {}, {"a": {}},
 )  # fmt: skip
 
 

@@ -228,7 +228,8 @@ def kind_of(path: Path) -> str:
     raise DataError(
         f"cannot tell what kind of file {path.name!r} is",
         where=str(path),
-        fix="give a file that ends in .parquet, .csv (.csv.gz, .tsv, .txt), .xlsx, .dta, .sas7bdat or .xpt, or a frame",
+        fix="give a frame, or a file that ends in .parquet, .csv (.csv.gz, .tsv, .txt), .xlsx, .dta, "
+        ".sas7bdat or .xpt",
     )
 
 
