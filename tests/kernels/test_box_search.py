@@ -8,6 +8,7 @@ from tests.strategies import count_tables
 
 from hitoku.kernels.box_search import NO_ROOM, cheapest_box, product_of
 from hitoku.methods.circulation.cover import cover_of
+from hitoku.model.table import Table
 
 TABLES = st.one_of(
     count_tables(max_side=3, dims=1, hierarchical=True),
@@ -67,3 +68,28 @@ def test_with_prices_alone_a_flat_two_way_table_has_its_cheapest_box_found(table
     box = np.empty((2, 2), dtype=np.int64)
     price = cheapest_box(cover.space(), ground, cell, 1, 1.0, (8, 0, 64), box, scratch(cover))
     assert price == cheapest(table, cell, 1, *ground.T)
+
+
+def test_of_many_leaves_some_are_looked_at_and_what_is_found_is_a_box_all_the_same():
+    random = np.random.default_rng(3)
+    table = Table.from_array(random.integers(1, 9, (60, 55)))
+    ground = np.stack(
+        [random.random(table.n_cells), *random.integers(0, 3, (2, table.n_cells))], axis=1
+    ).astype(float)
+    cover = cover_of(table)
+    space, room = cover.space(), scratch(cover)
+    prices = []
+    for cell in random.integers(0, table.n_cells, 40).tolist():
+        for effort in ((6, 0, 48), (6, 0, 64)):
+            box = np.empty((2, 2), dtype=np.int64)
+            prices.append(cheapest_box(space, ground, cell, 1, 1.0, effort, box, room))
+            n = product_of(space, box, -1, room[0], room[1])
+            change = np.zeros(table.n_cells, dtype=np.int64)
+            change[room[0][:n]] = room[1][:n]
+            assert change[cell] == 1
+            assert not np.any(table.relations @ change)
+            if prices[-1] < NO_ROOM:
+                np.testing.assert_allclose(prices[-1], ground[change != 0, 0].sum())
+    some, every = np.array(prices[0::2]), np.array(prices[1::2])
+    assert np.mean(some < NO_ROOM) > 0.5
+    assert not np.array_equal(some, every)

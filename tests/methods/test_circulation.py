@@ -217,6 +217,41 @@ def test_a_time_limit_ends_the_search_with_a_safe_pattern_and_says_so():
     assert Circulation().protect(table, need).note == ""
 
 
+def test_time_that_runs_out_among_the_programs_leaves_what_was_found_by_then(monkeypatch):
+    table, need = hierarchy(2)
+    asked = []
+
+    def goes_on(clock):
+        asked.append(clock)
+        return len(asked) < 4
+
+    monkeypatch.setattr("hitoku.methods.circulation.circulation.Clock.goes_on", goes_on)
+    judged(table, need)
+    assert 4 <= len(asked) <= 10
+
+
+@settings(deadline=None, max_examples=20)
+@given(data=st.data(), dims=st.integers(2, 3))
+def test_common_changes_keep_every_room_and_level_whatever_is_swept_and_tidied(data, dims):
+    table = data.draw(cross_tables(dims, hierarchical=True))
+    need = needs(data.draw, table)
+    try:
+        moves = Circulation().protect(table, need).moves
+    except NeedError:
+        return
+    low, high = np.zeros(table.n_cells), np.zeros(table.n_cells)
+    for move in moves:
+        change = np.zeros(table.n_cells)
+        change[list(move)] = np.array(list(move.values())) / moves.scale
+        for way in (change, -change):
+            if np.all(table.value + way >= table.lower) and np.all(table.value + way <= table.upper):
+                low, high = np.minimum(low, way), np.maximum(high, way)
+    unsafe = need.unsafe
+    assert np.all(low[unsafe] <= -need.lower[unsafe])
+    assert np.all(high[unsafe] >= need.upper[unsafe])
+    assert np.all((high - low)[unsafe] >= np.maximum(need.width[unsafe], 1))
+
+
 def test_progress_runs_to_its_end():
     table, need = hierarchy(3)
     told = []

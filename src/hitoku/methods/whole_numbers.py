@@ -22,6 +22,7 @@ from hitoku.methods.costs import costs
 from hitoku.methods.keep import staying
 from hitoku.methods.method import Promise
 from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model.moves import Moves
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
@@ -47,6 +48,8 @@ def close_in_whole_numbers(method: Any, table: Table, need: Need, found: Protect
     """
     asked = _asked(method, need)
     if asked is None or not table.integer or not (found.withheld & need.unsafe).any():
+        return found
+    if shown_by_moves(table, asked, found):
         return found
     withheld, steps = np.array(found.withheld), list(found.steps)
     cost = costs(table, getattr(method, "cost", "unit"), getattr(method, "power", None))
@@ -74,6 +77,34 @@ def close_in_whole_numbers(method: Any, table: Table, need: Need, found: Protect
         canonical=False,
         steps=tuple(steps),
     )
+
+
+def shown_by_moves(table: Table, need: Need, found: Protection) -> bool:
+    """Tell whether the changes that a method leaves are whole, fit, and take every unsafe cell far enough.
+
+    Examples
+    --------
+    >>> table = Table.from_array([[1, 0], [0, 1]])
+    >>> shown_by_moves(table, Need(unsafe=table.inner, width=1), Protection.withhold(table, table.inner))
+    False
+    """
+    moves = found.moves
+    if not isinstance(moves, Moves) or moves.scale != 1:
+        return False
+    columns, value = table.relations.tocsc(), table.value
+    low, high = np.zeros(table.n_cells), np.zeros(table.n_cells)
+    for number in range(len(moves)):
+        part = slice(moves.begins[number], moves.begins[number + 1])
+        cells, change = moves.cells[part], moves.amounts[part].astype(np.float64)
+        if not found.withheld[cells].all() or np.any(columns[:, cells] @ change):
+            continue
+        for way in (change, -change):
+            if np.all(value[cells] + way >= table.lower[cells]) and np.all(
+                value[cells] + way <= table.upper[cells]
+            ):
+                low[cells], high[cells] = np.minimum(low[cells], way), np.maximum(high[cells], way)
+    unsafe = np.flatnonzero(need.unsafe)
+    return bool(np.all(need.met_by(-low[unsafe], high[unsafe], np.zeros(len(unsafe)), unsafe)))
 
 
 def narrow_in_whole_numbers(table: Table, need: Need, withheld: Mask) -> Integers:

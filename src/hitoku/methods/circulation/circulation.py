@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from hitoku.errors import ParameterError
 from hitoku.methods.attribution import opens_groups
 from hitoku.methods.circulation.batches import Batches, BatchProgram, read_batches, written
-from hitoku.methods.circulation.boxes import EFFORT_HARD, EFFORT_OPEN, MANY, Boxes
+from hitoku.methods.circulation.boxes import EFFORT_HARD, EFFORT_OPEN, LARGE, MANY, Boxes
 from hitoku.methods.circulation.claims import Claims, Rooms
 from hitoku.methods.circulation.cover import Cover, cover_of
 from hitoku.methods.circulation.packs import packed
@@ -140,7 +140,7 @@ class Circulation:
         clock = Clock(began, self.time_limit_s, 1 + self.rounds, progress)
         search.run(self.rounds, clock)
         withheld = first.copy()
-        moves = search.moves(sweep=self.rounds > 0 and not clock.stopped)
+        moves = search.moves(clock if self.rounds > 0 and not clock.stopped else None)
         withheld[moves.cells] = True
         return Protection(
             withheld=withheld,
@@ -182,6 +182,10 @@ class Clock:
             self.stopped = True
         return not self.stopped
 
+    def goes_on(self) -> bool:
+        """Tell whether there is time left."""
+        return self.tick(0.0)
+
     def passed(self) -> bool:
         """Count one more pass."""
         more = self.tick(1.0)
@@ -205,10 +209,13 @@ class Search:
         self._cover = cover or Cover((table.n_cells,), (), np.arange(table.n_cells))
         self.boxes = Boxes(self._cover, rooms, claims, price)
 
-    def moves(self, *, sweep: bool) -> Moves:
-        """Add witnesses up to few common changes; on tables that are not too large, make these cheaper."""
+    def moves(self, clock: Clock | None) -> Moves:
+        """Add witnesses up to few common changes; on tables that are not too large, make these cheaper.
+
+        Without a clock, time is up.
+        """
         moves, _ = packed(self.boxes, self._rooms)
-        if not sweep or len(moves) == 0 or self._table.n_cells > LARGEST_SWEPT:
+        if clock is None or len(moves) == 0 or self._table.n_cells > LARGEST_SWEPT:
             return moves
         state = Batches(self._rooms, self._claims, self._price)
         batches = read_batches(*packed(self.boxes, self._rooms, SPREAD), self._table.n_cells)
@@ -217,8 +224,8 @@ class Search:
         if len(np.unique(self._price[self._price > 0])) > 1:
             cells = np.flatnonzero((self._rooms.even > 0) | state.moved(batches))
             program = BatchProgram(self.reach, relations, state, cells)
-            batches = swept(state, program, batches, SHARPNESS)
-        batches = BatchTidy(state, self.reach, relations, state.assigned(batches)).run(TRIES)
+            batches = swept(state, program, batches, SHARPNESS, clock.goes_on)
+        batches = BatchTidy(state, self.reach, relations, state.assigned(batches)).run(TRIES, clock.goes_on)
         better = written(batches, moves.scale)
         cost = [self._price[np.unique(each.cells)].sum() for each in (moves, better)]
         return better if cost[1] < cost[0] else moves
@@ -238,6 +245,9 @@ class Search:
         for _ in range(rounds if self._crossed else 0):
             if not more:
                 return
+            if self._cover.size <= LARGE:
+                # Every claim once more, now that it is known what others use.
+                boxes.route(self._order(claims.made))
             boxes.avoid(tick=clock.tick)
             more = clock.passed()
 

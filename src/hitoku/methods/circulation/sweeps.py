@@ -7,7 +7,7 @@ some sweeps the batches have gathered on common cells. The cheapest state is kep
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -22,13 +22,31 @@ STEPS = 30_000
 
 
 def swept(
-    state: Batches, program: BatchProgram, batches: Sequence[WitnessBatch], sharpness: Sequence[float]
+    state: Batches,
+    program: BatchProgram,
+    batches: Sequence[WitnessBatch],
+    sharpness: Sequence[float],
+    more: Callable[[], bool],
 ) -> list[WitnessBatch]:
-    """Sweep over batches, once for each sharpness; return the cheapest state met, the first one included."""
+    """Sweep over batches, once for each sharpness; return the cheapest state met, the first one included.
+
+    Parameters
+    ----------
+    state, program
+        Rooms, claims and prices, and the relations among cells that may move.
+    batches
+        Where to begin.
+    sharpness
+        How much a cell that nobody moves costs more than one that is moved by one unit.
+    more
+        Asked before every program; what was found by then counts.
+    """
     batches = state.assigned(batches)
     best, least = batches, state.total(batches)
     for eps in sharpness:
-        batches = _sweep(state, program, batches, eps)
+        if least <= 0:
+            break  # unsafe cells alone
+        batches = _sweep(state, program, batches, eps, more)
         total = state.total(batches)
         if total < least:
             best, least = batches, total
@@ -37,7 +55,11 @@ def swept(
 
 
 def _sweep(
-    state: Batches, program: BatchProgram, batches: list[WitnessBatch], eps: float
+    state: Batches,
+    program: BatchProgram,
+    batches: list[WitnessBatch],
+    eps: float,
+    more: Callable[[], bool],
 ) -> list[WitnessBatch]:
     """Look for a cheaper change of every batch, in turn."""
     batches = list(batches)
@@ -45,6 +67,8 @@ def _sweep(
     for batch in batches:
         size += _size(batch)
     for number, batch in enumerate(batches):
+        if not more():
+            break
         asked = program.of(batch, state.price / (size + eps))
         with opened(asked, work_limit=STEPS, dual=True) as warm:
             found = program.solved(batch, asked, warm)

@@ -7,7 +7,7 @@ be published too, and if an unsafe one falls in this way nothing is tried.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
 import numpy as np
@@ -54,16 +54,26 @@ class BatchTidy:
         self._weight = np.maximum(state.price, CHEAPEST * float(state.price[self._held].max(initial=1.0)))
         self.tried = 0
 
-    def run(self, tries: int) -> list[WitnessBatch]:
-        """Publish what can be published, with so many programs at most; return the batches."""
+    def run(self, tries: int, more: Callable[[], bool]) -> list[WitnessBatch]:
+        """Publish what can be published; return the batches.
+
+        Parameters
+        ----------
+        tries
+            Programs that may be solved.
+        more
+            Asked before every cell: False ends it.
+        """
         price = self._state.price
         secondary = np.flatnonzero(self._held & ~self._pinned)
         secondary = secondary[np.lexsort((secondary, -price[secondary]))]
+        if len(secondary) == 0:
+            return self._batches
         with ExitStack() as stack:
             asked = [self._program.of(batch, self._weight) for batch in self._batches]
             warm = [stack.enter_context(opened(each, work_limit=STEPS, dual=True)) for each in asked]
             for cell in secondary.tolist():
-                if self.tried >= tries:
+                if self.tried >= tries or not more():
                     break
                 falling = self._falling(cell) if self._held[cell] else None
                 if falling is not None:
