@@ -11,8 +11,10 @@ from hitoku.errors import NeedError
 from hitoku.evidence.audit import audit
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
-from hitoku.methods.whole_numbers import narrow_in_whole_numbers
+from hitoku.methods.whole_numbers import narrow_in_whole_numbers, shown_by_moves
+from hitoku.model.moves import Moves
 from hitoku.model.need import Need
+from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.step import Reason
 from hitoku.model.table import Table
@@ -70,3 +72,22 @@ def test_narrow_cells_are_those_that_the_audit_calls_narrow():
     failed = [cell for cell, outcome in verdict.outcomes.items() if outcome != "safe"]
     assert failed
     assert narrow_in_whole_numbers(table, need, before.withheld).tolist() == failed
+
+
+@pytest.mark.parametrize(
+    ("cells", "amounts", "scale", "shown"),
+    [
+        pytest.param([0, 1, 3, 4], [2, -2, -2, 2], 1, True, id="a box, forth and back"),
+        pytest.param([0, 1, 3, 4], [1, -1, -1, 1], 1, False, id="not far enough"),
+        pytest.param([0, 1, 3, 4], [2, -2, -2, 2], 2, False, id="halves"),
+        pytest.param([0, 1, 3, 4], [9, -9, -9, 9], 1, False, id="below zero, both ways"),
+        pytest.param([0, 1, 3, 4], [2, -2, 2, -2], 1, False, id="sums change"),
+        pytest.param([0, 2, 6, 8], [2, -2, -2, 2], 1, False, id="published cells change"),
+    ],
+)
+def test_changes_that_a_method_leaves_count_only_if_they_fit(cells, amounts, scale, shown):
+    table = Table.from_array([[3, 5], [4, 6]])
+    need = Need(unsafe=table.value == 3, lower=2.0, upper=2.0)
+    moves = Moves(np.array([0, 4]), np.array(cells), np.array(amounts), scale)
+    found = replace(Protection.withhold(table, table.inner, need), moves=moves)
+    assert shown_by_moves(table, need, found) is shown
