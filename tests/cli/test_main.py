@@ -47,12 +47,22 @@ def test_a_bug_of_ours_is_not_taken_for_a_finding(capsys):
     assert "bug in hitoku" in err
 
 
-def test_an_interrupt_leaves_with_130(capsys):
+@pytest.mark.parametrize(
+    ("stopped", "told"),
+    [
+        (KeyboardInterrupt(), "interrupted: nothing was written\n"),
+        (
+            KeyboardInterrupt("greedy keeps nothing"),
+            "interrupted: greedy keeps nothing; nothing was written\n",
+        ),
+    ],
+)
+def test_an_interrupt_leaves_with_130(stopped, told, capsys):
     def command():
-        raise KeyboardInterrupt
+        raise stopped
 
     assert guarded(command) == 130
-    assert capsys.readouterr().err == "interrupted\n"
+    assert capsys.readouterr().err == told
 
 
 @pytest.mark.parametrize(("code", "expected"), [(None, 0), (0, 0), (1, 1), (2, 2), ("text", 1)])

@@ -26,10 +26,11 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.attacks.interval import Interval
-from hitoku.errors import NeedError, ScopeError, some
+from hitoku.errors import NeedError, ScopeError, SolverError, some
 from hitoku.methods.costs import costs
 from hitoku.methods.keep import staying
 from hitoku.methods.method import Progress
+from hitoku.methods.scale import out_of_scale
 from hitoku.methods.whole_numbers import close_in_whole_numbers
 from hitoku.model.arrays import Floats, Mask
 from hitoku.model.attribution import Attributions
@@ -65,6 +66,8 @@ def opens_groups(protect: Protect) -> Protect:
             if len(need.attributions):
                 found = _opened(protect, self, table, need, found, progress)
             return close_in_whole_numbers(self, table, need, found)
+        except SolverError as error:
+            raise out_of_scale(table, need, error) from error
         except KeyboardInterrupt as stopped:
             # A method that has something safe by then returns it, and never comes here.
             told = f"{type(self).__name__.lower()} had not protected every cell yet, so it keeps nothing"
