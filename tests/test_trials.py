@@ -79,6 +79,7 @@ TRIALS = {
     "H1 what an insider knows ends at zeros": [
         "insiders/test_coalition_search.py::test_what_an_insider_knows_goes_through_structural_zeros"
     ],
+    "H2 a priori files as the program writes them": ["io/argus/test_apriori.py::test_marks"],
     "H3 counts beyond two dimensions": [
         "methods/test_whole_numbers.py::test_a_method_goes_on_until_the_audit_of_whole_numbers_is_content"
     ],
