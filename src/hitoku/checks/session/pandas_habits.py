@@ -88,33 +88,40 @@ class PandasHabits(Asking):
 
     def pivot_table(
         self,
-        values: Column,
-        index: Column | Sequence[Column],
+        *given: Any,
+        values: Column | None = None,
+        index: Column | Sequence[Column] = (),
         columns: Column | Sequence[Column] = (),
         aggfunc: Any = "mean",
-        *,
         margins: bool = False,
         dropna: bool = True,
         **how: Unpack[How],
     ) -> Output:
-        """Aggregate a variable by others, as ``pd.pivot_table`` does.
+        """Aggregate a variable by others, as ``pd.pivot_table`` and the method of a frame do.
 
         Parameters
         ----------
+        given
+            What stands without a name: the data, which are those of the session and need not be given; then
+            values, index, columns and aggfunc.
         values
             The variable.
         index, columns, aggfunc, margins, dropna
             As in :meth:`crosstab`.
         how
-            ``where``, ``name`` and ``like``.
+            ``where``, ``name``, ``like`` and ``withhold``.
         """
-        if isinstance(values, list | tuple) and len(values) != 1:
+        plain = list(given[1:] if given and hasattr(given[0], "columns") else given)
+        named = {"values": values, "index": index, "columns": columns, "aggfunc": aggfunc}
+        named |= dict(zip(named, plain, strict=False))
+        if isinstance(named["values"], list | tuple) and len(named["values"]) != 1:
             raise ParameterError(
                 "one variable at a time",
                 where="values",
                 fix="ask for an output of each: they are judged apart",
             )
-        return self.crosstab(index, columns, values, aggfunc, margins=margins, dropna=dropna, **how)
+        asked = named.pop("index"), named.pop("columns"), named.pop("values"), named.pop("aggfunc")
+        return self.crosstab(*asked, margins=margins, dropna=dropna, **how)
 
     def table(
         self,
