@@ -16,7 +16,7 @@ from hitoku.errors import DataError
 
 JAPAN = policy("japan-2017")
 # Fields that need not be there, so that nothing in their place is fine.
-OPTIONAL = {"hierarchies", "holders", "left_out", "squares", "residual", "influence", "freedom"}
+OPTIONAL = {"hierarchies", "holders", "left_out", "squares", "residual", "influence", "freedom", "period"}
 # Of a model that cannot be solved for, estimates may be anything.
 ANY_NUMBER = {"coefficient", "standard_error"}
 

@@ -52,6 +52,8 @@ class TableEvidence(Evidence):
         What the values are called.
     hierarchies
         Code trees of the variables that have one.
+    period
+        The variable whose codes are periods, each with the same units again; None when there is none.
     """
 
     by: Texts
@@ -62,6 +64,7 @@ class TableEvidence(Evidence):
     integer: StrictBool
     measure: StrictStr
     hierarchies: Trees = None
+    period: StrictStr | None = None
 
     @classmethod
     def of(cls, table: Table, **own: Any) -> Self:
@@ -104,6 +107,17 @@ class TableEvidence(Evidence):
             len(self.value) == prod(map(len, self.dimensions)), "value: there is not one value for each cell"
         )
         self._require_cells("records", "n_units")
+        self.require(self.period is None or self.period in self.by, "period: no variable of the table")
+
+    @cached_property
+    def repeats(self) -> bool:
+        """Whether units come back in other periods: half of them at least, or the word means nothing."""
+        if self.period is None:
+            return False
+        axis = self.by.index(self.period)
+        cube = self.n_units.reshape([len(d) for d in self.dimensions])
+        whole = tuple(slice(len(d.leaves)) if at == axis else -1 for at, d in enumerate(self.dimensions))
+        return bool(cube[whole].sum() >= 1.5 * cube.ravel()[-1])
 
     def _require_cells(self, *names: str) -> None:
         for name in names:

@@ -70,6 +70,8 @@ class CodedTable(Generic[T]):
     def contradictions(self, evidence: T) -> Iterator[str]:
         """Name what cannot be true together in the evidence."""
         yield from evidence.contradictions()
+        if evidence.period != getattr(self, "period", None):
+            yield "another period than the definition says"
 
     def facts(self, evidence: T) -> Iterator[Fact]:
         """Say how many units and records the cells have."""

@@ -45,6 +45,9 @@ class CrossTable(CodedTable[TableEvidence]):
         "missing".
     decimals
         Percentages are rounded to so many.
+    period
+        One of the variables whose codes are periods in which the same units come back: shares are judged
+        within each. A session that knows its period says so itself.
     """
 
     kind: ClassVar[str] = "cross_table"
@@ -54,6 +57,7 @@ class CrossTable(CodedTable[TableEvidence]):
     of: str = "count"
     missing: str = COMPLETE
     decimals: int | None = None
+    period: str | None = None
 
     def __post_init__(self) -> None:
         refuse_decimals(self.decimals)
@@ -66,7 +70,8 @@ class CrossTable(CodedTable[TableEvidence]):
 
     def collect(self, records: Records) -> TableEvidence:
         """Tabulate once, with totals."""
-        return TableEvidence.of(tabulate_records(records, self.by, missing=self.missing))
+        table = tabulate_records(records, self.by, missing=self.missing)
+        return TableEvidence.of(table, period=self.period)
 
     def protect(self, evidence: TableEvidence, policy: Policy) -> TableEvidence:
         """Withhold what a frequency table withholds; totals are not published in any case."""
@@ -75,7 +80,9 @@ class CrossTable(CodedTable[TableEvidence]):
 
     def judge(self, evidence: TableEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
         """Judge it as a frequency table of which readers know the totals that are not withheld for a cell."""
-        return FrequencyTable(self.by, self.missing).judge(self._known(evidence, policy), policy)
+        return FrequencyTable(self.by, self.missing, period=self.period).judge(
+            self._known(evidence, policy), policy
+        )
 
     def _known(self, evidence: TableEvidence, policy: Policy) -> TableEvidence:
         """Return what a reader is taken to know: the totals that a frequency table would publish."""
@@ -119,7 +126,7 @@ class CrossTable(CodedTable[TableEvidence]):
 
     def contradictions(self, evidence: TableEvidence) -> Iterator[str]:
         """Name what cannot be true together in the evidence."""
-        yield from FrequencyTable(self.by, self.missing).contradictions(evidence)
+        yield from FrequencyTable(self.by, self.missing, period=self.period).contradictions(evidence)
         if not evidence.withheld[~_inner(evidence)].all():
             yield "a total of a table without totals leaves"
 

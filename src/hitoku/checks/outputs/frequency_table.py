@@ -32,6 +32,9 @@ class FrequencyTable(CodedTable[TableEvidence]):
         "missing".
     hierarchies
         Code trees by variable, as in :func:`hitoku.tabulate`: their groups are cells of the table as well.
+    period
+        One of the variables whose codes are periods in which the same units come back: shares are judged
+        within each. A session that knows its period says so itself.
     """
 
     kind: ClassVar[str] = "frequency_table"
@@ -40,6 +43,7 @@ class FrequencyTable(CodedTable[TableEvidence]):
     by: tuple[str, ...]
     missing: str = COMPLETE
     hierarchies: Mapping[str, Any] = field(default_factory=dict)
+    period: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hierarchies", plain_trees(self.hierarchies, self.by))
@@ -48,7 +52,7 @@ class FrequencyTable(CodedTable[TableEvidence]):
         """Tabulate once."""
         trees = trees_of(self.hierarchies)
         table = tabulate_records(records, self.by, missing=self.missing, hierarchies=trees)
-        return TableEvidence.of(table)
+        return TableEvidence.of(table, period=self.period)
 
     def protect(self, evidence: TableEvidence, policy: Policy) -> TableEvidence:
         """Withhold what the rules hit, and what that needs; totals are as they are."""

@@ -46,6 +46,9 @@ class MagnitudeTable(CodedTable[MagnitudeEvidence]):
         a code go under "missing".
     hierarchies
         Code trees by variable, as in :func:`hitoku.tabulate`.
+    period
+        One of the variables whose codes are periods in which the same units come back: shares are judged
+        within each. A session that knows its period says so itself.
     """
 
     kind: ClassVar[str] = "magnitude_table"
@@ -57,6 +60,7 @@ class MagnitudeTable(CodedTable[MagnitudeEvidence]):
     weight: str | None = None
     missing: str = COMPLETE
     hierarchies: Mapping[str, Any] = field(default_factory=dict)
+    period: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hierarchies", plain_trees(self.hierarchies, self.by))
@@ -75,7 +79,7 @@ class MagnitudeTable(CodedTable[MagnitudeEvidence]):
             hierarchies=trees_of(self.hierarchies),
             magnitude="abs",
         )
-        return MagnitudeEvidence.of(table)
+        return MagnitudeEvidence.of(table, period=self.period)
 
     def protect(self, evidence: MagnitudeEvidence, policy: Policy) -> MagnitudeEvidence:
         """Protect the counts, then the magnitudes with the same cells withheld; totals are as they are."""

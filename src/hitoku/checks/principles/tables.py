@@ -23,12 +23,19 @@ from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
 from hitoku.rules.assess import assess
+from hitoku.rules.group_disclosure import GroupDisclosure
 from hitoku.rules.withheld_counts import merge_withheld
 
 
 def count_need(evidence: TableEvidence, policy: Policy) -> Need:
-    """Apply the rules on counts."""
-    return assess(evidence.counts, policy.count_rules, width=policy.interval.count)
+    """Apply the rules on counts; in a panel shares are those within a period."""
+    rules = policy.count_rules
+    if evidence.repeats:
+        # That nearly everybody of a year is there in the next tells nothing of anybody.
+        others = tuple(name for name in evidence.by if name != evidence.period)
+        within = GroupDisclosure(policy.group.share, by=others) if others else GroupDisclosure(1.0)
+        rules = [within if isinstance(rule, GroupDisclosure) else rule for rule in rules]
+    return assess(evidence.counts, rules, width=policy.interval.count)
 
 
 def magnitude_need(evidence: TableEvidence, policy: Policy, counts: Mask) -> Need:
@@ -173,7 +180,8 @@ def count_verdicts(
             "group_disclosure",
             evidence,
             rules["group_disclosure"],
-            f"no cell above {policy.group.share:.0%} of its row or column",
+            f"no cell above {policy.group.share:.0%} of its row or column"
+            + (f", within each {evidence.period}" if evidence.repeats else ""),
             {"share": policy.group.share},
             "merge the category with others, or leave this breakdown out",
         ),

@@ -50,6 +50,9 @@ class Session(PandasHabits):
         knows that, and subtracts accordingly.
     researcher
         Who submits the outputs.
+    period
+        Of panel data: column whose codes are periods in which the same units come back. Tables by it are
+        judged within each period.
 
     Examples
     --------
@@ -72,6 +75,7 @@ class Session(PandasHabits):
         unit_word: str = "unit",
         nested: Mapping[str, str] | None = None,
         researcher: str = "",
+        period: str | None = None,
     ) -> None:
         self.name = name
         self.researcher = researcher
@@ -79,6 +83,7 @@ class Session(PandasHabits):
         self.records = Records.open(data, unit)
         self.outputs: list[Output] = []
         self.comments: dict[str, str] = {}
+        self.period = period
         pairs = sorted((nested or {}).items())
         self._nested = [Nested(fine, coarse, self.records.within(fine, coarse)) for fine, coarse in pairs]
         self._begin = partial(DraftLedger, name, self.records, self.policy, ledger, unit_word)
@@ -110,6 +115,8 @@ class Session(PandasHabits):
                 where="name",
                 fix="give the new output a name of its own, or remove the other",
             )
+        if self.period in asked.variables and hasattr(asked, "period"):
+            asked = replace(asked, period=self.period)  # type: ignore[type-var]
         first = None if like is None else self._named(like)
         records = self.records.where(where)
         collected, by_hand = complete_cases.collect(asked, records), how.get("withhold")

@@ -1,0 +1,73 @@
+"""Panel data: units come back in every period, and shares and counts are judged within it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.checks.submissions import resealed
+
+import hitoku as ht
+from hitoku.checks.principles.verdict import Clearance
+from hitoku.checks.submission.recheck import recheck
+
+UNITS, YEARS = 200, [2019, 2020, 2021]
+RANDOM = np.random.default_rng(7)
+PANEL = pd.DataFrame(
+    {
+        "id": np.tile(np.arange(UNITS), 3),
+        "year": np.repeat(YEARS, UNITS),
+        "job": RANDOM.choice(["a", "b", "c"], 3 * UNITS),
+        "income": RANDOM.uniform(1000, 2000, 3 * UNITS),
+    }
+)
+
+
+def test_a_year_in_which_everybody_is_tells_nothing():
+    plain = ht.Session("s", PANEL, unit="id").frequency_table("year")
+    assert plain.status is Clearance.FAIL or plain.frame["count"].isna().any()
+    panel = ht.Session("s", PANEL, unit="id", period="year").frequency_table("year")
+    assert panel.status is Clearance.PASS
+    assert panel.frame["count"].tolist() == [200, 200, 200, 600]
+    assert any("within each year" in v.text for v in panel.verdicts)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda w: w.frequency_table(["year", "job"]),
+        lambda w: w.crosstab("year", "job"),
+        lambda w: w.magnitude_table(["year", "job"], "income"),
+    ],
+)
+def test_tables_by_year_keep_their_cells_and_are_checked_again(ask, tmp_path):
+    work = ht.Session("s", PANEL, unit="id", period="year")
+    out = ask(work)
+    assert out.status is Clearance.PASS
+    assert out.frame.notna().to_numpy().all()
+    for given in ({}, {"data": PANEL, "unit": "id"}):
+        check = recheck(work.submit(tmp_path / f"s{len(given)}"), **given)
+        assert [str(f) for f in check.outputs[0].findings] == []
+
+
+def test_within_a_year_shares_are_judged():
+    # In 2021 nearly all have job a.
+    frame = PANEL.assign(job=np.where((PANEL["year"] == 2021) & (PANEL["id"] > 5), "a", PANEL["job"]))
+    out = ht.Session("s", frame, unit="id", period="year").frequency_table(["year", "job"])
+    assert np.isnan(out.frame.loc["2021", "a"])
+
+
+def test_a_variable_that_units_do_not_come_back_in_is_no_period():
+    frame = PANEL.assign(id=np.arange(len(PANEL)), year=np.where(PANEL.index < 580, 2019, 2020))
+    out = ht.Session("s", frame, unit="id", period="year").frequency_table("year")
+    assert not out.evidence.repeats
+    assert out.status is Clearance.FAIL or out.frame["count"].isna().any()
+
+
+def test_a_period_that_the_definition_does_not_name_is_found(tmp_path):
+    work = ht.Session("s", PANEL, unit="id", period="year")
+    work.frequency_table(["year", "job"], name="t")
+    folder = work.submit(tmp_path / "s")
+    resealed(folder, "checker/01-t.json", lambda c: c["evidence"].pop("period"))
+    (found,) = recheck(folder).outputs
+    assert any("another period" in str(finding) for finding in found.findings)
