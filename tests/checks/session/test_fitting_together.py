@@ -206,3 +206,35 @@ def test_the_session_prints_what_would_be_submitted():
     assert "comment: as agreed" in said
     assert "  best (summary): fail" in said
     assert "individual_value: the max is the value of one unit" in said
+
+
+def test_an_exception_is_asked_for_by_cell_and_principle(tmp_path):
+    frame = people()
+    work = ht.Session("s", frame)
+    work.frequency_table("group", name="counts")
+    asked = work.request_exception(
+        "counts", principle="units", reason="a census of 1920", cells=[{"group": "e"}], facts={"year": 1920}
+    )
+    assert str(asked) in str(work)
+    work.rename("counts", "groups")
+    folder = work.submit(tmp_path / "s")
+    (read,) = recheck(folder).submission.requests
+    assert (read.output, read.cells, read.facts.year) == ("groups", ({"group": "e"},), 1920)
+    work.remove("groups")
+    assert work.requests == []
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"principle": "unit", "reason": "r"}, "principle"),
+        ({"principle": "units", "reason": ""}, "reason"),
+        ({"principle": "units", "reason": "r", "facts": {"yaer": 1}}, "facts.yaer"),
+        ({"principle": "units", "reason": "r", "cells": [{"group": "z"}]}, "there is no cell group=z"),
+    ],
+)
+def test_a_request_that_nobody_can_answer_is_refused(given, said):
+    work = ht.Session("s", people())
+    work.frequency_table("group", name="counts")
+    with pytest.raises(ParameterError, match=said):
+        work.request_exception("counts", **given)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hitoku.checks.outputs.output import Output
+from hitoku.checks.principles.verdict import Clearance
 from hitoku.checks.session.session import Session
 from hitoku.errors import ParameterError
 
@@ -110,6 +111,13 @@ class AcroWords(Session):
     def add_comments(self, output: str, comment: str) -> None:
         """Say something about an output."""
         self.comment(output, comment)
+
+    def add_exception(self, output: str, reason: str) -> None:
+        """Ask for an exception from every principle that stands in the way of an output."""
+        for principle in dict.fromkeys(
+            each.principle for each in self._named(output).verdicts if each.status is not Clearance.PASS
+        ):
+            self.request_exception(output, principle=principle, reason=reason)
 
     def print_outputs(self) -> str:
         """Print what would be submitted."""

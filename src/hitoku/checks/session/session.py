@@ -6,9 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
+
+from pydantic import ValidationError
 
 from hitoku.attacks.differencing.definition import Nested
+from hitoku.checks.decisions import ExceptionRequest
 from hitoku.checks.evidence.evidence import Evidence
 from hitoku.checks.outputs import complete_cases, segmentation
 from hitoku.checks.outputs.definition import write_definition
@@ -83,6 +86,7 @@ class Session(PandasHabits):
         self.records = Records.open(data, unit)
         self.outputs: list[Output] = []
         self.comments: dict[str, str] = {}
+        self.requests: list[ExceptionRequest] = []
         self.period = period
         pairs = sorted((nested or {}).items())
         self._nested = [Nested(fine, coarse, self.records.within(fine, coarse)) for fine, coarse in pairs]
@@ -184,6 +188,7 @@ class Session(PandasHabits):
         gone = self._named(output)
         self._again([each for each in self.outputs if each is not gone])
         self.comments.pop(gone.name, None)
+        self.requests = [each for each in self.requests if each.output != gone.name]
 
     def rename(self, output: str | Output, name: str) -> Output:
         """Give an output another name."""
@@ -200,6 +205,10 @@ class Session(PandasHabits):
                 for each in self.outputs
             ]
         )
+        self.requests = [
+            each.model_copy(update={"output": name}) if each.output == old.name else each
+            for each in self.requests
+        ]
         if old.name in self.comments:
             self.comments[name] = self.comments.pop(old.name)
         return self._named(name)
@@ -208,6 +217,56 @@ class Session(PandasHabits):
         """Say something about an output to the checker; what was said before stays."""
         name = self._named(output).name
         self.comments[name] = "\n".join(filter(None, [self.comments.get(name, ""), text]))
+
+    def request_exception(
+        self,
+        output: str | Output,
+        *,
+        principle: str,
+        reason: str,
+        cells: Sequence[Mapping[str, str]] | Literal["all"] = (),
+        facts: Mapping[str, Any] | None = None,
+    ) -> ExceptionRequest:
+        """Ask that an output, or some cells of it, leave although a principle says no; the checker decides.
+
+        Parameters
+        ----------
+        output
+            Which.
+        principle
+            Which principle stands in the way, such as "units" or "dominance".
+        reason
+            Why it may leave all the same, in words.
+        cells
+            Withheld numbers that should leave, by their codes, such as ``[{"region": "N", "age": "19-20"}]``.
+        facts
+            What it rests on: ``sampling_fraction``, ``observability``, ``year``, ``structural_zeros``.
+        """
+        named = self._named(output)
+        if cells != "all":
+            withhold_cells(named.asked, named.evidence, cells)  # refuses what is no cell
+        try:
+            asked = ExceptionRequest.model_validate(
+                {
+                    "output": named.name,
+                    "principle": principle,
+                    "reason": reason,
+                    "cells": cells if cells == "all" else tuple(dict(cell) for cell in cells),
+                    "facts": dict(facts or {}),
+                }
+            )
+        except ValidationError as error:
+            first = error.errors(include_input=False)[0]
+            key = str(first["loc"][0]) if first["loc"] else "request"
+            raise ParameterError(
+                f"{'.'.join(map(str, first['loc']))}: {first['msg'].lower()}",
+                where="request_exception",
+                fix=did_you_mean(principle, list(Principle))
+                if key == "principle"
+                else "see the documentation",
+            ) from None
+        self.requests = [*self.requests, asked]
+        return asked
 
     def _again(self, outputs: Sequence[Output]) -> None:
         """Compare outputs with one another from the beginning."""
@@ -228,6 +287,7 @@ class Session(PandasHabits):
             unit=self.records.unit_column,
             n_units=self.records.n_units,
             n_records=len(self.records),
+            requests=self.requests,
             comments=self.comments,
         )
 
@@ -237,6 +297,7 @@ class Session(PandasHabits):
             lines.append(f"  {each.name} ({each.kind}): {each.status}")
             said = [f"{v.principle}: {v.text}" for v in each.verdicts if v.status is not Clearance.PASS]
             lines += [f"      {text}" for text in (*each.notes, *said)]
+            lines += [f"      {request}" for request in self.requests if request.output == each.name]
             lines += [f"      comment: {text}" for text in self.comments.get(each.name, "").splitlines()]
         return "\n".join(lines)
 
