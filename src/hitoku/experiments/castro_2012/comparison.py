@@ -17,8 +17,8 @@ from hitoku.experiments.reproduction import Reproduction
 CLOSE = 5.0
 SAID = {True: "holds", False: "does not hold", None: "no difference"}
 SOLVER = (
-    "L2: no early stop of an interior point method explains it; table1 and table6, one problem but for digits, "
-    "have different published lines, so the solver's end shows in them"
+    "L2: no early stop of an interior point method explains it; table1 and table6, one problem but for "
+    "digits, have different published lines, so the solver's end shows in them"
 )
 WHY = {
     "B1": "guesses contradict each other in nearly all problems, and the paper states no price of that",
