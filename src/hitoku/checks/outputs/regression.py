@@ -230,6 +230,27 @@ class Regression:
         return {outcome: Measure.of(records.per_unit(outcome))} if known else {}
 
 
+def fit_arrays(model: str, endog: Any, exog: Any, options: Mapping[str, Any]) -> Any:
+    """Fit a model with statsmodels, of an outcome and a design.
+
+    Parameters
+    ----------
+    model
+        "ols", "logit" or "probit".
+    endog, exog, options
+        As statsmodels takes them.
+    """
+    names = {"ols": "OLS", "logit": "Logit", "probit": "Probit"}
+    try:
+        models = importlib.import_module("statsmodels.api")
+    except ImportError as error:
+        raise ParameterError(
+            "models need statsmodels, which is not installed", where=model, fix="install hitoku[regression]"
+        ) from error
+    fitted = getattr(models, names[model])(endog, exog, **options)
+    return fitted.fit() if model == "ols" else fitted.fit(disp=0)
+
+
 def _parts(result: Any) -> tuple[Floats, Floats, list[str], list[float], list[float], float]:
     """Read a fitted model: design, outcome, names, estimates, standard errors, residual freedom."""
     try:

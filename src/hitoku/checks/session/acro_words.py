@@ -6,14 +6,13 @@ that only change how a table looks are accepted and have no effect.
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from typing import Any
 
 from hitoku.checks.outputs.output import Output
+from hitoku.checks.outputs.regression import fit_arrays
 from hitoku.checks.principles.verdict import Clearance
 from hitoku.checks.session.session import Session
-from hitoku.errors import ParameterError
 
 # What is said to a crosstab there and has no meaning here.
 IGNORED = ("rownames", "colnames", "show_suppressed", "margins_name", "fill_value", "observed", "sort")
@@ -57,27 +56,18 @@ class AcroWords(Session):
 
     def ols(self, endog: Any, exog: Any, **options: Any) -> Output:
         """Fit by least squares with statsmodels, as there, and judge the fit."""
-        return self._fit("OLS", endog, exog, options)
+        return self._fit("ols", endog, exog, options)
 
     def logit(self, endog: Any, exog: Any, **options: Any) -> Output:
         """Fit a logit model."""
-        return self._fit("Logit", endog, exog, options)
+        return self._fit("logit", endog, exog, options)
 
     def probit(self, endog: Any, exog: Any, **options: Any) -> Output:
         """Fit a probit model."""
-        return self._fit("Probit", endog, exog, options)
+        return self._fit("probit", endog, exog, options)
 
     def _fit(self, model: str, endog: Any, exog: Any, options: dict[str, Any]) -> Output:
-        try:
-            models = importlib.import_module("statsmodels.api")
-        except ImportError as error:
-            raise ParameterError(
-                "models need statsmodels, which is not installed",
-                where=model,
-                fix="install hitoku[regression]",
-            ) from error
-        quiet = {} if model == "OLS" else {"disp": 0}
-        return self.regression(getattr(models, model)(endog, exog, **options).fit(**quiet), name=self._next())
+        return self.regression(fit_arrays(model, endog, exog, options), name=self._next())
 
     def olsr(self, formula: str, data: Any = None) -> Output:  # noqa: ARG002 - the session has the data
         """Fit a formula by least squares."""
