@@ -30,7 +30,7 @@ def init(
     ] = None,
     unit_word: Annotated[str, typer.Option(help="What texts call a unit: person, enterprise.")] = "unit",
     checkers: Annotated[int, typer.Option(help="How many people sign a release.")] = 2,
-    depth: Annotated[int, typer.Option(help="How many outputs are tested together.")] = 3,
+    depth: Annotated[int, typer.Option(help="How many outputs are tested together.")] = 4,
     key: Annotated[
         Path | None, typer.Option(help="File with the centre's key; left out, one is drawn.")
     ] = None,

@@ -224,3 +224,17 @@ def test_how_far_it_looked_is_said(tmp_path):
     assert "30 of 80 units are new to the ledger" in differencing(out)[0].text
     with pytest.raises(HitokuError, match="counts by id"):
         Session("after", RICH, ledger=path)
+
+
+def test_a_chain_of_four_is_found(tmp_path):
+    # 40 - 14 - 12 - 11 = 3: no three of the outputs say anything about the last.
+    path, frame = tmp_path / "x.ledger", RICH.assign(a="n", b="n", c="n", d="n")
+    for name, start, end in (("a", 0, 40), ("b", 0, 14), ("c", 14, 26), ("d", 26, 37)):
+        frame.loc[start : end - 1, name] = "y"
+    init(path, policy="japan-2017", unit="id", checkers=1)
+    for name in "abc":
+        work = Session(name, frame, unit="id")
+        work.sum("income", where={name: ["y"]}, name=name)
+        release(work.submit(tmp_path / name), data=frame, ledger=path, checkers=["M. Sato"])
+    out = Session("last", frame, unit="id", ledger=path).sum("income", where={"d": ["y"]})
+    assert any("40 - 14 - 12 - 11 = 3 units" in verdict.text for verdict in differencing(out))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.oracles.leaks import words_in
 
 from hitoku.errors import ParameterError
+from hitoku.files import rearm
 from hitoku.io import formats
 from hitoku.io.formats import FORMATS, USUAL, known_format, write_formats
 from hitoku.io.publication import Publication
@@ -51,6 +52,10 @@ def _csv(file):
         return [(*row[:2], float(row[2]) if row[2] else None) for row in list(csv.reader(opened))[1:]]
 
 
+def _harmless_csv(file):
+    return [(*map(rearm, codes), value) for *codes, value in _csv(file)]
+
+
 def _xlsx(file):
     sheet = openpyxl.load_workbook(file).worksheets[0]
     head, *rows = sheet.iter_rows(min_row=6, max_row=9, max_col=4, values_only=True)
@@ -73,7 +78,13 @@ def _json_stat(file):
     return [(row, column, next(values)) for row in rows for column in columns]
 
 
-READERS = {"csv": _csv, "xlsx": _xlsx, "sdmx-csv": _csv, "parquet": _parquet, "json-stat": _json_stat}
+READERS = {
+    "csv": _harmless_csv,
+    "xlsx": _xlsx,
+    "sdmx-csv": _csv,
+    "parquet": _parquet,
+    "json-stat": _json_stat,
+}
 
 CODES = st.lists(
     st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Zl", "Zp"]), min_size=1).filter(
