@@ -282,16 +282,16 @@ class BranchAndCut:
         promising = self._promising(relaxed)
         full = relaxation.pattern(relaxed.x)
         self._repair(full, promising)
-        if isinstance(relaxation.engine, TableauSubproblems):
-            self._search_neighbourhoods(relaxed)
-        elif relaxation.halving:
+        tableau = isinstance(relaxation.engine, TableauSubproblems)
+        if relaxation.halving and not tableau:
             self._polish(promising)
         lower, upper = self._fix_columns(relaxed, self._lower, self._upper, ties=True)
-        if (lower < upper).sum() < 1.5 * len(promising):
-            return
-        alive = self.instance.forced | self.best
-        alive[promising] = True
-        self._search_subset(alive, relaxation.free[:0], CORE_NODES)
+        if (lower < upper).sum() >= 1.5 * len(promising):
+            alive = self.instance.forced | self.best
+            alive[promising] = True
+            self._search_subset(alive, relaxation.free[:0], CORE_NODES)
+        if tableau:
+            self._search_neighbourhoods(relaxed)
 
     def _search_neighbourhoods(self, relaxed: Relaxed) -> None:
         """Set a part of the best pattern free and search it anew, again and again, while that pays.
