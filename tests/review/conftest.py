@@ -74,7 +74,6 @@ def postgresql(tmp_path_factory):
         port = free.getsockname()[1]
     options = f"-p {port} -h 127.0.0.1 -k {folder} -c fsync=off -c full_page_writes=off"
     quiet = {
-        "check": True,
         "stdout": subprocess.DEVNULL,
         "stderr": subprocess.DEVNULL,
         "cwd": folder,
