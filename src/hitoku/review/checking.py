@@ -9,13 +9,18 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from hitoku.checks.decisions import Decision
+from hitoku.checks.ledger.settings import init
 from hitoku.checks.submission.recheck import recheck
 from hitoku.checks.submission.rechecked import Recheck
+from hitoku.checks.submission.releasing import RECEIPT
+from hitoku.checks.submission.releasing import release as let_go
 from hitoku.checks.submission.submission import CHECKER, PUBLIC
-from hitoku.errors import HitokuError
+from hitoku.errors import HitokuError, ParameterError
 from hitoku.files import new_folder, sha256
 from hitoku.review.pairs import pairs
 from hitoku.review.views import draw
@@ -51,6 +56,34 @@ def check(task: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
         whole = {"outputs": summary, "report": report}
         (draft / "summary.json").write_text(json.dumps(whole), "utf-8")
     return whole
+
+
+def release(task: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    """Let what was decided go; the library does it once, however often it is called."""
+    progress(0, 1, "checking against everything released, and writing the receipt")
+    ledger = Path(task["ledger"])
+    if not ledger.exists():
+        init(ledger, policy=task["policy"], unit=task["unit"] or None, checkers=task["signatures"])
+    done = let_go(
+        task["submission"],
+        ledger=ledger,
+        data=task["data"],
+        checkers=task["checkers"],
+        decisions=[Decision.model_validate(each) for each in task["decisions"]],
+        out=task["out"],
+        now=datetime.fromisoformat(task["now"]),
+    )
+    if done.receipt is None or done.folder is None:
+        raise ParameterError(
+            f"nothing has left: {done.blocked or 'no output may leave'}",
+            where="release",
+            fix="return the request, or decide again",
+        )
+    return {
+        "digest": sha256(done.folder / RECEIPT),
+        "outputs": [each.name for each in done.receipt.outputs],
+        "number": done.receipt.number,
+    }
 
 
 def dry_run(task: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
@@ -92,6 +125,7 @@ def _digest(found: Recheck, place: int) -> str:
 
 TASKS: dict[str, Callable[[Mapping[str, Any], Progress], dict[str, Any]]] = {
     "check": check,
+    "release": release,
     "dry run": dry_run,
 }
 

@@ -21,6 +21,7 @@ from hitoku.review.deciding import docket
 from hitoku.review.desk import Desk, latest, move
 from hitoku.review.jobs import Job
 from hitoku.review.permissions import Person
+from hitoku.review.policies import as_file
 from hitoku.review.reviewing import outputs_of
 from hitoku.review.states import Event, StateError
 from hitoku.review.storage import now
@@ -55,6 +56,8 @@ def release_task(connection: Connection, desk: Desk, number: int) -> dict[str, A
         "ledger": row.ledger,
         "data": row.data,
         "unit": row.unit,
+        "policy": as_file(connection, desk, row.policy),
+        "signatures": min(2, desk.settings.reviews),
         "decisions": decisions_of(connection, number),
         "checkers": checkers_of(connection, number),
         "now": asked.asked,

@@ -1,0 +1,77 @@
+"""What was approved leaves: receipt, ledger, log and state; once, also when the worker dies in between."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+
+import pytest
+import sqlalchemy as sa
+
+from hitoku.review import checking, log
+from hitoku.review.releasing import release_task
+from hitoku.review.replay import differences
+from hitoku.review.storage import reading
+from hitoku.review.verifying import verified
+from hitoku.review.worker import Worker
+
+
+class Here(Worker):
+    """A worker that does the release in this process: another interpreter would take seconds to start."""
+
+    def _done(self, _taken, task):
+        return {"result": checking.TASKS[task["kind"]](task, lambda *_: None)}, ""
+
+
+@pytest.fixture
+def approved(centre):
+    number = centre.submit()
+    for login in ("yui", "sota"):
+        centre.vote(number, login, ["approve"] * 3)
+    centre.browser("yui").post(f"/requests/{number}/settle")
+    haru = centre.browser("haru")
+    first, *others = centre.outputs(number)
+    haru.post(f"/outputs/{first}/decision", data={"choice": "refuse", "reason": "merge N with S"})
+    for place in others:
+        haru.post(f"/outputs/{place}/decision", data={"choice": "approve"})
+    haru.post(f"/requests/{number}/finish")
+    assert centre.state(number) == "approved"
+    return number
+
+
+def test_a_release_has_receipt_ledger_log_and_letter(centre, approved):
+    haru = centre.browser("haru")
+    assert [haru.post(f"/requests/{approved}/release").status_code for _ in range(2)] == [303, 303]
+    assert Here(centre.desk).work()
+    assert centre.state(approved) == "released"
+    answer = centre.browser("ren").get(f"/requests/{approved}/release.zip")
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    assert {"receipt.json", "log.json", "letter.txt"} < set(content)
+    receipt = json.loads(content["receipt.json"])
+    assert [each["name"] for each in receipt["outputs"]] == ["incomes", "means"]
+    assert {"Yui Tanaka", "Sota Mori", "Haru Ito"} == set(receipt["checkers"])
+    assert "people: merge N with S" in content["letter.txt"].decode()
+    # Its head is in the log, and a log without it is not whole.
+    head = json.loads(content["log.json"])
+    assert verified(centre.desk, [head])[1] == []
+    assert verified(centre.desk, [{**head, "entries": head["entries"] + 9}])[1] != []
+    with reading(centre.desk.engine) as connection:
+        assert differences(connection, list(log.entries(connection))) == []
+    assert centre.browser("mio").get(f"/requests/{approved}/release.zip").status_code == 404
+
+
+def test_a_worker_that_dies_between_ledger_and_log_releases_nothing_twice(centre, approved):
+    centre.browser("haru").post(f"/requests/{approved}/release")
+    with reading(centre.desk.engine) as connection:
+        task = release_task(connection, centre.desk, approved)
+    before = checking.release(task, lambda *_: None)  # and then it was killed
+    assert centre.state(approved) == "approved"
+    assert Here(centre.desk).work()
+    assert centre.state(approved) == "released"
+    receipt = json.loads((centre.desk.released(approved) / "receipt.json").read_text("utf-8"))
+    assert (before["number"], receipt["number"]) == (1, 1)
+    with reading(centre.desk.engine) as connection:
+        assert connection.scalar(sa.text("SELECT digest FROM release")) == before["digest"]
+        assert connection.scalar(sa.text("SELECT count(*) FROM log WHERE event = 'release'")) == 1
