@@ -8,7 +8,7 @@ import pytest
 
 from hitoku.review.application import ACTIONS
 from hitoku.review.permissions import ABOUT_A_REQUEST, BY_ROLE, Person, Role, Standing, may
-from hitoku.review.states import State
+from hitoku.review.states import RequestState
 
 TEAM = {"checker", "senior", "kai", "administrator"}
 # For every permission, who has it on a request of ren in phase 1 that nobody has begun to review.
@@ -112,7 +112,7 @@ def somebody(*roles, number=2):
 
 
 def on(state, reviewers=(), author=1, **more):
-    return Standing(author=author, state=State(state), reviewers=dict(reviewers), **more)
+    return Standing(author=author, state=RequestState(state), reviewers=dict(reviewers), **more)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_permissions(permission, who, what, expected):
 @pytest.mark.parametrize(
     "permission", ["review", "submit review", "settle", "decide", "give back", "claim", "release"]
 )
-@pytest.mark.parametrize("state", State)
+@pytest.mark.parametrize("state", RequestState)
 def test_the_author_never_judges_in_any_state(permission, state):
     author = somebody(*Role, number=1)
     assert not may(author, permission, on(state, {1: True, 3: True}, separate=False))

@@ -2,22 +2,22 @@ from __future__ import annotations
 
 import pytest
 
-from hitoku.review.states import CLOSED, OWNERS, TRANSITIONS, Event, Owner, State, StateError, after
+from hitoku.review.states import CLOSED, OWNERS, TRANSITIONS, Event, Owner, RequestState, StateError, after
 
 
 def test_every_state_has_one_owner():
-    assert set(OWNERS) == set(State)
+    assert set(OWNERS) == set(RequestState)
 
 
 def test_every_state_can_be_reached_and_what_is_closed_stays_closed():
     reached = set(TRANSITIONS.values())
-    assert reached == set(State)
+    assert reached == set(RequestState)
     assert not {state for state, _ in TRANSITIONS if state in CLOSED}
 
 
 def test_from_every_open_state_there_is_a_way_to_an_end():
-    ways = {state: {after(state, e) for s, e in TRANSITIONS if s == state} for state in State}
-    for begin in State:
+    ways = {state: {after(state, e) for s, e in TRANSITIONS if s == state} for state in RequestState}
+    for begin in RequestState:
         seen, todo = set(), [begin]
         while todo:
             state = todo.pop()
@@ -28,12 +28,12 @@ def test_from_every_open_state_there_is_a_way_to_an_end():
 
 
 def test_nothing_leaves_without_phase_2():
-    assert [state for state, event in TRANSITIONS if event is Event.RELEASE] == [State.APPROVED]
-    assert [state for (state, event) in TRANSITIONS if event is Event.APPROVE] == [State.PHASE_2]
-    assert OWNERS[State.APPROVED] is Owner.SENIORS
+    assert [state for state, event in TRANSITIONS if event is Event.RELEASE] == [RequestState.APPROVED]
+    assert [state for (state, event) in TRANSITIONS if event is Event.APPROVE] == [RequestState.PHASE_2]
+    assert OWNERS[RequestState.APPROVED] is Owner.SENIORS
 
 
 @pytest.mark.parametrize("event", [Event.RELEASE, Event.APPROVE, Event.RESUBMIT])
 def test_what_a_state_does_not_allow_is_refused(event):
     with pytest.raises(StateError):
-        after(State.PHASE_1, event)
+        after(RequestState.PHASE_1, event)

@@ -11,7 +11,7 @@ from hitoku.errors import ParameterError
 from hitoku.files import sha256
 from hitoku.review import log
 from hitoku.review.permissions import Person, Standing
-from hitoku.review.states import OWNERS, Owner, State
+from hitoku.review.states import OWNERS, Owner, RequestState
 from hitoku.review.storage import now
 from hitoku.review.tables import comment, person, request
 
@@ -98,7 +98,7 @@ def visible(
         asked = asked.where(comment.c.output == output)
     mine = comment.c.person == who.id
     if who.id == what.author:
-        theirs = OWNERS[what.state] in {Owner.AUTHOR, Owner.NOBODY} or what.state is State.APPROVED
+        theirs = OWNERS[what.state] in {Owner.AUTHOR, Owner.NOBODY} or what.state is RequestState.APPROVED
         past = sa.true() if theirs else comment.c.turn < turn
         asked = asked.where(mine | (comment.c.public & past))
     elif not what.unblinded:

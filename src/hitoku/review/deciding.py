@@ -17,7 +17,7 @@ from hitoku.review.comments import LONGEST
 from hitoku.review.desk import latest, move
 from hitoku.review.permissions import Person
 from hitoku.review.reviewing import outputs_of
-from hitoku.review.states import Event, State, StateError
+from hitoku.review.states import Event, RequestState, StateError
 from hitoku.review.storage import now
 from hitoku.review.tables import decision, output, settled
 
@@ -134,7 +134,7 @@ def approve_passing(connection: Connection, number: int, who: Person) -> int:
     return len(new)
 
 
-def finish(connection: Connection, number: int, who: Person) -> State:
+def finish(connection: Connection, number: int, who: Person) -> RequestState:
     """End phase 2: approved when anything may leave, rejected when nothing may."""
     made = docket(connection, number)
     if made.obstacle or not made.decisions:

@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection, Engine, Row
 from hitoku.review import log
 from hitoku.review.permissions import Standing
 from hitoku.review.settings import ReviewSettings, read_settings
-from hitoku.review.states import CLOSED, Event, State, after
+from hitoku.review.states import CLOSED, Event, RequestState, after
 from hitoku.review.storage import now, open_database
 from hitoku.review.tables import request, review, submission
 
@@ -91,7 +91,7 @@ def standing(connection: Connection, number: int, settings: ReviewSettings) -> S
     )
     return Standing(
         author=row.author,
-        state=State(row.state),
+        state=RequestState(row.state),
         reviewers={each.person: each.submitted is not None for each in reviews},
         needed=settings.reviews,
         separate=settings.separate_phases,
@@ -99,10 +99,10 @@ def standing(connection: Connection, number: int, settings: ReviewSettings) -> S
     )
 
 
-def move(connection: Connection, number: int, event: Event, who: str, **body: object) -> State:
+def move(connection: Connection, number: int, event: Event, who: str, **body: object) -> RequestState:
     """Take a request to its next state and write it into the log; the only place that changes a state."""
     row = connection.execute(sa.select(request.c.state, request.c.turn).where(request.c.id == number)).one()
-    state = after(State(row.state), event)
+    state = after(RequestState(row.state), event)
     changes: dict[str, object] = {"state": str(state), "claimed_by": None}
     if event is Event.RESUBMIT:
         changes |= {"turn": row.turn + 1, "submitted": now()}

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from hitoku.review.states import Event, State, allowed
+from hitoku.review.states import Event, RequestState, allowed
 
 
 class Role(StrEnum):
@@ -55,7 +55,7 @@ class Standing:
     """
 
     author: int
-    state: State
+    state: RequestState
     reviewers: dict[int, bool]
     needed: int = 2
     separate: bool = True
@@ -69,7 +69,7 @@ class Standing:
     @property
     def unblinded(self) -> bool:
         """All reviews are in: votes may be seen."""
-        return self.frozen >= self.needed or self.state not in {State.SUBMITTED, State.PHASE_1}
+        return self.frozen >= self.needed or self.state not in {RequestState.SUBMITTED, RequestState.PHASE_1}
 
 
 # A permission about a request, or about none.
@@ -92,23 +92,26 @@ def _review(who: Person, what: Standing) -> bool:
     begun = who.id in what.reviewers
     room = begun or len(what.reviewers) < what.needed
     return (
-        _foreign(who, what) and what.state is State.PHASE_1 and room and not what.reviewers.get(who.id, False)
+        _foreign(who, what)
+        and what.state is RequestState.PHASE_1
+        and room
+        and not what.reviewers.get(who.id, False)
     )
 
 
 def _submit_review(who: Person, what: Standing) -> bool:
     # A second click finds the review frozen, which is what it asked for.
-    return _foreign(who, what) and what.state is State.PHASE_1 and who.id in what.reviewers
+    return _foreign(who, what) and what.state is RequestState.PHASE_1 and who.id in what.reviewers
 
 
 def _settle(who: Person, what: Standing) -> bool:
     mine = what.reviewers.get(who.id, False)
-    return _foreign(who, what) and what.state is State.PHASE_1 and what.unblinded and mine
+    return _foreign(who, what) and what.state is RequestState.PHASE_1 and what.unblinded and mine
 
 
 def _decide(who: Person, what: Standing) -> bool:
     fresh = not (what.separate and who.id in what.reviewers)
-    return _foreign(who, what) and Role.SENIOR in who.roles and what.state is State.PHASE_2 and fresh
+    return _foreign(who, what) and Role.SENIOR in who.roles and what.state is RequestState.PHASE_2 and fresh
 
 
 def _give_back(who: Person, what: Standing) -> bool:
@@ -116,22 +119,26 @@ def _give_back(who: Person, what: Standing) -> bool:
 
 
 def _release(who: Person, what: Standing) -> bool:
-    return _foreign(who, what) and Role.SENIOR in who.roles and what.state is State.APPROVED
+    return _foreign(who, what) and Role.SENIOR in who.roles and what.state is RequestState.APPROVED
 
 
 def _claim(who: Person, what: Standing) -> bool:
-    return _foreign(who, what) and what.state in {State.PHASE_1, State.PHASE_2, State.APPROVED}
+    return _foreign(who, what) and what.state in {
+        RequestState.PHASE_1,
+        RequestState.PHASE_2,
+        RequestState.APPROVED,
+    }
 
 
 def _retry(who: Person, what: Standing) -> bool:
     return (_foreign(who, what) or Role.ADMINISTRATOR in who.roles) and what.state in {
-        State.SUBMITTED,
-        State.APPROVED,
+        RequestState.SUBMITTED,
+        RequestState.APPROVED,
     }
 
 
 def _download(who: Person, what: Standing) -> bool:
-    return what.state is State.RELEASED and _see(who, what)
+    return what.state is RequestState.RELEASED and _see(who, what)
 
 
 ABOUT_A_REQUEST: dict[str, Rule] = {

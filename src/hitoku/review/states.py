@@ -7,7 +7,7 @@ from enum import StrEnum
 from hitoku.errors import HitokuError
 
 
-class State(StrEnum):
+class RequestState(StrEnum):
     """Where a request stands."""
 
     SUBMITTED = "submitted"
@@ -31,14 +31,14 @@ class Owner(StrEnum):
 
 
 OWNERS = {
-    State.SUBMITTED: Owner.SYSTEM,
-    State.PHASE_1: Owner.CHECKERS,
-    State.PHASE_2: Owner.SENIORS,
-    State.RETURNED: Owner.AUTHOR,
-    State.APPROVED: Owner.SENIORS,
-    State.RELEASED: Owner.NOBODY,
-    State.REJECTED: Owner.NOBODY,
-    State.WITHDRAWN: Owner.NOBODY,
+    RequestState.SUBMITTED: Owner.SYSTEM,
+    RequestState.PHASE_1: Owner.CHECKERS,
+    RequestState.PHASE_2: Owner.SENIORS,
+    RequestState.RETURNED: Owner.AUTHOR,
+    RequestState.APPROVED: Owner.SENIORS,
+    RequestState.RELEASED: Owner.NOBODY,
+    RequestState.REJECTED: Owner.NOBODY,
+    RequestState.WITHDRAWN: Owner.NOBODY,
 }
 
 
@@ -57,38 +57,38 @@ class Event(StrEnum):
     WITHDRAW = "withdraw"
 
 
-TRANSITIONS: dict[tuple[State | None, Event], State] = {
-    (None, Event.SUBMIT): State.SUBMITTED,
-    (State.SUBMITTED, Event.CHECKED): State.PHASE_1,
-    (State.SUBMITTED, Event.UNREADABLE): State.RETURNED,
-    (State.PHASE_1, Event.SETTLE): State.PHASE_2,
-    (State.PHASE_1, Event.RETURN): State.RETURNED,
-    (State.PHASE_2, Event.RETURN): State.RETURNED,
-    (State.PHASE_2, Event.APPROVE): State.APPROVED,
-    (State.PHASE_2, Event.REJECT): State.REJECTED,
-    (State.APPROVED, Event.RELEASE): State.RELEASED,
-    (State.RETURNED, Event.RESUBMIT): State.SUBMITTED,
-    (State.SUBMITTED, Event.WITHDRAW): State.WITHDRAWN,
-    (State.PHASE_1, Event.WITHDRAW): State.WITHDRAWN,
-    (State.PHASE_2, Event.WITHDRAW): State.WITHDRAWN,
-    (State.RETURNED, Event.WITHDRAW): State.WITHDRAWN,
+TRANSITIONS: dict[tuple[RequestState | None, Event], RequestState] = {
+    (None, Event.SUBMIT): RequestState.SUBMITTED,
+    (RequestState.SUBMITTED, Event.CHECKED): RequestState.PHASE_1,
+    (RequestState.SUBMITTED, Event.UNREADABLE): RequestState.RETURNED,
+    (RequestState.PHASE_1, Event.SETTLE): RequestState.PHASE_2,
+    (RequestState.PHASE_1, Event.RETURN): RequestState.RETURNED,
+    (RequestState.PHASE_2, Event.RETURN): RequestState.RETURNED,
+    (RequestState.PHASE_2, Event.APPROVE): RequestState.APPROVED,
+    (RequestState.PHASE_2, Event.REJECT): RequestState.REJECTED,
+    (RequestState.APPROVED, Event.RELEASE): RequestState.RELEASED,
+    (RequestState.RETURNED, Event.RESUBMIT): RequestState.SUBMITTED,
+    (RequestState.SUBMITTED, Event.WITHDRAW): RequestState.WITHDRAWN,
+    (RequestState.PHASE_1, Event.WITHDRAW): RequestState.WITHDRAWN,
+    (RequestState.PHASE_2, Event.WITHDRAW): RequestState.WITHDRAWN,
+    (RequestState.RETURNED, Event.WITHDRAW): RequestState.WITHDRAWN,
 }
 
-OPEN = tuple(state for state in State if OWNERS[state] is not Owner.NOBODY)
-CLOSED = tuple(state for state in State if OWNERS[state] is Owner.NOBODY)
+OPEN = tuple(state for state in RequestState if OWNERS[state] is not Owner.NOBODY)
+CLOSED = tuple(state for state in RequestState if OWNERS[state] is Owner.NOBODY)
 
 
 class StateError(HitokuError):
     """Something cannot be done in the state a request is in, or not yet."""
 
 
-def after(state: State | None, event: Event) -> State:
+def after(state: RequestState | None, event: Event) -> RequestState:
     """Return the state that an event leads to, or refuse it.
 
     Examples
     --------
-    >>> after(State.PHASE_1, Event.SETTLE)
-    <State.PHASE_2: 'phase 2'>
+    >>> after(RequestState.PHASE_1, Event.SETTLE)
+    <RequestState.PHASE_2: 'phase 2'>
     """
     try:
         return TRANSITIONS[state, event]
@@ -99,6 +99,6 @@ def after(state: State | None, event: Event) -> State:
         ) from None
 
 
-def allowed(state: State, event: Event) -> bool:
+def allowed(state: RequestState, event: Event) -> bool:
     """Tell whether an event can happen in a state."""
     return (state, event) in TRANSITIONS

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from hitoku.review.states import State
+from hitoku.review.states import RequestState
 from hitoku.review.storage import read_moment
 from hitoku.review.tables import output, person, request, review, submission
 from hitoku.review.waiting import working_days
@@ -54,7 +54,7 @@ def team_numbers(connection: Connection, turnaround_days: int) -> TeamNumbers:
     days = sorted(
         working_days(read_moment(row.submitted), read_moment(row.closed))
         for row in rows
-        if row.closed and row.state in {State.RELEASED, State.REJECTED}
+        if row.closed and row.state in {RequestState.RELEASED, RequestState.REJECTED}
     )
     causes: dict[str, Counter[str]] = {}
     for text in connection.scalars(sa.select(output.c.principles)):
@@ -64,7 +64,7 @@ def team_numbers(connection: Connection, turnaround_days: int) -> TeamNumbers:
     half = len(days) // 2
     median = 0.0 if not days else days[half] if len(days) % 2 else (days[half - 1] + days[half]) / 2
     return TeamNumbers(
-        states={str(state): states.get(str(state), 0) for state in State},
+        states={str(state): states.get(str(state), 0) for state in RequestState},
         closed=len(days),
         median_days=median,
         slow_days=days[min(len(days) - 1, -(-9 * len(days) // 10) - 1)] if days else 0,

@@ -17,7 +17,7 @@ from hitoku.review.comments import say
 from hitoku.review.desk import Desk, latest, move
 from hitoku.review.jobs import Job
 from hitoku.review.permissions import Person
-from hitoku.review.states import Event, State
+from hitoku.review.states import Event, RequestState
 from hitoku.review.storage import now
 from hitoku.review.tables import member, output, project, request, review, submission, vote
 
@@ -58,7 +58,7 @@ def new_request(
             title=title.strip(),
             context=context.strip(),
             controls=controls.strip(),
-            state=str(State.SUBMITTED),
+            state=str(RequestState.SUBMITTED),
             turn=1,
             submitted=now(),
             nonce=nonce,
@@ -71,7 +71,7 @@ def new_request(
         who.login,
         str(Event.SUBMIT),
         request=number,
-        state=str(State.SUBMITTED),
+        state=str(RequestState.SUBMITTED),
         project=project_id,
         submission=turn,
         digest=digest,
@@ -194,7 +194,7 @@ def _gone(connection: Connection, row: Row[tuple[object, ...]]) -> bool:
     """Tell whether nobody waits for a check any more: withdrawn, or checked already."""
     asked = sa.select(request.c.state, request.c.turn).where(request.c.id == row.request)
     found = connection.execute(asked).one()
-    return bool(found.state != State.SUBMITTED or found.turn != row.turn)
+    return bool(found.state != RequestState.SUBMITTED or found.turn != row.turn)
 
 
 def _carry_votes(connection: Connection, row: Row[tuple[object, ...]]) -> None:

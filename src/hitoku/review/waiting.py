@@ -11,16 +11,16 @@ from sqlalchemy.engine import Connection
 
 from hitoku.review.permissions import Person, Role
 from hitoku.review.settings import ReviewSettings
-from hitoku.review.states import State
+from hitoku.review.states import RequestState
 from hitoku.review.storage import read_moment
 from hitoku.review.tables import person, project, request, review, submission, vote
 
-TABS: dict[str, tuple[State, ...]] = {
-    "phase-1": (State.PHASE_1,),
-    "phase-2": (State.PHASE_2,),
-    "researcher": (State.RETURNED, State.SUBMITTED),
-    "release": (State.APPROVED,),
-    "closed": (State.RELEASED, State.REJECTED, State.WITHDRAWN),
+TABS: dict[str, tuple[RequestState, ...]] = {
+    "phase-1": (RequestState.PHASE_1,),
+    "phase-2": (RequestState.PHASE_2,),
+    "researcher": (RequestState.RETURNED, RequestState.SUBMITTED),
+    "release": (RequestState.APPROVED,),
+    "closed": (RequestState.RELEASED, RequestState.REJECTED, RequestState.WITHDRAWN),
 }
 TAB_WORDS = {
     "phase-1": "Phase 1",
@@ -56,7 +56,7 @@ class Line:
     title: str
     project: str
     author: str
-    state: State
+    state: RequestState
     turn: int
     submitted: str
     passing: int
@@ -171,10 +171,15 @@ def lines(
     at = datetime.now(UTC)
     found = []
     for row in rows:
-        state = State(row.state)
+        state = RequestState(row.state)
         end = read_moment(row.closed) if row.closed else at
         age = working_days(read_moment(row.submitted), end)
-        waits = state in {State.PHASE_1, State.PHASE_2, State.APPROVED, State.SUBMITTED}
+        waits = state in {
+            RequestState.PHASE_1,
+            RequestState.PHASE_2,
+            RequestState.APPROVED,
+            RequestState.SUBMITTED,
+        }
         found.append(
             Line(
                 number=row.id,

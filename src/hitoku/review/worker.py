@@ -157,6 +157,7 @@ class Worker:
             if time.monotonic() > until:
                 process.kill()
                 process.wait()
+                reader.join()
                 self._process = None
                 return None, f"it took longer than {self.desk.settings.check_seconds} seconds"
             if time.monotonic() - beaten > PULSE or line:
@@ -192,6 +193,7 @@ class Worker:
 
 
 def _read(lines: Any, said: queue.Queue[str | None]) -> None:
-    for line in lines:
-        said.put(line)
+    with lines:
+        for line in lines:
+            said.put(line)
     said.put(None)

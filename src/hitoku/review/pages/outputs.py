@@ -14,7 +14,7 @@ from hitoku.errors import DataError, ParameterError
 from hitoku.review import cellwords, comments, deciding, reviewing
 from hitoku.review.changes import changes
 from hitoku.review.facts import facts_of_form
-from hitoku.review.states import State
+from hitoku.review.states import RequestState
 from hitoku.review.submitting import previous
 from hitoku.review.tables import output, submission
 from hitoku.review.web import Action, Call, field_of
@@ -73,7 +73,8 @@ def show(call: Call) -> Response:
         "opened": {} if own else reviewing.opened(call.connection, call.number, call.standing),
         "recommended": {} if own else deciding.settled_choices(call.connection, call.number),
         "decision": None
-        if own and call.standing.state not in {State.APPROVED, State.RELEASED, State.REJECTED}
+        if own
+        and call.standing.state not in {RequestState.APPROVED, RequestState.RELEASED, RequestState.REJECTED}
         else made.decisions.get(row.id),
         "docket": made,
         "comments": comments.visible(call.connection, call.number, call.who, call.standing, row.id),

@@ -13,7 +13,7 @@ from hitoku.review import comments, deciding, jobs, reviewing
 from hitoku.review.desk import latest, move
 from hitoku.review.jobs import Job
 from hitoku.review.pages.queue import nonce_of, upload
-from hitoku.review.states import Event, State
+from hitoku.review.states import Event, RequestState
 from hitoku.review.storage import now, read_moment
 from hitoku.review.submitting import new_turn
 from hitoku.review.tables import person, project, release, request
@@ -46,7 +46,7 @@ def overview(call: Call) -> dict[str, Any]:
         "settled": deciding.settled_choices(connection, number) if call.who.id != what.author else {},
         "docket": deciding.docket(connection, number),
         "show_decisions": call.who.id != what.author
-        or what.state in {State.RELEASED, State.REJECTED, State.APPROVED},
+        or what.state in {RequestState.RELEASED, RequestState.REJECTED, RequestState.APPROVED},
         "comments": comments.visible(connection, number, call.who, what),
         "names": {each.id: each.name for each in outputs},
         "claimer": claimer or "",
@@ -71,14 +71,16 @@ def progress(call: Call) -> Response:
     turn = latest(call.connection, call.number)
     job = jobs.of(call.connection, Job.CHECK, turn.id) if turn is not None else None
     leaving = jobs.of(call.connection, Job.RELEASE, call.number)
-    busy = call.standing.state is State.SUBMITTED or (
-        call.standing.state is State.APPROVED and leaving is not None and leaving.state != jobs.Stage.FAILED
+    busy = call.standing.state is RequestState.SUBMITTED or (
+        call.standing.state is RequestState.APPROVED
+        and leaving is not None
+        and leaving.state != jobs.Stage.FAILED
     )
     if not busy or (
-        call.standing.state is State.SUBMITTED and job is not None and job.state == jobs.Stage.FAILED
+        call.standing.state is RequestState.SUBMITTED and job is not None and job.state == jobs.Stage.FAILED
     ):
         return Response(status_code=204, headers={"HX-Refresh": "true"})
-    shown = job if call.standing.state is State.SUBMITTED else leaving
+    shown = job if call.standing.state is RequestState.SUBMITTED else leaving
     return call.page("progress.html", job=shown, number=call.number)
 
 
@@ -114,7 +116,7 @@ def approve_passing(call: Call) -> Response:
 def finish(call: Call) -> Response:
     """End phase 2."""
     state = deciding.finish(call.connection, call.number, call.who)
-    return call.go(f"/requests/{call.number}", "approved" if state is State.APPROVED else "rejected")
+    return call.go(f"/requests/{call.number}", "approved" if state is RequestState.APPROVED else "rejected")
 
 
 def comment(call: Call) -> Response:
@@ -159,7 +161,7 @@ def withdraw(call: Call) -> Response:
 def retry(call: Call) -> Response:
     """Try a check or a release again that failed."""
     turn = latest(call.connection, call.number)
-    if call.standing.state is State.SUBMITTED and turn is not None:
+    if call.standing.state is RequestState.SUBMITTED and turn is not None:
         jobs.ask(call.connection, Job.CHECK, turn.id, call.who.id)
     else:
         jobs.ask(call.connection, Job.RELEASE, call.number, call.who.id)

@@ -1,0 +1,84 @@
+"""``hitoku serve`` and its administration, from the command line."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from hitoku.errors import HitokuError, ParameterError
+from hitoku.review import command, log
+from hitoku.review.command import serve
+from hitoku.review.storage import reading
+
+
+def run(*words, ok=True):
+    done = CliRunner().invoke(serve, [str(word) for word in words], catch_exceptions=True)
+    if ok and done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done
+
+
+def test_a_centre_from_nothing(tmp_path):
+    folder = tmp_path / "centre"
+    assert "made" in run("init", folder, "--team", "Data centre", "--http").stdout
+    assert folder.stat().st_mode & 0o077 == 0
+    added = run("add-user", folder, "yui", "--name", "Yui", "--role", "checker").stdout
+    assert "password: " in added
+    run("add-user", folder, "ren", "--role", "researcher", "--external")
+    run("add-project", folder, "wages", "--member", "ren")
+    assert "whole" in run("verify-log", folder).stdout
+    assert "form" in run("migrate", folder).stdout
+    run("backup", folder, tmp_path / "backup")
+    assert "the log is whole" in run("restore", tmp_path / "backup", tmp_path / "again").stdout
+    assert "password: " in run("set-password", folder, "yui").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("add-user", "FOLDER", "x", "--role", "chekcer"), "no role 'chekcer'"),
+        (("add-user", "FOLDER", "yui", "--role", "checker"), "already"),
+        (("add-project", "FOLDER", "p", "--policy", "japan"), "no policy 'japan'"),
+        (("add-project", "FOLDER", "p", "--member", "nobody"), "nobody"),
+        (("set-password", "FOLDER", "nobody"), "no person 'nobody'"),
+        (("--folder", "FOLDER", "--demo"), "what should be served"),
+        (("--demo", "--host", "0.0.0.0"), "stays on this machine"),  # noqa: S104 - refused
+        (("migrate", "NOTHING"), "no review.toml"),
+    ],
+)
+def test_what_is_wrong_is_named(centre, tmp_path, words, said):
+    given = [str({"FOLDER": centre.desk.folder, "NOTHING": tmp_path}.get(word, word)) for word in words]
+    done = run(*given, ok=False)
+    assert isinstance(done.exception, HitokuError)
+    assert said in str(done.exception)
+
+
+def test_a_log_that_is_not_whole_is_exit_code_1(centre, tmp_path):
+    with reading(centre.desk.engine) as connection:
+        entries = list(log.entries(connection))
+    folder = centre.desk.folder
+    head = {"entries": len(entries), "digest": entries[-1]["digest"]}
+    (tmp_path / "log.json").write_text(json.dumps(head), "utf-8")
+    assert run("verify-log", folder, "--receipt", tmp_path / "log.json").exit_code == 0
+    (tmp_path / "cut.csv").write_text(log.to_csv(entries[:-1]), "utf-8")
+    done = run("verify-log", folder, "--receipt", tmp_path / "log.json", "--export", tmp_path / "cut.csv")
+    assert done.exit_code == 1
+    assert "tail was cut" in done.stdout
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "starlette", None)
+    with pytest.raises(HitokuError) as refused:
+        command._require_extra()
+    assert "hitoku[review]" in refused.value.fix
+
+
+def test_settings_that_are_wrong_are_named(centre):
+    path = centre.desk.folder / "review.toml"
+    path.write_text("turnaround_dayz = 3\n", "utf-8")
+    with pytest.raises(ParameterError, match="turnaround_dayz") as wrong:
+        run("verify-log", centre.desk.folder)
+    assert "turnaround_days" in wrong.value.fix
