@@ -56,7 +56,9 @@ def bound_and_cost() -> None:
     level = np.where(unsafe, np.ceil(0.15 * table.value), 0.0)
     need = ht.Need(unsafe=unsafe, lower=level, upper=level)
     found = ht.Optimal(cost="value").protect(table, need)
-    figure = plots.bound_and_cost(found, title="Five unsafe cells of 100: where the lines meet, the cost is proven")
+    figure = plots.bound_and_cost(
+        found, title="Five unsafe cells of 100: where the lines meet, the cost is proven"
+    )
     figure.savefig(IMAGES / "bound-and-cost.png", dpi=110, metadata={"Software": None})
 
 
