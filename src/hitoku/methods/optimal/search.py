@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.methods.optimal import neighbourhoods
 from hitoku.methods.optimal.attacker_subproblems import TableauSubproblems
 from hitoku.methods.optimal.branching import Branching
 from hitoku.methods.optimal.budget import Budget, Stopped
 from hitoku.methods.optimal.components import components, part_of, rows_within
 from hitoku.methods.optimal.cuts import Cuts
 from hitoku.methods.optimal.instance import Instance
-from hitoku.methods.optimal.neighbourhoods import Neighbourhoods
+from hitoku.methods.optimal.neighbourhoods import NODES, RULED_OUT, UNTIL, Neighbourhoods
 from hitoku.methods.optimal.objective import Objective, SearchResult
 from hitoku.methods.optimal.relaxation import FEW, PURGE_NODE, PURGE_ROOT, WHOLE, Relaxation
 from hitoku.methods.optimal.repair_heuristic import repair_pattern
@@ -301,16 +300,16 @@ class BranchAndCut:
         free = self.relaxation.free
         lower, upper, nodes = self._lower, self._upper, self.nodes
         around = Neighbourhoods(self.instance)
-        while self.budget.spent() < neighbourhoods.UNTIL:
+        while self.budget.spent() < UNTIL:
             gap = self.value - self.bound
             freed = around.draw(self.best & ~self.instance.forced)
             if freed is None or gap < FAR_OFF * (self.value - self.relaxation.paid):
                 break
             before, kept = self.value, self.best & ~freed
-            barred = (relaxed.reduced > neighbourhoods.RULED_OUT * gap) & ~self.best[free]
+            barred = (relaxed.reduced > RULED_OUT * gap) & ~self.best[free]
             self._lower = np.maximum(lower, kept[free])
             self._upper = np.where(barred, 0.0, upper)
-            self._most_nodes, most = self.nodes + neighbourhoods.NODES, self._most_nodes
+            self._most_nodes, most = self.nodes + NODES, self._most_nodes
             bound = self.bound
             try:
                 self._branch_and_bound(self.relaxation.paid, report=False)
