@@ -1,0 +1,49 @@
+"""Loaded by Python itself when this folder is on its path: lets the n-th change to the disk go wrong.
+
+FAULT is "count", "kill:n" (the process is gone before its n-th change) or "full:n" (from the n-th change on
+there is no room). Only changes below FAULT_FOLDER count; with "count" their number is written to FAULT_COUNT.
+"""
+# ruff: noqa: PTH100, PTH123 - loaded before everything else, by every Python below
+
+import atexit
+import errno
+import os
+import signal
+import sys
+
+KIND, _, AT = os.environ.get("FAULT", "").partition(":")
+FOLDER = os.environ.get("FAULT_FOLDER", "")
+CHANGES = {"os.mkdir", "os.rename", "os.link", "os.symlink", "os.truncate"}
+seen = [0]
+
+
+def changes(event, args):
+    if event == "open":
+        path, mode, flags = args
+        wants = isinstance(mode, str) and set(mode) & set("wax+")
+        if not (wants or (mode is None and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT))):
+            return False
+        return isinstance(path, (str, bytes)) and os.path.abspath(os.fsdecode(path)).startswith(FOLDER)
+    return event in CHANGES and os.path.abspath(os.fsdecode(args[0])).startswith(FOLDER)
+
+
+def hook(event, args):
+    if not changes(event, args):
+        return
+    seen[0] += 1
+    if KIND == "kill" and seen[0] == int(AT):
+        os.kill(os.getpid(), signal.SIGKILL)
+    if KIND == "full" and seen[0] >= int(AT):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def tell():
+    n_changes = seen[0]
+    with open(os.environ["FAULT_COUNT"], "w") as file:
+        file.write(str(n_changes))
+
+
+if KIND:
+    if KIND == "count":
+        atexit.register(tell)
+    sys.addaudithook(hook)

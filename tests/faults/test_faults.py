@@ -1,0 +1,207 @@
+"""Every command that writes, killed and starved of disk at its own changes to the disk, and two at a time.
+
+Afterwards its target is whole or absent, what was there before is untouched, nothing confidential lies in
+temporary places, and the next run works, removes what the killed ones left, and gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytestmark = pytest.mark.long
+
+STAGE = Path(__file__).with_name("stage")
+SRC = Path(__file__).resolve().parents[2] / "src"
+MOST_POINTS = 6
+PROTECT = [
+    "protect",
+    "firms.csv",
+    "--by",
+    "trade",
+    "--by",
+    "size",
+    "--rule",
+    "min_frequency:n=4",
+    "--width",
+    "4",
+]
+SUBMIT = (
+    "import hitoku as ht, pandas as pd\n"
+    "work = ht.Session('sizes', pd.read_csv('firms.csv', dtype={'size': str}), policy='japan-2017')\n"
+    "work.frequency_table(by=['size'])\n"
+    "work.submit('submission')\n"
+)
+# By name: the words of the command, and what it writes.
+COMMANDS = {
+    "protect": ([*PROTECT, "--out", "new"], "new"),
+    "init": (["init", "firms.csv", "--out", "new.toml"], "new.toml"),
+    "convert": (["convert", "release", "--to", "xlsx", "--out", "new.xlsx"], "new.xlsx"),
+    "argus export": (["argus", "export", "release", "--out", "new"], "new"),
+    "check": (["check", "submission", "--out", "new"], "new"),
+    "demo": (["demo", "--records", "800", "--by", "region", "--by", "size", "--out", "new"], "new"),
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    code: int
+    out: str
+    err: str
+
+
+def run(folder: Path, words: list[str], fault: str = "") -> Run:
+    """Run a command in a folder, with a temporary place of its own."""
+    places = {
+        "TMPDIR": str(folder / "tmp"),
+        "FAULT_FOLDER": str(folder),
+        "FAULT_COUNT": str(folder / "count"),
+    }
+    path = os.pathsep.join([str(STAGE), str(SRC)])
+    done = subprocess.run(
+        [sys.executable, "-m", "hitoku", *words],
+        cwd=folder,
+        env={**os.environ, **places, "FAULT": fault, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return Run(done.returncode, done.stdout, done.stderr)
+
+
+def bytes_of(path: Path) -> dict[str, bytes] | None:
+    if path.is_file():
+        return {"": path.read_bytes()}
+    if not path.is_dir():
+        return None
+    return {str(p.relative_to(path)): p.read_bytes() for p in sorted(path.rglob("*")) if p.is_file()}
+
+
+@pytest.fixture(scope="module")
+def kitchen(tmp_path_factory) -> Path:
+    """A folder with records, a release and a submission."""
+    folder = tmp_path_factory.mktemp("kitchen")
+    (folder / "tmp").mkdir()
+    rng = np.random.default_rng(5)
+    frame = {"trade": rng.choice(["mills", "inns", "farms"], 300, p=[0.6, 0.36, 0.04])}
+    frame["size"] = rng.choice(["1", "2", "3"], 300, p=[0.7, 0.27, 0.03])
+    pd.DataFrame(frame).to_csv(folder / "firms.csv", index=False)
+    assert run(folder, [*PROTECT, "--out", "release"]).code == 0
+    path = {**os.environ, "PYTHONPATH": str(SRC)}
+    subprocess.run([sys.executable, "-c", SUBMIT], cwd=folder, env=path, check=True, capture_output=True)
+    return folder
+
+
+def points(n_changes: int) -> list[int]:
+    """Give the first change, the last ones, and some between."""
+    return sorted(
+        {1, n_changes, n_changes - 1, *np.linspace(1, n_changes, MOST_POINTS).astype(int).tolist()} - {0}
+    )
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()} - {"count", "tmp"}
+
+
+def remove(path: Path) -> None:
+    for inner in sorted(path.rglob("*"), reverse=True) if path.is_dir() else ():
+        inner.unlink() if inner.is_file() else inner.rmdir()
+    if path.is_dir():
+        path.rmdir()
+    else:
+        path.unlink(missing_ok=True)
+
+
+@pytest.fixture(autouse=True)
+def swept(kitchen):
+    """Begin every test with the same folder, whatever the one before left."""
+    at_first = {"firms.csv", "release", "submission", "tmp"}
+    for path in kitchen.iterdir():
+        if path.name not in at_first:
+            remove(path)
+
+
+@pytest.fixture(scope="module")
+def clean(kitchen):
+    """By command: what it writes when nothing goes wrong, and how many changes that takes."""
+    known: dict[str, tuple[dict[str, bytes], int]] = {}
+
+    def get(name: str) -> tuple[dict[str, bytes], int]:
+        if name not in known:
+            words, target = COMMANDS[name]
+            done = run(kitchen, words, "count")
+            assert done.code in (0, 1), done.err
+            written = bytes_of(kitchen / target)
+            assert written
+            n_changes = int((kitchen / "count").read_text("utf-8"))
+            assert n_changes > 1, "the stage saw no change to the disk"
+            remove(kitchen / target)
+            known[name] = written, n_changes
+        return known[name]
+
+    return get
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_killed_command_leaves_all_or_nothing_and_the_next_cleans_up(name, kitchen, clean):
+    whole, n_changes = clean(name)
+    words, target = COMMANDS[name]
+    before = names(kitchen)
+    for point in points(n_changes):
+        assert run(kitchen, words, f"kill:{point}").code == -signal.SIGKILL
+        assert bytes_of(kitchen / target) in (None, whole), f"half-written at change {point}"
+        for left in names(kitchen) - before - {target}:
+            assert left.startswith("."), left
+            assert stat.S_IMODE((kitchen / left).stat().st_mode) & 0o077 == 0, f"{left} can be read by others"
+        remove(kitchen / target)
+    done = run(kitchen, words)
+    assert done.code in (0, 1), done.err
+    assert bytes_of(kitchen / target) == whole
+    assert names(kitchen) - before - {target} == set(), "what killed runs left is still there"
+    assert list((kitchen / "tmp").iterdir()) == []
+    remove(kitchen / target)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_full_disk_is_an_error_that_says_so_and_leaves_nothing(name, kitchen, clean):
+    whole, n_changes = clean(name)
+    words, target = COMMANDS[name]
+    before = names(kitchen)
+    for point in points(n_changes):
+        done = run(kitchen, words, f"full:{point}")
+        assert done.code == 2, (point, done.out, done.err)
+        assert "Traceback" not in done.err
+        assert "No space left" in done.err or "full" in done.err
+        assert names(kitchen) - before <= {target}
+        assert bytes_of(kitchen / target) in (None, whole)
+        remove(kitchen / target)
+    assert list((kitchen / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_two_at_once_write_one_whole_target(name, kitchen, clean):
+    whole, _ = clean(name)
+    words, target = COMMANDS[name]
+    command = [sys.executable, "-m", "hitoku", *words]
+    env = {**os.environ, "PYTHONPATH": str(SRC), "TMPDIR": str(kitchen / "tmp")}
+    both = [
+        subprocess.Popen(
+            command, cwd=kitchen, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        for _ in range(2)
+    ]
+    told = [process.communicate()[1] for process in both]
+    codes = sorted(process.returncode for process in both)
+    assert codes[0] in (0, 1), told
+    assert all("Traceback" not in err for err in told)
+    assert bytes_of(kitchen / target) == whole
+    remove(kitchen / target)
