@@ -1,6 +1,6 @@
 """Attacker subproblems on a persistent tableau, for tables that are no network and not too large for one.
 
-Cuts come out of the kernel recomputed in whole numbers; see :mod:`hitoku.kernels.attacker_tableau`.
+Cuts come out of the kernel recomputed in whole numbers; see :mod:`hitoku.kernels.attacker_cuts`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Tableau:
     @classmethod
     def of(cls, instance: Instance) -> Tableau | None:
         """Set up a tableau; None where the numbers of the relations do not allow it, or it is too large."""
-        from hitoku.kernels.attacker_tableau import echelon  # noqa: PLC0415 - numba loads slowly
+        from hitoku.kernels.attacker_cuts import echelon  # noqa: PLC0415 - numba loads slowly
 
         relations = instance.relations
         n_rows, n = relations.shape

@@ -1,0 +1,147 @@
+"""Cuts of an attacker that hold whatever the floating point did before: multipliers of relations, recomputed.
+
+The relations are brought to echelon form in whole numbers. A cut is a sum of its rows, in whole multiples of a
+fixed fraction, where all sums are exact, or as it is, with an allowance for every rounding.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hitoku.kernels.compiled import compiled
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+# Echelon rows with larger entries are refused.
+HUGE = 1 << 20
+# Multipliers are mostly fractions with small denominators; 720720 is divisible by 1 to 16.
+GRID = 720_720
+ROUNDING = 2.3e-16
+# Sums this near zero count as zero, with an allowance; an allowance above this share spoils a cut.
+NOTHING, ALLOWED = 1e-9, 0.01
+# Least coefficient of a cut.
+LEAST = 1e-6
+
+
+@compiled
+def pivot_of(rows: Integers, r: int, order: Integers) -> int:
+    """Return the column of a row with an entry of one that comes first in the order; -1 if there is none."""
+    best = -1
+    for j in range(rows.shape[1]):
+        if abs(rows[r, j]) == 1 and (best < 0 or order[j] < order[best]):
+            best = j
+    return best
+
+
+@compiled
+def clear_column(rows: Integers, r: int, column: int) -> bool:
+    """Take row r, whose entry there is one, out of all others; false when numbers grow."""
+    for i in range(rows.shape[0]):
+        factor = rows[i, column]
+        if i == r or factor == 0:
+            continue
+        for j in range(rows.shape[1]):
+            rows[i, j] -= factor * rows[r, j]
+            if abs(rows[i, j]) > HUGE:
+                return False
+    return True
+
+
+@compiled
+def echelon(rows: Integers, order: Integers, pivots: Integers) -> int:
+    """Bring whole-number relations to reduced echelon form with pivots of one, in place; return the rank.
+
+    The rows whose ``pivots`` are not -1 afterwards are the ones left, each with its pivot column. Returns -1
+    when a row has no entry of one or numbers grow. Only steps are used that keep whole numbers whole, so
+    every row is a sum of relations.
+    """
+    rank = 0
+    for r in range(rows.shape[0]):
+        pivots[r] = -1
+        column = pivot_of(rows, r, order)
+        if column < 0:
+            for j in range(rows.shape[1]):
+                if rows[r, j] != 0:
+                    return -1
+            continue
+        if rows[r, column] < 0:
+            for j in range(rows.shape[1]):
+                rows[r, j] = -rows[r, j]
+        if not clear_column(rows, r, column):
+            return -1
+        pivots[r] = column
+        rank += 1
+    return rank
+
+
+@compiled
+def recompute(
+    row: Floats, whole: bool, echelon_rows: Any, p: int, sense: int, rooms: Floats, amount: float, out: Floats
+) -> float:
+    """Write the most that each cell lends to cell p, cut down to the amount; return an allowance.
+
+    ``row`` holds the multipliers of the echelon rows. Rounded to whole multiples of ``1 / GRID`` all sums are
+    exact and nothing is to be allowed for. Otherwise they are taken as they are: sums near zero then count as
+    zero, and what they and the rounding of all sums may hide is the allowance.
+    """
+    ptr, index, data = echelon_rows
+    n = len(out)
+    total, size = np.zeros(n), np.zeros(n)
+    for r in range(len(row)):
+        y = np.rint(row[r] * GRID) if whole else row[r]
+        if y != 0.0:
+            for k in range(ptr[r], ptr[r + 1]):
+                total[index[k]] += y * data[k]
+                size[index[k]] += abs(y * data[k])
+    unit = float(GRID) if whole else 1.0
+    total[p] += sense * unit
+    size[p] += 1.0
+    allowance = 0.0
+    for j in range(n):
+        g = total[j] / unit
+        if not whole and size[j] > 0.0:
+            hidden = ROUNDING * (len(row) + 2) * size[j]
+            if abs(g) < NOTHING:
+                hidden += abs(g)
+                g = 0.0
+            allowance += hidden * max(rooms[0, j], rooms[1, j])
+        room = rooms[0, j] if g > 0 else rooms[1, j]
+        out[j] = min(room * abs(g), amount) if g != 0.0 and room > 0 else 0.0
+    return allowance
+
+
+@compiled
+def reached(cut: Floats, forced: Mask, x: Floats) -> float:
+    """Return how far a point lets the cell of a cut move, by the cut."""
+    total = 0.0
+    for j in range(len(x)):
+        if cut[j] > 0.0:
+            total += cut[j] if forced[j] else cut[j] * x[j]
+    return total
+
+
+@compiled
+def write_cut(
+    cut: Floats, forced: Mask, x: Floats, want: float, hidden: float, least: float, index: Integers,
+    data: Floats, filled: int,
+) -> int:  # fmt: skip
+    """Append ``cut @ x >= want`` over the free cells, divided by what the others leave, if x violates it."""
+    left = want - hidden
+    for j in range(len(x)):
+        if forced[j]:
+            left -= min(cut[j], want)
+    if not hidden < ALLOWED * want or left <= NOTHING * want:
+        return filled
+    inner, end = 0.0, filled
+    for j in range(len(x)):
+        if not forced[j] and cut[j] > 0:
+            index[end] = j
+            data[end] = max(min(cut[j] / left, 1.0), LEAST)
+            inner += data[end] * x[j]
+            end += 1
+    return end if 1.0 - inner > least else filled
