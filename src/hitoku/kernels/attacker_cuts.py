@@ -1,7 +1,7 @@
 """Cuts of an attacker that hold whatever the floating point did before: multipliers of relations, recomputed.
 
-The relations are brought to echelon form in whole numbers. A cut is a sum of its rows, in whole multiples of a
-fixed fraction, where all sums are exact, or as it is, with an allowance for every rounding.
+The relations are brought to echelon form in whole numbers. A cut is a sum of its rows: in whole multiples of
+a fixed fraction, where all sums are exact, or as it is, with an allowance for every rounding.
 """
 
 from __future__ import annotations
