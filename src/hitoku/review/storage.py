@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -63,7 +64,10 @@ def open_database(url: str) -> Engine:
         sa.event.listen(engine, "begin", _begin_sqlite)
         return engine
     # Connections that died while the database was away are noticed and replaced.
-    return sa.create_engine(url, pool_pre_ping=True, pool_size=8, max_overflow=24)
+    engine = sa.create_engine(url, pool_pre_ping=True, pool_size=8, max_overflow=24)
+    # A command that is over lets its engine go, and the server must not keep its connections.
+    weakref.finalize(engine, engine.pool.dispose)
+    return engine
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
