@@ -1,6 +1,7 @@
 """What went wrong when the first version met data and people it did not know, and the test that holds it now.
 
-Each was tried on 0.1 and failed there: M as a methodologist, H with files that were held out.
+The trials were made with 0.1 and went wrong there: M as a methodologist, H with files that were held out. The
+tests named here were written since.
 """
 
 from __future__ import annotations
