@@ -59,7 +59,7 @@ def test_the_report_is_beside_the_submission_and_the_submission_is_as_it_was(fol
     run(folder)
     assert run(folder).exit_code == 0
     report = folder.parent / "submission-report"
-    assert sorted(path.name for path in report.iterdir()) == ["report.html", "report.json"]
+    assert sorted(path.name for path in report.iterdir()) == ["cells", "report.html", "report.json"]
     html = (report / "report.html").read_text("utf-8")
     assert html.count('<section class="output"') == 3
     assert not re.search(r"(src|href)=.(?!#)", html)  # nothing from elsewhere

@@ -130,6 +130,7 @@ JOBS: Mapping[str, Callable[[], None]] = {
     "echelon": walk_a_little,
     "zero_half": search_a_little,
     "mincut": search_a_little,
+    "attacker_cuts": relax_a_little,
     "attacker_tableau": relax_a_little,
     "dual_simplex": relax_a_little,
     "patterns": search_a_little,

@@ -191,7 +191,10 @@ def _section(check: Recheck, place: int, known: Known, changed: str) -> OutputSe
     each, submission = check.outputs[place], check.submission
     undecided = set(each.undecided)
     asks = [request for request in submission.requests if request.output == each.output.name]
-    files = leaving(submission.stems[place], each.output) if each.state is OutputState.LEAVES else {}
+    # Columns of different lengths were tampered with, and are no file.
+    even = len({len(column) for column in each.output.published.values()}) <= 1
+    leaves = each.state is OutputState.LEAVES and even
+    files = leaving(submission.stems[place], each.output) if leaves else {}
     variables, facts = known
     return OutputSection(
         number=place + 1,

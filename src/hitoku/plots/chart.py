@@ -43,7 +43,7 @@ def chart(output: Output, kind: str = "bar", *, column: str | None = None) -> Fi
     >>> from hitoku.checks.session import Session
     >>> people = pd.DataFrame({"job": ["a"] * 30 + ["b"] * 20})
     >>> figure = chart(Session("jobs", people).crosstab("job"))
-    >>> [bar.get_height() for bar in figure.axes[0].patches]
+    >>> [float(bar.get_height()) for bar in figure.axes[0].patches]
     [30.0, 20.0]
     """
     kinds: dict[str, Callable[..., None]] = {"bar": _bars, "line": _lines, "step": _steps, "box": _boxes}

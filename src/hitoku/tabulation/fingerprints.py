@@ -66,7 +66,7 @@ class RecordPrints:
         every = sorted(column_names(data, file))
         aliases = {f"c{number}": name for number, name in enumerate(every)}
         wanted = [alias for alias, name in aliases.items() if name in set(names)]
-        with open_source(data, aliases, file=file) as source:
+        with open_source(data, aliases, file=file, again=True) as source:
             row = f" || {BETWEEN} || ".join(
                 f"coalesce({_text(source, alias)}, {MISSING})" for alias in aliases
             )

@@ -84,6 +84,7 @@ def open_source(
     *,
     where: Where | None = None,
     file: FileFormat | None = None,
+    again: bool = False,
     memory_limit: str | None = None,
     threads: int | None = None,
 ) -> Iterator[Source]:
@@ -100,13 +101,15 @@ def open_source(
         Filter: columns and the codes that are kept; a record must have one of them in each column.
     file
         How a text file is written; what is left out is found.
+    again
+        The file was read before, and how it was read is not told once more.
     """
     columns = {**columns, **{f"f{number}": column for number, column in enumerate(where or {})}}
     with tempfile.TemporaryDirectory(prefix="hitoku-") as spill:
         connection = connect(spill, memory_limit, threads)
         try:
             if isinstance(data, str | Path):
-                place, backend = _attach_file(connection, Path(data), columns, file, Path(spill))
+                place, backend = _attach_file(connection, Path(data), columns, file, Path(spill), again=again)
             else:
                 place, backend = "data", _attach_frame(connection, data, columns)
             with translate_errors(place):
@@ -250,12 +253,14 @@ def _attach_file(
     columns: Mapping[str, str],
     file: FileFormat | None,
     folder: Path,
+    *,
+    again: bool,
 ) -> tuple[str, str]:
     where, kind = path.name, kind_of(path)
     if kind == "frame":
         return where, _attach_frame(connection, read_frame(path), columns)
     if kind == "text":
-        _attach_text(connection, look_at(path, file), columns, file, folder)
+        _attach_text(connection, look_at(path, file), columns, file, folder, again=again)
         return where, "pandas"
     reading = f"read_parquet({literal(str(path))})"
     with translate_errors(where):
@@ -273,6 +278,8 @@ def _attach_text(
     columns: Mapping[str, str],
     file: FileFormat | None,
     folder: Path,
+    *,
+    again: bool,
 ) -> None:
     where = text.path.name
     require(columns.values(), text.header, where)
@@ -289,7 +296,8 @@ def _attach_text(
         if style is not None and any(shapes):
             styles[style] = None
             write_numbers(connection, alias, style, shapes, where)
-    READING.info("%s: read as %s", where, ", ".join(map(str, [text, *styles])))
+    if not again:
+        READING.info("%s: read as %s", where, ", ".join(map(str, [text, *styles])))
 
 
 def write_numbers(

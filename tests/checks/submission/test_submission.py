@@ -136,7 +136,7 @@ def test_nothing_is_left_behind_when_writing_fails(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("hitoku.checks.submission.submission._fill", full)
-    with pytest.raises(OutputError, match="No space left"):
+    with pytest.raises(OutputError, match="the disk is full"):
         session().submit(tmp_path / "submission")
     assert list(tmp_path.iterdir()) == []
 

@@ -80,7 +80,7 @@ def test_what_is_written_is_ascii_with_lf_and_appears_whole(tmp_path):
         write_text(tmp_path / "a.txt", ["x", "Zürich"], "file")
     assert error.value.where == "a.txt, line 2"
     assert (tmp_path / "a.txt").read_bytes() == b"x\ny\n"
-    with pytest.raises(OutputError, match="cannot write 'a"):
+    with pytest.raises(OutputError, match="cannot write to nowhere"):
         write_text(tmp_path / "nowhere" / "a.txt", ["x"], "file")
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
 

@@ -351,7 +351,7 @@ def test_the_same_release_gives_the_same_bytes(tmp_path):
 
 def test_a_folder_that_is_not_there_is_an_error_of_ours(tmp_path):
     c = counts()
-    with pytest.raises(OutputError, match="cannot write 'report"):
+    with pytest.raises(OutputError, match="cannot write to no"):
         write_report(tmp_path / "no" / "report.html", Outcome(c.protection, c.audit))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from hitoku.checks.evidence.consistency import compare_contributions, compare_ranks, compare_sums
 from hitoku.checks.evidence.evidence import Evidence
 from hitoku.checks.evidence.groups import refuse_counts
-from hitoku.checks.evidence.table import MagnitudeEvidence
+from hitoku.checks.evidence.table import MagnitudeEvidence, TableEvidence
 from hitoku.checks.evidence.trees import plain_trees, trees_of
 from hitoku.checks.ledger import Measure
 from hitoku.checks.outputs.coded_table import CodedTable, claim_about, tabulate_records
@@ -141,8 +141,10 @@ class MagnitudeTable(CodedTable[MagnitudeEvidence]):
         for codes, total, scale in zip(cells.named(), evidence.value.tolist(), size.tolist(), strict=True):
             yield Fact(codes, ("sum", self.value), total, scale)
 
-    def claim(self, evidence: MagnitudeEvidence, policy: Policy) -> TableClaim | None:
-        """Return what the certificate is about."""
+    def claim(self, evidence: TableEvidence, policy: Policy) -> TableClaim | None:
+        """Return what the certificate is about; none where a table came without contributions."""
+        if not isinstance(evidence, MagnitudeEvidence):
+            return None
         return claim_about(evidence, _need(evidence, tables.count_need(evidence, policy), policy))
 
     def measures(self, records: Records) -> dict[str, Measure]:

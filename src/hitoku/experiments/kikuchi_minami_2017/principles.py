@@ -182,7 +182,15 @@ def _statistics(work: Session) -> Iterator[Reproduction]:
         why = (
             "stricter here: a value that dominates the squares can be worked out from the standard deviation"
         )
-        yield same("Appendix D", f"dominance applied to: {name}", said, ours, "" if said == ours else why)
+        yield Reproduction(
+            place="Appendix D",
+            what=f"dominance applied to: {name}",
+            published=said,
+            ours=ours,
+            agrees=said == ours,
+            distance="" if said == ours else "one rule more",
+            why="" if said == ours else why,
+        )
 
 
 def _outputs() -> Iterator[Reproduction]:
