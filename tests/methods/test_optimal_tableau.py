@@ -136,6 +136,6 @@ SHAPES = [(3, 3, 3), (4, 3, 3)]
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(100, 300))
-def test_two_hundred_three_way_tables_cost_as_little_as_an_independent_program_finds(seed):
+@pytest.mark.parametrize("seed", range(100, 120))
+def test_further_three_way_tables_cost_as_little_as_an_independent_program_finds(seed):
     assert_least(*cube(seed, SHAPES[seed % 2], 2 + seed % 4))
