@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -34,11 +35,25 @@ def guarded(command: Callable[[], object]) -> int:
         told = f"{stopped}; " if str(stopped) else ""
         sys.stderr.write(f"interrupted: {told}nothing was written\n")
         return 130
-    except Exception:  # noqa: BLE001 - the last line of defence; the traceback is shown
-        traceback.print_exc()
+    except OSError as error:
+        if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
+            return _our_bug()
+        # Whatever is written beside the target: copies of files, sorting of large tables.
         sys.stderr.write(
-            "This is a bug in hitoku. Please report the lines above;\n"
-            "read them first, and take out whatever is confidential.\n"
+            "OutputError: the disk is full\n"
+            f"  where: {visible(str(error.filename or 'a temporary place'))}\n"
+            "  fix: make room, or name another place for temporary files with TMPDIR\n"
         )
-        return OUR_BUG
+        return BAD_INPUT
+    except Exception:  # noqa: BLE001 - the last line of defence; the traceback is shown
+        return _our_bug()
     return 0
+
+
+def _our_bug() -> int:
+    traceback.print_exc()
+    sys.stderr.write(
+        "This is a bug in hitoku. Please report the lines above;\n"
+        "read them first, and take out whatever is confidential.\n"
+    )
+    return OUR_BUG
