@@ -35,8 +35,8 @@ PROTECT = [
     "--width",
     "4",
 ]
-# By name: the words of the command, and what it writes. The report of a check is dated, and its folder is filled
-# file by file; it holds nothing that the submission beside it lacks.
+# By name: the words of the command, and what it writes. The report of a check is dated, and its folder is
+# filled file by file; it holds nothing that the submission beside it lacks.
 COMMANDS = {
     "protect": ([*PROTECT, "--out", "new"], "new"),
     "init": (["init", "firms.csv", "--out", "new.toml"], "new.toml"),
@@ -117,7 +117,7 @@ def remove(path: Path) -> None:
 def swept(kitchen):
     """Begin every test with the same folder, whatever the one before left."""
     at_first = {"firms.csv", "release", "tmp"}
-    for path in kitchen.iterdir():
+    for path in [*kitchen.iterdir(), *(kitchen / "tmp").iterdir()]:
         if path.name not in at_first:
             remove(path)
 

@@ -115,7 +115,7 @@ class Certificate:
             target.write_bytes(gzip.compress(plain, mtime=0) if target.suffix == ".gz" else plain)
         except OSError as error:
             raise OutputError(
-                "cannot write the certificate",
+                f"cannot write the certificate: {error.strerror}",
                 where=str(target),
                 fix="give a path in a folder you may write to",
             ) from error
