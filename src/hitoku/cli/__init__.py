@@ -35,18 +35,8 @@ def guarded(command: Callable[[], object]) -> int:
         told = f"{stopped}; " if str(stopped) else ""
         sys.stderr.write(f"interrupted: {told}nothing was written\n")
         return 130
-    except OSError as error:
-        if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
-            return _our_bug()
-        # Whatever is written beside the target: copies of files, sorting of large tables.
-        sys.stderr.write(
-            "OutputError: the disk is full\n"
-            f"  where: {visible(str(error.filename or 'a temporary place'))}\n"
-            "  fix: make room, or name another place for temporary files with TMPDIR\n"
-        )
-        return BAD_INPUT
-    except Exception:  # noqa: BLE001 - the last line of defence; the traceback is shown
-        return _our_bug()
+    except Exception as error:  # noqa: BLE001 - the last line of defence; the traceback is shown
+        return _full_disk(error) if _is_full(error) else _our_bug()
     return 0
 
 
@@ -57,3 +47,18 @@ def _our_bug() -> int:
         "read them first, and take out whatever is confidential.\n"
     )
     return OUR_BUG
+
+
+def _is_full(error: Exception) -> bool:
+    return isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}
+
+
+def _full_disk(error: Exception) -> int:
+    """Tell of a full disk met beside the target: copies of files, the sorting of large tables."""
+    place = getattr(error, "filename", None) or "a temporary place"
+    sys.stderr.write(
+        "OutputError: the disk is full\n"
+        f"  where: {visible(str(place))}\n"
+        "  fix: make room, or name another place for temporary files with TMPDIR\n"
+    )
+    return BAD_INPUT
