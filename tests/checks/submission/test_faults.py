@@ -90,8 +90,8 @@ def test_four_processes_release_at_once():
 
 
 @pytest.mark.long
-def test_four_processes_release_two_hundred():
-    concurrent(200, 4)
+def test_four_processes_release_sixty():
+    concurrent(60, 4)
 
 
 def test_a_full_disk_is_said_and_nothing_is_half(given):
