@@ -29,6 +29,7 @@ _HOMES = {
     "evidence.comparison": "Comparison",
     "evidence.loss": "Loss loss",
     "evidence.outcome": "Outcome",
+    "evidence.quick_verify": "quick_verify",
     "evidence.recovery": "Recovery recovery",
     "evidence.verify": "Verdict verify",
     "io.jj": "read_jj read_jj_pattern write_jj",

@@ -19,6 +19,7 @@ from hitoku.evidence.certificate import Certificate
 from hitoku.evidence.comparison import Comparison
 from hitoku.evidence.loss import Loss, loss
 from hitoku.evidence.outcome import Outcome
+from hitoku.evidence.quick_verify import quick_verify
 from hitoku.evidence.recovery import Recovery, recovery
 from hitoku.evidence.verify import Verdict, verify
 from hitoku.io.jj import read_jj, read_jj_pattern, write_jj
@@ -134,6 +135,7 @@ __all__ = [
     "loss",
     "null_dimension",
     "protect",
+    "quick_verify",
     "read_jj",
     "read_jj_pattern",
     "recovery",

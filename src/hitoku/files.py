@@ -118,7 +118,7 @@ def new_folder(path: Path, *, shared: bool = False) -> Iterator[Path]:
         The owner's group may read it; otherwise the owner alone.
     """
     refuse_occupied(path)
-    _make_parent(path, f"to {path.parent.name or path.parent}")
+    make_parent(path, f"to {path.parent.name or path.parent}")
     with private_folder(path.parent, path.name) as draft:
         try:
             yield draft
@@ -182,7 +182,7 @@ def write_file(path: Path, content: bytes, *, private: bool = False) -> None:
     private
         Nobody but the owner may read it.
     """
-    _make_parent(path, repr(path.name))
+    make_parent(path)
     with new_file(path) as draft, draft.open("wb") as file:
         if private:
             draft.chmod(0o600)
@@ -191,12 +191,20 @@ def write_file(path: Path, content: bytes, *, private: bool = False) -> None:
         os.fsync(file.fileno())
 
 
-def _make_parent(path: Path, what: str) -> None:
-    """Make the folder that a file or folder is to stand in."""
+def make_parent(path: Path, what: str = "") -> None:
+    """Make the folder that a file or folder is to stand in.
+
+    Parameters
+    ----------
+    path
+        The file or folder.
+    what
+        What cannot be written where that fails; left out, its name.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _unwritten(what, path.parent, error) from error
+        raise _unwritten(what or repr(path.name), path.parent, error) from error
 
 
 def _unwritten(what: str, where: Path, error: OSError) -> OutputError:

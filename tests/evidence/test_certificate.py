@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 from dataclasses import replace
@@ -7,12 +8,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hitoku.errors import OutputError
+from hitoku.evidence import certificate as certificates
 from hitoku.evidence.audit import audit
+from hitoku.evidence.json_stream import Stream, pieces
 from hitoku.evidence.problem import AuditProblem, Demand, Witness
 from hitoku.evidence.prover import WitnessReach, drop_superfluous
-from hitoku.evidence.verify import verify
+from hitoku.evidence.verify import fingerprint, verify
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
@@ -60,6 +65,42 @@ def test_a_folder_gets_it_in_its_checker_part(certificate, tmp_path):
     assert len(list((tmp_path / "checker").iterdir())) == 1
 
 
+def test_it_is_written_as_if_it_were_in_memory(certificate, tmp_path):
+    content = {name: part for name, part in certificate.content.items() if name != "sha256"}
+    assert certificate.digest == fingerprint(content)
+    plain = json.dumps(certificate.content, sort_keys=True, separators=(",", ":")).encode() + b"\n"
+    assert certificate.write(tmp_path / "proof.json").read_bytes() == plain
+    assert gzip.decompress(certificate.write(tmp_path / "proof.json.gz").read_bytes()) == plain
+
+
+@settings(max_examples=50)
+@given(
+    lists=st.dictionaries(st.text(max_size=3), st.lists(st.one_of(st.integers(), st.text(), st.none()))),
+    at_once=st.integers(1, 3),
+)
+def test_pieces_are_what_json_writes(lists, at_once):
+    streams = {
+        name: Stream(lambda part=part: iter(part), at_once) if len(part) % 2 else part
+        for name, part in lists.items()
+    }
+    assert b"".join(pieces(streams)) == json.dumps(lists, sort_keys=True, separators=(",", ":")).encode()
+
+
+def test_an_interruption_leaves_the_certificate_of_before(certificate, tmp_path, monkeypatch):
+    path = certificate.write(tmp_path / "proof.json.gz")
+    before = path.read_bytes()
+
+    def full(_):
+        yield b"{"
+        raise OSError(errno.ENOSPC, "no room")
+
+    monkeypatch.setattr(certificates, "pieces", full)
+    with pytest.raises(OutputError, match="disk is full"):
+        certificate.write(path)
+    assert path.read_bytes() == before
+    assert [entry.name for entry in tmp_path.iterdir()] == ["proof.json.gz"]
+
+
 def test_missing_folders_are_made(certificate, tmp_path):
     assert verify(certificate.write(tmp_path / "deep" / "er" / "proof.json")).ok
 
@@ -68,7 +109,8 @@ def test_a_place_that_cannot_be_written_is_named(certificate, tmp_path):
     (tmp_path / "file").write_text("", "utf-8")
     with pytest.raises(OutputError) as caught:
         certificate.write(tmp_path / "file" / "proof.json")
-    assert "proof.json" in caught.value.where
+    assert "proof.json" in caught.value.what
+    assert caught.value.where == str(tmp_path / "file")
 
 
 def test_witnesses_that_others_replace_are_dropped():

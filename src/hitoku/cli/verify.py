@@ -14,21 +14,32 @@ from hitoku.files import require_path
 
 def verify(
     path: Annotated[Path, typer.Argument(help="A release folder, or a certificate (.json, .json.gz).")],
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Compute in arrays: the same answer, several times as fast.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Check the proof that a release is safe, without trusting the program that wrote it.
 
-    The same check runs without hitoku: evidence/verify.py is one file that needs Python alone.
+    The same check runs without hitoku: evidence/verify.py is one file that needs Python alone. For tables of
+    a hundred thousand cells and more, --quick does it with numpy.
 
     [bold]Examples[/bold]
 
     hitoku verify demo-release
 
     hitoku verify demo-release/checker/certificate.json.gz
+
+    hitoku verify census-release --quick
     """
     from hitoku.evidence import verify as proof
 
-    verdict = proof.verify(require_path(path))
+    if quick:
+        from hitoku.evidence.quick_verify import quick_verify
+
+        verdict = quick_verify(require_path(path))
+    else:
+        verdict = proof.verify(require_path(path))
     if verdict.code == 2:
         unproved = (path / "checker" / "summary.json").is_file() and not verdict.reason.count("malformed")
         raise CertificateError(

@@ -6,22 +6,23 @@ The file is confidential. It stands alone: ``verify.py`` needs nothing else to r
 from __future__ import annotations
 
 import gzip
-import json
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from math import isinf
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from hitoku.errors import OutputError
 from hitoku.evidence.attributed import Attributed, required_of
 from hitoku.evidence.grid import Grid, exact_rows, text
+from hitoku.evidence.json_stream import AT_ONCE, Stream, pieces
 from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.prover import Proof
 from hitoku.evidence.verify import ADJUSTED, FORMAT, KNOWN, fingerprint
+from hitoku.files import make_parent, new_file
 from hitoku.model.arrays import Floats
 from hitoku.model.labels import Labels
 from hitoku.model.rational import rational
@@ -29,6 +30,8 @@ from hitoku.model.release import Release
 
 FOLDER = Path("checker")
 NAMES = ("certificate.json", "certificate.json.gz")
+# How hard files are compressed: the last percent costs more time than everything else.
+PRESSURE = 6
 # What a certificate holds beside its claim.
 BESIDE = {"witnesses", "reader", "hidden", "remarks", "tables", "sha256"}
 
@@ -56,40 +59,48 @@ class Certificate:
     @cached_property
     def content(self) -> Mapping[str, Any]:
         """Everything that is written, in exact numbers; see ``docs/reference/evidence.md``."""
+        return {**_held(self._parts()), "sha256": self.digest}
+
+    def _parts(self) -> dict[str, Any]:
+        """Everything but the fingerprint, long lists as streams."""
         groups = required_of(self.groups.learnt, self.groups.asked) if self.groups else ()
-        content = {**claim(self.release, self.grid, self.problem, groups), **self._proof()}
-        content |= {"hidden": list(self.hidden)} if self.hidden else {}
-        content |= {"remarks": list(self.remarks)} if self.remarks else {}
+        parts = {**_claim(self.release, self.grid, self.problem, groups), **self._proof()}
+        parts |= {"hidden": list(self.hidden)} if self.hidden else {}
+        parts |= {"remarks": list(self.remarks)} if self.remarks else {}
         tables = {name: _written(labels, cells) for name, (labels, cells) in self.tables.items()}
-        content |= {"tables": tables} if tables else {}
-        return {**content, "sha256": fingerprint(content)}
+        return parts | ({"tables": tables} if tables else {})
 
     def _proof(self) -> dict[str, Any]:
         """Write what every unsafe cell requires, and the witnesses."""
-        problem, cells = self.problem, self.problem.cells.tolist()
-        reach = (self.proof.reach[place] for place in problem.demands)
-        unsafe = [
-            {**need, "low": each.low_witness, "high": each.high_witness}
-            for need, each in zip(_required(problem), reach, strict=True)
-        ]
-        witnesses = [
-            {
-                "denominator": witness.denominator,
-                "cells": [cells[place] for place in witness.differences],
-                "differences": list(witness.differences.values()),
-            }
-            for witness in self.proof.witnesses
-        ]
-        told: dict[str, Any] = {"unsafe": unsafe, "witnesses": witnesses}
-        if self.groups:
-            more = self.groups.written(len(witnesses))
-            told |= {"groups": more["groups"], "witnesses": [*witnesses, *more["witnesses"]]}
+        groups = self.groups.written(len(self.proof.witnesses)) if self.groups else None
+        told: dict[str, Any] = {"unsafe": Stream(self._unsafe)}
+        if groups is None:
+            told["witnesses"] = Stream(self._witnesses, at_once=1)
+        else:
+            told |= {"groups": groups["groups"], "witnesses": [*self._witnesses(), *groups["witnesses"]]}
         return told if self.reader is None else {**told, "format": KNOWN, "reader": dict(self.reader)}
 
-    @property
+    def _unsafe(self) -> Iterator[dict[str, Any]]:
+        reach = (self.proof.reach[place] for place in self.problem.demands)
+        for need, each in zip(_required(self.problem), reach, strict=True):
+            yield {**need, "low": each.low_witness, "high": each.high_witness}
+
+    def _witnesses(self) -> Iterator[dict[str, Any]]:
+        cells = self.problem.cells
+        for witness in self.proof.witnesses:
+            yield {
+                "denominator": witness.denominator,
+                "cells": cells[list(witness.differences)].tolist(),
+                "differences": list(witness.differences.values()),
+            }
+
+    @cached_property
     def digest(self) -> str:
         """Fingerprint of the content, to be noted where the certificate cannot be changed."""
-        return str(self.content["sha256"])
+        found = hashlib.sha256()
+        for piece in pieces(self._parts()):
+            found.update(piece)
+        return found.hexdigest()
 
     @property
     def n_witnesses(self) -> int:
@@ -108,17 +119,14 @@ class Certificate:
         if target.is_dir():
             folder = target / FOLDER
             target = next((folder / name for name in NAMES if (folder / name).exists()), folder / NAMES[1])
-        plain = json.dumps(self.content, sort_keys=True, separators=(",", ":")).encode() + b"\n"
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            # No time stamp inside: the same proof is the same file.
-            target.write_bytes(gzip.compress(plain, mtime=0) if target.suffix == ".gz" else plain)
-        except OSError as error:
-            raise OutputError(
-                f"cannot write the certificate: {error.strerror}",
-                where=str(target),
-                fix="give a path in a folder you may write to",
-            ) from error
+        make_parent(target)
+        with new_file(target) as draft, draft.open("wb") as raw:
+            # No name and no time stamp inside: the same proof is the same file.
+            packed = gzip.GzipFile("", "wb", PRESSURE, raw, mtime=0) if target.suffix == ".gz" else None
+            with packed or nullcontext(raw) as file:
+                for piece in pieces({**self._parts(), "sha256": self.digest}):
+                    file.write(piece)
+                file.write(b"\n")
         return target
 
     def __repr__(self) -> str:
@@ -169,35 +177,53 @@ def claim(
     groups
         What is required of groups, as :func:`hitoku.evidence.attributed.required_of` writes it.
     """
+    return _held(_claim(release, grid, problem, groups))
+
+
+def _claim(
+    release: Release, grid: Grid, problem: AuditProblem, groups: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    """Write a claim, its long lists as streams."""
     labels = release.labels
     return {
         "format": FORMAT,
         "measure": release.measure,
         "integer": release.integer,
         "variables": list(labels.names),
-        "codes": _codes(labels),
-        "values": grid.texts,
-        "lower": _bounds(release.lower, grid, low=True),
-        "upper": _bounds(release.upper, grid, low=False),
+        "codes": Stream(lambda: _codes(labels)),
+        "values": Stream(lambda: iter(grid.texts)),
+        "lower": Stream(lambda: _bounds(release.lower, grid, low=True)),
+        "upper": Stream(lambda: _bounds(release.upper, grid, low=False)),
         "withheld": problem.cells.tolist(),
-        "relations": [list(row) for row in exact_rows(release.relations)],
-        "unsafe": _required(problem),
+        "relations": Stream(lambda: _relations(release.relations)),
+        "unsafe": Stream(lambda: _required(problem)),
         **({"groups": list(groups)} if groups else {}),
     }
 
 
-def _codes(labels: Labels) -> list[list[str]]:
-    columns = [
-        np.array(codes, dtype=object)[labels.column(v)].tolist() for v, codes in enumerate(labels.codes)
-    ]
-    return [list(codes) for codes in zip(*columns, strict=True)]
+def _held(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Hold everything in memory."""
+    return {name: list(part) if isinstance(part, Stream) else part for name, part in parts.items()}
+
+
+def _codes(labels: Labels) -> Iterator[list[str]]:
+    columns = [labels.column(v) for v in range(len(labels.codes))]
+    for first in range(0, len(labels), AT_ONCE):
+        part = (column[first : first + AT_ONCE].tolist() for column in columns)
+        for places in zip(*part, strict=True):
+            yield [codes[place] for codes, place in zip(labels.codes, places, strict=True)]
+
+
+def _relations(relations: Any) -> Iterator[list[list[int]]]:
+    for first in range(0, relations.shape[0], AT_ONCE):
+        yield from ([*row] for row in exact_rows(relations[first : first + AT_ONCE]))
 
 
 def _written(labels: Labels, cells: Sequence[int]) -> dict[str, Any]:
     """Say which cells one of several linked tables shows."""
     return {
         "variables": list(labels.names),
-        "codes": _codes(labels),
+        "codes": list(_codes(labels)),
         "cells": [int(cell) for cell in cells],
     }
 
@@ -257,31 +283,27 @@ def _claimed_by(content: Mapping[str, Any]) -> dict[str, Any]:
     return own
 
 
-def _required(problem: AuditProblem) -> list[dict[str, Any]]:
+def _required(problem: AuditProblem) -> Iterator[dict[str, Any]]:
     """Write what every unsafe cell that is withheld requires."""
-    cells = problem.cells.tolist()
-    return [
-        {
-            "cell": cells[place],
+    for place, demand in problem.demands.items():
+        yield {
+            "cell": int(problem.cells[place]),
             "lower": text(demand.lower),
             "upper": text(demand.upper),
             "width": text(demand.width),
         }
-        for place, demand in problem.demands.items()
-    ]
 
 
-def _bounds(bound: Floats, grid: Grid, *, low: bool) -> list[int | str | None]:
+def _bounds(bound: Floats, grid: Grid, *, low: bool) -> Iterator[int | str | None]:
     """Write outside bounds exactly; one that is the value itself, but for rounding, stays on its side."""
-    known: dict[float, Fraction] = {}
-    written: list[int | str | None] = []
+    known: dict[float, tuple[Fraction, int | str]] = {}
     for cell, number in enumerate(bound.tolist()):
-        if np.isinf(number):
-            written.append(None)
+        if isinf(number):
+            yield None
             continue
         if number not in known:
-            known[number] = rational(number)
-        end, unit = known[number], grid.units[cell]
-        beyond = end * grid.scale > unit if low else end * grid.scale < unit
-        written.append(text(grid.value(cell) if beyond else end))
-    return written
+            end = rational(number)
+            known[number] = end * grid.scale, text(end)
+        steps, plain = known[number]
+        beyond = steps > grid.units[cell] if low else steps < grid.units[cell]
+        yield text(grid.value(cell)) if beyond else plain

@@ -1,0 +1,64 @@
+"""JSON written piece by piece: what is written need never be in memory as a whole."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+# Numbers, codes and short records that are written in one piece.
+AT_ONCE = 4_096
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stream:
+    """A list whose items are made while it is written; it can be gone through again.
+
+    Parameters
+    ----------
+    items
+        Called for a fresh pass over the items.
+    at_once
+        So many are written in one piece: one, where items are large.
+    """
+
+    items: Callable[[], Iterator[Any]]
+    at_once: int = AT_ONCE
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.items()
+
+
+def pieces(content: Mapping[str, Any]) -> Iterator[bytes]:
+    """Write a record as ``json.dumps`` does, names sorted and no spaces, a piece at a time.
+
+    Examples
+    --------
+    >>> b"".join(pieces({"b": Stream(lambda: iter(range(3))), "a": None}))
+    b'{"a":null,"b":[0,1,2]}'
+    """
+    begin = "{"
+    for name in sorted(content):
+        part = content[name]
+        begin += f"{_plain(name)}:"
+        if not isinstance(part, Stream):
+            yield f"{begin}{_plain(part)}".encode()
+        else:
+            yield f"{begin}[".encode()
+            yield from _listed(part)
+            yield b"]"
+        begin = ","
+    yield b"{}" if begin == "{" else b"}"
+
+
+def _listed(stream: Stream) -> Iterator[bytes]:
+    items, between = iter(stream), ""
+    while part := list(islice(items, stream.at_once)):
+        yield f"{between}{_plain(part)[1:-1]}".encode()
+        between = ","
+
+
+def _plain(thing: Any) -> str:
+    return json.dumps(thing, sort_keys=True, separators=(",", ":"))
