@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 import sqlalchemy as sa
 
 from hitoku.errors import DataError, OutputError
+from hitoku.files import sha256
 from hitoku.review.backup import back_up, restored
 from hitoku.review.desk import Desk
 from hitoku.review.storage import reading, writing
 from hitoku.review.tables import metadata
 from hitoku.review.verifying import verified
+
+MOMENT = "2026-11-16T10:00:00Z"
 
 
 def content(desk):
@@ -56,3 +61,29 @@ def test_nothing_is_written_over(worked, tmp_path):
         back_up(worked.desk, tmp_path / "backup")
     with pytest.raises(OutputError):
         restored(tmp_path / "backup", worked.desk.folder)
+
+
+def test_a_backup_of_the_first_form_is_brought_to_the_present_one(worked, tmp_path):
+    """Decisions of the first form have neither cells nor a last day."""
+    back_up(worked.desk, tmp_path / "backup")
+    tables = tmp_path / "backup" / "tables.json"
+    whole = json.loads(tables.read_text("utf-8"))
+    row = {
+        "output": 1,
+        "person": 6,
+        "choice": "approve",
+        "reason": "r",
+        "facts": "{}",
+        "decided": MOMENT,
+    }
+    for each in whole["tables"]["decision"]:
+        del each["cells"], each["expires"]
+    whole["tables"]["decision"].append(row)
+    tables.write_text(json.dumps({**whole, "form": "0001"}), "utf-8")
+    hashes = tmp_path / "backup" / "sha256.json"
+    hashes.write_text(json.dumps({**json.loads(hashes.read_text("utf-8")), "tables.json": sha256(tables)}))
+    with pytest.raises(DataError, match="decisions are not those of the log"):
+        restored(tmp_path / "backup", tmp_path / "again")
+    with Desk.open(tmp_path / "again").engine.connect() as connection:
+        found = connection.execute(sa.text("SELECT cells, expires FROM decision")).one()
+    assert tuple(found) == ("[]", None)

@@ -75,3 +75,30 @@ def test_a_worker_that_dies_between_ledger_and_log_releases_nothing_twice(centre
     with reading(centre.desk.engine) as connection:
         assert connection.scalar(sa.text("SELECT digest FROM release")) == before["digest"]
         assert connection.scalar(sa.text("SELECT count(*) FROM log WHERE event = 'release'")) == 1
+
+
+def test_opened_cells_and_the_last_day_go_to_the_library(centre):
+    number = centre.submit()
+    for login in ("yui", "sota"):
+        centre.vote(number, login, ["approve"] * 3)
+    centre.browser("yui").post(f"/requests/{number}/settle")
+    haru = centre.browser("haru")
+    first, *others = centre.outputs(number)
+    cells = [part.split('"')[0] for part in haru.get(f"/outputs/{first}").text.split('name="open-')[1:]]
+    opened = {f"open-{cell}": "yes" for cell in cells}
+    said = {"choice": "approve", "reason": "the census of 1920", "expires": "2999-12-31"}
+    haru.post(f"/outputs/{first}/decision", data={**said, **opened})
+    for place in others:
+        haru.post(f"/outputs/{place}/decision", data={"choice": "approve"})
+    haru.post(f"/requests/{number}/finish")
+    haru.post(f"/requests/{number}/release")
+    with reading(centre.desk.engine) as connection:
+        decided = release_task(connection, centre.desk, number)["decisions"]
+    [one] = [each for each in decided if "cells" in each]
+    assert len(one["cells"]) == len(cells) > 1
+    assert "principle" not in one
+    assert one["expires"] == "2999-12-31"
+    assert Here(centre.desk).work()
+    # Everything that was withheld has left: the numbers are those of the data.
+    [people] = centre.desk.released(number).glob("*people.csv")
+    assert "N,c,3" in people.read_text("utf-8")

@@ -18,7 +18,7 @@ from hitoku.files import new_folder, refuse_occupied, sha256, write_file
 from hitoku.review.desk import Desk
 from hitoku.review.intake import files_in
 from hitoku.review.settings import FILE
-from hitoku.review.storage import migrate, newest, reading, writing
+from hitoku.review.storage import forms, migrate, newest, reading, writing
 from hitoku.review.tables import metadata
 from hitoku.review.verifying import verified
 
@@ -62,11 +62,11 @@ def restored(source: Path, folder: Path, database: str = "") -> Kept:
         if not (source / name).is_file() or sha256(source / name) != digest:
             raise DataError(f"the backup was changed: {name}", where=str(source), fix="use another backup")
     whole = json.loads((source / TABLES).read_text("utf-8"))
-    if whole["form"] != newest():
+    if whole["form"] not in forms():
         raise DataError(
-            f"the backup has form {whole['form']}, this version {newest()}",
+            f"the backup has form {whole['form']}, this version knows forms up to {newest()}",
             where=str(source),
-            fix="restore it with the version that wrote it, then migrate",
+            fix="restore it with the version that wrote it",
         )
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
@@ -77,13 +77,17 @@ def restored(source: Path, folder: Path, database: str = "") -> Kept:
         (folder / name).mkdir(exist_ok=True)
     _settings(source, folder, database)
     desk = Desk.open(folder)
-    migrate(desk.engine)
+    # The rows go into the tables that they came from; later steps bring them to the present form.
+    migrate(desk.engine, whole["form"])
+    then = sa.MetaData()
+    then.reflect(desk.engine)
     with writing(desk.engine) as connection:
-        for table in metadata.sorted_tables:
+        for table in then.sorted_tables:
             rows = whole["tables"].get(table.name, [])
             if rows:
                 connection.execute(sa.insert(table), rows)
                 _continue_numbers(connection, table)
+    migrate(desk.engine)
     entries, wrong = verified(desk)
     if wrong:
         raise DataError(

@@ -22,7 +22,8 @@ from hitoku.checks.submission.releasing import release as let_go
 from hitoku.checks.submission.submission import CHECKER, PUBLIC
 from hitoku.errors import HitokuError, ParameterError
 from hitoku.files import new_folder, sha256
-from hitoku.review.pairs import pairs
+from hitoku.review.pairs import sums
+from hitoku.review.pictures import draw_picture
 from hitoku.review.views import draw
 
 Progress = Callable[[int, int, str], None]
@@ -31,15 +32,24 @@ Progress = Callable[[int, int, str], None]
 def check(task: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """Judge a submission again and draw its outputs; return the summary."""
     folder, out = Path(task["submission"]), Path(task["out"])
-    progress(0, 1, "recomputing every verdict")
-    found = recheck(folder, **_options(task))
-    total = len(found.outputs)
-    summary = []
+    progress(0, 1, "reading")
+
+    def rechecking(done: int, steps: int, said: str) -> None:
+        # Judged, compared, drawn: three steps for each output.
+        progress(done, steps * 3 // 2, said)
+
+    found = recheck(folder, **_options(task), progress=rechecking)
+    total = 3 * len(found.outputs)
+    summary, n_cells = [], []
     with new_folder(out) as draft:
         for place, each in enumerate(found.outputs):
-            progress(place, total, f"drawing {each.output.name}")
+            progress(total - len(found.outputs) + place, total, f"drawing {each.output.name}")
             view = draw(each, found.policy)
             (draft / f"{place:03}.json").write_text(json.dumps(view), "utf-8")
+            n_cells.append(len(view["cells"]["shown"]))
+            picture = draw_picture(each.output)
+            if picture:
+                (draft / f"{place:03}.png").write_bytes(picture)
             summary.append(
                 {
                     "name": each.output.name,
@@ -47,11 +57,11 @@ def check(task: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
                     "status": each.status,
                     "digest": _digest(found, place),
                     "principles": {str(name): word for name, word in each.row.items()},
-                    "cells": len(view["cells"]["shown"]),
+                    "cells": n_cells[-1],
                 }
             )
-        progress(total, total, "looking for differences")
-        (draft / "pairs.json").write_text(json.dumps(pairs(found)), "utf-8")
+        together = sums(found, n_cells)
+        (draft / "sums.json").write_text(json.dumps(together), "utf-8")
         report = {name: part for name, part in found.to_dict().items() if name != "outputs"}
         whole = {"outputs": summary, "report": report}
         (draft / "summary.json").write_text(json.dumps(whole), "utf-8")

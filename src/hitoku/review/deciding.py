@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -61,6 +61,8 @@ def decide(
     *,
     reason: str,
     facts: Mapping[str, Any],
+    cells: Sequence[Mapping[str, str]] = (),
+    expires: str | None = None,
 ) -> None:
     """Decide about an output.
 
@@ -76,6 +78,10 @@ def decide(
         For the researcher; needed for a refusal, and for an approval of what does not pass by itself.
     facts
         As :mod:`hitoku.checks.decisions` has them: what the decision rests on.
+    cells
+        Numbers that leave although they are withheld, by their codes.
+    expires
+        The last day on which the output may leave because of this.
     """
     row = connection.execute(sa.select(output).where(output.c.id == output_id)).one()
     turn = latest(connection, number)
@@ -87,9 +93,9 @@ def decide(
         raise StateError(
             "a refusal needs a reason that the researcher can read", fix="write what must change"
         )
-    if choice == "approve" and not reason.strip() and row.status != "pass":
+    if choice == "approve" and not reason.strip() and (row.status != "pass" or cells):
         raise StateError(
-            f"the rules say {row.status}: an approval needs a reason",
+            f"the rules say {row.status}{', and cells are let go' if cells else ''}: that needs a reason",
             fix="write why it may leave all the same",
         )
     values = {
@@ -97,6 +103,8 @@ def decide(
         "choice": choice,
         "reason": reason.strip(),
         "facts": json.dumps(facts, sort_keys=True),
+        "cells": json.dumps([dict(each) for each in cells], sort_keys=True),
+        "expires": expires,
         "decided": now(),
     }
     known = connection.execute(sa.select(decision.c.output).where(decision.c.output == output_id)).first()
@@ -113,6 +121,8 @@ def decide(
         person=who.id,
         choice=choice,
         facts=dict(facts),
+        **({"cells": [dict(each) for each in cells]} if cells else {}),
+        **({"expires": expires} if expires else {}),
         reason=sha256(reason.strip().encode()),
     )
 

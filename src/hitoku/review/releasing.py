@@ -71,14 +71,19 @@ def decisions_of(connection: Connection, number: int) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for each in outputs_of(connection, number):
         own = made[each.id]
-        words = {"who": names[own.person], "when": own.decided[:10], "output": each.name}
+        words: dict[str, Any] = {"who": names[own.person], "when": own.decided[:10], "output": each.name}
         if own.choice == "refuse":
             found.append({**words, "decision": "refuse", "reason": own.reason})
             continue
-        principles = json.loads(each.principles)
-        facts = json.loads(own.facts)
+        principles, cells = json.loads(each.principles), json.loads(own.cells)
+        words |= {"decision": "release", "reason": own.reason, "facts": json.loads(own.facts)}
+        if own.expires:
+            words["expires"] = own.expires
+        if cells:
+            # What opened numbers bring about is excused for these alone, whichever principle it is.
+            found.append({**words, "cells": cells})
         found += [
-            {**words, "decision": "release", "principle": principle, "reason": own.reason, "facts": facts}
+            {**words, "principle": principle}
             for principle, status in principles.items()
             if status in {"fail", "look"}
         ]

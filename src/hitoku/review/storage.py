@@ -114,20 +114,25 @@ def reachable(engine: Engine) -> bool:
     return True
 
 
-def migrate(engine: Engine) -> str:
-    """Bring a database to the present form, from whatever form it has; return the name of the last step."""
+def migrate(engine: Engine, form: str = "head") -> str:
+    """Bring a database from whatever form it has to the present one, or to an earlier; return its name."""
     script = ScriptDirectory(str(MIGRATIONS))
-    steps = EnvironmentContext(Config(), script, fn=lambda found, _: script._upgrade_revs("head", found))  # noqa: SLF001 - as Alembic's own pages do it
+    steps = EnvironmentContext(Config(), script, fn=lambda found, _: script._upgrade_revs(form, found))  # noqa: SLF001 - as Alembic's own pages do it
     with writing(engine) as connection, steps:
         steps.configure(connection=connection)
         with steps.begin_transaction():
             steps.run_migrations()
-    return newest()
+    return newest() if form == "head" else form
 
 
 def newest() -> str:
     """Return the name of the last step."""
     return str(ScriptDirectory(str(MIGRATIONS)).get_current_head())
+
+
+def forms() -> list[str]:
+    """Name every form that a database of ours ever had, the first one first."""
+    return [each.revision for each in ScriptDirectory(str(MIGRATIONS)).walk_revisions()][::-1]
 
 
 def require_current(engine: Engine) -> None:

@@ -192,6 +192,9 @@ decision = Table(
     # For the researcher; with the facts it is what the receipt says.
     Column("reason", Text, nullable=False),
     Column("facts", Text, nullable=False),
+    # Numbers that leave although they were withheld, by their codes; and the last day on which they may.
+    Column("cells", Text, nullable=False, server_default="[]"),
+    Column("expires", String(10)),
     Column("decided", MOMENT, nullable=False),
     CheckConstraint("choice IN ('approve', 'refuse')", name="choice"),
 )

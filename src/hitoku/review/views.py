@@ -6,7 +6,7 @@ Confidential: counts, shares and intervals of withheld cells are in it. It stays
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,10 +46,21 @@ def draw(each: Rechecked, policy: Policy) -> View:
         "support": [],
     }
     try:
-        return view | _cells(output, policy)
+        cells = _cells(output, policy)
+        return view | cells | {"withheld": _withheld(output, len(cells["cells"]["shown"]))}
     except HitokuError as error:
         # What was tampered with may have any shape: it is listed as it came.
         return view | _listed(output) | {"findings": [*view["findings"], f"cannot be drawn: {error.what}"]}
+
+
+def _withheld(output: Output, n_cells: int) -> dict[str, dict[str, str]]:
+    """Return the codes of what is withheld, by its number in the drawing: a decision may let it leave."""
+    cells = output.asked.cells(output.evidence)
+    withheld = output.evidence.withheld
+    if cells is None or len(cells.labels) != len(withheld) or not withheld.any():
+        return {}
+    width = n_cells // len(withheld)
+    return {str(at * width): codes for at, codes in enumerate(cells.named()) if withheld[at]}
 
 
 def _cells(output: Output, policy: Policy) -> View:
@@ -183,6 +194,69 @@ def _groups(output: Output, evidence: GroupEvidence) -> View:
     }
 
 
+def draw_released(published: Mapping[str, Sequence[Any]]) -> View:
+    """Draw what has left, of which only the numbers are known: crosswise with two variables, or listed.
+
+    Cells are numbered by the rows of the columns.
+    """
+    *variables, last = published
+    if len(variables) != 2:
+        return _rows(published, variables)
+    rows, columns = (list(dict.fromkeys(map(str, published[name]))) for name in variables)
+    place = {
+        (str(row), str(column)): at
+        for at, (row, column) in enumerate(zip(*(published[name] for name in variables), strict=True))
+    }
+    if len(place) != len(rows) * len(columns):
+        return _rows(published, variables)
+    grid = {
+        "title": "",
+        "stubs": variables[:1],
+        "across": variables[1],
+        "columns": [{"code": code, "depth": 0, "sum": False} for code in columns],
+        "rows": [
+            {
+                "heads": [{"code": row, "depth": 0, "sum": False}],
+                "cells": [place[row, column] for column in columns],
+            }
+            for row in rows
+        ],
+    }
+    return {"grid": [grid], "cells": _unknown(published[last])}
+
+
+def _rows(published: Mapping[str, Sequence[Any]], stubs: Sequence[str]) -> View:
+    last = list(published)[-1]
+    grid = {
+        "title": "",
+        "stubs": list(stubs),
+        "across": "",
+        "columns": [{"code": last, "depth": 0, "sum": False}],
+        "rows": [
+            {
+                "heads": [{"code": str(published[name][at]), "depth": 0, "sum": False} for name in stubs],
+                "cells": [at],
+            }
+            for at in range(len(published[last]))
+        ],
+    }
+    return {"grid": [grid], "cells": _unknown(published[last])}
+
+
+def _unknown(entries: Sequence[Any]) -> View:
+    """Draw cells of which nothing is known but what is shown."""
+    n = len(entries)
+    nothing = dict.fromkeys(("units", "share", "shared", "low", "high", "need"))
+    return {
+        **nothing,
+        "shown": [as_text(entry) for entry in entries],
+        "decision": ["primary" if entry is None else "published" for entry in entries],
+        "failing": [False] * n,
+        "why": [""] * n,
+        "rules": [[] for _ in range(n)],
+    }
+
+
 def _listed(output: Output) -> View:
     """Draw what would leave as it stands, one line after another."""
     names = list(output.published)
@@ -202,17 +276,7 @@ def _listed(output: Output) -> View:
         ],
         "cells": {
             "label": [f"line {at + 1}, {name}" for at in range(len(rows)) for name in names],
-            "shown": [as_text(entry) for row in rows for entry in row],
-            "units": None,
-            "share": None,
-            "shared": None,
-            "low": None,
-            "high": None,
-            "need": None,
-            "decision": ["primary" if entry is None else "published" for row in rows for entry in row],
-            "failing": [False] * (wide * len(rows)),
-            "why": [""] * (wide * len(rows)),
-            "rules": [[] for _ in range(wide * len(rows))],
+            **_unknown([entry for row in rows for entry in row]),
         },
     }
 

@@ -11,7 +11,7 @@ from hitoku.attacks.differencing.definition import Definition, Nested
 from hitoku.attacks.differencing.grade import Grade, Graded, grade_certificate
 from hitoku.attacks.differencing.partition import Cell, Certificate
 from hitoku.attacks.differencing.search import SingledOut
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
+from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, SumTerm
 from hitoku.errors import some
 
 # A sum with more cells than this is told by how many they are.
@@ -48,6 +48,8 @@ class Alarm:
         Who can single it out.
     certificate
         The worst group as a sum of published cells.
+    terms
+        The same by codes; empty where a cell has none.
     text
         All of this for a person.
     remedy
@@ -62,6 +64,7 @@ class Alarm:
     n_units: int = 0
     grade: Grade = Grade.NOT_GRADED
     certificate: Mapping[Cell, int] | None = None
+    terms: tuple[SumTerm, ...] = ()
 
     @property
     def verdict(self) -> PrincipleVerdict:
@@ -74,6 +77,7 @@ class Alarm:
             text=self.text,
             numbers={"outputs": len(self.outputs), "groups": self.n_groups, "units": self.n_units},
             remedy=self.remedy,
+            terms=self.terms,
         )
 
     def __str__(self) -> str:
@@ -139,7 +143,28 @@ class Speaker:
             },
             text=self._sentence(told, worst, names, len(groups) - 1, because),
             remedy=self._remedy(names),
+            terms=self._terms(worst.certificate),
         )
+
+    def _terms(self, certificate: Certificate) -> tuple[SumTerm, ...]:
+        """Name the cells of a sum by their codes; nothing where one of them has none."""
+        found = []
+        for cell, times in sorted(certificate.items(), key=lambda each: (each[1] < 0, each[0])):
+            name, part, number = cell
+            definition = self.definitions.get(name)
+            if definition is None:
+                return ()
+            groups = zip(definition.variables, definition.parts[part][number - 1], strict=True)
+            found.append(
+                SumTerm(
+                    output=self.shown(name),
+                    own=name == self.new,
+                    codes={variable: group for variable, group in groups if group is not None},
+                    times=str(times),
+                    units=self.size(cell),
+                )
+            )
+        return tuple(found)
 
     def _sentence(
         self, told: Graded, group: SingledOut, names: Sequence[str], n_more: int, because: str

@@ -51,6 +51,11 @@ class CodedTable(Generic[T]):
         return COUNTS | {name for name in (getattr(self, "value", None),) if name is not None}
 
     @property
+    def picture(self) -> str:
+        """It is shown as numbers."""
+        return ""
+
+    @property
     def repeatable(self) -> bool:
         """The data are enough to collect its evidence again."""
         return True

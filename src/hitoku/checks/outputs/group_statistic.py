@@ -51,6 +51,11 @@ class GroupStatistic(Generic[G]):
         return frozenset(name for name in (self.value, getattr(self, "other", None)) if name is not None)
 
     @property
+    def picture(self) -> str:
+        """It is shown as numbers."""
+        return ""
+
+    @property
     def repeatable(self) -> bool:
         """The data are enough to collect its evidence again."""
         return True

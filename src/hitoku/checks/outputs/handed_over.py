@@ -155,6 +155,11 @@ class HandedOver:
         return COUNTS
 
     @property
+    def picture(self) -> str:
+        """It is shown as numbers."""
+        return ""
+
+    @property
     def repeatable(self) -> bool:
         """The data are not enough to compute it again."""
         return False

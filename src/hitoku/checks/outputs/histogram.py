@@ -78,6 +78,11 @@ class Histogram(CodedTable[TableEvidence]):
         return COUNTS
 
     @property
+    def picture(self) -> str:
+        """It is shown as bars."""
+        return "bar"
+
+    @property
     def labels(self) -> list[str]:
         """What is between the edges, numbered so that codes are in order."""
         texts = [f"{edge:.12g}" for edge in self.edges]

@@ -59,6 +59,10 @@ class OutputType(Protocol[E]):
         """What it says of its cells: counts, amounts of a variable by its name; only like is subtracted."""
 
     @property
+    def picture(self) -> str:
+        """The chart that it is usually shown as, a kind of ``hitoku.plots.chart``; empty for numbers."""
+
+    @property
     def repeatable(self) -> bool:
         """Whether the data are enough to collect its evidence again."""
 

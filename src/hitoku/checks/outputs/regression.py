@@ -74,6 +74,11 @@ class Regression:
         return COUNTS | ({outcome} if outcome else set())
 
     @property
+    def picture(self) -> str:
+        """It is shown as numbers."""
+        return ""
+
+    @property
     def repeatable(self) -> bool:
         """The data are enough to collect its evidence again: a formula is, a fitted model is not."""
         return self.formula is not None

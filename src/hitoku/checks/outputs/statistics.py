@@ -139,6 +139,11 @@ class Statistics(GroupStatistic[StatisticsEvidence]):
     missing: str = COMPLETE
     decimals: int | None = None
 
+    @property
+    def picture(self) -> str:
+        """Boxes, where there is what a box shows."""
+        return "box" if {"p25", "median", "p75"} <= set(self.statistics) else ""
+
     def __post_init__(self) -> None:
         refuse_decimals(self.decimals)
         if not self.statistics or len(set(self.statistics)) < len(self.statistics):

@@ -101,6 +101,11 @@ class Survival(GroupStatistic[SurvivalEvidence]):
         """How many had the event by a time, once it is known how many there are."""
         return COUNTS
 
+    @property
+    def picture(self) -> str:
+        """It is shown as steps."""
+        return "step"
+
     def collect(self, records: Records) -> SurvivalEvidence:
         """Estimate once per group, at every time that occurs."""
         if records.repeated:

@@ -29,6 +29,31 @@ class Principle(StrEnum):
     DIFFERENCING = "differencing"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SumTerm:
+    """A published cell in a sum that singles somebody out.
+
+    Parameters
+    ----------
+    output
+        Name of the output that publishes it; as texts call it.
+    own
+        It is a cell of the output that the verdict is about.
+    codes
+        Its codes by variable; one that it sums over is left out.
+    times
+        How often it is added, such as "1" or "-1".
+    units
+        How many units are in it.
+    """
+
+    output: str
+    own: bool
+    codes: Mapping[str, str]
+    times: str
+    units: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class PrincipleVerdict:
     """One principle applied to one output.
@@ -47,6 +72,9 @@ class PrincipleVerdict:
         What the sentence rests on.
     remedy
         The way out; empty when none is needed.
+    terms
+        The cells to add and subtract, where the verdict is about a sum of published cells and all of them
+        have codes. For pages; not written into files.
 
     Examples
     --------
@@ -64,6 +92,7 @@ class PrincipleVerdict:
     text: str
     numbers: Mapping[str, float] = field(default_factory=dict)
     remedy: str = ""
+    terms: tuple[SumTerm, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "numbers", MappingProxyType(dict(self.numbers)))

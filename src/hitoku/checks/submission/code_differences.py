@@ -7,7 +7,7 @@ cannot be joined is named, for nothing is claimed about it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from hitoku.checks.ledger.entry import Entry
 from hitoku.checks.ledger.store import LedgerStore
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
+from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, SumTerm
 from hitoku.checks.submission.differences import UNSOUND, Candidate, not_tested
 from hitoku.checks.submission.draft_ledger import describe
 from hitoku.checks.submission.submission import Submission
@@ -32,12 +32,17 @@ SHOWN = 3
 
 
 def by_codes(
-    submission: Submission, policy: Policy, candidates: Sequence[Candidate], store: LedgerStore | None
+    submission: Submission,
+    policy: Policy,
+    candidates: Sequence[Candidate],
+    store: LedgerStore | None,
+    begin: Callable[[int], None],
 ) -> list[tuple[PrincipleVerdict, ...]]:
-    """Join every output with those before it, and with the ledger, through their codes."""
+    """Join every output with those before it, and with the ledger, by their codes; begin tells which."""
     earlier, unknown = _released(store, submission.data)
     found: list[tuple[PrincipleVerdict, ...]] = []
-    for each in candidates:
+    for place, each in enumerate(candidates):
+        begin(place)
         if each.stays:
             found.append(())  # what does not leave gives nothing away
             continue
@@ -162,9 +167,29 @@ def _told(
                 text=f"{text} (by definition){more}",
                 numbers={"outputs": len(names), "groups": len(own_groups), "units": worst.most},
                 remedy=way_out(own.definition, involved, [each.definition for each in earlier]),
+                terms=_terms(group, worst, own),
             )
         )
     return tuple(verdicts)
+
+
+def _terms(group: Sequence[Defined], disclosed: Disclosed, own: Defined) -> tuple[SumTerm, ...]:
+    """Name the cells of a proof by their codes."""
+    found = []
+    for term in sorted(disclosed.terms, key=lambda each: (each.times < 0, each.release, each.cell)):
+        output = group[term.release]
+        groups = [cell for part in output.definition.parts for cell in part][term.cell]
+        codes = zip(output.definition.variables, groups, strict=True)
+        found.append(
+            SumTerm(
+                output=output.name,
+                own=output is own,
+                codes={variable: code for variable, code in codes if code is not None},
+                times=str(term.times),
+                units=int(term.value),
+            )
+        )
+    return tuple(found)
 
 
 def _passed(text: str, n: int) -> PrincipleVerdict:

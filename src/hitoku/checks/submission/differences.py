@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -48,12 +48,14 @@ def by_units(
     candidates: Sequence[Candidate],
     ledger: str | Path | None,
     records: Records,
-    store: LedgerStore | None = None,
+    store: LedgerStore | None,
+    begin: Callable[[int], None],
 ) -> list[tuple[PrincipleVerdict, ...]]:
-    """Test every output for differences with those before it, by who is in its cells."""
+    """Test every output for differences with those before it, by who is in its cells; begin tells which."""
     draft = DraftLedger(submission.name, records, policy, ledger, store=store)
     found: list[tuple[PrincipleVerdict, ...]] = []
-    for each in candidates:
+    for place, each in enumerate(candidates):
+        begin(place)
         if each.stays:
             found.append(())  # what does not leave gives nothing away
         elif not each.sound:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -29,6 +29,12 @@ from hitoku.model.finding import Finding, Severity
 
 # What the principles say about an output by itself, and what is wrong with it.
 Judged = tuple[tuple[PrincipleVerdict, ...], tuple[Finding, ...]]
+# Told how many of how many steps are done, and what comes next.
+Progress = Callable[[int, int, str], None]
+
+
+def _silent(_done: int, _total: int, _said: str) -> None:
+    """Tell nobody."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -70,6 +76,7 @@ def recheck(
     unit: str | None = None,
     decisions: Sequence[Decision] = (),
     today: date | None = None,
+    progress: Progress = _silent,
 ) -> Recheck:
     """Judge a submission again.
 
@@ -93,6 +100,8 @@ def recheck(
         What people decided about outputs.
     today
         The day on which decisions must hold.
+    progress
+        Called before every step: an output is judged by itself, then compared with the others.
     """
     submission = read_submission(path)
     if ledger is not None and not Path(ledger).exists() and data is None:
@@ -100,7 +109,7 @@ def recheck(
     # With the data at hand a ledger may be begun by what is checked now.
     store = None if ledger is None or not Path(ledger).exists() else read_store(Path(ledger))
     centre = open_centre(submission, store, ledger, policy=policy, data=data, unit=unit)
-    return judge(submission, centre, decisions, today=today)
+    return judge(submission, centre, decisions, today=today, progress=progress)
 
 
 def open_centre(
@@ -136,12 +145,13 @@ def judge(
     *,
     staying: Collection[str] = (),
     today: date | None = None,
+    progress: Progress = _silent,
 ) -> Recheck:
     """Judge a submission with what the checker has.
 
     Parameters
     ----------
-    submission, centre, decisions, today
+    submission, centre, decisions, today, progress
         As of :func:`recheck`.
     staying
         Outputs that stay behind: the others are not compared with them.
@@ -149,8 +159,12 @@ def judge(
     policy, records = centre.policy, centre.records
     day = today or datetime.now(UTC).date()
     _refuse_own(submission, decisions)
-    places = range(len(submission.outputs))
-    judged = _compare_facts(submission, [judge_again(submission, at, policy, records) for at in places])
+    n = len(submission.outputs)
+    alone = []
+    for place, output in enumerate(submission.outputs):
+        progress(place, 2 * n, f"judging {output.name}")
+        alone.append(judge_again(submission, place, policy, records))
+    judged = _compare_facts(submission, alone)
     left = _left(submission, centre.store)
     drafts = [
         _opened(output, found, decisions_by(decisions, output.name, day), policy, left.get(output.name, 0))
@@ -161,7 +175,7 @@ def judge(
         for each in decisions
         if each.decision == "release" and each.principle in {None, Principle.DIFFERENCING} and each.holds(day)
     }
-    compared = _compare_units(submission, centre, drafts, staying, in_spite)
+    compared = _compare_units(submission, centre, drafts, staying, in_spite, progress)
     checked = tuple(
         _conclude(each, with_others, records, decisions_by(decisions, each.output.name, day), policy)
         for each, with_others in zip(drafts, compared, strict=True)
@@ -300,8 +314,14 @@ def _compare_units(
     drafts: Sequence[Rechecked],
     staying: Collection[str],
     in_spite: Collection[str],
+    progress: Progress,
 ) -> list[tuple[PrincipleVerdict, ...]]:
     """Find differences between outputs: by who is in their cells, or by codes where there are no data."""
+    n = len(drafts)
+
+    def compared(place: int) -> None:
+        progress(n + place, 2 * n, f"comparing {drafts[place].output.name} with everything released")
+
     candidates = [
         differences.Candidate(
             output=each.output,
@@ -316,9 +336,9 @@ def _compare_units(
         for each in drafts
     ]
     if centre.records is None:
-        return by_codes(submission, centre.policy, candidates, centre.store)
+        return by_codes(submission, centre.policy, candidates, centre.store, compared)
     return differences.by_units(
-        submission, centre.policy, candidates, centre.path, centre.records, centre.store
+        submission, centre.policy, candidates, centre.path, centre.records, centre.store, compared
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from starlette.responses import Response
 from hitoku.errors import DataError, ParameterError
 from hitoku.review import cellwords, comments, deciding, reviewing
 from hitoku.review.changes import changes
-from hitoku.review.facts import facts_of_form
+from hitoku.review.facts import cells_of_form, expiry_of_form, facts_of_form, rests_on
 from hitoku.review.states import RequestState
 from hitoku.review.submitting import previous
 from hitoku.review.tables import output, submission
@@ -67,6 +68,7 @@ def show(call: Call) -> Response:
         "entry": cellwords.entry,
         "mark": cellwords.mark,
         "evidence": evidence,
+        "picture": _picture(call, row).is_file(),
         "siblings": siblings,
         "present": present,
         "ballot": reviewing.ballot(call.connection, call.number, call.who.id),
@@ -77,11 +79,25 @@ def show(call: Call) -> Response:
         and call.standing.state not in {RequestState.APPROVED, RequestState.RELEASED, RequestState.REJECTED}
         else made.decisions.get(row.id),
         "docket": made,
+        "decided_facts": [] if made.decisions.get(row.id) is None else rests_on(made.decisions[row.id]),
         "comments": comments.visible(call.connection, call.number, call.who, call.standing, row.id),
         "changed": _changed(call, row, view),
         "variables": list(view["published"])[:-1],
     }
     return call.page("grid.html" if call.htmx and asked.get("part") == "grid" else "output.html", **values)
+
+
+def picture(call: Call) -> Response:
+    """Show the chart of an output."""
+    row = _row(call)
+    path = _picture(call, row)
+    if not path.is_file():
+        raise DataError("this output has no picture", where="output", fix="look at its numbers")
+    return Response(path.read_bytes(), media_type="image/png")
+
+
+def _picture(call: Call, row: Any) -> Path:
+    return call.desk.checked(row.submission) / f"{row.place:03}.png"
 
 
 def drawer(call: Call) -> Response:
@@ -137,6 +153,8 @@ def decide(call: Call) -> Response:
         choice,  # type: ignore[arg-type]
         reason=field_of(call, "reason"),
         facts=facts_of_form(call.form),
+        cells=cells_of_form(call.form, view_of(call, row.submission, row.place).get("withheld", {})),
+        expires=expiry_of_form(call.form, datetime.now(UTC).date()),
     )
     made = deciding.docket(call.connection, call.number)
     listed = reviewing.outputs_of(call.connection, call.number)
@@ -145,14 +163,14 @@ def decide(call: Call) -> Response:
 
 
 def show_pairs(call: Call) -> Response:
-    """Show pairs of outputs side by side, with the cells to subtract."""
+    """Show outputs that single somebody out together, side by side, with the cells to subtract."""
     turn = call.connection.execute(
         sa.select(submission)
         .where(submission.c.request == call.number)
         .order_by(submission.c.turn.desc())
         .limit(1)
     ).one()
-    path = call.desk.checked(turn.id) / "pairs.json"
+    path = call.desk.checked(turn.id) / "sums.json"
     drawn = _read(path) if path.is_file() else []
     listed = reviewing.outputs_of(call.connection, call.number)
     said = []
@@ -160,11 +178,17 @@ def show_pairs(call: Call) -> Response:
     if listed:
         for each in drawn:
             sides = []
-            for place in each["outputs"]:
-                view = view_of(call, turn.id, place)
-                terms = {term["cell"]: term for term in each["terms"] if term["output"] == place}
+            for side in each["sides"]:
+                view = side if side["place"] is None else view_of(call, turn.id, side["place"])
+                terms = {int(cell): term for cell, term in side["terms"].items()}
                 sides.append(
-                    {"output": listed[place], "view": view, "terms": terms, "grid": _around(view, set(terms))}
+                    {
+                        "name": side["name"],
+                        "output": None if side["place"] is None else listed[side["place"]],
+                        "view": view,
+                        "terms": terms,
+                        "grid": _around(view, set(terms)),
+                    }
                 )
             pairs.append({**each, "sides": sides})
         for each in listed:
@@ -238,6 +262,7 @@ def _changed(call: Call, row: Any, view: dict[str, Any]) -> dict[str, Any] | Non
 HERE = "/outputs/{output:int}"
 ACTIONS = (
     Action(method="GET", path=HERE, handler=show, may="see"),
+    Action(method="GET", path=f"{HERE}/picture.png", handler=picture, may="see"),
     Action(method="GET", path=HERE + "/cells/{cell:int}", handler=drawer, may="see evidence"),
     Action(method="POST", path=f"{HERE}/vote", handler=cast, may="review"),
     Action(method="POST", path=f"{HERE}/decision", handler=decide, may="decide"),
