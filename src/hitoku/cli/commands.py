@@ -17,6 +17,7 @@ from hitoku.cli.init import init
 from hitoku.cli.ledger import ledger
 from hitoku.cli.protect import protect
 from hitoku.cli.reproduce import reproduce
+from hitoku.cli.risk import risk
 from hitoku.cli.verify import verify
 from hitoku.cli.warm_up import warm_up
 
@@ -54,6 +55,7 @@ app.command()(init)
 app.command()(protect)
 app.command()(audit)
 app.command()(attack)
+app.command()(risk)
 app.command()(verify)
 app.command()(check)
 app.command()(convert)

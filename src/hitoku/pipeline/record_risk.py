@@ -1,0 +1,129 @@
+"""Risk per record: the records behind a table, put beside what its release shows."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hitoku.attacks.interval import Interval
+from hitoku.errors import DataError, OutputError, ScopeError
+from hitoku.evidence.record_risk import RecordRisk, risk_per_record
+from hitoku.files import disarm, new_file
+from hitoku.io.recipe.recipe import Recipe
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+from hitoku.pipeline.attack import SAME, AttackedFolder
+from hitoku.tabulation.file_format import FileFormat
+from hitoku.tabulation.shares import shares_in
+from hitoku.tabulation.source import Where
+
+
+def record_risk(
+    data: Any,
+    table: Table,
+    release: Release,
+    *,
+    value: str | None = None,
+    unit: str | None = None,
+    holding: str | None = None,
+    where: Where | None = None,
+    decimals: int | None = None,
+    file: FileFormat | None = None,
+) -> RecordRisk:
+    """Say for every contributor how close a release comes to them. Confidential: for the checker alone.
+
+    Amounts: how far above the truth an estimate lies, in percent, for an outsider and for the other
+    contributor with most in the cell, where it is closest; 0 means that the amount is known. Counts: how many
+    people stand in the smallest group that everybody can count, and which codes everybody can tell. One cell
+    is looked at at a time, through its interval; what contributors infer from several cells at once and their
+    own amounts is the attack :class:`hitoku.Insider`.
+
+    Parameters
+    ----------
+    data
+        The records from which the table was made.
+    table, release
+        The table, and what is published of it.
+    value, unit, holding, where, decimals, file
+        As :func:`hitoku.tabulate` was told them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import hitoku as ht
+    >>> firms = pd.DataFrame({"region": ["N", "N", "S"], "firm": ["a", "b", "c"], "sales": [90, 10, 50]})
+    >>> outcome = ht.protect(firms, by=["region"], value="sales", unit="firm", rules=[ht.Given([False] * 3)])
+    >>> risk = ht.record_risk(firms, outcome.table, outcome.release, value="sales", unit="firm")
+    >>> risk.frame[["contributor", "outsider_percent", "insider_percent"]].values.tolist()
+    [['a', 11.1111, 0.0], ['b', 900.0, 0.0], ['c', 0.0, 0.0]]
+    """
+    if _adjusted(table, release):
+        raise ScopeError(
+            "the release shows other values than the table has: intervals say nothing about it",
+            where="risk per record",
+            fix="use the attack adjustment",
+        )
+    told: dict[str, Any] = {"value": value, "unit": unit, "holding": holding, "where": where}
+    leaves = shares_in(data, table.dimensions, decimals=decimals, file=file, **told)
+    return risk_per_record(table, Interval().bounds(release), leaves, counts=value is None)
+
+
+def _adjusted(table: Table, release: Release) -> bool:
+    shown = ~release.withheld
+    return not np.allclose(release.published[shown], table.value[shown], rtol=SAME, atol=0)
+
+
+def record_risk_of_folder(folder: str | Path, data: str | Path) -> RecordRisk:
+    """Do the same for a release folder; its recipe says how the table was made from the records."""
+    read = AttackedFolder.read(folder)
+    checker = Path(folder) / "checker"
+    if not (checker / "recipe.toml").is_file():
+        raise DataError(
+            "the release does not say how it was made from records",
+            where=f"{checker.name}/recipe.toml is missing",
+            fix="give a folder that hitoku protect wrote; from Python, use hitoku.record_risk",
+        )
+    recipe = Recipe.read(checker / "recipe.toml")
+    keys = next(iter(recipe.tables.values()))
+    if len(recipe.tables) != 1 or keys.data is None or keys.weight is not None:
+        raise ScopeError(
+            "risk per record is worked out for a single table made from records without weights",
+            where=str(checker / "recipe.toml"),
+            fix="protect the table alone, from records; weights stand for people who are not in the data",
+        )
+    summary = json.loads((checker / "summary.json").read_text("utf-8"))
+    counted = summary.get("recipe", {}).get("kind") == "counts"
+    return record_risk(
+        Path(data),
+        read.table,
+        read.release,
+        value=None if counted else keys.value,
+        unit=keys.unit,
+        holding=keys.holding,
+        where=keys.where,
+        decimals=keys.decimals,
+        file=keys.file_format,
+    )
+
+
+def write_record_risk(path: str | Path, risk: RecordRisk) -> None:
+    """Write a CSV file, which must not exist, and not where readers look."""
+    file = Path(path)
+    if "public" in file.resolve().parts[-3:]:
+        raise OutputError(
+            "risk per record names contributors, and must not stand in a public folder",
+            where=str(file),
+            fix="write it into the folder checker, or elsewhere",
+        )
+    if file.exists():
+        raise OutputError("the file exists already", where=str(file), fix="choose another name")
+    columns = risk.columns
+    with new_file(file) as draft, draft.open("w", newline="", encoding="utf-8") as open_file:
+        writer = csv.writer(open_file, lineterminator="\n")
+        writer.writerow(columns)
+        for row in zip(*columns.values(), strict=True):
+            writer.writerow([disarm(each) if isinstance(each, str) else each for each in row])
