@@ -87,7 +87,8 @@ class RecordRisk:
     @property
     def frame(self) -> Any:
         """The same as a frame, in the kind of the table's."""
-        return nw.from_dict(self.columns, backend=self.table.backend).to_native()
+        kind: Any = self.table.backend
+        return nw.from_dict(self.columns, backend=kind).to_native()
 
     @property
     def summary(self) -> dict[str, int]:

@@ -64,4 +64,4 @@ class Shares:
         n_cells = int(np.prod([len(d) for d in dimensions], dtype=np.int64))
         keys, first = np.unique(self.who[share] * n_cells + cell, return_inverse=True)
         amount = np.bincount(first, weights=self.amount[share], minlength=len(keys))
-        return Shares(self.names, keys // n_cells, keys % n_cells, amount)
+        return Shares(self.names, keys // n_cells, keys % n_cells, np.asarray(amount, dtype=np.float64))

@@ -89,9 +89,9 @@ def shares_in(
     n_leaves = int(np.prod([len(d.leaves) for d in dimensions], dtype=np.int64))
     keys, pair = np.unique(who * n_leaves + leaf, return_inverse=True)
     seen, number = np.unique(keys // n_leaves, return_inverse=True)
-    return Shares(
-        [names[each] for each in seen.tolist()], number, keys % n_leaves, np.bincount(pair, weights=amounts)
-    )
+    called = [names[each] for each in seen.tolist()]
+    summed = np.asarray(np.bincount(pair, weights=amounts), dtype=np.float64)
+    return Shares(called, number, keys % n_leaves, summed)
 
 
 def _contributors(levels: Sequence[Coded], n_records: int) -> tuple[list[str], Integers]:
