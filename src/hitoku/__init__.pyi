@@ -20,6 +20,7 @@ from hitoku.evidence.comparison import Comparison
 from hitoku.evidence.loss import Loss, loss
 from hitoku.evidence.outcome import Outcome
 from hitoku.evidence.quick_verify import quick_verify
+from hitoku.evidence.record_risk import RecordRisk
 from hitoku.evidence.recovery import Recovery, recovery
 from hitoku.evidence.verify import Verdict, verify
 from hitoku.io.jj import read_jj, read_jj_pattern, write_jj
@@ -46,6 +47,7 @@ from hitoku.pipeline.compare import compare
 from hitoku.pipeline.magnitude import MagnitudeOutcome, suppress_magnitude
 from hitoku.pipeline.outcome import WritableOutcome
 from hitoku.pipeline.recipe import run_recipe
+from hitoku.pipeline.record_risk import record_risk
 from hitoku.pipeline.whole_way import protect
 from hitoku.rules import RULES
 from hitoku.rules.assess import assess
