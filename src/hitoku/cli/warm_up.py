@@ -123,6 +123,7 @@ def match_a_little() -> None:
 JOBS: Mapping[str, Callable[[], None]] = {
     "topk": tabulate_a_little,
     "record_order": tabulate_a_little,
+    "fixed_point": tabulate_a_little,
     "flow": attack_a_little,
     "elimination": attack_a_little,
     "basis": eliminate_a_little,

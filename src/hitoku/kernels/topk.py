@@ -8,12 +8,17 @@ What is known about a cell is one row of a float64 array, so that a visit costs 
 
 ====================  =========================================================================
 ``row[COUNT]``        contributors so far
-``row[SQUARES]``      sum of weight * amount**2 over them
-``row[SIZES]``        sum of weight * |amount|, kept when amounts are ranked by size
-``row[PENDING:]``     the contributor being added up: its number, then the parts of ``_add_up``
+``row[SQUARES:]``     sum of weight * amount**2 over them: an integer of two words, see fixed_point
+``row[PENDING:]``     the contributor being added up: its number, then its parts, see ``add_up``
                       (number and amount only, when there are no weights)
 then                  the largest amounts, falling; each followed by its weight if there are weights
+at the end            sum of weight * |amount|, two words, kept only when amounts are ranked by size
 ====================  =========================================================================
+
+Nothing of it depends on the order of contributors: integers are added, and of pairs that are ranked the same
+ones are kept. So states of parts of the records, each contributor in one part, may be merged in any order.
+
+``fine`` are the powers of two by which numbers are multiplied before they are added, as named below.
 """
 
 from __future__ import annotations
@@ -22,41 +27,91 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hitoku.kernels.compiled import compiled
+from hitoku.kernels.fixed_point import BITS, LOW, plus, plus_square, rounded
 
 Floats = NDArray[np.float64]
 Keys = NDArray[np.uint64]
 Integers = NDArray[np.int64]
 Smalls = NDArray[np.uint32]
 
-COUNT, SQUARES, SIZES, PENDING = 0, 1, 2, 3
+COUNT, SQUARES, PENDING = 0, 1, 3
 FIRST, FIRST_WEIGHTED = 5, 9  # where the largest amounts start
+N_PARTS = 5
+# Of fine: amounts, weight * size, sizes, weights; the root of the squares' (0: amounts are whole numbers, and
+# their squares exact); and the sums of weight * |amount|.
+FINE_AMOUNT, FINE_WEIGHTED, FINE_SIZE, FINE_WEIGHT, FINE_ROOT, FINE_SIZES = 0, 1, 2, 3, 4, 5
 
 
 @compiled
-def rank_records(key: Keys, x: Floats, w: Floats, absolute: bool, leaves: Floats) -> bool:
-    """Enter records that are contributors of their own; keys are leaves. True: a list was too short."""
-    short = False
+def add_up(key: Keys, x: Floats, w: Floats, fine: Floats) -> tuple[Keys, Floats]:
+    """Add up neighbours of equal key: amount, and with weights (weight * size, size, weight, records).
+
+    The sums do not depend on the order of rows with the same key. Keys are written over.
+    """
+    weighted = len(w) > 0
+    parts = np.empty((len(x), N_PARTS)) if weighted else x.reshape((-1, 1))
+    n = len(key)
+    start, n_runs = 0, 0
+    while start < n:
+        stop = start + 1
+        while stop < n and key[stop] == key[start]:
+            stop += 1
+        if weighted:
+            _add_weighted(x, w, start, stop, fine, parts[n_runs])
+        elif stop > start + 1:
+            high, low = np.int64(0), np.int64(0)
+            for i in range(start, stop):
+                high, low = plus(high, low, x[i] * fine[FINE_AMOUNT])
+            parts[n_runs, 0] = rounded(high, low) / fine[FINE_AMOUNT]
+        else:
+            parts[n_runs, 0] = x[start]
+        key[n_runs] = key[start]
+        n_runs += 1
+        start = stop
+    return key[:n_runs], parts[:n_runs]
+
+
+@compiled
+def _add_weighted(x: Floats, w: Floats, start: int, stop: int, fine: Floats, part: Floats) -> None:
+    for which in range(4):
+        high, low = np.int64(0), np.int64(0)
+        for i in range(start, stop):
+            if which == 0:
+                term = x[i]
+            elif which == 1:
+                term = w[i] * abs(x[i])
+            elif which == 2:
+                term = abs(x[i])
+            else:
+                term = w[i]
+            high, low = plus(high, low, term * fine[which])
+        part[which] = rounded(high, low) / fine[which]
+    part[4] = stop - start
+
+
+@compiled
+def rank_records(key: Keys, x: Floats, w: Floats, absolute: bool, fine: Floats, leaves: Floats) -> None:
+    """Enter records that are contributors of their own; keys are leaves."""
+    words = leaves.view(np.int64)
     for i in range(len(key)):
         weight = w[i] if len(w) else 1.0
-        if _enter(leaves, np.int64(key[i]), x[i], weight, len(w) > 0, absolute):
-            short = True
-    return short
+        _enter(leaves, words, np.int64(key[i]), x[i], weight, len(w) > 0, absolute, fine)
 
 
 @compiled
 def rank_contributors(
     key: Keys,
     leaf_bits: int,
-    x: Floats,
-    w: Floats,
+    parts: Floats,
     absolute: bool,
+    fine: Floats,
     leaf_shape: Smalls,
     above: Integers,
     above_start: Integers,
     leaves: Floats,
     cells: Floats,
-) -> bool:
-    """Enter contributors, rows sorted by (contributor, leaf): key = contributor << leaf_bits | leaf.
+) -> None:
+    """Enter contributors, one row for each of their leaves in order: key = contributor << leaf_bits | leaf.
 
     Those of one leaf go to ``leaves``, all others to every cell of ``cells`` above one of their leaves.
     Several threads may share ``cells`` when each is given other codes in ``above``; one of them is given
@@ -64,58 +119,56 @@ def rank_contributors(
 
     Parameters
     ----------
+    parts
+        What :func:`add_up` returns.
     above, above_start
         For every leaf of every variable, one variable after the other, the codes above it (itself
         included) as steps through the cells.
-
-    Returns
-    -------
-    bool
-        Some list of pairs was too short to fill the ranks.
     """
     n = len(key)
-    weighted = len(w) > 0
-    short = False
+    weighted = parts.shape[1] > 1
     shift, mask = np.uint64(leaf_bits), np.uint64((1 << leaf_bits) - 1)
     reached = np.empty(_most_reached(leaf_shape, above_start), dtype=np.int64)
     touched = np.empty(len(reached))
     flat = cells.reshape(-1)
-    part = np.zeros(5)
+    flat_words = flat.view(np.int64)
+    cell_words, leaf_words = cells.view(np.int64), leaves.view(np.int64)
     start, number = 0, 0
     while start < n:
-        stop, single = _own_rows(key, shift, start)
+        who = key[start] >> shift
+        stop = start + 1
+        while stop < n and key[stop] >> shift == who:
+            stop += 1
         number += 1
-        i = stop if single and len(leaves) == 0 else start
-        while i < stop:
-            leaf = key[i] & mask
-            i = _add_up(key, x, w, i, stop, part)
-            if single:
-                weight = _mean_weight(part[1], part[2], part[3], part[4]) if weighted else 1.0
-                if _enter(leaves, np.int64(leaf), part[0], weight, weighted, absolute):
-                    short = True
-                continue
-            n_reached = _reach(np.uint32(leaf), leaf_shape, above, above_start, reached)
+        if stop == start + 1:
+            if len(leaves):
+                weight = _mean_weight(parts[start], 1) if weighted else 1.0
+                leaf = np.int64(key[start] & mask)
+                _enter(leaves, leaf_words, leaf, parts[start, 0], weight, weighted, absolute, fine)
+            start = stop
+            continue
+        for i in range(start, stop):
+            n_reached = _reach(np.uint32(key[i] & mask), leaf_shape, above, above_start, reached)
             # Cells lie far apart: asking for all of them first lets the memory fetch them together.
             for r in range(n_reached):
                 touched[r] = flat[reached[r] * cells.shape[1]]
             if weighted:
                 for r in range(n_reached):
-                    if _visit_weighted(cells, reached[r], number, part, absolute):
-                        short = True
+                    _visit_weighted(cells, cell_words, reached[r], number, parts[i], absolute, fine)
             else:
-                _visit(flat, cells.shape[1], reached, n_reached, number, part[0], absolute)
+                _visit(
+                    flat, flat_words, cells.shape[1], reached, n_reached, number, parts[i, 0], absolute, fine
+                )
         start = stop
-    return short
 
 
 @compiled
-def settle(cells: Floats, weighted: bool, absolute: bool) -> bool:
+def settle(cells: Floats, weighted: bool, absolute: bool, fine: Floats) -> None:
     """Rank whoever is pending anywhere; due after each batch, since contributor numbers start again."""
-    short = False
+    words = cells.view(np.int64)
     for cell in range(len(cells)):
-        if cells[cell, PENDING] > 0 and _settle(cells, cell, weighted, absolute):
-            short = True
-    return short
+        if cells[cell, PENDING] > 0:
+            _settle(cells, words, cell, weighted, absolute, fine)
 
 
 @compiled
@@ -131,41 +184,13 @@ def _most_reached(leaf_shape: Smalls, above_start: Integers) -> int:
 
 
 @compiled
-def _own_rows(key: Keys, shift: np.uint64, start: int) -> tuple[int, bool]:
-    """Find where a contributor's rows end, and whether all are in one leaf."""
-    who = key[start] >> shift
-    single = True
-    stop = start + 1
-    while stop < len(key) and key[stop] >> shift == who:
-        single = single and key[stop] == key[start]
-        stop += 1
-    return stop, single
+def _mean_weight(row: Floats, first: int) -> float:
+    """Weight of a contributor: the mean over its records by size, the plain one if all are zero.
 
-
-@compiled
-def _add_up(key: Keys, x: Floats, w: Floats, start: int, stop: int, part: Floats) -> int:
-    """Sum rows of equal key into (amount, weighted size, size, weight, rows); return where they end."""
-    part[:] = 0.0
-    lost = 0.0
-    i = start
-    while i < stop and key[i] == key[start]:
-        old, new = part[0], part[0] + x[i]
-        lost += (old - new) + x[i] if abs(old) >= abs(x[i]) else (x[i] - new) + old
-        part[0] = new
-        if len(w) > 0:
-            part[1] += w[i] * abs(x[i])
-            part[2] += abs(x[i])
-            part[3] += w[i]
-            part[4] += 1.0
-        i += 1
-    part[0] += lost
-    return i
-
-
-@compiled
-def _mean_weight(weighted_size: float, size: float, weight: float, n: float) -> float:
-    """Weight of a contributor: the mean over its records by size, the plain one if all are zero."""
-    return float(weighted_size / size) if size > 0 else float(weight / n)
+    From ``first`` on the row has weight * size, size, weight and number of records.
+    """
+    size = row[first + 1]
+    return float(row[first] / size) if size > 0 else float(row[first + 2] / row[first + 3])
 
 
 @compiled
@@ -193,12 +218,21 @@ def _reach(
 
 @compiled
 def _visit(
-    flat: Floats, width: int, reached: Integers, n_reached: int, number: int, x: float, absolute: bool
+    flat: Floats,
+    words: Integers,
+    width: int,
+    reached: Integers,
+    n_reached: int,
+    number: int,
+    x: float,
+    absolute: bool,
+    fine: Floats,
 ) -> None:
     """Add a contributor's amount to some cells; who was pending there before is ranked first.
 
     The same as ``_visit_weighted`` without weights, written out: this loop is where the time goes.
     """
+    end = width - 2 if absolute else width
     for r in range(n_reached):
         row = reached[r] * width
         if flat[row + PENDING] == number:
@@ -207,11 +241,11 @@ def _visit(
         if flat[row + PENDING] > 0:
             amount = flat[row + PENDING + 1]
             flat[row + COUNT] += 1.0
-            flat[row + SQUARES] += amount * amount
+            _add_square(words, row + SQUARES, amount, 1.0, fine[FINE_ROOT])
             if absolute:
                 amount = abs(amount)
-                flat[row + SIZES] += amount
-            place = row + width - 1
+                _add(words, row + end, amount * fine[FINE_SIZES])
+            place = row + end - 1
             if place >= row + FIRST and amount > flat[place]:
                 while place > row + FIRST and flat[place - 1] < amount:
                     flat[place] = flat[place - 1]
@@ -222,85 +256,99 @@ def _visit(
 
 
 @compiled
-def _visit_weighted(cells: Floats, at: int, number: int, part: Floats, absolute: bool) -> bool:
+def _add(words: Integers, at: int, t: float) -> None:
+    words[at], words[at + 1] = plus(words[at], words[at + 1], t)
+
+
+@compiled
+def _add_square(words: Integers, at: int, x: float, w: float, root: float) -> None:
+    if root == 0.0:
+        words[at], words[at + 1] = plus_square(words[at], words[at + 1], x)
+    else:
+        x *= root
+        words[at], words[at + 1] = plus(words[at], words[at + 1], w * x * x)
+
+
+@compiled
+def _visit_weighted(
+    cells: Floats, words: Integers, at: int, number: int, part: Floats, absolute: bool, fine: Floats
+) -> None:
     """Add a contributor's part to a cell; who was pending there before is ranked first."""
-    short = False
     if cells[at, PENDING] != number:
         if cells[at, PENDING] > 0:
-            short = _settle(cells, at, True, absolute)
+            _settle(cells, words, at, True, absolute, fine)
         cells[at, PENDING] = number
-        for p in range(5):
+        for p in range(N_PARTS):
             cells[at, PENDING + 1 + p] = part[p]
     else:
-        for p in range(5):
+        for p in range(N_PARTS):
             cells[at, PENDING + 1 + p] += part[p]
-    return short
 
 
 @compiled
-def _settle(cells: Floats, at: int, weighted: bool, absolute: bool) -> bool:
+def _settle(cells: Floats, words: Integers, at: int, weighted: bool, absolute: bool, fine: Floats) -> None:
     """Rank the pending contributor."""
     cells[at, PENDING] = 0.0
-    weight = 1.0
-    if weighted:
-        first = PENDING + 1
-        weight = _mean_weight(
-            cells[at, first + 1], cells[at, first + 2], cells[at, first + 3], cells[at, first + 4]
-        )
-    return bool(_enter(cells, at, cells[at, PENDING + 1], weight, weighted, absolute))
+    weight = _mean_weight(cells[at], PENDING + 2) if weighted else 1.0
+    _enter(cells, words, at, cells[at, PENDING + 1], weight, weighted, absolute, fine)
 
 
 @compiled
-def _enter(cells: Floats, at: int, x: float, w: float, weighted: bool, absolute: bool) -> bool:
+def _enter(
+    cells: Floats,
+    words: Integers,
+    at: int,
+    x: float,
+    w: float,
+    weighted: bool,
+    absolute: bool,
+    fine: Floats,
+) -> None:
     """Enter one contributor's final amount in a cell."""
     cells[at, COUNT] += 1.0
-    cells[at, SQUARES] += w * x * x
+    row = words[at]
+    _add_square(row, SQUARES, x, w, fine[FINE_ROOT])
+    end = cells.shape[1]
     if absolute:
         x = abs(x)
-        cells[at, SIZES] += w * x
+        end -= 2
+        _add(row, end, w * x * fine[FINE_SIZES])
     if x <= 0.0 or w <= 0.0:
-        return False
-    if weighted:
-        return bool(_insert_weighted(cells, at, x, w))
-    _insert(cells, at, x)
-    return False
-
-
-@compiled
-def _insert(cells: Floats, at: int, x: float) -> None:
-    place = cells.shape[1] - 1
-    if place < FIRST or x <= cells[at, place]:
         return
-    while place > FIRST and cells[at, place - 1] < x:
-        cells[at, place] = cells[at, place - 1]
-        place -= 1
-    cells[at, place] = x
+    if weighted:
+        _insert_weighted(cells[at], end, x, w)
+    else:
+        _insert(cells[at], end, x)
 
 
 @compiled
-def _insert_weighted(cells: Floats, at: int, x: float, w: float) -> bool:
-    """Insert a pair; True when one had to go although the weights kept do not fill the ranks.
+def _insert(row: Floats, end: int, x: float) -> None:
+    place = end - 1
+    if place < FIRST or x <= row[place]:
+        return
+    while place > FIRST and row[place - 1] < x:
+        row[place] = row[place - 1]
+        place -= 1
+    row[place] = x
 
-    The ranks to fill stand in the last column, behind the pairs.
-    """
-    end = cells.shape[1] - 1
+
+@compiled
+def _insert_weighted(row: Floats, end: int, x: float, w: float) -> None:
+    """Insert a pair; of equal amounts the heavier comes first, so that the order of arrival is nothing."""
     place = end - 2
-    if place < FIRST_WEIGHTED:
-        return False
-    dropped = cells[at, place + 1] > 0.0
-    if x > cells[at, place]:
-        while place > FIRST_WEIGHTED and cells[at, place - 2] < x:
-            cells[at, place] = cells[at, place - 2]
-            cells[at, place + 1] = cells[at, place - 1]
-            place -= 2
-        cells[at, place] = x
-        cells[at, place + 1] = w
-    if not dropped:
-        return False
-    kept = 0.0
-    for p in range(FIRST_WEIGHTED + 1, end, 2):
-        kept += cells[at, p]
-    return bool(kept < cells[at, end])
+    if place < FIRST_WEIGHTED or not _precedes(x, w, row, place):
+        return
+    while place > FIRST_WEIGHTED and _precedes(x, w, row, place - 2):
+        row[place] = row[place - 2]
+        row[place + 1] = row[place - 1]
+        place -= 2
+    row[place] = x
+    row[place + 1] = w
+
+
+@compiled
+def _precedes(x: float, w: float, row: Floats, place: int) -> bool:
+    return bool(x > row[place] or (x == row[place] and w > row[place + 1]))
 
 
 @compiled
@@ -313,13 +361,14 @@ def merge_axis(
     n_leaves: int,
     after: int,
     weighted: bool,
-) -> bool:
+    absolute: bool,
+) -> None:
     """Merge the leaves of one variable into its codes; rows run over (before, leaf or code, after).
 
     Right only where no contributor is in two of the leaves.
     """
-    short = False
     n_codes = len(indptr) - 1
+    source_words, target_words = source.view(np.int64), target.view(np.int64)
     for b in range(before):
         for code in range(n_codes):
             for entry in range(indptr[code], indptr[code + 1]):
@@ -328,37 +377,73 @@ def merge_axis(
                     if source[here, COUNT] == 0.0:
                         continue
                     there = (b * n_codes + code) * after + a
-                    if _merge(source, here, target, there, weighted):
-                        short = True
-    return short
+                    _merge(
+                        source[here],
+                        source_words[here],
+                        target[there],
+                        target_words[there],
+                        weighted,
+                        absolute,
+                    )
 
 
 @compiled
-def _merge(source: Floats, here: int, target: Floats, there: int, weighted: bool) -> bool:
-    target[there, COUNT] += source[here, COUNT]
-    target[there, SQUARES] += source[here, SQUARES]
-    target[there, SIZES] += source[here, SIZES]
-    short = False
+def merge_rows(source: Floats, places: Integers, target: Floats, weighted: bool, absolute: bool) -> None:
+    """Merge rows of one state into the rows of another that stand at some places; nobody is pending.
+
+    Right only where no contributor is in both.
+    """
+    source_words, target_words = source.view(np.int64), target.view(np.int64)
+    for here in range(len(source)):
+        there = places[here]
+        _merge(source[here], source_words[here], target[there], target_words[there], weighted, absolute)
+
+
+@compiled
+def _merge(
+    source: Floats,
+    source_words: Integers,
+    target: Floats,
+    target_words: Integers,
+    weighted: bool,
+    absolute: bool,
+) -> None:
+    target[COUNT] += source[COUNT]
+    _merge_words(source_words, target_words, SQUARES)
+    end = len(source)
+    if absolute:
+        end -= 2
+        _merge_words(source_words, target_words, end)
     if weighted:
-        for p in range(FIRST_WEIGHTED, source.shape[1] - 1, 2):
-            if source[here, p] <= 0.0:
+        for p in range(FIRST_WEIGHTED, end, 2):
+            if source[p] <= 0.0:
                 break
-            if _insert_weighted(target, there, source[here, p], source[here, p + 1]):
-                short = True
+            _insert_weighted(target, end, source[p], source[p + 1])
     else:
-        for p in range(FIRST, source.shape[1]):
-            if source[here, p] <= 0.0:
+        for p in range(FIRST, end):
+            if source[p] <= 0.0:
                 break
-            _insert(target, there, source[here, p])
-    return short
+            _insert(target, end, source[p])
 
 
 @compiled
-def fill_ranks(cells: Floats, largest: Floats) -> None:
-    """Turn pairs of amount and weight into ranks: the mean amount of each unit of weight, in order."""
+def _merge_words(source: Integers, target: Integers, at: int) -> None:
+    low = target[at + 1] + source[at + 1]
+    target[at] += source[at] + (low >> BITS)
+    target[at + 1] = low & LOW
+
+
+@compiled
+def fill_ranks(cells: Floats, end: int, largest: Floats) -> bool:
+    """Turn pairs of amount and weight into ranks: the mean amount of each unit of weight, in order.
+
+    The last pair fills no rank: it tells that there was one more. True: those before it leave ranks open.
+    """
+    short = False
+    end -= 2
     for cell in range(len(cells)):
         row = cells[cell]
-        p, end = FIRST_WEIGHTED, len(row) - 1
+        p = FIRST_WEIGHTED
         left = row[p + 1] if p < end else 0.0
         for rank in range(largest.shape[1]):
             room, amount = 1.0, 0.0
@@ -370,7 +455,10 @@ def fill_ranks(cells: Floats, largest: Floats) -> None:
                 if left <= 0.0:
                     p += 2
                     left = row[p + 1] if p < end else 0.0
+            if room > 0.0 and row[end] > 0.0:
+                short = True
             largest[cell, rank] = amount
             # Rounding in the last digit must not let a later rank overtake an earlier one.
             if rank > 0 and largest[cell, rank] > largest[cell, rank - 1]:
                 largest[cell, rank] = largest[cell, rank - 1]
+    return short

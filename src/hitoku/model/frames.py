@@ -55,6 +55,15 @@ def numbers(frame: nw.DataFrame[Any], name: str, where: str = "data") -> Floats:
     return values
 
 
+def infinite(name: str, n_values: int, where: str) -> DataError:
+    """Explain numbers that cannot be added."""
+    return DataError(
+        f"column {name!r} has {n_values} missing, NaN or infinite value(s)",
+        where=where,
+        fix="fill or drop these records",
+    )
+
+
 def not_numbers(name: str, where: str, example: str) -> DataError:
     """Explain text where numbers are due; the text itself is not shown."""
     comma = "," in example and "." not in example

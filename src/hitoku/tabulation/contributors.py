@@ -1,26 +1,21 @@
-"""Contributors of every cell: records come out of DuckDB as keys, a kernel ranks and counts them."""
+"""Contributors of every cell: states that grow with records, merge in any order, and give the ranks."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
 from hitoku.errors import DataError, ParameterError
-from hitoku.kernels import record_order, topk
+from hitoku.kernels import fixed_point, record_order, topk
 from hitoku.model.arrays import Floats, Integers
 from hitoku.model.dimension import Dimension
 from hitoku.tabulation.cube import Cube
-from hitoku.tabulation.identity import Identity
 from hitoku.tabulation.numbers import Numbers
-from hitoku.tabulation.source import Source, translate_errors
 
 LONGEST_LIST = 64
-ROWS_PER_BATCH = 2**25
-ROWS_PER_READ = 2**20
 MOST_SHARES = 8
 
 
@@ -59,36 +54,24 @@ class Ranking:
                 fix=f"use weights of at least {top / LONGEST_LIST:.2g} (a record stands for itself at "
                 "least), or ask for a smaller top",
             )
-        # One more than needed: a mean weight may come out just below the smallest by rounding.
-        return cls(top, absolute, needed + 1, weighted)
+        # One more than needed: a mean weight may come out just below the smallest by rounding. And one that
+        # fills no rank, to tell whether there were still more.
+        return cls(top, absolute, needed + 2, weighted)
 
     @property
     def width(self) -> int:
         """Numbers kept per cell; see the kernel."""
-        return topk.FIRST_WEIGHTED + 2 * self.length + 1 if self.weighted else topk.FIRST + self.length
+        return self.end + 2 * self.absolute
 
-
-@dataclass(frozen=True)
-class RecordRows:
-    """Some records, in an order that follows from the records alone.
-
-    Parameters
-    ----------
-    key
-        Contributor and leaf in one number, the leaf in the low bits; the leaf alone where every record is
-        its own contributor.
-    x, w
-        Scaled values and weights; ``w`` is empty where there are none.
-    """
-
-    key: record_order.Keys
-    x: Floats
-    w: Floats
+    @property
+    def end(self) -> int:
+        """Where the ranks end in a row."""
+        return topk.FIRST_WEIGHTED + 2 * self.length if self.weighted else topk.FIRST + self.length
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """What the kernel found, on the scale of the values."""
+    """What is known of the contributors of every cell, in the units of the values."""
 
     count: Integers
     largest: Floats
@@ -96,47 +79,118 @@ class Ranked:
     sizes: Floats
 
 
+@dataclass(frozen=True, eq=False)
+class State:
+    """Contributors met so far; see the kernel.
+
+    All records of a contributor go into one state. States of different contributors are merged, in any order.
+
+    Parameters
+    ----------
+    leaves
+        Contributors that are in one leaf cell only, by leaf.
+    cells
+        All others, by cell.
+    """
+
+    cube: Cube
+    ranking: Ranking
+    fine: Floats
+    leaves: Floats
+    cells: Floats
+
+    @classmethod
+    def empty(cls, cube: Cube, ranking: Ranking, numbers: Numbers) -> State:
+        """Start with nobody."""
+        leaves, cells = (_aligned(n, ranking.width) for n in (cube.n_leaves, cube.n_cells))
+        return cls(cube, ranking, np.array(numbers.fine.ranks), leaves, cells)
+
+    def add_records(self, key: record_order.Keys, x: Floats, w: Floats) -> None:
+        """Take in records that are contributors of their own; keys are leaves, in any order."""
+        topk.rank_records(key, x, w, self.ranking.absolute, self.fine, self.leaves)
+
+    def add_contributors(self, key: record_order.Keys, parts: Floats, threads: int) -> None:
+        """Take in contributors, every thread to cells of its own.
+
+        Rows as the kernel wants them, sorted by contributor and leaf. A cell is visited in the same order by
+        however many threads, so their number changes nothing.
+        """
+        cube = self.cube
+        widest = max(cube.dimensions, key=lambda d: d.closure.nnz / len(d.leaves))
+        n_shares = min(threads, MOST_SHARES, len(widest.leaves))
+        shape = np.array(cube.leaf_shape, dtype=np.uint32)
+        by_size, bits = self.ranking.absolute, leaf_bits(cube)
+
+        def follow(share: int) -> None:
+            above, start = _above(cube, widest, share, n_shares)
+            # Contributors of one leaf are left to the first thread.
+            own = self.leaves if share == 0 else self.leaves[:0]
+            topk.rank_contributors(key, bits, parts, by_size, self.fine, shape, above, start, own, self.cells)
+
+        with ThreadPoolExecutor(n_shares) as pool:
+            list(pool.map(follow, range(n_shares)))
+        topk.settle(self.cells, self.ranking.weighted, by_size, self.fine)
+
+    def ranked(self, numbers: Numbers, where: str) -> Ranked:
+        """Merge upward whatever is known of leaves, and read off the ranks; the state is used up."""
+        self._merge_upward()
+        cells, ranking = self.cells, self.ranking
+        largest = np.zeros((len(cells), ranking.top))
+        if not ranking.weighted:
+            largest[:] = cells[:, topk.FIRST : ranking.end]
+        elif topk.fill_ranks(cells, ranking.end, largest):
+            raise DataError(
+                "weights of zero leave too few contributors to fill the ranks of some cells",
+                where=where,
+                fix="drop records whose weight is zero: they stand for nobody",
+            )
+        words = cells.view(np.int64)
+        squares = fixed_point.round_all(words[:, topk.SQUARES : topk.PENDING], 1.0)
+        root = self.fine[topk.FINE_ROOT]
+        sizes = np.zeros(len(cells))
+        if ranking.absolute:
+            sizes = fixed_point.round_all(words[:, ranking.end :], self.fine[topk.FINE_SIZES])
+        return Ranked(
+            count=cells[:, topk.COUNT].astype(np.int64),
+            largest=largest / numbers.scale,
+            squares=squares / (root * root or 1.0) / numbers.scale**2,
+            sizes=sizes / numbers.scale,
+        )
+
+    def _merge_upward(self) -> None:
+        """Merge the contributors of single leaves into all cells, one variable after the other."""
+        source, ranking = self.leaves, self.ranking
+        for indptr, indices, before, n_leaves, after in self.cube.upward():
+            n_rows = before * (len(indptr) - 1) * after
+            last = after == 1 and n_rows == len(self.cells)
+            target = self.cells if last else np.zeros((n_rows, ranking.width))
+            topk.merge_axis(
+                *(source, indptr, indices, target, before, n_leaves, after),
+                *(ranking.weighted, ranking.absolute),
+            )
+            source = target
+
+
 def leaf_bits(cube: Cube) -> int:
     """Bits that hold the number of a leaf."""
     return max(1, (cube.n_leaves - 1).bit_length())
 
 
-def rank_contributors(
-    source: Source,
-    cube: Cube,
-    identity: Identity,
-    ranking: Ranking,
-    numbers: Numbers,
-    watch: Callable[[RecordRows], None] | None = None,
-) -> Ranked:
-    """Count and rank the contributors of every cell.
+def by_contributor(
+    key: record_order.Keys, x: Floats, w: Floats, fine: Floats, bits: int
+) -> tuple[record_order.Keys, Floats]:
+    """Sort records by key and add up those of the same: what :meth:`State.add_contributors` takes.
 
-    Parameters
-    ----------
-    watch
-        Called with every batch of rows, for sums that need no contributors.
+    The arguments are used as scratch space; keys are below 2**bits.
     """
-    leaves = _aligned(cube.n_leaves, ranking.width)
-    cells = _aligned(cube.n_cells, ranking.width)
-    if ranking.weighted:
-        leaves[:, -1] = cells[:, -1] = ranking.top
-    short = False
-    for rows in _named_rows(source, cube, identity, numbers):
-        short |= _follow(rows, cube, ranking, leaves, cells, source.threads)
-        if watch:
-            watch(rows)
-    for rows in _own_rows(source, cube, identity, numbers):
-        short |= topk.rank_records(rows.key, rows.x, rows.w, ranking.absolute, leaves)
-        if watch:
-            watch(rows)
-    short |= _merged_upward(cube, leaves, cells, ranking)
-    if short:
-        raise DataError(
-            "weights of zero leave too few contributors to fill the ranks of some cells",
-            where=source.where,
-            fix="drop records whose weight is zero: they stand for nobody",
-        )
-    return _finished(cells, ranking, numbers)
+    if len(w) == 0:
+        key, load = record_order.sort_pairs(key, x.view(np.int64), bits)
+        x = load.view(np.float64)
+    else:
+        key, order = record_order.sort_pairs(key, np.arange(len(key), dtype=np.int64), bits)
+        x, w = x[order], w[order]
+    found: tuple[record_order.Keys, Floats] = topk.add_up(key, x, w, fine)
+    return found
 
 
 def _aligned(n_rows: int, width: int) -> Floats:
@@ -146,33 +200,6 @@ def _aligned(n_rows: int, width: int) -> Floats:
     rows = room[start : start + n_rows * width].reshape(n_rows, width)
     rows[:] = 0.0
     return rows
-
-
-def _follow(
-    rows: RecordRows, cube: Cube, ranking: Ranking, leaves: Floats, cells: Floats, threads: int
-) -> bool:
-    """Take the contributors of a batch to their cells, every thread to cells of its own.
-
-    A cell is visited in the same order by however many threads, so their number changes nothing.
-    """
-    widest = max(cube.dimensions, key=lambda d: d.closure.nnz / len(d.leaves))
-    n_shares = min(threads, MOST_SHARES, len(widest.leaves))
-    shape = np.array(cube.leaf_shape, dtype=np.uint32)
-
-    def follow(share: int) -> bool:
-        above, above_start = _above(cube, widest, share, n_shares)
-        # Contributors of one leaf are left to the first thread.
-        own = leaves if share == 0 else leaves[:0]
-        bits, by_size = leaf_bits(cube), ranking.absolute
-        return bool(
-            topk.rank_contributors(
-                rows.key, bits, rows.x, rows.w, by_size, shape, above, above_start, own, cells
-            )
-        )
-
-    with ThreadPoolExecutor(n_shares) as pool:
-        short = any(list(pool.map(follow, range(n_shares))))
-    return bool(topk.settle(cells, ranking.weighted, ranking.absolute)) or short
 
 
 def _above(cube: Cube, shared: Dimension, share: int, n_shares: int) -> tuple[Integers, Integers]:
@@ -193,126 +220,3 @@ def _above(cube: Cube, shared: Dimension, share: int, n_shares: int) -> tuple[In
         lengths.append(np.bincount(leaves, minlength=len(dimension.leaves)))
     starts = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
     return np.concatenate(steps), starts
-
-
-def _named_rows(source: Source, cube: Cube, identity: Identity, numbers: Numbers) -> Iterator[RecordRows]:
-    """Read the records whose contributor has a name, sorted by contributor and leaf."""
-    n_rows = numbers.n_records - identity.n_own
-    if n_rows == 0:
-        return
-    bits = leaf_bits(cube)
-    key = f"({identity.who}) * {1 << bits} + ({cube.leaf})"
-    # All records of a contributor come in one batch: only then may batches be merged.
-    n_batches = math.ceil(n_rows / ROWS_PER_BATCH)
-    joins = cube.joins + identity.joins
-    for batch in range(n_batches):
-        chosen = f"({identity.who}) % {n_batches} = {batch}" if n_batches > 1 else "TRUE"
-        where = f"({identity.who}) IS NOT NULL AND {chosen}" if identity.n_own else chosen
-        keys, x, w = _read(source, key, joins, where, numbers, n_rows if n_batches == 1 else None)
-        rows = _sorted(keys, x, w, bits + (identity.size - 1).bit_length())
-        record_order.sort_runs(rows.key, rows.x, rows.w)
-        yield rows
-
-
-def _own_rows(source: Source, cube: Cube, identity: Identity, numbers: Numbers) -> Iterator[RecordRows]:
-    """Read the records that are contributors of their own, sorted by leaf, value and weight."""
-    if identity.n_own == 0:
-        return
-    n_batches = math.ceil(identity.n_own / ROWS_PER_BATCH)
-    joins = cube.joins + identity.joins
-    for batch in range(n_batches):
-        chosen = f"({cube.leaf}) % {n_batches} = {batch}" if n_batches > 1 else "TRUE"
-        n_rows = identity.n_own if n_batches == 1 else None
-        where = f"({identity.who}) IS NULL AND {chosen}"
-        keys, x, w = _read(source, cube.leaf, joins, where, numbers, n_rows)
-        order = np.lexsort((w, x)) if len(w) else np.argsort(x)
-        yield _sorted(keys[order], x[order], w[order] if len(w) else w, leaf_bits(cube))
-
-
-def _read(
-    source: Source, key: str, joins: str, where: str, numbers: Numbers, n_rows: int | None
-) -> tuple[record_order.Keys, Floats, Floats]:
-    value, weight = "x" in source.types, "w" in source.types
-    x = "CAST(r.x AS DOUBLE)" if value else "0.0::DOUBLE"
-    if numbers.scale != 1.0 or numbers.rounded:
-        x = f"round({x} * {numbers.scale!r}::DOUBLE)"
-    w = ", CAST(r.w AS DOUBLE) AS w" if weight else ""
-    tail = f"FROM records AS r{joins} WHERE {where}"
-    if n_rows is None:
-        n_rows = int(source.rows(f"SELECT count(*) {tail}")[0][0])
-    keys, xs, ws = np.empty(n_rows, np.uint64), np.empty(n_rows), np.empty(n_rows if weight else 0)
-    with translate_errors(source.where):
-        query = f"SELECT CAST({key} AS UBIGINT) AS key, {x} AS x{w} {tail}"
-        reader = source.connection.sql(query).to_arrow_reader(ROWS_PER_READ)
-        filled = 0
-        for part in reader:
-            block = slice(filled, filled + part.num_rows)
-            if block.stop > n_rows:
-                raise _changed(source)
-            keys[block] = part.column("key").to_numpy()
-            xs[block] = part.column("x").to_numpy()
-            if weight:
-                ws[block] = part.column("w").to_numpy()
-            filled = block.stop
-    if filled < n_rows:
-        raise _changed(source)
-    return keys, xs, ws
-
-
-def _changed(source: Source) -> DataError:
-    return DataError(
-        "the number of records changed while they were read",
-        where=source.where,
-        fix="let nobody write to the data meanwhile, or work on a copy",
-    )
-
-
-def _sorted(key: record_order.Keys, x: Floats, w: Floats, bits: int) -> RecordRows:
-    if len(w) == 0:
-        key, load = record_order.sort_pairs(key, x.view(np.int64), bits)
-        return RecordRows(key, load.view(np.float64), w)
-    key, order = record_order.sort_pairs(key, np.arange(len(key), dtype=np.int64), bits)
-    return RecordRows(key, x[order], w[order])
-
-
-def _merged_upward(cube: Cube, leaves: Floats, cells: Floats, ranking: Ranking) -> bool:
-    """Merge the contributors of single leaves into all cells, one variable after the other."""
-    short = False
-    source = leaves
-    before, after = 1, cube.n_leaves
-    for number, dimension in enumerate(cube.dimensions):
-        after //= len(dimension.leaves)
-        last = number == len(cube.dimensions) - 1
-        if last:
-            target = cells
-        else:
-            target = np.zeros((before * len(dimension) * after, ranking.width))
-            if ranking.weighted:
-                target[:, -1] = ranking.top
-        short |= topk.merge_axis(
-            source,
-            dimension.closure.indptr.astype(np.int64),
-            dimension.closure.indices.astype(np.int64),
-            target,
-            before,
-            len(dimension.leaves),
-            after,
-            ranking.weighted,
-        )
-        source = target
-        before *= len(dimension)
-    return short
-
-
-def _finished(cells: Floats, ranking: Ranking, numbers: Numbers) -> Ranked:
-    largest = np.zeros((len(cells), ranking.top))
-    if ranking.weighted:
-        topk.fill_ranks(cells, largest)
-    else:
-        largest[:] = cells[:, topk.FIRST :]
-    return Ranked(
-        count=cells[:, topk.COUNT].astype(np.int64),
-        largest=largest / numbers.scale,
-        squares=cells[:, topk.SQUARES] / numbers.scale**2,
-        sizes=cells[:, topk.SIZES] / numbers.scale,
-    )

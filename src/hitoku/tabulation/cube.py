@@ -1,42 +1,41 @@
-"""From the codes of records to leaf cells: the variables of a table, and SQL for a record's leaf."""
+"""From the codes of records to leaf cells: the variables of a table, and the leaf of every code."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
-import pyarrow as pa
+from numpy.typing import NDArray
 
 from hitoku.errors import DataError, ParameterError, did_you_mean, some
 from hitoku.model.dimension import Dimension
 from hitoku.model.frames import code_list, refuse_similar, unseen_codes
 from hitoku.model.from_frame import Hierarchies
 from hitoku.model.hierarchy import TOTAL, Hierarchy
-from hitoku.tabulation.source import Source
 
 FLOATS = ("FLOAT", "DOUBLE")
 MISSING, OTHER = "missing", "other"  # the codes that take in missing and unseen ones
 
 
+class Coded(Protocol):
+    """Whoever knows the codes of records; see :class:`hitoku.tabulation.engine.Engine`."""
+
+    @property
+    def where(self) -> str: ...
+
+    def codes(self, column: str) -> tuple[Mapping[str | None, int], str]: ...
+
+    def place(self, column: str, leaf_of: Mapping[str | None, int], n_leaves: int) -> None: ...
+
+
 @dataclass(frozen=True)
 class Cube:
-    """Variables, and where each record belongs.
-
-    Parameters
-    ----------
-    dimensions
-        The variables of the table.
-    leaf
-        SQL for the number of the leaf cell of a record ``r``, row-major over the leaves.
-    joins
-        SQL that ``leaf`` needs after ``FROM records AS r``.
-    """
+    """The variables of a table; leaf cells and cells are numbered row-major."""
 
     dimensions: tuple[Dimension, ...]
-    leaf: str
-    joins: str
 
     @property
     def leaf_shape(self) -> tuple[int, ...]:
@@ -50,9 +49,22 @@ class Cube:
     def n_cells(self) -> int:
         return math.prod(len(d) for d in self.dimensions)
 
+    def upward(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], int, int, int]]:
+        """Tell how leaves become cells, one variable after the other.
+
+        Yields the leaves below its codes (where those of a code start, and which they are), and the rows
+        before the variable, its leaves, and the rows behind it.
+        """
+        before, after = 1, self.n_leaves
+        for dimension in self.dimensions:
+            closure, n_leaves = dimension.closure, len(dimension.leaves)
+            after //= n_leaves
+            yield closure.indptr.astype(np.int64), closure.indices.astype(np.int64), before, n_leaves, after
+            before *= len(dimension)
+
 
 def cube_of(
-    source: Source,
+    engine: Coded,
     by: Sequence[str],
     hierarchies: Hierarchies,
     total: str | Mapping[str, str],
@@ -60,22 +72,18 @@ def cube_of(
     missing: str,
     unseen: str,
 ) -> Cube:
-    """Read the codes of every variable and number the leaf cells.
-
-    Creates a small table ``leaf_of_<variable>`` per variable, with the codes as the data have them.
-    """
+    """Read the codes of every variable, and tell the engine where each belongs."""
     _refuse_hierarchies(hierarchies, by)
     dimensions = []
-    leaf, joins = "0", ""
     for number, name in enumerate(by):
         column = f"c{number}"
-        found = _seen(source, column)
-        codes = texts(found, source.types[column])
+        found, kind = engine.codes(column)
+        codes = texts(found, kind)
         n_missing = sum(found[raw] for raw, code in codes.items() if code is None)
         if n_missing and missing == "error":
             raise DataError(
                 f"column {name!r} has {n_missing} missing code(s)",
-                where=source.where,
+                where=engine.where,
                 fix=f'give them a code first, or missing="code" to put them under {MISSING!r}',
             )
         wanted = {raw: MISSING if code is None else code for raw, code in codes.items()}
@@ -90,20 +98,15 @@ def cube_of(
             for raw, code in codes.items():
                 if code is not None:
                     times[code] += found[raw]
-            _refuse_total(name, top, times, source.where)
-            refuse_similar(name, {top: 0} | times, source.where)
+            _refuse_total(name, top, times, engine.where)
+            refuse_similar(name, {top: 0} | times, engine.where)
             dimension = Dimension.of(name, Hierarchy.flat(flat, top))
         if n_missing and MISSING not in dimension.leaves:
             raise _no_code(name, MISSING, "missing")
-        mapped = _places(wanted, dimension, unseen, source.where)
-        _write_leaves(source, column, mapped)
+        mapped = _places(wanted, dimension, unseen, engine.where)
+        engine.place(column, mapped, len(dimension.leaves))
         dimensions.append(dimension)
-        own = f"leaf_{column}.leaf"
-        if None in mapped:
-            own = f"coalesce({own}, {mapped[None]})"
-        leaf = f"({leaf}) * {len(dimension.leaves)} + {own}"
-        joins += f" LEFT JOIN leaf_of_{column} AS leaf_{column} ON leaf_{column}.raw = r.{column}"
-    return Cube(tuple(dimensions), f"CAST({leaf} AS BIGINT)", joins)
+    return Cube(tuple(dimensions))
 
 
 def _refuse_total(name: str, total: str, times: Mapping[str, int], where: str) -> None:
@@ -130,17 +133,6 @@ def _refuse_hierarchies(hierarchies: Hierarchies, by: Sequence[str]) -> None:
                 where="hierarchies",
                 fix="make one with Hierarchy.from_tree, from_parents, from_levels or flat",
             )
-
-
-def _seen(source: Source, column: str) -> dict[str | None, int]:
-    """Count the records of each code; keeps the codes in their own type in ``seen_<column>``."""
-    # Adding zero makes one code of the floats 0.0 and -0.0, which are equal but not written alike.
-    raw = f"({column} + 0)" if source.types[column] in FLOATS else column
-    source.run(
-        f"CREATE TABLE seen_{column} AS SELECT {raw} AS raw, CAST({raw} AS VARCHAR) AS code, "
-        "count(*) AS n FROM records GROUP BY ALL"
-    )
-    return dict(source.rows(f"SELECT code, sum(n)::BIGINT FROM seen_{column} GROUP BY code"))
 
 
 def _places(
@@ -173,23 +165,6 @@ def texts(found: Mapping[str | None, int], kind: str) -> dict[str | None, str | 
         if all(math.isfinite(number) and number == int(number) for number in kept):
             texts |= {raw: str(int(n)) for raw, n in numbers.items() if not math.isnan(n)}
     return texts
-
-
-def _write_leaves(source: Source, column: str, mapped: Mapping[str | None, int]) -> None:
-    pairs = [(raw, leaf) for raw, leaf in mapped.items() if raw is not None]
-    listed = pa.table(
-        {
-            "code": pa.array([raw for raw, _ in pairs], pa.string()),
-            "leaf": pa.array([leaf for _, leaf in pairs], pa.int64()),
-        }
-    )
-    source.connection.register(f"listed_{column}", listed)
-    # Joined on the raw code in its own type: turning ten million integers into text would take longer.
-    source.run(
-        f"CREATE TABLE leaf_of_{column} AS "
-        f"SELECT raw, leaf FROM seen_{column} JOIN listed_{column} USING (code)"
-    )
-    source.connection.unregister(f"listed_{column}")
 
 
 def _no_code(name: str, code: str, option: str) -> ParameterError:

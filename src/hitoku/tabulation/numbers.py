@@ -3,28 +3,52 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from hitoku.errors import DataError, ParameterError
-from hitoku.tabulation.source import Source, infinite
+from hitoku.model.frames import infinite
 
 MOST_DECIMALS = 4
 EXACT = 2**53  # whole numbers up to here are doubles
+ROOM = 122  # bits of the largest sums, as integers
+SPREAD_BITS = 30
+
+
+@dataclass(frozen=True)
+class Fine:
+    """Powers of two by which numbers are multiplied before they are cut off and added as integers.
+
+    One where all of them are whole and their sum stays below 2**53. See :mod:`hitoku.kernels.fixed_point`.
+
+    Parameters
+    ----------
+    sums
+        For every measure that is a sum.
+    ranks
+        For what contributors add up, in the order that :mod:`hitoku.kernels.topk` names.
+    """
+
+    sums: Mapping[str, float]
+    ranks: tuple[float, ...]
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """What one look at the columns of numbers tells.
+    """What a look at the columns of numbers tells.
 
     Parameters
     ----------
     n_records
         Number of records.
+    fine
+        How finely numbers are added.
     negative
         Some value is below zero.
     scale, weight_scale
         Powers of ten by which values and weights are multiplied before they are added. When all are
-        decimals of few digits they become whole numbers, whose sums are exact in any order; one division
+        decimals of few digits they become whole numbers, whose sums are exact; one division
         at the end gives the double nearest to the decimal. Otherwise 1.
     smallest_weight
         Smallest weight above zero; 1 where there are no weights.
@@ -33,6 +57,7 @@ class Numbers:
     """
 
     n_records: int
+    fine: Fine
     negative: bool = False
     scale: float = 1.0
     weight_scale: float = 1.0
@@ -40,51 +65,143 @@ class Numbers:
     rounded: bool = False
 
 
-def numbers_of(source: Source, decimals: int | None = None) -> Numbers:
+class Measured(Protocol):
+    """Whoever knows the numbers of records; see :class:`hitoku.tabulation.engine.Engine`."""
+
+    @property
+    def names(self) -> Mapping[str, str]: ...
+
+    @property
+    def where(self) -> str: ...
+
+    def facts(self) -> Facts: ...
+
+    def spread(self, fine: float) -> int: ...
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Counts, ends and sums over all records; x stands for 0 and w for 1 where there is no such column.
+
+    Parameters
+    ----------
+    n_records, bad_values, bad_weights, below
+        Records; those whose value or weight is missing or not finite, and those whose weight is below zero.
+    smallest, largest, smallest_weight, largest_weight
+        Smallest value, largest by size; smallest weight above zero, largest.
+    digits, weight_digits
+        The fewest decimals that give all of them exactly; 99 when there are too many.
+    size, weights, weighted
+        Sums of sizes of values, of weights, and of their products, each rounded up to a whole number.
+    """
+
+    n_records: int = 0
+    bad_values: int = 0
+    bad_weights: int = 0
+    below: int = 0
+    smallest: float = 0.0
+    largest: float = 0.0
+    smallest_weight: float | None = None
+    largest_weight: float = 0.0
+    digits: int = 0
+    weight_digits: int = 0
+    size: float = 0.0
+    weights: float = 0.0
+    weighted: float = 0.0
+
+
+def numbers_of(engine: Measured, decimals: int | None = None) -> Numbers:
     """Check values and weights in one scan; with ``decimals`` amounts are rounded to so many."""
-    n_records = int(source.rows("SELECT count(*) FROM records")[0][0])
-    if n_records == 0:
+    facts = engine.facts()
+    if facts.n_records == 0:
         raise DataError(
-            "the data are empty", where=source.where, fix="check the file or the filter before it"
+            "the data are empty", where=engine.where, fix="check the file or the filter before it"
         )
-    value, weight = "x" in source.types, "w" in source.types
-    x = "CAST(x AS DOUBLE)" if value else "0.0::DOUBLE"
-    w = "CAST(w AS DOUBLE)" if weight else "1.0::DOUBLE"
-    found = source.rows(
-        f"""
-        SELECT count(*) FILTER (WHERE x IS NULL OR NOT isfinite(x)),
-               count(*) FILTER (WHERE w IS NULL OR NOT isfinite(w)),
-               count(*) FILTER (WHERE w < 0), min(x), min(w) FILTER (WHERE w > 0),
-               max({_decimals("x")}), max({_decimals("w")}),
-               {_size("abs(x)")}, {_size("w")}, {_size("abs(x) * w")}
-        FROM (SELECT {x} AS x, {w} AS w FROM records)
-        """
-    )[0]
-    bad_values, bad_weights, below, smallest, smallest_weight, digits, weight_digits, *sizes = found
-    if bad_values:
-        raise infinite(source.names["x"], bad_values, source.where)
-    if bad_weights:
+    _refuse_numbers(facts, engine)
+    value, weight = "x" in engine.names, "w" in engine.names
+    if decimals is not None:
+        amount = facts.weighted if weight and value else facts.size if value else facts.weights
+        _refuse_large(decimals, amount, engine.where)
+        scale, weight_scale = 10.0**decimals, 1.0 if value else 10.0**decimals
+        room = facts.n_records * (facts.largest_weight + 1.0)  # for rounding upward
+        whole = {
+            "sum": scale * facts.size + room < EXACT,
+            "weighted_sum": scale * facts.weighted + room < EXACT,
+            "weighted_count": not value or (facts.weight_digits == 0 and facts.weights < EXACT),
+        }
+    else:
+        scale = _scale(facts.digits, facts.size)
+        weight_scale = _scale(facts.weight_digits, facts.weights)
+        if weight and value and scale * weight_scale * facts.weighted >= EXACT:
+            weight_scale = 1.0
+        whole = {
+            "sum": facts.digits <= MOST_DECIMALS and 10.0**facts.digits * facts.size < EXACT,
+            "weighted_count": 10.0**facts.weight_digits == weight_scale and facts.weights < EXACT,
+        }
+        whole["weighted_sum"] = all(whole.values()) and scale * weight_scale * facts.weighted < EXACT
+    return Numbers(
+        facts.n_records,
+        _fine(facts, engine, whole, (scale, weight_scale), weighted=weight),
+        negative=facts.smallest < 0,
+        scale=scale,
+        weight_scale=weight_scale,
+        smallest_weight=facts.smallest_weight or 1.0,
+        rounded=decimals is not None,
+    )
+
+
+def _fine(
+    facts: Facts, engine: Measured, whole: Mapping[str, bool], scales: tuple[float, float], *, weighted: bool
+) -> Fine:
+    """Choose powers of two that leave room for the largest sums; they follow from the records alone."""
+    n_bits = facts.n_records.bit_length()
+    weight = math.frexp(facts.largest_weight)[1]
+    if whole["sum"]:
+        size = math.frexp(scales[0] * facts.size + facts.n_records)[1]
+    else:
+        # How many times half a billionth of the largest: that of the sum, to within a factor of two.
+        largest = math.frexp(facts.largest)[1]
+        size = largest - SPREAD_BITS + engine.spread(2.0 ** _within(SPREAD_BITS - largest, 900)).bit_length()
+        size = max(size + math.frexp(scales[0])[1], n_bits) + 1
+    product = size + weight
+    plain = whole["sum"] and not weighted
+    amount = 1.0 if whole["sum"] else _grid(size)
+    sums = {
+        "sum": amount,
+        "weighted_sum": 1.0 if whole["weighted_sum"] else _grid(product + math.frexp(scales[1])[1]),
+        "weighted_count": 1.0
+        if whole["weighted_count"]
+        else _grid(n_bits + weight + math.frexp(scales[1])[1]),
+    }
+    root = 0.0 if plain else 2.0 ** _within((ROOM - 2 * size - weight) // 2, 500)
+    sizes = 1.0 if plain else _grid(product)
+    return Fine(sums, (amount, _grid(product), amount, _grid(n_bits + weight), root, sizes))
+
+
+def _grid(bits: int) -> float:
+    """Return the power of two that takes numbers below 2**bits to integers with room to spare."""
+    return 2.0 ** _within(ROOM - bits, 900)
+
+
+def _within(exponent: int, most: int) -> int:
+    return max(-most, min(most, exponent))
+
+
+def _refuse_numbers(facts: Facts, engine: Measured) -> None:
+    if facts.bad_values:
+        raise infinite(engine.names["x"], facts.bad_values, engine.where)
+    if facts.bad_weights:
         raise DataError(
-            f"column {source.names['w']!r} has {bad_weights} missing, NaN or infinite weight(s)",
-            where=source.where,
+            f"column {engine.names['w']!r} has {facts.bad_weights} missing, NaN or infinite weight(s)",
+            where=engine.where,
             fix="fill or drop these records; a record that stands for itself has weight 1",
         )
-    if below:
+    if facts.below:
         raise DataError(
-            f"column {source.names['w']!r} has {below} negative weight(s)",
-            where=source.where,
+            f"column {engine.names['w']!r} has {facts.below} negative weight(s)",
+            where=engine.where,
             fix="a weight is the number of units that a record stands for; leave negative ones out",
         )
-    size, weights, weighted = (part or 0.0 for part in sizes)
-    if decimals is not None:
-        _refuse_large(decimals, weighted if weight and value else size if value else weights, source.where)
-        scale, weight_scale = 10.0**decimals, 1.0 if value else 10.0**decimals
-        return Numbers(n_records, smallest < 0, scale, weight_scale, smallest_weight or 1.0, rounded=True)
-    scale = _scale(digits, size)
-    weight_scale = _scale(weight_digits, weights)
-    if weight and value and scale * weight_scale * weighted >= EXACT:
-        weight_scale = 1.0
-    return Numbers(n_records, smallest < 0, scale, weight_scale, smallest_weight or 1.0)
 
 
 def _refuse_large(decimals: int, size: float, where: str) -> None:
@@ -97,24 +214,17 @@ def _refuse_large(decimals: int, size: float, where: str) -> None:
         )
 
 
-def _decimals(column: str) -> str:
+def decimals_sql(column: str, nearest: str) -> str:
     """Write SQL for the fewest decimals that give a number exactly; 99 when there are too many.
 
     A double is the decimal r / 10**d when dividing gives it back, since division rounds correctly.
+    ``nearest`` is the function that rounds; ties do not matter.
     """
     cases = "".join(
-        f" WHEN abs({column}) * 1e{d} < {EXACT} AND round({column} * 1e{d}) / 1e{d} = {column} THEN {d}"
+        f" WHEN abs({column}) * 1e{d} < {EXACT} AND {nearest}({column} * 1e{d}) / 1e{d} = {column} THEN {d}"
         for d in range(MOST_DECIMALS + 1)
     )
     return f"CASE {cases} ELSE 99 END"
-
-
-def _size(amount: str) -> str:
-    """Write SQL for a sum rounded up, cut off far above what matters.
-
-    Whole numbers are added: a sum of doubles could differ from run to run, and with it the scale.
-    """
-    return f"sum(CAST(least(ceil({amount}), 1e20) AS HUGEINT))::DOUBLE"
 
 
 def _scale(digits: int, size: float) -> float:

@@ -15,7 +15,7 @@ import narwhals as nw
 import pyarrow as pa
 
 from hitoku.errors import DataError, ParameterError, TableError, did_you_mean
-from hitoku.model.frames import not_numbers
+from hitoku.model.frames import infinite, not_numbers
 from hitoku.tabulation.file_format import READING, FileFormat, TextFile, look_at, ragged, unreadable
 from hitoku.tabulation.frame_files import EXCEL, SAS, STATA, read_frame
 from hitoku.tabulation.number_style import MOST_SHAPES, NumberStyle, shape_sql, style_of, whole
@@ -25,6 +25,7 @@ CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
 # Columns and the codes that are kept.
 Where = Mapping[str, Sequence[str]]
 NUMERIC = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
+UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 # The numbers in DuckDB's complaint about a line of a text file; the rest of it quotes the line.
 LINE = re.compile(
@@ -71,6 +72,12 @@ class Source:
     def threads(self) -> int:
         """Threads that may work at the same time: as asked, or what the machine or container has."""
         return int(self.rows("SELECT current_setting('threads')")[0][0])
+
+    @property
+    def memory(self) -> int:
+        """Bytes that DuckDB may use: its limit, by default most of what the machine or container has."""
+        amount, _, unit = str(self.rows("SELECT current_setting('memory_limit')")[0][0]).partition(" ")
+        return int(float(amount) * UNITS[unit])
 
     def is_integer(self, column: str) -> bool:
         """Tell whether a column has an integer type."""
@@ -394,12 +401,3 @@ def _refuse_text(source: Source) -> None:
             first = source.rows(f"SELECT {column} FROM records WHERE {column} LIKE '%,%' LIMIT 1")
             example = first[0][0] if first else ""
         raise not_numbers(source.names[column], source.where, example)
-
-
-def infinite(name: str, n_values: int, where: str) -> DataError:
-    """Explain numbers that cannot be added."""
-    return DataError(
-        f"column {name!r} has {n_values} missing, NaN or infinite value(s)",
-        where=where,
-        fix="fill or drop these records",
-    )

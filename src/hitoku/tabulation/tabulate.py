@@ -13,13 +13,14 @@ from hitoku.model.arrays import Integers
 from hitoku.model.contributors import Contributors, Magnitude
 from hitoku.model.hierarchy import TOTAL
 from hitoku.model.table import Table
-from hitoku.tabulation import identity as identities
 from hitoku.tabulation.column_tree import Groupings, grown
 from hitoku.tabulation.cube import Cube, cube_of
+from hitoku.tabulation.engine import Engine
 from hitoku.tabulation.file_format import FileFormat
 from hitoku.tabulation.memory import refuse_too_large
 from hitoku.tabulation.numbers import Numbers, numbers_of
-from hitoku.tabulation.source import Source, Where, open_source
+from hitoku.tabulation.opening import open_engine
+from hitoku.tabulation.source import Where
 from hitoku.tabulation.structural_zeros import known_zeros
 
 
@@ -125,12 +126,12 @@ def tabulate(
     _refuse_decimals(decimals)
     trees = grown(data, hierarchies or {}, total, file)
     limits: dict[str, Any] = {"memory_limit": memory_limit, "threads": threads}
-    with open_source(data, columns, where=where, file=file, **limits) as source:
-        numbers = numbers_of(source, decimals)
-        cube = cube_of(source, by, trees, total, missing=missing, unseen=unseen)
+    with open_engine(data, columns, where=where, file=file, **limits) as opened:
+        numbers = numbers_of(opened, decimals)
+        cube = cube_of(opened, by, trees, total, missing=missing, unseen=unseen)
         zeros = None if structural_zeros is None else known_zeros(structural_zeros, by, cube.dimensions)
-        parts = _counted(source, cube, numbers, top if value else 0, magnitude)
-        whole = weight is None and (value is None or source.is_integer("x") or decimals == 0)
+        parts = _counted(opened, cube, numbers, top if value else 0, magnitude)
+        whole = weight is None and (value is None or opened.is_integer("x") or decimals == 0)
         if zeros is not None:
             zeros.refuse_records(parts["measures"]["records"], cube.dimensions)
             parts |= {"fixed": zeros.mask, "upper": np.where(zeros.mask, 0.0, np.inf)}
@@ -138,41 +139,34 @@ def tabulate(
             dimensions=cube.dimensions,
             integer=whole,
             measure=measure or value or "count",
-            backend=source.backend,
+            backend=opened.backend,
             **parts,
         )
 
 
 def _counted(
-    source: Source,
+    engine: Engine,
     cube: Cube,
     numbers: Numbers,
     top: int,
     magnitude: Magnitude | None,
 ) -> dict[str, Any]:
     """Values, frequencies, contributors and measures of every cell."""
-    # Imported here: the kernel brings numba, and nobody should wait for it to learn of a misspelt column.
-    from hitoku.tabulation.contributors import Ranked, Ranking, rank_contributors  # noqa: PLC0415 - see above
+    # Imported here: the kernels bring numba, and nobody should wait for it to learn of a misspelt column.
+    from hitoku.tabulation.contributors import Ranked, Ranking  # noqa: PLC0415 - see above
     from hitoku.tabulation.sums import LeafSums  # noqa: PLC0415 - see above
 
-    weighted, valued = "w" in source.types, "x" in source.types
+    weighted, valued = "w" in engine.names, "x" in engine.names
     ranking = Ranking.of(numbers, top=top, absolute=magnitude == "abs", weighted=weighted)
-    refuse_too_large(source, cube, ranking.width)
-    named = "u" in source.types
-    units = identities.of_column(source, "u", cube.n_leaves) if named else None
-    levels: dict[str, identities.Identity] = {}
-    if "h" in source.types:
-        holdings = identities.of_column(source, "h", cube.n_leaves)
-        levels["holdings"] = identities.of_holdings(source, holdings, units)
-    if units is not None:
-        levels["units"] = units
-    elif not levels:
-        levels["units"] = identities.of_records(numbers.n_records)
+    refuse_too_large(cube, ranking.width, engine.memory)
+    named = "u" in engine.names
+    levels = ["holdings"] * ("h" in engine.names) + ["units"] * (named or "h" not in engine.names)
     sums = LeafSums.empty(cube, numbers, valued=valued, weighted=weighted)
     found: dict[str, Ranked] = {}
-    for level, who in levels.items():
-        watch = None if found else sums.watch
-        found[level] = rank_contributors(source, cube, who, ranking, numbers, watch)
+    for level in levels:
+        who = engine.identify(level)
+        state = engine.rank(cube, who, ranking, numbers, None if found else sums)
+        found[level] = state.ranked(numbers, engine.where)
     measures: dict[str, NDArray[Any]] = sums.measures()
     value = measures[_quantity(valued=valued, weighted=weighted)]
     contributors = {
