@@ -20,7 +20,7 @@ FLOATS = ("FLOAT", "DOUBLE")
 MISSING, OTHER = "missing", "other"  # the codes that take in missing and unseen ones
 
 
-class Coded(Protocol):
+class CodedRecords(Protocol):
     """Whoever knows the codes of records; see :class:`hitoku.tabulation.engine.Engine`."""
 
     @property
@@ -64,7 +64,7 @@ class Cube:
 
 
 def cube_of(
-    engine: Coded,
+    engine: CodedRecords,
     by: Sequence[str],
     hierarchies: Hierarchies,
     total: str | Mapping[str, str],

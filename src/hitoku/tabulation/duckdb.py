@@ -16,7 +16,7 @@ from hitoku.tabulation import identity
 from hitoku.tabulation.contributors import Ranking, State, by_contributor, leaf_bits
 from hitoku.tabulation.cube import FLOATS, Cube
 from hitoku.tabulation.identity import Identity
-from hitoku.tabulation.numbers import Facts, Numbers, decimals_sql
+from hitoku.tabulation.numbers import NumberFacts, Numbers, decimals_sql
 from hitoku.tabulation.source import Source, translate_errors
 from hitoku.tabulation.sums import LeafSums
 
@@ -62,7 +62,7 @@ class DuckDB:
     def is_integer(self, column: str) -> bool:
         return self.source.is_integer(column)
 
-    def facts(self) -> Facts:
+    def facts(self) -> NumberFacts:
         x = "CAST(x AS DOUBLE)" if "x" in self.names else "0.0::DOUBLE"
         w = "CAST(w AS DOUBLE)" if "w" in self.names else "1.0::DOUBLE"
         query = f"""
@@ -74,8 +74,8 @@ class DuckDB:
             FROM (SELECT {x} AS x, {w} AS w FROM records)
             """
         if not self.source.rows("SELECT count(*) FROM (SELECT 1 FROM records LIMIT 1)")[0][0]:
-            return Facts()  # columns of an empty file may have any type
-        return Facts(*self.source.rows(query)[0])
+            return NumberFacts()  # columns of an empty file may have any type
+        return NumberFacts(*self.source.rows(query)[0])
 
     def spread(self, fine: float) -> int:
         size = f"CAST(trunc(abs(CAST(x AS DOUBLE)) * {fine!r}::DOUBLE) AS HUGEINT)"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hitoku.tabulation.cube import Cube
-from hitoku.tabulation.numbers import Facts, Numbers
+from hitoku.tabulation.numbers import NumberFacts, Numbers
 
 if TYPE_CHECKING:  # they bring numba
     from hitoku.tabulation.contributors import Ranking, State
@@ -39,7 +39,7 @@ class Engine(Protocol):
     def is_integer(self, column: str) -> bool:
         """Tell whether a column has an integer type."""
 
-    def facts(self) -> Facts:
+    def facts(self) -> NumberFacts:
         """Numbers: look at values and weights once."""
 
     def spread(self, fine: float) -> int:

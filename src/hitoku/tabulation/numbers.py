@@ -74,13 +74,13 @@ class Measured(Protocol):
     @property
     def where(self) -> str: ...
 
-    def facts(self) -> Facts: ...
+    def facts(self) -> NumberFacts: ...
 
     def spread(self, fine: float) -> int: ...
 
 
 @dataclass(frozen=True)
-class Facts:
+class NumberFacts:
     """Counts, ends and sums over all records; x stands for 0 and w for 1 where there is no such column.
 
     Parameters
@@ -151,7 +151,12 @@ def numbers_of(engine: Measured, decimals: int | None = None) -> Numbers:
 
 
 def _fine(
-    facts: Facts, engine: Measured, whole: Mapping[str, bool], scales: tuple[float, float], *, weighted: bool
+    facts: NumberFacts,
+    engine: Measured,
+    whole: Mapping[str, bool],
+    scales: tuple[float, float],
+    *,
+    weighted: bool,
 ) -> Fine:
     """Choose powers of two that leave room for the largest sums; they follow from the records alone."""
     n_bits = facts.n_records.bit_length()
@@ -187,7 +192,7 @@ def _within(exponent: int, most: int) -> int:
     return max(-most, min(most, exponent))
 
 
-def _refuse_numbers(facts: Facts, engine: Measured) -> None:
+def _refuse_numbers(facts: NumberFacts, engine: Measured) -> None:
     if facts.bad_values:
         raise infinite(engine.names["x"], facts.bad_values, engine.where)
     if facts.bad_weights:
