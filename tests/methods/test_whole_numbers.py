@@ -6,11 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from hitoku.errors import NeedError
+from hitoku.attacks.exposure import exposed
+from hitoku.errors import NeedError, ScopeError
 from hitoku.evidence.audit import audit
+from hitoku.methods import METHODS
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
+from hitoku.methods.method import Promise, informed
 from hitoku.methods.whole_numbers import narrow_in_whole_numbers, shown_by_moves
 from hitoku.model.moves import Moves
 from hitoku.model.need import Need
@@ -91,3 +96,31 @@ def test_changes_that_a_method_leaves_count_only_if_they_fit(cells, amounts, sca
     moves = Moves(np.array([0, 4]), np.array(cells), np.array(amounts), scale)
     found = replace(Protection.withhold(table, table.inner, need), moves=moves)
     assert shown_by_moves(table, need, found) is shown
+
+
+EVERY = {name: informed(method(), [MinFrequency(2)], 1) for name, method in METHODS.items()} | {
+    "greedy, closing": CLOSING,
+    "gauss with widths": Gauss(width=True),
+}
+
+
+@pytest.mark.parametrize("name", EVERY)
+@settings(max_examples=6)
+@given(cells=st.lists(st.integers(0, 2), min_size=27, max_size=27))
+def test_every_method_ends_with_what_the_audit_of_whole_numbers_accepts(name, cells):
+    counts = np.array(cells).reshape(3, 3, 3)
+    table, method = Table.from_array(counts, frequency=counts), EVERY[name]
+    need = assess(table, [MinFrequency(2)], width=1)
+    try:
+        release = Release.of(table, method.protect(table, need))
+    except ScopeError:
+        assert getattr(METHODS.get(name, type(method)), "scope", "")
+        return
+    except NeedError:
+        everything = Protection.withhold(table, np.ones(table.n_cells, dtype=bool), need)
+        assert not audit(table, need, Release.of(table, everything)).safe
+        return
+    if getattr(method, "promise", None) is Promise.EXACT_ONLY and method.width is None:
+        assert not np.any(exposed(release) & need.unsafe)
+    else:
+        assert audit(table, need, release).safe

@@ -6,8 +6,8 @@ differences need only cancel in every relation: how the published numbers add up
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, floor, gcd
@@ -23,6 +23,7 @@ from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.need import Need
 from hitoku.model.rational import rational
 from hitoku.model.release import Release
+from hitoku.model.scale import groups_by_size
 
 # Stands for "no bound" among whole steps; sums of a few of them still fit 64 bits.
 FAR = 2**58
@@ -126,6 +127,32 @@ class AuditProblem:
         }
         # Beyond six decimals the "grid" is the bits of the doubles: rounding to it would prove nothing.
         return cls(cells, rows, used, lower, upper, grid.scale, release.integer, demands)
+
+    def within_scale(self) -> Iterator[AuditProblem]:
+        """Yield the same with less room, for demands that are small beside the room there is.
+
+        A witness of such a problem is one of this: bounds are tighter, nothing else. That there is none says
+        nothing.
+        """
+        places = list(self.demands)
+        level = np.array([float(max(d.lower, d.upper, d.width, self.step)) for d in self.demands.values()])
+        ends = [end for ends in (self.lower, self.upper) for end in ends if end is not None]
+        for group, far in groups_by_size(level, float(max(map(abs, ends), default=0))):
+            if np.isfinite(far):
+                room = Fraction(ceil(far))
+                yield replace(
+                    self,
+                    lower=[-room if end is None else max(end, -room) for end in self.lower],
+                    upper=[room if end is None else min(end, room) for end in self.upper],
+                    demands={
+                        place: self.demands[place] for place, own in zip(places, group, strict=True) if own
+                    },
+                )
+
+    @property
+    def step(self) -> Fraction:
+        """One step of the grid."""
+        return Fraction(1, self.scale)
 
     @cached_property
     def matrix(self) -> sparse.csr_array:

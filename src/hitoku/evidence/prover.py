@@ -90,6 +90,10 @@ def prove(
     search.push_along(moves)
     search.push_in_circles()
     if search.open(up=True) or search.open(up=False):
+        for near in problem.within_scale():
+            for witness in prove(near, search.exposed).witnesses:
+                search.add(witness)
+    if search.open(up=True) or search.open(up=False):
         with opened(search.split.program) as warm:
             search.warm = warm
             search.push_all()

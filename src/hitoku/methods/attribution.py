@@ -12,7 +12,8 @@ the methods themselves need not know. A method wears :func:`opens_groups` on its
   the groups found so far are a relaxation, so that its answer is the cheapest of all; and Adjust;
 * a method that may not add cells to what it drew refuses.
 
-In the end counts are looked at once more over whole numbers (:mod:`hitoku.methods.whole_numbers`).
+In the end counts are looked at once more over whole numbers (:mod:`hitoku.methods.whole_numbers`), and levels
+that are small beside the values with no more room than they need (:mod:`hitoku.methods.scale`).
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ from hitoku.errors import NeedError, ScopeError, SolverError, some
 from hitoku.methods.costs import costs
 from hitoku.methods.keep import staying
 from hitoku.methods.method import Progress
-from hitoku.methods.scale import out_of_scale
-from hitoku.methods.whole_numbers import close_in_whole_numbers
+from hitoku.methods.scale import out_of_scale, refuse_cramped, within_scale
+from hitoku.methods.whole_numbers import asked_of, close_in_whole_numbers
 from hitoku.model.arrays import Floats, Mask
 from hitoku.model.attribution import Attributions
 from hitoku.model.need import Need
@@ -62,10 +63,14 @@ def opens_groups(protect: Protect) -> Protect:
     @wraps(protect)
     def protected(self: Any, table: Table, need: Need, progress: Progress | None = None) -> Protection:
         try:
-            found = protect(self, table, need, progress)
+            near = table if getattr(self, "adds_no_cells", False) else within_scale(table, need)
+            found = protect(self, near, need, progress)
+            if near is not table:
+                # With less room there may be fewer patterns that are safe.
+                found = replace(found, proven=False, gap=float("nan"))
             if len(need.attributions):
                 found = _opened(protect, self, table, need, found, progress)
-            return close_in_whole_numbers(self, table, need, found)
+            return _close(self, table, need, found)
         except SolverError as error:
             raise out_of_scale(table, need, error) from error
         except KeyboardInterrupt as stopped:
@@ -74,6 +79,15 @@ def opens_groups(protect: Protect) -> Protect:
             raise KeyboardInterrupt(str(stopped) or told) from None
 
     return cast("Protect", protected)
+
+
+def _close(method: Any, table: Table, need: Need, found: Protection) -> Protection:
+    """See to whole numbers and to levels that are small beside the values, where intervals are answered for."""
+    found = close_in_whole_numbers(method, table, need, found)
+    asked = asked_of(method, need)
+    if asked is not None:
+        refuse_cramped(table, asked, found.withheld)
+    return found
 
 
 def _opened(

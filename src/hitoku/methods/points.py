@@ -18,13 +18,23 @@ from hitoku.model.release import Release
 from hitoku.model.step import Reason, Step
 from hitoku.model.table import Table
 
-# A cell that cannot move by this share of its value (of one, where it is smaller) is a point; a hundred
-# times what the attack takes for rounding.
+# A cell that cannot move by this share of the least that is asked of any (of one, where that is smaller) is a
+# point; a hundred times what the attack takes for rounding. Its own size does not matter: beside a count of
+# three a million that can move by two is no point.
 STIR = 1e-5
 
 
-def points(table: Table, withheld: Mask, among: Mask) -> Mask:
+def points(table: Table, withheld: Mask, among: Mask, least: float = 1.0) -> Mask:
     """Tell which withheld cells have only one possible value.
+
+    Parameters
+    ----------
+    table, withheld
+        The table, and its withheld cells.
+    among
+        Cells to be asked about.
+    least
+        The least that an unsafe cell must be able to move.
 
     Examples
     --------
@@ -36,10 +46,17 @@ def points(table: Table, withheld: Mask, among: Mask) -> Mask:
     asked = withheld & among
     if not asked.any():
         return asked
-    stir = STIR * np.maximum(1.0, np.abs(table.value))
-    release = Release.of(table, Protection.withhold(replace(table, fixed=None), withheld))
-    low, high = (np.where(asked, table.value + way * stir, np.nan) for way in (-1.0, 1.0))
-    down, up = Interval().meets(release, low, high)
+    # Differences from the true table: values of any size leave no rounding.
+    differences = Table(
+        value=np.zeros(table.n_cells),
+        relations=table.relations,
+        labels=table.labels,
+        lower=table.lower - table.value,
+        upper=table.upper - table.value,
+    )
+    stir = np.where(asked, STIR * min(1.0, least), np.nan)
+    release = Release.of(differences, Protection.withhold(differences, withheld))
+    down, up = Interval().meets(release, -stir, stir)
     return np.asarray(asked & ~down & ~up)
 
 
@@ -55,7 +72,9 @@ def publish_points(table: Table, need: Need, found: Protection, cost: Floats, st
     stay
         Cells that stay withheld, such as those that somebody withheld by hand.
     """
-    told = points(table, found.withheld, found.secondary & ~stay)
+    level = np.maximum(np.maximum(need.lower, need.upper), need.width)
+    least = float(level[level > 0].min(initial=1.0))
+    told = points(table, found.withheld, found.secondary & ~stay, least)
     if not told.any():
         return found
     withheld = found.withheld & ~told

@@ -46,7 +46,7 @@ def close_in_whole_numbers(method: Any, table: Table, need: Need, found: Protect
     NeedError
         When a cell stays too narrow though everything near it is withheld that may be; it names the cells.
     """
-    asked = _asked(method, need)
+    asked = asked_of(method, need)
     if asked is None or not table.integer or not (found.withheld & need.unsafe).any():
         return found
     if shown_by_moves(table, asked, found):
@@ -145,7 +145,7 @@ def narrow_in_whole_numbers(table: Table, need: Need, withheld: Mask) -> Integer
     return np.asarray(cells[asked & ~met])
 
 
-def _asked(method: Any, need: Need) -> Need | None:
+def asked_of(method: Any, need: Need) -> Need | None:
     """Return what a method answers for in intervals; None where it answers for none."""
     if getattr(method, "promise", Promise.INTERVALS) is Promise.INTERVALS:
         return need

@@ -34,6 +34,8 @@ OUTDATED = 0.1
 # Beyond this many cells flows are worth setting up.
 MANY = 50
 NONE = -1
+# What is lacking of a level by no more than this share of it is rounding.
+BOUND_SHARE = 1e-6
 
 
 class DeviationRange:
@@ -136,7 +138,11 @@ class IncrementalAudit:
         self._unsafe = need.unsafe
         self._value = table.value
         self._down, self._up = table.value - table.lower, table.upper - table.value
-        self._slack = slack(table.value)
+        # Beside a large value a small level must not be taken for rounding.
+        asked = np.maximum(np.maximum(need.lower, need.upper), need.width)
+        self._slack = np.where(
+            asked > 0, np.minimum(slack(table.value), BOUND_SHARE * asked), slack(table.value)
+        )
         self.low, self.high = np.zeros(table.n_cells), np.zeros(table.n_cells)
         # Which deviation shows it, and the cells that deviation moves.
         self._lowest = np.full(table.n_cells, NONE)

@@ -1,0 +1,190 @@
+"""Families of tables drawn at random, and one linear program over the atoms that knows nothing of hitoku.
+
+Levels of two classifications, parts of their trees, filters by one or two columns, categories without
+records. Whatever is published of a family is put into one program: unknown is what stands behind every
+combination of codes, known is every published sum. The sets of records behind cells, the rules and what they
+ask for are written down here once more, from the records alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from tests.oracles.linked import extremes, memberships
+
+from hitoku.errors import NeedError
+from hitoku.evidence.audit import audit
+from hitoku.methods import Auto, Circulation, Greedy
+from hitoku.model.hierarchy import Hierarchy
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.pipeline.rest import judge_rest
+from hitoku.rules import MinFrequency, PPercent, assess
+from hitoku.tabulation.linked import LinkedTables, link
+
+# Nobody is in division 12 nor in town s2: they stand in trees, not in records.
+SECTION = {"01": "A", "02": "A", "10": "C", "11": "C", "12": "C"}
+REGION = {"n1": "N", "n2": "N", "s1": "S", "s2": "S"}
+CODES = {"division": ["01", "02", "10", "11"], "town": ["n1", "n2", "s1"], "size": ["1", "2"]}
+TREES = {
+    "division": [
+        None,
+        Hierarchy.from_tree({"A": ["01", "02"], "C": ["10", "11", "12"]}),
+        Hierarchy.from_tree({"A": ["01", "02"], "10": None, "11": None}),  # one branch only
+    ],
+    "town": [
+        None,
+        Hierarchy.from_tree({"N": ["n1", "n2"], "S": ["s1", "s2"]}),
+        Hierarchy.from_tree({"N": ["n1", "n2"], "S": ["s1"]}),
+    ],
+}
+FILTERS = {**CODES, "section": ["A", "C"], "region": ["N", "S"]}
+KINDS = {
+    "counts": ([MinFrequency(3)], 2.0, {}),
+    "magnitudes": ([PPercent(p=20)], None, {"value": "turnover"}),
+}
+# A few for everybody; many where make fuzz asks.
+EXAMPLES = 5 if settings().derandomize else 40
+METHODS = [Auto(), Greedy(prefer="closing", tidy=True), Greedy(), Circulation()]
+
+
+def with_levels(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.assign(section=frame["division"].map(SECTION), region=frame["town"].map(REGION))
+
+
+CROSS = with_levels(
+    pd.MultiIndex.from_product([SECTION, REGION, CODES["size"]], names=list(CODES)).to_frame(index=False)
+)
+
+
+@st.composite
+def registers(draw) -> pd.DataFrame:
+    """Draw records; every code of the columns occurs, many combinations do not."""
+    numbers = st.tuples(*(st.sampled_from(codes) for codes in CODES.values()))
+    drawn = draw(st.lists(numbers, min_size=4, max_size=40))
+    every = [("01", "n1", "1"), ("02", "n2", "2"), ("10", "s1", "1"), ("11", "n1", "2")]
+    frame = pd.DataFrame([*drawn, *every], columns=list(CODES))
+    values = draw(st.lists(st.integers(1, 30), min_size=len(frame), max_size=len(frame)))
+    return with_levels(frame).assign(turnover=values)
+
+
+@st.composite
+def families(draw) -> dict[str, dict]:
+    """Draw two to four tables; a filter is sometimes shared by several of them."""
+    tables, wheres = {}, [None]
+    for number in range(draw(st.integers(2, 4))):
+        by = [
+            *draw(st.sampled_from([["division"], ["section"], []])),
+            *draw(st.sampled_from([["town"], ["region"], []])),
+            *draw(st.sampled_from([["size"], []])),
+        ] or ["size"]
+        trees = {name: tree for name in by if name in TREES and (tree := draw(st.sampled_from(TREES[name])))}
+        if draw(st.integers(0, 2)) == 0:
+            columns = draw(st.lists(st.sampled_from(list(FILTERS)), min_size=1, max_size=2, unique=True))
+            wheres.append(
+                {
+                    name: draw(st.lists(st.sampled_from(FILTERS[name]), min_size=1, max_size=2, unique=True))
+                    for name in columns
+                }
+            )
+        tables[f"t{number}"] = {"by": by, "hierarchies": trees, "where": draw(st.sampled_from(wheres))}
+    return tables
+
+
+def atoms_of(records: pd.DataFrame) -> np.ndarray:
+    """Give every record the number of its combination of codes."""
+    index = pd.MultiIndex.from_frame(CROSS[list(CODES)])
+    return index.get_indexer(pd.MultiIndex.from_frame(records[list(CODES)]))
+
+
+def judged(tables: dict[str, dict], linked: LinkedTables) -> Iterator[np.ndarray]:
+    """List what is judged, as sets of atoms: every cell, and for every filter what it leaves out of it."""
+    for spec, (table, _) in zip(tables.values(), linked.parts.values(), strict=True):
+        inside = memberships(table, spec["where"] or {}, CROSS)
+        yield from inside
+        if spec["where"]:
+            yield from memberships(table, {}, CROSS) - inside
+
+
+def asked_for(kind: str, own: np.ndarray) -> tuple[float, float, float] | None:
+    """Return what a cell with these contributions asks for: below, above, in all; None where it is safe."""
+    if kind == "counts":
+        return (0.0, 0.0, 2.0) if 0 < len(own) < 3 else None
+    largest = np.sort(own)[::-1]
+    lacking = 0.2 * largest[:1].sum() - largest[2:].sum()
+    return (lacking, lacking, 0.0) if lacking > 1e-9 else None
+
+
+def leaks(kind: str, records: pd.DataFrame, tables: dict, linked: LinkedTables, withheld: np.ndarray) -> int:
+    """Count what follows more closely from all that is published than it may."""
+    rows = np.concatenate(
+        [
+            memberships(table, spec["where"] or {}, CROSS)[~withheld[cells]]
+            for spec, (table, cells) in zip(tables.values(), linked.parts.values(), strict=True)
+        ]
+    )
+    atom = atoms_of(records)
+    amount = np.ones(len(records)) if kind == "counts" else records["turnover"].to_numpy(dtype=float)
+    known = rows[:, atom] @ amount
+    rows, first = np.unique(rows, axis=0, return_index=True)
+    found = 0
+    for members in np.unique(np.array(list(judged(tables, linked))), axis=0):
+        own = amount[members[atom] == 1]
+        asked = asked_for(kind, own)
+        if asked is not None:
+            low, high = extremes(members, rows, known[first])
+            below, above = own.sum() - low, high - own.sum()
+            met = below >= asked[0] - 1e-6 and above >= asked[1] - 1e-6
+            found += not (met and below + above >= max(asked[2], 1e-5) - 1e-6)
+    return found
+
+
+def linked_and_needed(kind: str, records: pd.DataFrame, tables: dict):
+    rules, width, options = KINDS[kind]
+    for spec in tables.values():
+        kept = np.ones(len(records), dtype=bool)
+        for name, codes in (spec["where"] or {}).items():
+            assume(records[name].isin(codes).any())
+            kept &= records[name].isin(codes).to_numpy()
+        assume(kept.any())
+    linked = link(records, tables, **options)
+    assume(linked.complete)
+    whole = linked.table
+    need = assess(whole, [*rules, *judge_rest(whole, linked.rest, rules, lambda _: width)], width=width)
+    return linked, need
+
+
+@given(
+    kind=st.sampled_from(list(KINDS)),
+    records=registers(),
+    tables=families(),
+    method=st.sampled_from(METHODS),
+)
+@settings(max_examples=EXAMPLES)
+def test_no_release_of_a_family_leaves_an_unsafe_cell_narrower_than_it_must_be(kind, records, tables, method):
+    linked, need = linked_and_needed(kind, records, tables)
+    whole = linked.table
+    try:
+        found = replace(method, start=~whole.shown).protect(whole, need)
+    except NeedError:
+        everything = Protection.withhold(whole, np.ones(whole.n_cells, dtype=bool), need)
+        assert not audit(whole, need, Release.of(whole, everything)).safe
+        return
+    assert audit(whole, need, Release.of(whole, found)).safe
+    assert leaks(kind, records, tables, linked, found.withheld) == 0
+
+
+@given(data=st.data(), kind=st.sampled_from(list(KINDS)), records=registers(), tables=families())
+@settings(max_examples=EXAMPLES)
+def test_no_family_is_called_safe_that_is_not(data, kind, records, tables):
+    linked, need = linked_and_needed(kind, records, tables)
+    whole = linked.table
+    drawn = data.draw(st.lists(st.integers(0, 3), min_size=whole.n_cells, max_size=whole.n_cells))
+    withheld = need.unsafe | ~whole.shown | (np.array(drawn) > 1)
+    if audit(whole, need, Release.of(whole, Protection.withhold(whole, withheld, need))).safe:
+        assert leaks(kind, records, tables, linked, withheld) == 0
