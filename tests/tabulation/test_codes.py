@@ -91,3 +91,30 @@ def test_totals_are_checked_or_added_up_again():
     assert table.frequency.tolist() == [1, 1, 2]
     with pytest.raises(ParameterError, match="totals must be"):
         Table.from_frame(frame, ["g"], "x", totals="again")
+
+
+def doubled(word: str) -> pd.DataFrame:
+    return pd.DataFrame({"region": ["N", "S", word], "v": [3.5, 4.25, 7.75]})
+
+
+@pytest.mark.parametrize("word", ["Ensemble", "tot", "\u5408\u8a08"])
+def test_rows_that_add_all_others_up_are_not_taken_for_records(word):
+    with pytest.raises(DataError, match=f"'region' has '{word}' in 1 record.*totals") as refused:
+        tabulate(doubled(word), by=["region"], value="v")
+    assert "7.75" not in str(refused.value)
+    listed = tabulate(
+        doubled(word), by=["region"], value="v", hierarchies={"region": Hierarchy.flat(["N", "S", word])}
+    )
+    assert listed.value[-1] == 15.5
+
+
+def test_a_word_for_totals_that_is_none_is_named(caplog):
+    table = tabulate(doubled("All").assign(v=[1, 2, 9]), by=["region"], value="v")
+    assert table.value[-1] == 12
+    assert "column 'region' has 'All' in 1 record(s), a word for totals" in caplog.text
+
+
+def test_several_columns_in_one_word_are_told_apart():
+    with pytest.raises(DataError, match="no column 'region, v'") as refused:
+        tabulate(doubled("T"), by=["region, v"])
+    assert refused.value.fix == "name each column by itself: 'region', 'v'"

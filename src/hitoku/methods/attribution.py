@@ -82,7 +82,7 @@ def opens_groups(protect: Protect) -> Protect:
 
 
 def _close(method: Any, table: Table, need: Need, found: Protection) -> Protection:
-    """See to whole numbers and to levels that are small beside the values, where intervals are answered for."""
+    """See to whole numbers and to levels that are small beside the values, where intervals are promised."""
     found = close_in_whole_numbers(method, table, need, found)
     asked = asked_of(method, need)
     if asked is not None:

@@ -378,7 +378,11 @@ def require(wanted: Any, found: Sequence[str], where: str) -> None:
     """Raise on the first column that is missing, naming the nearest one."""
     for column in wanted:
         if column not in found:
-            raise DataError(f"no column {column!r}", where=where, fix=did_you_mean(column, found))
+            several = [part.strip() for part in str(column).split(",")]
+            fix = did_you_mean(column, found)
+            if len(several) > 1 and set(several) <= set(found):
+                fix = f"name each column by itself: {', '.join(map(repr, several))}"
+            raise DataError(f"no column {column!r}", where=where, fix=fix)
 
 
 def _refuse_text(source: Source) -> None:

@@ -22,6 +22,7 @@ from hitoku.tabulation.numbers import Numbers, numbers_of
 from hitoku.tabulation.opening import open_engine
 from hitoku.tabulation.source import Where
 from hitoku.tabulation.structural_zeros import known_zeros
+from hitoku.tabulation.unnamed_totals import refuse_unnamed_totals
 
 
 def tabulate(
@@ -131,6 +132,13 @@ def tabulate(
         cube = cube_of(opened, by, trees, total, missing=missing, unseen=unseen)
         zeros = None if structural_zeros is None else known_zeros(structural_zeros, by, cube.dimensions)
         parts = _counted(opened, cube, numbers, top if value else 0, magnitude)
+        refuse_unnamed_totals(
+            cube.dimensions,
+            parts["value"] if value else None,
+            parts["measures"]["records"],
+            listed=trees,
+            where=opened.where,
+        )
         whole = weight is None and (value is None or opened.is_integer("x") or decimals == 0)
         if zeros is not None:
             zeros.refuse_records(parts["measures"]["records"], cube.dimensions)
