@@ -20,8 +20,9 @@ from hitoku.checks.outputs.output import Output
 from hitoku.checks.principles.verdict import Clearance, Principle, worst
 from hitoku.checks.session import Session
 from hitoku.checks.submission.agreement import disagreements
+from hitoku.checks.submission.leaving import csv_text
 from hitoku.checks.submission.rejudge import judge_again
-from hitoku.checks.submission.submission import Submission, csv_text, read_submission
+from hitoku.checks.submission.submission import Submission, read_submission
 from hitoku.errors import HitokuError
 
 N = 240

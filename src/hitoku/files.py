@@ -14,7 +14,7 @@ import re
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -27,6 +27,8 @@ except ImportError:  # there is none on Windows, where drafts of killed runs sta
 
 # Unfinished work is known by its ending.
 DRAFT = ".draft"
+# How often a folder is put into its place while others put theirs there.
+ATTEMPTS = 20
 
 
 def require_path(path: Path) -> Path:
@@ -128,6 +130,47 @@ def new_folder(path: Path, *, shared: bool = False) -> Iterator[Path]:
             if path.is_dir():
                 path.rmdir()  # empty: refuse_occupied looked
             draft.rename(path)
+        except OSError as error:
+            raise _unwritten(repr(path.name), path, error) from error
+
+
+@contextmanager
+def replaced_folder(path: Path, known: Collection[str]) -> Iterator[Path]:
+    """Yield a private temporary folder; put it in the place of ``path`` when the block succeeds.
+
+    Parameters
+    ----------
+    path
+        It does not exist, or holds what is known and nothing else: that goes.
+    known
+        Names of what an earlier folder of the kind holds.
+    """
+    others = (
+        sorted(entry.name for entry in path.iterdir() if entry.name not in known) if path.is_dir() else []
+    )
+    if others or path.is_file():
+        raise OutputError(
+            f"{path.name!r} is a file" if path.is_file() else f"{path.name!r} also holds {others[0]!r}",
+            where=str(path),
+            fix="choose another folder: this one would be replaced",
+        )
+    _make_parent(path, f"to {path.parent.name or path.parent}")
+    with private_folder(path.parent, path.name) as draft:
+        try:
+            new = draft / "new"
+            new.mkdir(mode=0o700)
+            yield new
+            for attempt in range(ATTEMPTS):
+                with suppress(FileNotFoundError):
+                    path.rename(draft / f"old-{attempt}")
+                try:
+                    new.rename(path)
+                except OSError as error:
+                    # Somebody else put theirs there between the two.
+                    if error.errno not in {errno.ENOTEMPTY, errno.EEXIST} or attempt == ATTEMPTS - 1:
+                        raise
+                else:
+                    break
         except OSError as error:
             raise _unwritten(repr(path.name), path, error) from error
 

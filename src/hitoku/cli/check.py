@@ -44,6 +44,13 @@ def check(
     released: Annotated[
         Path | None, typer.Option(help="Folder for what leaves; by default beside the submission.")
     ] = None,
+    keep_formulas: Annotated[
+        bool,
+        typer.Option("--keep-formulas", help="With --release: CSV files without quotes before formulas."),
+    ] = False,
+    since: Annotated[
+        Path | None, typer.Option(help="The last submission of this work: say what has changed.")
+    ] = None,
     by: Annotated[list[str] | None, typer.Option(help="CSV: column with codes; repeat for more.")] = None,
     value: Annotated[str, typer.Option(help="CSV: column with the true values.")] = "value",
     frequency: Annotated[str | None, typer.Option(help="CSV: column with the number of units.")] = None,
@@ -73,14 +80,18 @@ def check(
 
     hitoku check submission --ledger wages.ledger --data people.parquet --release --checker Sato --checker Ito
 
+    hitoku check submission-2 --ledger wages.ledger --since submission
+
     hitoku check cells.csv --by region --by job --value n --policy japan-2017
 
     hitoku check cells.csv --by region --value turnover --frequency n --safe argus.csv
     """
     # A command loads what it needs.
     from hitoku.checks.decisions import read_decisions
+    from hitoku.checks.submission.changes import changes
     from hitoku.checks.submission.recheck import recheck
     from hitoku.checks.submission.releasing import release as release_outputs
+    from hitoku.checks.submission.submission import read_submission
     from hitoku.io.check_page import write_report
 
     by_hand = require_path(path).suffix.lower() == ".csv"
@@ -88,6 +99,7 @@ def check(
         _audited(path, as_json=as_json)
         return
     folder = _report_folder(path, out, by_hand=by_hand)
+    before = None if since is None or by_hand else read_submission(require_path(since))
     decided = () if decisions is None else read_decisions(require_path(decisions))
     gone: Released | None = None
     if by_hand:
@@ -113,16 +125,21 @@ def check(
             decisions=decided,
             partial=partial,
             out=released,
+            disarmed=not keep_formulas,
         )
         found = gone.check
     else:
         known = None if data is None else str(require_path(data))
         found = recheck(path, policy=policy, ledger=ledger, data=known, unit=unit, decisions=decided)
-    report, _ = write_report(folder, found)
+    report, _ = write_report(folder, found, before=before)
+    different = {} if before is None else changes(found.submission.outputs, before.outputs)
     if as_json:
-        print_json({"path": str(path), "report": str(report), **_left(gone), **found.to_dict()})
+        told = {"changes": different} if before is not None else {}
+        print_json({"path": str(path), "report": str(report), **_left(gone), **found.to_dict(), **told})
     else:
         _print(found)
+        for name, what in different.items():
+            echo(f"since {since}: {name}: {what}")
         echo(f"report: {report}")
         if gone is not None:
             _print_released(gone)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,10 +16,12 @@ from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.checks.submission.cell_facts import CellFacts, cell_facts, columns
 from hitoku.checks.submission.changes import changes
+from hitoku.checks.submission.leaving import csv_text, leaving
 from hitoku.checks.submission.rechecked import OutputState, Recheck, Rechecked
-from hitoku.checks.submission.submission import Submission, csv_text, leaving
-from hitoku.errors import HitokuError, OutputError
-from hitoku.files import new_file, sha256
+from hitoku.checks.submission.submission import Submission
+from hitoku.checks.submission.writing import clock
+from hitoku.errors import HitokuError
+from hitoku.files import replaced_folder, sha256
 from hitoku.io.report.rendering import HERE, render
 
 # Rows of what would leave that are shown; the CSV file has them all.
@@ -36,18 +39,23 @@ STATES = {
     OutputState.BROKEN: "stays: what was submitted is wrong",
     OutputState.RELEASED: "has left",
 }
-CELLS = "cells"
+CELLS, FILES = "cells", "files"
+HTML, JSON = "report.html", "report.json"
+# Lines of a text that are shown; the file beside the page has them all.
+MOST_LINES = 400
 
 
 def write_report(
     folder: str | Path, check: Recheck, *, before: Submission | None = None, now: datetime | None = None
 ) -> tuple[Path, Path]:
-    """Write report.html, report.json and what is known of every cell; an earlier report there is replaced.
+    """Write report.html, report.json, what is known of every cell, and files to look at; all or nothing.
+
+    An earlier report there is replaced as a whole.
 
     Parameters
     ----------
     folder
-        Where.
+        Where; it does not exist, or holds an earlier report and nothing else.
     check
         What was found.
     before
@@ -56,32 +64,26 @@ def write_report(
         The time of the check; left out, the clock's.
     """
     place = Path(folder)
-    html, plain = place / "report.html", place / "report.json"
     known = [_facts(each, check.policy) for each in check.outputs]
-    try:
-        (place / CELLS).mkdir(parents=True, exist_ok=True)
-        place.chmod(0o700)
-        for old in (place / CELLS).glob("*.csv"):
-            old.unlink()
+    with replaced_folder(place, (HTML, JSON, CELLS, FILES)) as draft:
+        (draft / CELLS).mkdir()
         for (variables, facts), stem in zip(known, check.submission.stems, strict=True):
             if facts:
-                with new_file(place / CELLS / f"{stem}.csv") as draft:
-                    laid = {
-                        name: ["" if entry is None else entry for entry in column]
-                        for name, column in columns(variables, facts).items()
-                    }
-                    draft.write_text(csv_text(laid), "utf-8")
-        with new_file(html) as draft:
-            draft.write_text(page(check, before=before, now=now, known=known), "utf-8")
-        with new_file(plain) as draft:
-            draft.write_text(json.dumps(check.to_dict(), indent=1) + "\n", "utf-8")
-    except OSError as error:
-        raise OutputError(
-            f"cannot write the report: {error.strerror}",
-            where=str(place),
-            fix="give --out a folder that you may write to",
-        ) from error
-    return html, plain
+                laid = {
+                    name: ["" if entry is None else entry for entry in column]
+                    for name, column in columns(variables, facts).items()
+                }
+                (draft / CELLS / f"{stem}.csv").write_text(csv_text(laid), "utf-8")
+        for each, stem in zip(check.outputs, check.submission.stems, strict=True):
+            for suffix, content in each.output.evidence.files.items():
+                (draft / FILES).mkdir(exist_ok=True)
+                (draft / FILES / f"{stem}{suffix}").write_bytes(content)
+        (draft / HTML).write_text(page(check, before=before, now=now, known=known), "utf-8")
+        plain = check.to_dict()
+        if before is not None:
+            plain["changes"] = changes(check.submission.outputs, before.outputs)
+        (draft / JSON).write_text(json.dumps(plain, indent=1) + "\n", "utf-8")
+    return place / HTML, place / JSON
 
 
 Known = tuple[tuple[str, ...], list[CellFacts]]
@@ -115,8 +117,9 @@ def page(
     return render(
         "check.html",
         style="".join((HERE / name).read_text("utf-8") for name in STYLES),
+        pictures=any(file.picture for each in sections for file in each.shown),
         check=check,
-        checked=(now or datetime.now(UTC)).strftime("%Y-%m-%d %H:%M UTC"),
+        checked=(now or clock()).strftime("%Y-%m-%d %H:%M UTC"),
         counts=", ".join(f"{n} {status}" for status, n in check.tally.items() if n),
         states=", ".join(f"{states.count(state)} {STATES[state]}" for state in STATES if state in states),
         remarks=[*map(str, check.findings), *(f"not used: {each}" for each in check.unused)],
@@ -135,6 +138,24 @@ class ShownEntry(NamedTuple):
 
     text: str | None
     number: bool = False
+
+
+class ShownFile(NamedTuple):
+    """A file to look at: a text with its first lines, or a picture inside the page."""
+
+    name: str
+    text: str = ""
+    more: str = ""
+    picture: str = ""
+
+
+def _shown(name: str, content: bytes) -> ShownFile:
+    kind = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}.get(Path(name).suffix)
+    if kind is not None:
+        return ShownFile(name, picture=f"data:{kind};base64,{base64.b64encode(content).decode()}")
+    lines = content.decode("utf-8", "replace").splitlines()
+    more = f", the first {MOST_LINES} of {len(lines):,} lines" if len(lines) > MOST_LINES else ""
+    return ShownFile(name, "\n".join(lines[:MOST_LINES]), more)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,6 +180,8 @@ class OutputSection:
         What would leave.
     others
         What stands on the other side of differences, by name.
+    shown
+        Files that a person has to look at.
     variables, cells
         What is known of every cell.
     more_cells
@@ -182,6 +205,7 @@ class OutputSection:
     files: Mapping[str, str]
     table: Leaving
     others: Mapping[str, Leaving]
+    shown: list[ShownFile]
     variables: tuple[str, ...]
     cells: list[list[str]]
     more_cells: int
@@ -214,6 +238,10 @@ def _section(check: Recheck, place: int, known: Known, changed: str) -> OutputSe
         files={name: sha256(content) for name, content in files.items()},
         table=_crossed(each.output) or _listed(each.output.published),
         others={name: _listed(published) for name, published in check.other_sides(each).items()},
+        shown=[
+            _shown(f"{submission.stems[place]}{suffix}", content)
+            for suffix, content in each.output.evidence.files.items()
+        ],
         variables=variables,
         cells=[_cell(one) for one in facts[:MOST_ROWS]],
         more_cells=max(len(facts) - MOST_ROWS, 0),

@@ -12,7 +12,8 @@ from tests.checks.submissions import PEOPLE, reseal, resealed, session, written
 
 from hitoku.checks.decisions import ExceptionRequest
 from hitoku.checks.submission.recheck import recheck
-from hitoku.checks.submission.submission import read_submission, write_submission
+from hitoku.checks.submission.submission import read_submission
+from hitoku.checks.submission.writing import write_submission
 from hitoku.errors import DataError, OutputError
 from hitoku.evidence.verify import verify
 

@@ -6,46 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hitoku.checks.records import Records
 from hitoku.model.arrays import Floats, Integers
 
 # Columns with so few different values are categories, not measurements.
 FEW_VALUES = 2
 # Singular values below this share of the largest are zero.
 RANK = 1e-10
-
-
-def used(records: Records, model: Any, *, formula: bool) -> Integers | None:
-    """Return the positions of the records that a model was fitted on; None when nobody can tell.
-
-    statsmodels leaves out records with a missing value, and says by the index of the frame which it kept. Of
-    a frame that we made from all records, that is their position; of another one it is believed where it
-    leads to the outcomes of the model.
-
-    Parameters
-    ----------
-    records
-        What the model was offered.
-    model
-        The model behind a fitted result.
-    formula
-        It was fitted here, from a formula.
-    """
-    outcome = np.asarray(model.endog, dtype=np.float64)
-    if len(outcome) == len(records):
-        return np.arange(len(records))
-    rows = np.asarray(getattr(getattr(model, "data", None), "row_labels", None))
-    if rows.shape != outcome.shape or rows.dtype.kind not in "iu" or len(np.unique(rows)) < len(rows):
-        return None
-    if rows.min() < 0 or rows.max() >= len(records):
-        return None
-    name = str(model.endog_names)
-    if formula:
-        return rows
-    if name not in records.table.column_names or not records.is_numeric(name):
-        return None
-    values = records.column(name).cast("float64", safe=False).to_numpy(zero_copy_only=False)
-    return rows if np.array_equal(values[rows], outcome) else None
 
 
 class Crossing(NamedTuple):

@@ -99,6 +99,11 @@ class Evidence:
         return False
 
     @property
+    def files(self) -> Mapping[str, bytes]:
+        """What leaves beside the table of an output, by the ending of its name; mostly nothing."""
+        return {}
+
+    @property
     def n_parts(self) -> int:
         """How many cells or groups there are; 1 for what leaves as a whole."""
         return 1

@@ -24,7 +24,7 @@ class ModelEvidence(Evidence):
     Parameters
     ----------
     names, coefficient, standard_error
-        Of every term.
+        Of every term; no standard errors where the program that fitted the model has none.
     n_units, n_records
         That the model was fitted on.
     sample
@@ -49,7 +49,7 @@ class ModelEvidence(Evidence):
 
     names: Texts
     coefficient: Estimates
-    standard_error: Estimates
+    standard_error: Estimates | None = None
     n_units: Count
     n_records: Count
     sample: Literal["all records", "some records"]
@@ -76,9 +76,9 @@ class ModelEvidence(Evidence):
         super().__post_init__()
         self.require(len(self.names) > 0, "names: there is no term")
         for name in ("coefficient", "standard_error"):
-            self.require(
-                len(getattr(self, name)) == len(self.names), f"{name}: not one coefficient for each term"
-            )
+            column = getattr(self, name)
+            fits = column is None or len(column) == len(self.names)
+            self.require(fits, f"{name}: not one coefficient for each term")
         self.require(len(self.support) == len(self.terms), "support: not one number for each term")
         self.require(set(self.separated) <= set(self.names), "separated: no term of the model")
 
@@ -97,7 +97,7 @@ class ModelEvidence(Evidence):
         yield from self._cells()
         if any(share is not None and not 0 <= share <= 1 for share in (self.residual, self.influence)):
             yield "residual, influence: not a share"
-        if (self.standard_error < 0).any():
+        if self.standard_error is not None and (self.standard_error < 0).any():
             yield "a standard error below zero"
         if ((self.support < 1) | (self.support > self.n_units)).any():
             yield "a term with more units than the model, or none"

@@ -7,13 +7,16 @@ from typing import Any
 from hitoku.checks.outputs.average import Average
 from hitoku.checks.outputs.concentration import Concentration
 from hitoku.checks.outputs.cross_table import CrossTable
+from hitoku.checks.outputs.free_file import FreeFile
 from hitoku.checks.outputs.frequency_table import FrequencyTable
 from hitoku.checks.outputs.handed_over import HandedOver
 from hitoku.checks.outputs.histogram import Histogram
+from hitoku.checks.outputs.life_table import LifeTable
 from hitoku.checks.outputs.magnitude_table import MagnitudeTable
 from hitoku.checks.outputs.mode import Mode
 from hitoku.checks.outputs.output_type import OutputType
 from hitoku.checks.outputs.percentile import Percentile
+from hitoku.checks.outputs.quantile_groups import QuantileGroups
 from hitoku.checks.outputs.regression import Regression
 from hitoku.checks.outputs.statistics import Statistics
 from hitoku.checks.outputs.summary import Summary
@@ -32,5 +35,8 @@ OUTPUT_TYPES: dict[str, type[OutputType[Any]]] = {
     "statistics": Statistics,
     "histogram": Histogram,
     "survival": Survival,
+    "life_table": LifeTable,
+    "quantile_groups": QuantileGroups,
     "handed_over": HandedOver,
+    "free_file": FreeFile,
 }

@@ -14,13 +14,9 @@ import numpy as np
 from pydantic import StrictStr
 from pydantic import dataclasses as validated
 
-from hitoku.attacks.differencing.partition import COUNTS
-from hitoku.checks.evidence.cells import CodedCells
 from hitoku.checks.evidence.evidence import STRICT, Counts, Evidence, NumberRows, Numbers, Texts
-from hitoku.checks.ledger import Measure
-from hitoku.checks.outputs.facts import Fact
-from hitoku.checks.outputs.membership import Membership
-from hitoku.checks.outputs.output_type import NOT_WRITTEN, TableClaim
+from hitoku.checks.outputs.output_type import NOT_WRITTEN
+from hitoku.checks.outputs.uncoded import Uncoded
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.groups import judge_mask, too_little_freedom
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
@@ -68,7 +64,7 @@ class HandedEvidence(Evidence):
 
 
 @dataclass(frozen=True)
-class HandedOver:
+class HandedOver(Uncoded[HandedEvidence]):
     """Numbers of another program; see :meth:`Session.hand_over`.
 
     Parameters
@@ -81,7 +77,6 @@ class HandedOver:
 
     kind: ClassVar[str] = "handed_over"
     evidence: ClassVar[type[Evidence]] = HandedEvidence
-    tabular: ClassVar[bool] = False
 
     method: str
     given: HandedEvidence | None = field(default=None, compare=False, repr=False, metadata=NOT_WRITTEN)
@@ -138,31 +133,6 @@ class HandedOver:
                 fix="give columns of equal length, or one number for each name",
             ) from error
         return cls(method, evidence)
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """Rows are no codes of variables."""
-        return ()
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Nothing of the data."""
-        return ()
-
-    @property
-    def tells(self) -> frozenset[str]:
-        """Nobody can say; n is mostly printed."""
-        return COUNTS
-
-    @property
-    def picture(self) -> str:
-        """It is shown as numbers."""
-        return ""
-
-    @property
-    def repeatable(self) -> bool:
-        """The data are not enough to compute it again."""
-        return False
 
     def collect(self, records: Records) -> HandedEvidence:  # noqa: ARG002 - it was collected elsewhere
         """Return what was handed over."""
@@ -235,26 +205,6 @@ class HandedOver:
             yield "another method than the definition says"
         if evidence.freedom is not None and np.any(evidence.freedom > evidence.n_units):
             yield "more degrees of freedom than units"
-
-    def facts(self, evidence: HandedEvidence) -> Iterator[Fact]:  # noqa: ARG002 - for groups
-        """Say nothing: nobody knows which groups the rows are about."""
-        return iter(())
-
-    def cells(self, evidence: HandedEvidence) -> CodedCells | None:  # noqa: ARG002 - for coded groups
-        """Return nothing: codes do not say who is behind a row."""
-        return None
-
-    def claim(self, evidence: HandedEvidence, policy: Policy) -> TableClaim | None:  # noqa: ARG002 - for tables
-        """Return nothing: there is no table to prove anything about."""
-        return None
-
-    def membership(self, records: Records, evidence: HandedEvidence) -> Membership | None:  # noqa: ARG002
-        """Return nothing: nobody can say who is behind a row."""
-        return None
-
-    def measures(self, records: Records) -> dict[str, Measure]:  # noqa: ARG002 - for sums and means
-        """Return nothing: what was added up is not known."""
-        return {}
 
 
 def _unfree(evidence: HandedEvidence, policy: Policy) -> Mask:

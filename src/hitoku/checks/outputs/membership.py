@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hitoku.checks.evidence import design
+from hitoku.checks.evidence.fitted import FittedModel
 from hitoku.checks.evidence.groups import GroupEvidence
 from hitoku.checks.evidence.table import TableEvidence
 from hitoku.checks.evidence.trees import layers
@@ -83,7 +84,7 @@ def group_membership(records: Records, evidence: GroupEvidence, missing: str) ->
     return _joined([_part(records, number[groups.codes], names)])
 
 
-def model_membership(records: Records, fitted: Any, *, formula: bool) -> Membership | None:
+def model_membership(records: Records, fitted: FittedModel, *, formula: bool) -> Membership | None:
     """Divide the units by the dummies of a model, for it is a table of them; None when nobody can tell.
 
     Parameters
@@ -95,11 +96,10 @@ def model_membership(records: Records, fitted: Any, *, formula: bool) -> Members
     formula
         It was fitted here, from a formula.
     """
-    rows = design.used(records, fitted.model, formula=formula)
-    if rows is None or records.repeated:
+    who = fitted.who(records, formula=formula)
+    if who is None or records.repeated:
         return None
-    who = records.unit[rows]
-    exog = np.asarray(fitted.model.exog, dtype=np.float64)
+    exog = fitted.exog
     sample = np.zeros(records.n_units, dtype=np.bool_)
     sample[who] = True
     dummies = []

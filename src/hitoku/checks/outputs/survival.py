@@ -7,9 +7,9 @@ are left after the last.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from pydantic import dataclasses as validated
@@ -22,6 +22,7 @@ from hitoku.checks.outputs.complete_cases import needed
 from hitoku.checks.outputs.facts import Fact
 from hitoku.checks.outputs.group_statistic import GroupStatistic, own_name, refuse_decimals, withhold
 from hitoku.checks.outputs.membership import Membership
+from hitoku.checks.outputs.steps import choose_ends, curves, published_steps
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.groups import judge_mask
 from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
@@ -55,8 +56,62 @@ class SurvivalEvidence(GroupEvidence):
     value: Numbers
 
 
+S = TypeVar("S", bound=GroupEvidence)
+
+
+class TimedEvents(GroupStatistic[S]):
+    """What survival curves and life tables have in common: a time for every unit, and what happened then."""
+
+    event: str
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Columns without which a record is left out."""
+        return needed(self.by, (self.value, self.event), self.missing)
+
+    @property
+    def tells(self) -> frozenset[str]:
+        """How many had the event by a time, once it is known how many there are."""
+        return COUNTS
+
+    def had_event(self, records: Records) -> Floats:
+        """Return 1 for every record with the event, else 0."""
+        codes, place = records.coded(self.event, self.missing)
+        truth = {"0": 0.0, "1": 1.0, "false": 0.0, "true": 1.0}
+        if not {code.lower() for code in codes} <= truth.keys():
+            raise DataError(
+                f"column {self.event!r} has other values than 0 and 1",
+                where="event",
+                fix="1 for the event, else 0",
+            )
+        return np.array([truth[code.lower()] for code in codes])[place]
+
+    def facts(self, evidence: S) -> Iterator[Fact]:
+        """Say how many units the groups have."""
+        names = evidence.by[:-1]
+        for own in curves(evidence):
+            codes = dict(zip(names, evidence.labels[own[0]][:-1], strict=True))
+            n = int(evidence.n_units[own].sum())
+            yield Fact(codes, ("units",), n)
+            yield Fact(codes, ("records",), n)
+
+    def cells(self, evidence: S) -> CodedCells | None:  # noqa: ARG002 - for coded groups
+        """Return nothing: times are no codes of a variable."""
+        return None
+
+
+def refuse_repeated(records: Records, what: str) -> None:
+    """Raise where a unit has several records: it has one time only."""
+    if records.repeated:
+        raise DataError(
+            "a unit has several records, and a curve needs one for each",
+            where=what,
+            fix="keep the last record of every unit",
+        )
+
+
 @dataclass(frozen=True)
-class Survival(GroupStatistic[SurvivalEvidence]):
+class Survival(TimedEvents[SurvivalEvidence]):
     """A Kaplan-Meier curve, overall or by group.
 
     Parameters
@@ -87,35 +142,15 @@ class Survival(GroupStatistic[SurvivalEvidence]):
         refuse_decimals(self.decimals)
 
     @property
-    def variables(self) -> tuple[str, ...]:
-        """The variables that make the groups, and the time."""
-        return self.by
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Columns without which a record is left out."""
-        return needed(self.by, (self.value, self.event), self.missing)
-
-    @property
-    def tells(self) -> frozenset[str]:
-        """How many had the event by a time, once it is known how many there are."""
-        return COUNTS
-
-    @property
     def picture(self) -> str:
         """It is shown as steps."""
         return "step"
 
     def collect(self, records: Records) -> SurvivalEvidence:
         """Estimate once per group, at every time that occurs."""
-        if records.repeated:
-            raise DataError(
-                "a unit has several records, and a curve needs one for each",
-                where="survival",
-                fix="keep the last record of every unit",
-            )
+        refuse_repeated(records, self.kind)
         groups = records.groups(self.by, self.missing)
-        time, event = records.numbers(self.value), self._events(records)
+        time, event = records.numbers(self.value), self.had_event(records)
         labels: list[tuple[str, ...]] = []
         columns: dict[str, list[Any]] = {name: [] for name in ("time", "at_risk", "events", "value", "left")}
         for label, own in zip(groups.labels, slices(groups), strict=True):
@@ -133,41 +168,22 @@ class Survival(GroupStatistic[SurvivalEvidence]):
         arrays: dict[str, Any] = {name: np.array(column) for name, column in columns.items()}
         return SurvivalEvidence(by=by, labels=tuple(labels), n_units=gone, n_records=gone, **arrays)
 
-    def _events(self, records: Records) -> Floats:
-        codes, place = records.coded(self.event, self.missing)
-        truth = {"0": 0.0, "1": 1.0, "false": 0.0, "true": 1.0}
-        if not {code.lower() for code in codes} <= truth.keys():
-            raise DataError(
-                f"column {self.event!r} has other values than 0 and 1",
-                where="event",
-                fix="1 for the event, else 0",
-            )
-        return np.array([truth[code.lower()] for code in codes])[place]
-
     def protect(self, evidence: SurvivalEvidence, policy: Policy) -> SurvivalEvidence:
         """Keep the times at which enough units had the event since the one before, and enough are left."""
         kept = np.zeros(evidence.n_parts, dtype=np.bool_)
-        for own in _curves(evidence):
-            since = 0
-            for place in own.tolist():
-                since += int(evidence.events[place])
-                remaining = int(evidence.at_risk[place] - evidence.n_units[place])
-                if since >= policy.least_units and remaining >= policy.least_units:
-                    kept[place], since = True, 0
+        for own in curves(evidence):
+            kept[own[choose_ends(len(own), _fits(evidence, own, policy))]] = True
         return withhold(evidence, ~kept)
 
     def judge(self, evidence: SurvivalEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
         """Look at every step of the published curve, and at who is left after the last."""
         few = np.zeros(evidence.n_parts, dtype=np.bool_)
-        fewest = int(evidence.n_units.sum())
-        for own in _curves(evidence):
-            since = 0
-            for place in own.tolist():
-                since += int(evidence.events[place])
-                if not evidence.withheld[place]:
-                    remaining = int(evidence.at_risk[place] - evidence.n_units[place])
-                    few[place] = min(since, remaining) < policy.least_units
-                    fewest, since = min(fewest, since, remaining), 0
+        smallest = int(evidence.n_units.sum())
+        for own in curves(evidence):
+            fewest = _fewest(evidence, own)
+            for step in published_steps(evidence.withheld[own]):
+                few[own[step[1]]] = fewest(*step) < policy.least_units
+                smallest = min(smallest, fewest(*step))
         nothing = bool(evidence.withheld.all())
         return (
             judge_mask(
@@ -177,7 +193,11 @@ class Survival(GroupStatistic[SurvivalEvidence]):
                 evidence.withheld,
                 lambda place: evidence.labels[place][:-1],
                 f"at least {policy.least_units} units with the event in every step, and left after the last",
-                {"minimum": policy.least_units, "smallest": fewest, "steps": int((~evidence.withheld).sum())},
+                {
+                    "minimum": policy.least_units,
+                    "smallest": smallest,
+                    "steps": int((~evidence.withheld).sum()),
+                },
                 "take larger groups, or fewer of them" if nothing or few.any() else "",
             ),
         )
@@ -198,7 +218,7 @@ class Survival(GroupStatistic[SurvivalEvidence]):
     def contradictions(self, evidence: SurvivalEvidence) -> Iterator[str]:
         """Name what cannot be true together in the evidence."""
         yield from super().contradictions(evidence)
-        for own in _curves(evidence):
+        for own in curves(evidence):
             left, at_risk = evidence.n_units[own], evidence.at_risk[own]
             if not np.array_equal(at_risk, left[::-1].cumsum()[::-1]) or np.any(
                 np.diff(evidence.time[own]) <= 0
@@ -210,27 +230,13 @@ class Survival(GroupStatistic[SurvivalEvidence]):
                 yield "an estimate that does not follow from those at risk"
                 return
 
-    def facts(self, evidence: SurvivalEvidence) -> Iterator[Fact]:
-        """Say how many units the groups have."""
-        names = evidence.by[:-1]
-        counted: dict[tuple[str, ...], int] = {}
-        for label, n in zip(evidence.labels, evidence.n_units.tolist(), strict=True):
-            counted[label[:-1]] = counted.get(label[:-1], 0) + n
-        for label, n in counted.items():
-            yield Fact(dict(zip(names, label, strict=True)), ("units",), n)
-            yield Fact(dict(zip(names, label, strict=True)), ("records",), n)
-
-    def cells(self, evidence: SurvivalEvidence) -> CodedCells | None:  # noqa: ARG002 - for coded groups
-        """Return nothing: times are no codes of a variable."""
-        return None
-
     def membership(self, records: Records, evidence: SurvivalEvidence) -> Membership | None:
         """Divide the units by the steps in which they left, those who did after the last included."""
         groups = records.groups(self.by, self.missing)
         time, number = records.numbers(self.value), np.zeros(len(records), dtype=np.int32)
         names: list[tuple[str | None, ...]] = []
         where: dict[tuple[str, ...], Integers] = {
-            evidence.labels[own[0]][:-1]: own for own in _curves(evidence)
+            evidence.labels[own[0]][:-1]: own for own in curves(evidence)
         }
         for label, own in zip(groups.labels, slices(groups), strict=True):
             curve = where[label]
@@ -243,9 +249,17 @@ class Survival(GroupStatistic[SurvivalEvidence]):
         return Membership(codes=(codes,), cells=(tuple(names),))
 
 
-def _curves(evidence: SurvivalEvidence) -> Iterator[Integers]:
-    """Yield the places of each group's times, in order."""
-    places: dict[tuple[str, ...], list[int]] = {}
-    for at, label in enumerate(evidence.labels):
-        places.setdefault(label[:-1], []).append(at)
-    yield from (np.array(own) for own in places.values())
+def _fits(evidence: SurvivalEvidence, own: Integers, policy: Policy) -> Callable[[int, int], bool]:
+    fewest = _fewest(evidence, own)
+    return lambda first, last: fewest(first, last) >= policy.least_units
+
+
+def _fewest(evidence: SurvivalEvidence, own: Integers) -> Callable[[int, int], int]:
+    """Count the units with the event in a step, or left after it, whichever are fewer."""
+    events = np.concatenate([[0], np.cumsum(evidence.events[own])])
+    remaining = evidence.at_risk[own] - evidence.n_units[own]
+
+    def fewest(first: int, last: int) -> int:
+        return int(min(events[last + 1] - events[first], remaining[last]))
+
+    return fewest

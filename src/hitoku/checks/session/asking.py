@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from hitoku.checks.outputs.average import Average
 from hitoku.checks.outputs.concentration import Concentration
+from hitoku.checks.outputs.free_file import FreeFile
 from hitoku.checks.outputs.frequency_table import FrequencyTable
 from hitoku.checks.outputs.handed_over import HandedOver
 from hitoku.checks.outputs.histogram import Histogram, edges_of
 from hitoku.checks.outputs.hypothesis_tests import TESTS
+from hitoku.checks.outputs.life_table import LifeTable
 from hitoku.checks.outputs.magnitude_table import MagnitudeTable
 from hitoku.checks.outputs.mode import Mode
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.outputs.output_type import OutputType
 from hitoku.checks.outputs.percentile import Percentile
+from hitoku.checks.outputs.quantile_groups import QuantileGroups
 from hitoku.checks.outputs.regression import Regression
 from hitoku.checks.outputs.summary import Summary
 from hitoku.checks.outputs.survival import Survival
@@ -37,8 +41,54 @@ class How(TypedDict, total=False):
     withhold: Sequence[Mapping[str, str]] | None
 
 
+class Cases(How, total=False):
+    """What becomes of records with a missing value."""
+
+    missing: str
+
+
+class Tabulated(Cases, total=False):
+    """Trees of codes, for tables."""
+
+    hierarchies: Hierarchies
+
+
+class Weighted(Cases, total=False):
+    """A column of weights."""
+
+    weight: str | None
+
+
+class Rounded(Weighted, total=False):
+    """How many decimals are published."""
+
+    decimals: int | None
+
+
+class Curve(Cases, total=False):
+    """How many decimals of a curve are published."""
+
+    decimals: int | None
+
+
+class Contributed(Rounded, total=False):
+    """A column that names units who act as one."""
+
+    holding: str | None
+
+
+class Summed(Tabulated, total=False):
+    """A table of amounts: weights, and units who act as one."""
+
+    weight: str | None
+    holding: str | None
+
+
 class Asking:
-    """Methods that ask for an output of one type; every one takes ``where``, ``name`` and ``like``."""
+    """Methods that ask for an output of one type.
+
+    Every one takes ``where``, ``name``, ``like`` and ``withhold``; the other options are those of the type.
+    """
 
     records: Records
 
@@ -46,101 +96,61 @@ class Asking:
         """Ask for an output of any type."""
         raise NotImplementedError
 
-    def frequency_table(
-        self,
-        by: By,
-        *,
-        hierarchies: Hierarchies | None = None,
-        missing: str = COMPLETE,
-        **how: Unpack[How],
-    ) -> Output:
+    def _ask(self, kind: Callable[..., OutputType[Any]], options: Mapping[str, Any], **given: Any) -> Output:
+        """Ask for an output, with the options that are its type's and those that every output takes."""
+        how = {name: value for name, value in options.items() if name in How.__annotations__}
+        own = {name: value for name, value in options.items() if name not in how}
+        return self.output(kind(**given, **own), **how)
+
+    def frequency_table(self, by: By, **options: Unpack[Tabulated]) -> Output:
         """Count records; see :class:`FrequencyTable`."""
-        return self.output(FrequencyTable(names(by), missing, hierarchies or {}), **how)
+        return self._ask(FrequencyTable, options, by=names(by))
 
-    def magnitude_table(
-        self,
-        by: By,
-        value: str,
-        *,
-        holding: str | None = None,
-        weight: str | None = None,
-        hierarchies: Hierarchies | None = None,
-        missing: str = COMPLETE,
-        **how: Unpack[How],
-    ) -> Output:
+    def magnitude_table(self, by: By, value: str, **options: Unpack[Summed]) -> Output:
         """Add up a variable; see :class:`MagnitudeTable`."""
-        kind = MagnitudeTable(names(by), value, holding, weight, missing, hierarchies or {})
-        return self.output(kind, **how)
+        return self._ask(MagnitudeTable, options, by=names(by), value=value)
 
-    def mean(
-        self,
-        value: str,
-        by: By = (),
-        *,
-        holding: str | None = None,
-        weight: str | None = None,
-        decimals: int | None = None,
-        missing: str = COMPLETE,
-        **how: Unpack[How],
-    ) -> Output:
+    def mean(self, value: str, by: By = (), **options: Unpack[Contributed]) -> Output:
         """Average a variable; see :class:`Average`."""
-        return self.output(Average(value, names(by), "mean", holding, weight, missing, decimals), **how)
+        return self._ask(Average, options, value=value, by=names(by), statistic="mean")
 
-    def sum(
-        self,
-        value: str,
-        by: By = (),
-        *,
-        holding: str | None = None,
-        weight: str | None = None,
-        decimals: int | None = None,
-        missing: str = COMPLETE,
-        **how: Unpack[How],
-    ) -> Output:
+    def sum(self, value: str, by: By = (), **options: Unpack[Contributed]) -> Output:
         """Add up a variable by group, without totals; see :class:`Average`."""
-        return self.output(Average(value, names(by), "sum", holding, weight, missing, decimals), **how)
+        return self._ask(Average, options, value=value, by=names(by), statistic="sum")
 
-    def percentile(
-        self,
-        value: str,
-        percent: float,
-        by: By = (),
-        *,
-        weight: str | None = None,
-        decimals: int | None = None,
-        missing: str = COMPLETE,
-        **how: Unpack[How],
-    ) -> Output:
+    def percentile(self, value: str, percent: float, by: By = (), **options: Unpack[Rounded]) -> Output:
         """Find a percentile; see :class:`Percentile`."""
-        return self.output(Percentile(value, percent, names(by), weight, missing, decimals), **how)
+        return self._ask(Percentile, options, value=value, percent=percent, by=names(by))
 
-    def mode(
-        self,
-        value: str,
-        by: By = (),
-        *,
-        weight: str | None = None,
-        missing: str = COMPLETE,
-        **how: Unpack[How],
-    ) -> Output:
+    def mode(self, value: str, by: By = (), **options: Unpack[Weighted]) -> Output:
         """Find the most frequent value; see :class:`Mode`."""
-        return self.output(Mode(value, names(by), weight, missing), **how)
+        return self._ask(Mode, options, value=value, by=names(by))
 
     def concentration(
-        self,
-        value: str,
-        statistic: str = "hhi",
-        by: By = (),
-        *,
-        holding: str | None = None,
-        weight: str | None = None,
-        decimals: int | None = None,
-        missing: str = COMPLETE,
-        **how: Unpack[How],
+        self, value: str, statistic: str = "hhi", by: By = (), **options: Unpack[Contributed]
     ) -> Output:
         """Measure concentration; see :class:`Concentration`."""
-        kind = Concentration(value, statistic, names(by), holding, missing, weight, decimals)
-        return self.output(kind, **how)
+        return self._ask(Concentration, options, value=value, statistic=statistic, by=names(by))
+
+    def quantile_groups(
+        self,
+        value: str,
+        n_groups: int = 5,
+        by: By = (),
+        *,
+        statistic: str = "mean",
+        **options: Unpack[Rounded],
+    ) -> Output:
+        """Divide units into as many equal groups by a variable, and say what each has of it.
+
+        See :class:`QuantileGroups`; :meth:`lorenz` adds the shares up.
+        """
+        given = {"value": value, "n_groups": n_groups, "by": names(by), "statistic": statistic}
+        return self._ask(QuantileGroups, options, **given)
+
+    def lorenz(self, value: str, n_groups: int = 10, by: By = (), **options: Unpack[Rounded]) -> Output:
+        """Draw a Lorenz curve at the ends of equal groups; see :class:`QuantileGroups`."""
+        return self.quantile_groups(value, n_groups, by, statistic="lorenz", **options)
 
     def summary(
         self,
@@ -150,14 +160,11 @@ class Asking:
         by: By = (),
         *,
         structural: bool = False,
-        weight: str | None = None,
-        decimals: int | None = None,
-        missing: str = COMPLETE,
-        **how: Unpack[How],
+        **options: Unpack[Rounded],
     ) -> Output:
         """Compute a summary statistic; see :class:`Summary`."""
-        kind = Summary(statistic, value, other, names(by), structural, missing, weight, decimals)
-        return self.output(kind, **how)
+        given = {"statistic": statistic, "value": value, "other": other, "by": names(by)}
+        return self._ask(Summary, options, structural=structural, **given)
 
     def test(self, statistic: str, value: str, other: str, **how: Unpack[How]) -> Output:
         """Compute a test statistic and its p value; see :class:`Summary` for the tests there are."""
@@ -167,20 +174,25 @@ class Asking:
             )
         return self.output(Summary(statistic, value, other), **how)
 
-    def regression(self, model: Any, *, family: str = "ols", **how: Unpack[How]) -> Output:
+    def regression(
+        self, model: Any, *, family: str = "ols", exog: Any = None, endog: Any = None, **how: Unpack[How]
+    ) -> Output:
         """Judge a fitted model, or fit a formula; see :class:`Regression`.
 
         Parameters
         ----------
         model
-            What statsmodels returns from ``.fit()``, or a formula.
+            What statsmodels or linearmodels return from ``.fit()``, a fitted linear model of scikit-learn, or
+            a formula.
         family
             For a formula: "ols", "logit" or "probit".
+        exog, endog
+            Design and outcome, for a model of scikit-learn.
         how
             As in the other methods.
         """
         if not isinstance(model, str):
-            return self.output(Regression(None, family, model), **how)
+            return self.output(Regression(None, family, model, exog, endog), **how)
         asked = Regression(model, family)
         # Fitted once, for the evidence and for the ledger.
         fitted = replace(asked, result=asked.fit(self.records.where(how.get("where") or {})))
@@ -203,18 +215,16 @@ class Asking:
         values = self.records.where(how.get("where") or {}).complete([value])[0].numbers(value)
         return self.output(Histogram(value, edges_of(bins, values), missing), **how)
 
-    def survival(
-        self,
-        duration: str,
-        event: str,
-        by: By = (),
-        *,
-        decimals: int | None = None,
-        missing: str = COMPLETE,
-        **how: Unpack[How],
-    ) -> Output:
+    def survival(self, duration: str, event: str, by: By = (), **options: Unpack[Curve]) -> Output:
         """Estimate a survival curve by Kaplan and Meier; see :class:`Survival`."""
-        return self.output(Survival(duration, event, names(by), missing, decimals), **how)
+        return self._ask(Survival, options, value=duration, event=event, by=names(by))
+
+    def life_table(
+        self, duration: str, event: str, edges: Sequence[float], by: By = (), **options: Unpack[Curve]
+    ) -> Output:
+        """Count who entered, had the event and was last seen between edges; see :class:`LifeTable`."""
+        given = {"value": duration, "event": event, "edges": tuple(edges), "by": names(by)}
+        return self._ask(LifeTable, options, **given)
 
     def hand_over(
         self,
@@ -242,6 +252,20 @@ class Asking:
             As in the other methods.
         """
         return self.output(HandedOver.of(table, n, freedom, method, rows), **how)
+
+    def hand_over_file(self, path: str | Path, what: str, **how: Unpack[How]) -> Output:
+        """Hand over a text, a program or a picture that was made elsewhere; see :class:`FreeFile`.
+
+        Parameters
+        ----------
+        path
+            The file.
+        what
+            What it shows, in words, and how it was made.
+        how
+            As in the other methods.
+        """
+        return self.output(FreeFile.of(path, what), **how)
 
     def scatter(self, *columns: str, **how: Any) -> Output:  # noqa: ARG002 - whatever is asked for is refused
         """Refuse: every point is somebody; the message says what to draw instead."""

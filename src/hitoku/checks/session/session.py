@@ -25,7 +25,7 @@ from hitoku.checks.records import Records
 from hitoku.checks.session.asking import How, Where
 from hitoku.checks.session.pandas_habits import PandasHabits
 from hitoku.checks.submission.draft_ledger import DraftLedger
-from hitoku.checks.submission.submission import write_submission
+from hitoku.checks.submission.writing import write_submission
 from hitoku.errors import ParameterError, did_you_mean
 
 

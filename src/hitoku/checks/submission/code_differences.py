@@ -65,7 +65,7 @@ def counted(output: Output) -> Defined | str:
     """Describe the published cells of an output and count their units; or say why that cannot be done."""
     cells = output.asked.cells(output.evidence)
     if cells is None:
-        return "the units behind a model's dummies are known with the data only"
+        return "who is behind its parts is known with the data only"
     if not np.array_equal(cells.n_units, cells.n_records):
         return "a unit may be in several cells, and only the data tell"
     kept = np.flatnonzero(~output.evidence.withheld).tolist()

@@ -14,8 +14,10 @@ from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.verdict import Principle, PrincipleVerdict, worst
 from hitoku.checks.records import Records
+from hitoku.checks.submission.leaving import csv_text
+from hitoku.checks.submission.proofs import certificate_of, claim_of
 from hitoku.checks.submission.rechecked import fault
-from hitoku.checks.submission.submission import Submission, certificate_of, claim_of, csv_text
+from hitoku.checks.submission.submission import Submission
 from hitoku.errors import HitokuError
 from hitoku.evidence import verify as proof
 from hitoku.evidence.certificate import asks_for_less, is_about

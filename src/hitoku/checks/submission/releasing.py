@@ -21,9 +21,10 @@ from hitoku.checks.ledger.settings import Settings, settings_of
 from hitoku.checks.ledger.store import LedgerStore, locked_store, read_store
 from hitoku.checks.submission.differences import place_units
 from hitoku.checks.submission.draft_ledger import definition_of, open_ledger, partitions
+from hitoku.checks.submission.leaving import leaving
 from hitoku.checks.submission.recheck import Centre, judge, open_centre
 from hitoku.checks.submission.rechecked import OutputState, Recheck, Rechecked
-from hitoku.checks.submission.submission import MOST_BYTES, Submission, leaving, read_submission
+from hitoku.checks.submission.submission import MOST_BYTES, Submission, read_submission
 from hitoku.errors import DataError, ParameterError, some
 from hitoku.files import new_folder, read_file, sha256
 
@@ -64,6 +65,7 @@ def release(
     decisions: Sequence[Decision] = (),
     partial: bool = False,
     out: str | Path | None = None,
+    disarmed: bool = True,
     now: datetime | None = None,
     wait_s: float = 60.0,
 ) -> Released:
@@ -89,6 +91,8 @@ def release(
         What nobody has decided about stays behind; otherwise nothing leaves until all is decided.
     out
         Folder for what leaves; by default beside the submission, with "-released" after its name.
+    disarmed
+        In CSV files, codes that a spreadsheet would run as formulas have a quote before them.
     now
         The time; left out, the clock's.
     wait_s
@@ -115,7 +119,7 @@ def release(
         known = [each for each in receipts_of(store) if each.submission_sha256 == submission.sha256]
         files: dict[str, bytes] = {}
         if leaves:
-            receipt, files = _remember(store, centre, check, leaves, names, when)
+            receipt, files = _remember(store, centre, check, leaves, names, when, disarmed=disarmed)
             known.append(receipt)
         if not known:
             return Released(check=check, receipt=None, folder=None)
@@ -215,6 +219,8 @@ def _remember(
     leaves: Sequence[Rechecked],
     names: tuple[str, ...],
     when: datetime,
+    *,
+    disarmed: bool,
 ) -> tuple[Receipt, dict[str, bytes]]:
     """Write what leaves into the ledger, with the receipt; return it and the files."""
     submission, records = check.submission, centre.records
@@ -230,7 +236,7 @@ def _remember(
         placed, measures = place_units(each.output, records)
         name, published = book.unused(placed.name), dict(placed.published)
         book.remember(name, partitions(placed), definition_of(placed), measures, published=published)
-        own = leaving(stems[each.output.name], each.output)
+        own = leaving(stems[each.output.name], each.output, disarmed=disarmed)
         files |= own
         left.append(
             Left(

@@ -12,15 +12,10 @@ Who is in which cell is in none of them. The owner's group may read the files, n
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -28,16 +23,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hitoku.checks.decisions import ExceptionRequest
 from hitoku.checks.evidence.evidence import Unreadable
-from hitoku.checks.outputs.output import WITHHELD, Output
+from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.verdict import Clearance
-from hitoku.errors import DataError, OutputError, some
-from hitoku.evidence.attributed import open_groups, required_of
-from hitoku.evidence.audit import audit
-from hitoku.evidence.certificate import Certificate, claim
-from hitoku.evidence.grid import Grid
-from hitoku.evidence.problem import AuditProblem
-from hitoku.files import disarm, new_folder, read_file, refuse_occupied, sha256
+from hitoku.checks.submission.leaving import plain_json
+from hitoku.errors import DataError
+from hitoku.files import read_file, sha256
 
 FORMAT = "hitoku submission 2"
 # As before there were researchers and dates in it: everything that would leave was in public/.
@@ -160,127 +150,6 @@ class Submission:
         return f"Submission({self.name!r}, {len(self.outputs)} outputs)"
 
 
-def write_submission(
-    path: str | Path,
-    name: str,
-    outputs: Sequence[Output],
-    policy: Policy,
-    *,
-    researcher: str = "",
-    unit: str | None = None,
-    n_units: int | None = None,
-    n_records: int | None = None,
-    requests: Sequence[ExceptionRequest] = (),
-    comments: Mapping[str, str] | None = None,
-    when: datetime | None = None,
-) -> Path:
-    """Write a submission, whole or not at all.
-
-    Parameters
-    ----------
-    path
-        A folder that does not exist or is empty.
-    name
-        Of the session.
-    outputs
-        What is submitted; at least one.
-    policy
-        The policy they were judged by.
-    researcher
-        Who submits it.
-    unit, n_units, n_records
-        Column that names the unit, None where every record is one; how many units and records the data have.
-    requests
-        Exceptions that the researcher asks for.
-    comments
-        What the researcher says about outputs, by their names.
-    when
-        The time of writing; now, or what ``SOURCE_DATE_EPOCH`` says.
-    """
-    target = Path(path)
-    if not outputs:
-        raise OutputError("there is no output to submit", where=f"session {name}", fix="make one first")
-    names = [output.name for output in outputs]
-    twice = sorted({each for each in names if names.count(each) > 1})
-    if twice:
-        raise OutputError(
-            f"two outputs have the same name: {some(twice)}",
-            where=f"session {name}",
-            fix="give each a name of its own",
-        )
-    refuse_occupied(target)
-    files: dict[str, bytes] = {POLICY: _plain(policy.model_dump())}
-    listed = []
-    for number, output in enumerate(outputs, start=1):
-        stem = file_stem(number, output.name)
-        listed.append({"name": output.name, "kind": output.kind, "files": stem})
-        whole = output.to_dict()
-        files[f"{CHECKER}/{stem}.json"] = _plain(whole)
-        if output.status is Clearance.PASS:
-            files |= {f"{PUBLIC}/{each}": content for each, content in leaving(stem, output).items()}
-    body = {
-        "format": FORMAT,
-        "version": metadata.version("hitoku"),
-        "name": name,
-        "researcher": researcher,
-        "written": (when or _now()).isoformat(timespec="seconds"),
-        "data": outputs[0].data,
-        "unit": unit,
-        "n_units": n_units,
-        "n_records": n_records,
-        "policy": {"name": policy.name, "version": policy.version, "hash": policy.hash},
-        "outputs": listed,
-        "requests": [each.model_dump(mode="json", exclude_defaults=True) for each in requests],
-        "comments": dict(comments or {}),
-    }
-    with new_folder(target, shared=True) as draft:
-        _fill(draft, files, body, outputs, policy)
-    return target
-
-
-def file_stem(number: int, name: str) -> str:
-    """Return the name of an output's files, without ending.
-
-    Examples
-    --------
-    >>> file_stem(3, "Ages / by region")
-    '03-ages-by-region'
-    """
-    slug = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-").lower()[:40]
-    return f"{number:02}-{slug or 'output'}"
-
-
-def leaving(stem: str, output: Output) -> dict[str, bytes]:
-    """Return the files of what leaves, by name."""
-    published = dict(output.published)
-    return {f"{stem}.json": _plain(published), f"{stem}.csv": csv_text(published).encode()}
-
-
-def _now() -> datetime:
-    fixed = os.environ.get("SOURCE_DATE_EPOCH", "")
-    return datetime.fromtimestamp(int(fixed), UTC) if fixed.isdecimal() else datetime.now(UTC)
-
-
-def _fill(
-    draft: Path,
-    files: Mapping[str, bytes],
-    body: Mapping[str, Any],
-    outputs: Sequence[Output],
-    policy: Policy,
-) -> None:
-    for folder in (PUBLIC, CHECKER):
-        (draft / folder).mkdir()
-    for name, content in files.items():
-        (draft / name).write_bytes(content)
-    for output, entry in zip(outputs, body["outputs"], strict=True):
-        proof = certificate_of(output, policy)
-        if proof is not None:
-            proof.write(draft / CHECKER / f"{entry['files']}{CERTIFICATE}")
-    hashes = {name: sha256(draft / name) for name in sorted(_found(draft))}
-    whole = {**body, "files": hashes}
-    (draft / MANIFEST).write_bytes(_plain({**whole, "sha256": sha256(_plain(whole))}))
-
-
 def read_submission(path: str | Path) -> Submission:
     """Read a submission; anything missing, added or changed is refused by name.
 
@@ -330,7 +199,7 @@ def read_submission(path: str | Path) -> Submission:
 
 def _intact(folder: Path, listed: Mapping[str, str]) -> set[str]:
     """Compare the files with the manifest; return their names."""
-    found = set(_found(folder)) - {MANIFEST}
+    found = set(found_files(folder)) - {MANIFEST}
     for name in sorted(set(listed) - found):
         raise _refused(folder, name, "is missing")
     for name in sorted(found - set(listed)):
@@ -391,46 +260,6 @@ def is_submission(path: Path) -> bool:
     return (path / MANIFEST).is_file() or (path / MANIFEST).is_symlink()
 
 
-def certificate_of(output: Output, policy: Policy) -> Certificate | None:
-    """Return the proof that a protected table leaves its unsafe cells uncertain; None where there is none."""
-    claimed = output.asked.claim(output.evidence, policy)
-    return None if claimed is None else audit(*claimed).certificate
-
-
-def claim_of(output: Output, policy: Policy) -> dict[str, Any] | None:
-    """Return what the certificate of a table must be about; None for what can have none."""
-    claimed = output.asked.claim(output.evidence, policy)
-    if claimed is None:
-        return None
-    grid = Grid.of(claimed.table.value)
-    groups = required_of(*open_groups(*claimed))
-    return claim(claimed.release, grid, AuditProblem.of(grid, claimed.need, claimed.release), groups)
-
-
-def csv_text(published: Mapping[str, Sequence[Any]]) -> str:
-    """Write what leaves as CSV, "x" where it is withheld.
-
-    A code that a spreadsheet would run as a formula has a quote before it; the JSON file has it as it is.
-
-    Examples
-    --------
-    >>> print(csv_text({"age": ["0-18", "19-20"], "count": [18, None]}), end="")
-    age,count
-    0-18,18
-    19-20,x
-    """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(map(disarm, published))
-    for row in zip(*published.values(), strict=True):
-        writer.writerow([WITHHELD if entry is None else _harmless(entry) for entry in row])
-    return text.getvalue()
-
-
-def _harmless(entry: Any) -> Any:
-    return disarm(entry) if isinstance(entry, str) else entry
-
-
 def _manifest(folder: Path) -> _Manifest:
     if not is_submission(folder):
         raise _refused(folder, MANIFEST, "is missing")
@@ -439,7 +268,7 @@ def _manifest(folder: Path) -> _Manifest:
         whole = json.loads(raw)
         body = {name: part for name, part in whole.items() if name != "sha256"}
         # The bytes, not only the content: there is one way to write a manifest.
-        intact = raw == _plain(whole) and whole["sha256"] == sha256(_plain(body))
+        intact = raw == plain_json(whole) and whole["sha256"] == sha256(plain_json(body))
     except DataError as error:
         raise _refused(folder, MANIFEST, f"cannot be read: {error.what}") from None
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
@@ -453,7 +282,7 @@ def _manifest(folder: Path) -> _Manifest:
         raise _refused(folder, MANIFEST, f"is not in the format {FORMAT!r}") from None
 
 
-def _found(folder: Path) -> Iterator[str]:
+def found_files(folder: Path) -> Iterator[str]:
     """Yield every file below a folder, by its path within; a folder of folders is not followed."""
     for place in (folder, folder / PUBLIC, folder / CHECKER):
         if place.is_symlink() or not place.is_dir():
@@ -473,11 +302,6 @@ def _refused(folder: Path, name: str, what: str) -> DataError:
         where=str(folder / name),
         fix="ask for the submission again, as the session wrote it",
     )
-
-
-def _plain(content: Any) -> bytes:
-    # In the order given: columns of a table stay where they are.
-    return json.dumps(content, indent=1, default=str).encode() + b"\n"
 
 
 def _json(path: Path) -> Any:

@@ -12,7 +12,7 @@ from hitoku.io.content_policy import content_policy
 HERE = Path(__file__).parent
 
 
-def render(template: str, *, style: str, script: str = "", **values: Any) -> str:
+def render(template: str, *, style: str, script: str = "", pictures: bool = False, **values: Any) -> str:
     """Fill a template of this folder; texts are escaped, and a name that is not given is an error."""
     environment = Environment(
         loader=FileSystemLoader(HERE),
@@ -22,5 +22,5 @@ def render(template: str, *, style: str, script: str = "", **values: Any) -> str
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    policy = content_policy(style, script)
+    policy = content_policy(style, script, pictures=pictures)
     return environment.get_template(template).render(style=style, script=script, policy=policy, **values)

@@ -1,0 +1,176 @@
+"""Files that a person looks at: which kinds are taken, and that a file is what its name says.
+
+Taken are those that a checker sees all of: plain texts, programs, and pictures made of dots. A picture is
+taken without what is not seen of it (texts, positions, thumbnails, anything behind its end). Data sets,
+documents, notebooks, and pictures that hold their points as numbers are refused with the way out.
+"""
+
+from __future__ import annotations
+
+import struct
+import unicodedata
+from collections.abc import Callable, Iterator
+from pathlib import PurePath
+
+from hitoku.errors import DataError
+
+MOST_TEXT, MOST_PICTURE = 1_000_000, 10_000_000
+# A picture with more dots than this fills the memory of whoever looks at it.
+MOST_DOTS = 60_000_000
+
+TEXTS = (".txt", ".md", ".rst", ".tex", ".log")
+PROGRAMS = (".py", ".r", ".do", ".ado", ".sas", ".sps", ".sql", ".jl", ".m", ".sh")
+WAYS_OUT = {
+    **dict.fromkeys(
+        (".csv", ".tsv", ".xlsx", ".xls", ".ods", ".json"),
+        "hand numbers over with hand_over, so that they are judged row by row",
+    ),
+    **dict.fromkeys(
+        (".parquet", ".feather", ".dta", ".sav", ".rds", ".rdata", ".pkl", ".sas7bdat", ".npz", ".npy"),
+        "data do not leave; ask the session for a statistic of them",
+    ),
+    **dict.fromkeys(
+        (".svg", ".pdf", ".eps", ".gph", ".html", ".fig"),
+        "it holds its points as numbers: save the picture as PNG",
+    ),
+    **dict.fromkeys((".ipynb", ".rmd", ".qmd", ".docx"), "hand over the program or the text alone"),
+}
+
+# Parts of a PNG that make up what is seen.
+PNG = b"\x89PNG\r\n\x1a\n"
+SEEN = (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND", b"gAMA", b"cHRM", b"sRGB", b"sBIT", b"bKGD", b"pHYs")
+# Markers of a JPEG that have no length, and those that carry what is not seen: applications and comments.
+START, END, SCAN, FIRST = 0xD8, 0xD9, 0xDA, 0xE0
+# Those that say how many dots there are.
+FRAMES = tuple(marker for marker in range(0xC0, 0xD0) if marker not in {0xC4, 0xC8, 0xCC})
+UNSEEN = (*range(0xE1, 0xF0), 0xFE)
+
+
+def clean_file(name: str, content: bytes) -> bytes:
+    """Return a file without what is not seen of it; what is not of the kind that its name says is refused.
+
+    Parameters
+    ----------
+    name
+        Its name; the ending says what it is.
+    content
+        Its bytes.
+    """
+    suffix = PurePath(name).suffix.lower()
+    if suffix in {*TEXTS, *PROGRAMS}:
+        return _clean_text(name, content)
+    if suffix in PICTURES:
+        if len(content) > MOST_PICTURE:
+            raise _refused(name, f"is longer than {MOST_PICTURE:_} bytes", "save it smaller")
+        try:
+            return PICTURES[suffix](content)
+        except (ValueError, IndexError, struct.error) as error:
+            raise _refused(name, f"is no picture of that kind: {error}", "save it again") from None
+    fix = WAYS_OUT.get(suffix, f"texts ({_listed(TEXTS)}), programs ({_listed(PROGRAMS)}), PNG and JPEG are")
+    raise _refused(name, "is of a kind that is not taken", fix)
+
+
+def word_of(name: str) -> str:
+    """Say what a file is: a text, a program or a picture."""
+    suffix = PurePath(name).suffix.lower()
+    return "text" if suffix in TEXTS else "program" if suffix in PROGRAMS else "picture"
+
+
+def _listed(suffixes: tuple[str, ...]) -> str:
+    return " ".join(suffixes)
+
+
+def _refused(name: str, what: str, fix: str) -> DataError:
+    return DataError(f"the file {name!r} {what}", where="hand_over_file", fix=fix)
+
+
+def _clean_text(name: str, content: bytes) -> bytes:
+    """Return a text as it is; what a reader does not see is refused."""
+    if len(content) > MOST_TEXT:
+        raise _refused(name, f"is longer than {MOST_TEXT:_} bytes", "hand over what a person can read")
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise _refused(name, "is no text in UTF-8", "save it as UTF-8") from None
+    for number, line in enumerate(text.split("\n"), start=1):
+        # Control characters, and those that turn or hide the text around them.
+        hidden = [c for c in line.rstrip("\r") if c != "\t" and unicodedata.category(c) in {"Cc", "Cf", "Co"}]
+        if hidden:
+            code = f"U+{ord(hidden[0]):04X}"
+            raise _refused(name, f"has a character that is not seen, {code} in line {number}", "remove it")
+    return content
+
+
+def _clean_png(content: bytes) -> bytes:
+    """Keep the parts of a PNG that are seen, up to its end."""
+    if not content.startswith(PNG):
+        raise ValueError("it does not begin as one")
+    kept, width, height = [PNG], 0, 0
+    for kind, chunk in _chunks(content):
+        if kind == b"IHDR":
+            width, height = struct.unpack(">II", chunk[8:16])
+        if kind in SEEN:
+            kept.append(chunk)
+        elif not kind[0] & 0x20:
+            raise ValueError("it has parts that nobody knows")
+    if not 0 < width * height <= MOST_DOTS:
+        raise ValueError("it has no dots, or too many")
+    return b"".join(kept)
+
+
+def _chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
+    place = len(PNG)
+    while True:
+        length, kind = struct.unpack(">I4s", content[place : place + 8])
+        end = place + 12 + length
+        if end > len(content):
+            raise ValueError("it ends too early")
+        yield kind, content[place:end]
+        if kind == b"IEND":
+            return
+        place = end
+
+
+def _clean_jpeg(content: bytes) -> bytes:
+    """Keep the segments of a JPEG that are seen, up to its end."""
+    if content[:2] != bytes([0xFF, START]):
+        raise ValueError("it does not begin as one")
+    kept, dots = [content[:2]], 0
+    for marker, segment in _segments(content):
+        if marker in FRAMES:
+            height, width = struct.unpack(">HH", segment[5:9])
+            dots = height * width
+        if marker == FIRST:  # a thumbnail may follow in it
+            kept.append(segment[:2] + b"\x00\x10" + segment[4:16] + b"\0\0")
+        elif marker not in UNSEEN:
+            kept.append(segment)
+    if not 0 < dots <= MOST_DOTS:
+        raise ValueError("it has no dots, or too many")
+    return b"".join(kept)
+
+
+def _segments(content: bytes) -> Iterator[tuple[int, bytes]]:
+    place = 2
+    while True:
+        if content[place] != 0xFF:
+            raise ValueError("its parts do not follow one another")
+        marker = content[place + 1]
+        if marker == END:
+            yield marker, content[place : place + 2]
+            return
+        end = place + 2 + struct.unpack(">H", content[place + 2 : place + 4])[0]
+        if end > len(content):
+            raise ValueError("it ends too early")
+        if marker == SCAN:
+            # The dots themselves: up to a marker that is neither a restart nor a byte of data.
+            while content[end] != 0xFF or content[end + 1] == 0 or 0xD0 <= content[end + 1] <= 0xD7:
+                end += 1
+        yield marker, content[place:end]
+        place = end
+
+
+PICTURES: dict[str, Callable[[bytes], bytes]] = {
+    ".png": _clean_png,
+    ".jpg": _clean_jpeg,
+    ".jpeg": _clean_jpeg,
+}

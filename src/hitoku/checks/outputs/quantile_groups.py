@@ -1,0 +1,322 @@
+"""Quantile groups and Lorenz curves: what the poorest fifth has, and the next.
+
+Units are put in order by an amount and divided into equal groups. Groups that are too small, or of which one
+unit has most, are merged with their neighbours: every step of what is published is a group that may leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import dataclasses as validated
+
+from hitoku.attacks.differencing.partition import COUNTS
+from hitoku.checks.evidence.cells import CodedCells
+from hitoku.checks.evidence.consistency import compare_contributions, compare_ranks, compare_sums
+from hitoku.checks.evidence.evidence import STRICT, Evidence, Numbers
+from hitoku.checks.evidence.groups import (
+    TOP,
+    AmountEvidence,
+    rank_contributions,
+    refuse_counts,
+    slices,
+)
+from hitoku.checks.ledger import Measure
+from hitoku.checks.outputs.facts import Fact
+from hitoku.checks.outputs.group_statistic import GroupStatistic, own_name, refuse_decimals, withhold
+from hitoku.checks.outputs.measures import sum_measures
+from hitoku.checks.outputs.membership import Membership
+from hitoku.checks.outputs.steps import Step, choose_ends, close_ends, curves, published_steps
+from hitoku.checks.policies.policy import Policy
+from hitoku.checks.principles import groups as principles
+from hitoku.checks.principles.groups import judge_mask
+from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
+from hitoku.checks.records import COMPLETE, Groups, Records
+from hitoku.errors import DataError, ParameterError, did_you_mean
+from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model.tolerance import ADDITIVITY
+
+STATISTICS = ("mean", "share", "lorenz")
+MOST_GROUPS = 100
+GROUP = "hitoku quantile group"
+PERCENT_DECIMALS = 4
+
+
+@validated.dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
+class QuantileEvidence(AmountEvidence):
+    """Every quantile group that somebody is in; the last code of a label is its number.
+
+    Parameters
+    ----------
+    weight
+        What its records weigh; how many they are where nothing is weighted. The value is the sum.
+    """
+
+    weight: Numbers
+
+    def joined(self, own: Integers, step: Step) -> QuantileEvidence:
+        """Return several neighbouring groups as one."""
+        places = own[step[0] : step[1] + 1]
+        largest = np.sort(self.largest[places], axis=None)[::-1][:TOP]
+
+        def added(column: Any) -> Any:
+            return column[places].sum(keepdims=True)
+
+        return QuantileEvidence(
+            by=self.by,
+            labels=(self.labels[places[-1]],),
+            n_units=added(self.n_units),
+            n_records=added(self.n_records),
+            largest=largest[None, :],
+            size=added(self.size),
+            value=added(self.value),
+            weight=added(self.weight),
+        )
+
+
+@dataclass(frozen=True)
+class QuantileGroups(GroupStatistic[QuantileEvidence]):
+    """Means or shares of quantile groups, or the Lorenz curve through their ends, overall or by group.
+
+    Parameters
+    ----------
+    value
+        Column of amounts, by which units are put in order; for shares none below zero.
+    n_groups
+        How many: 5 are quintiles, 10 deciles. Units with the same amount are in the same group.
+    by
+        Variables that make the groups within which units are put in order.
+    statistic
+        "mean" of each quantile group, its "share" of all, or "lorenz": the shares added up.
+    weight
+        Column with weights: groups of equal weight, weighted means and shares. Units are counted unweighted.
+    missing
+        "complete": records with a missing value are left out, and counted. "error", or "code": those without
+        a code go under "missing".
+    decimals
+        Published numbers are rounded to so many.
+    """
+
+    kind: ClassVar[str] = "quantile_groups"
+    evidence: ClassVar[type[Evidence]] = QuantileEvidence
+
+    value: str
+    n_groups: int = 5
+    by: tuple[str, ...] = ()
+    statistic: str = "mean"
+    weight: str | None = None
+    missing: str = COMPLETE
+    decimals: int | None = None
+
+    def __post_init__(self) -> None:
+        refuse_decimals(self.decimals)
+        if self.statistic not in STATISTICS:
+            fix = did_you_mean(self.statistic, STATISTICS)
+            raise ParameterError(f"no statistic {self.statistic!r}", where="statistic", fix=fix)
+        whole = isinstance(self.n_groups, int) and not isinstance(self.n_groups, bool)
+        if not whole or not 2 <= self.n_groups <= MOST_GROUPS:
+            raise ParameterError(
+                f"n_groups must lie in [2, {MOST_GROUPS}], got {self.n_groups!r}",
+                where="n_groups",
+                fix="5 are quintiles, 10 deciles",
+            )
+
+    @property
+    def tells(self) -> frozenset[str]:
+        """Amounts of the variable, and how many have them: a group is a known part of all."""
+        return COUNTS | super().tells
+
+    def collect(self, records: Records) -> QuantileEvidence:
+        """Put the units of each group in order once."""
+        if records.repeated:
+            raise DataError(
+                "a unit has several records, and has one place only among the others",
+                where="quantile_groups",
+                fix="make one record of every unit, such as its mean or its last",
+            )
+        values, weights = records.numbers(self.value), records.weights(self.weight)
+        refuse_counts(values, self.value)
+        if self.statistic != "mean" and np.any(values < 0):
+            raise DataError(
+                f"column {self.value!r} has {int((values < 0).sum())} amount(s) below zero",
+                where="quantile_groups",
+                fix='a share of a total has no meaning then; ask for statistic="mean"',
+            )
+        placed = self._placed(records, values, weights)
+        amounts = values * weights
+        largest, size = rank_contributions(placed, records.unit, amounts)
+        total, weight = (
+            np.bincount(placed.codes, weights=each, minlength=len(placed)) for each in (amounts, weights)
+        )
+        if self.statistic != "mean" and not size.sum() > 0:
+            raise DataError(
+                f"column {self.value!r} adds up to nothing",
+                where="quantile_groups",
+                fix="a share of nothing has no meaning",
+            )
+        return QuantileEvidence.of(records, placed, largest=largest, size=size, value=total, weight=weight)
+
+    def _placed(self, records: Records, values: Floats, weights: Floats) -> Groups:
+        """Divide the records of each group by the quantiles of their amounts."""
+        groups = records.groups(self.by, self.missing)
+        labels: list[tuple[str, ...]] = []
+        codes = np.zeros(len(records), dtype=np.int64)
+        width = len(str(self.n_groups))
+        for label, own in zip(groups.labels, slices(groups), strict=True):
+            x, w = values[own], weights[own]
+            order = np.argsort(x, kind="stable")
+            reached = np.cumsum(w[order])
+            # The smallest amount up to which at least so much of the weight lies; ties stay together.
+            parts = reached[-1] * np.arange(1, self.n_groups) / self.n_groups * (1 - 1e-12)
+            cuts = x[order][np.searchsorted(reached, parts)]
+            number = np.searchsorted(cuts, x, side="left")
+            present, place = np.unique(number, return_inverse=True)
+            codes[own] = len(labels) + place
+            labels += [(*label, f"{k + 1:0{width}}") for k in present.tolist()]
+        names = (*groups.names, own_name(GROUP, dict.fromkeys(groups.names)))
+        return Groups(names, tuple(labels), codes)
+
+    def protect(self, evidence: QuantileEvidence, policy: Policy) -> QuantileEvidence:
+        """Merge neighbours until every step may leave; what cannot be merged so stays behind as a whole."""
+        kept = np.zeros(evidence.n_parts, dtype=np.bool_)
+        for own in curves(evidence):
+            fits = _fits(evidence, own, policy)
+            kept[own[close_ends(len(own), choose_ends(len(own), fits), fits)]] = True
+        return withhold(evidence, ~kept)
+
+    def judge(self, evidence: QuantileEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
+        """Look at every step between two published ends, and at what follows for the rest."""
+        few, dominated = (np.zeros(evidence.n_parts, dtype=np.bool_) for _ in range(2))
+        fewest, share = int(evidence.n_units.sum()), 0.0
+        for own in curves(evidence):
+            steps = published_steps(evidence.withheld[own])
+            if steps and steps[-1][1] < len(own) - 1:
+                steps.append((steps[-1][1] + 1, len(own) - 1))  # all minus what is published
+            for step in steps or [(0, len(own) - 1)]:
+                joined, end = evidence.joined(own, step), own[step[1]]
+                few[end] = bool(principles.few_units(joined, policy)[0])
+                dominated[end] = bool(principles.dominated(joined, policy)[0])
+                fewest = min(fewest, int(joined.n_units[0]))
+                share = max(share, float(joined.largest[0, 0] / joined.size[0]) if joined.size[0] else 0.0)
+        # What fails at the end of the rest, which is withheld, fails all the same.
+        hidden = evidence.withheld & ~self._rest(evidence)
+        n_steps = int((~evidence.withheld).sum())
+
+        def label(place: int) -> tuple[str, ...]:
+            return evidence.labels[place]
+
+        return (
+            judge_mask(
+                Principle.UNITS,
+                "too_few_units",
+                few,
+                hidden,
+                label,
+                f"at least {policy.least_units} units in every step",
+                {"minimum": policy.least_units, "smallest": fewest, "steps": n_steps},
+                "take fewer quantile groups, or larger groups",
+            ),
+            judge_mask(
+                Principle.DOMINANCE,
+                "dominated",
+                dominated,
+                hidden,
+                label,
+                f"({policy.dominance.n}, {policy.dominance.k:g}) dominance in every step",
+                {"n": policy.dominance.n, "k": policy.dominance.k, "largest_share": share},
+                "take fewer quantile groups, or larger groups",
+            ),
+        )
+
+    def _rest(self, evidence: QuantileEvidence) -> Mask:
+        """Tell which places end what follows although nothing is published there: all minus the steps."""
+        rest = np.zeros(evidence.n_parts, dtype=np.bool_)
+        for own in curves(evidence):
+            rest[own[-1]] = bool(evidence.withheld[own[-1]]) and not evidence.withheld[own].all()
+        return rest
+
+    def publish(self, evidence: QuantileEvidence) -> dict[str, list[Any]]:
+        """Return the steps: from and to which percentage of the units, and what they have."""
+        rows: list[tuple[Any, ...]] = []
+        for own in curves(evidence):
+            reached = np.cumsum(evidence.weight[own]) / evidence.weight[own].sum() * 100
+            percent = [0.0, *np.round(reached, PERCENT_DECIMALS).tolist()]
+            before, whole = 0.0, float(evidence.value[own].sum())
+            for first, last in published_steps(evidence.withheld[own]):
+                joined = evidence.joined(own, (first, last))
+                total = float(joined.value[0])
+                shares = total / whole if whole else 0.0
+                before += shares
+                found = {"mean": total / float(joined.weight[0]), "share": shares, "lorenz": before}
+                number = found[self.statistic]
+                number = number if self.decimals is None else round(number, self.decimals)
+                rows.append((*evidence.labels[own[0]][:-1], percent[first], percent[last + 1], number))
+        columns: dict[str, list[Any]] = {}
+        names = (*evidence.by[:-1], "from_percent", "to_percent", f"{self.statistic}_{self.value}")
+        for place, name in enumerate(names):
+            columns[own_name(name, columns)] = [row[place] for row in rows]
+        return columns
+
+    def contradictions(self, evidence: QuantileEvidence) -> Iterator[str]:
+        """Name what cannot be true together in the evidence."""
+        yield from super().contradictions(evidence)
+        yield from compare_ranks(evidence.largest)
+        if np.any(evidence.weight <= 0):
+            yield "weight: groups that weigh nothing"
+            return
+        for own in curves(evidence):
+            means = evidence.value[own] / evidence.weight[own]
+            if np.any(np.diff(means) < -ADDITIVITY * np.maximum(1.0, np.abs(means[1:]))):
+                yield "a quantile group with less than the one below it"
+                break
+        if self.weight is None:
+            if not np.array_equal(evidence.weight, evidence.n_records):
+                yield "weight: not the number of records"
+            yield from compare_contributions(evidence.largest, evidence.size, evidence.n_records)
+            yield from compare_sums(evidence.value, evidence.size)
+
+    def facts(self, evidence: QuantileEvidence) -> Iterator[Fact]:
+        """Say how many units the groups have, and what they have together."""
+        names = evidence.by[:-1]
+        for own in curves(evidence):
+            codes = dict(zip(names, evidence.labels[own[0]][:-1], strict=True))
+            n, size = int(evidence.n_units[own].sum()), float(evidence.size[own].sum())
+            yield Fact(codes, ("units",), n)
+            yield Fact(codes, ("records",), n)
+            if self.weight is None:
+                yield Fact(codes, ("sum", self.value), float(evidence.value[own].sum()), size)
+                yield Fact(codes, ("contributions", self.value, None), size, size)
+
+    def cells(self, evidence: QuantileEvidence) -> CodedCells | None:  # noqa: ARG002 - for coded groups
+        """Return nothing: places in an order are no codes of a variable."""
+        return None
+
+    def membership(self, records: Records, evidence: QuantileEvidence) -> Membership | None:
+        """Divide the units by the steps they are in."""
+        placed = self._placed(records, records.numbers(self.value), records.weights(self.weight))
+        step = np.zeros(evidence.n_parts, dtype=np.int32)
+        names: list[tuple[str | None, ...]] = []
+        for own in curves(evidence):
+            for first, last in published_steps(evidence.withheld[own]):
+                names.append(evidence.labels[own[last]])
+                step[own[first : last + 1]] = len(names)
+        codes = np.zeros(records.n_units, dtype=np.int32)
+        codes[records.unit] = step[placed.codes]
+        return Membership(codes=(codes,), cells=(tuple(names),))
+
+    def measures(self, records: Records) -> dict[str, Measure]:
+        """Return the amounts by unit; shares give sums to whoever knows one of them."""
+        if self.statistic == "mean":
+            return sum_measures(records, self.value, self.weight, self.decimals, "mean")
+        return sum_measures(records, self.value, self.weight, None, "sum")
+
+
+def _fits(evidence: QuantileEvidence, own: Integers, policy: Policy) -> Callable[[int, int], bool]:
+    def fits(first: int, last: int) -> bool:
+        joined = evidence.joined(own, (first, last))
+        return not (principles.few_units(joined, policy)[0] or principles.dominated(joined, policy)[0])
+
+    return fits

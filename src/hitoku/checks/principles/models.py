@@ -1,0 +1,148 @@
+"""The principles as functions of evidence about a model: freedom, support, leverage, prediction, squares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hitoku.checks.evidence.model import ModelEvidence
+from hitoku.checks.policies.policy import Policy
+from hitoku.checks.principles.squares import REASON, softened, unknown
+from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
+from hitoku.errors import some
+from hitoku.model.tolerance import LIMIT
+
+
+def judge_model(evidence: ModelEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
+    """Apply every principle to the coefficients of a model, which are solved for together."""
+    return (
+        _units(evidence, policy),
+        _freedom(evidence, policy),
+        _support(evidence, policy),
+        _table(evidence, policy),
+        _leverage(evidence, policy),
+        _perfect(evidence),
+        *_squares(evidence, policy),
+    )
+
+
+def _verdict(
+    principle: Principle, reason: str, text: str, numbers: Mapping[str, float], remedy: str, *, wrong: bool
+) -> PrincipleVerdict:
+    return PrincipleVerdict(
+        principle=principle,
+        status=Clearance.FAIL if wrong else Clearance.PASS,
+        reason=reason if wrong else "met",
+        text=text,
+        numbers=numbers,
+        remedy=remedy if wrong else "",
+    )
+
+
+def _units(evidence: ModelEvidence, policy: Policy) -> PrincipleVerdict:
+    n, minimum = evidence.n_units, policy.units.minimum
+    text = f"at least {minimum} units: {n}"
+    numbers = {"units": n, "minimum": minimum}
+    return _verdict(Principle.UNITS, "too_few_units", text, numbers, "use more units", wrong=n < minimum)
+
+
+def _freedom(evidence: ModelEvidence, policy: Policy) -> PrincipleVerdict:
+    found = evidence.freedom
+    return _verdict(
+        Principle.FREEDOM,
+        "too_few_degrees_of_freedom",
+        f"degrees of freedom {policy.freedom}: {found:g} ({evidence.n_units} units)",
+        {"freedom": found, "limit": policy.freedom.limit, "parameters": evidence.n_parameters},
+        "use more units or fewer parameters",
+        wrong=not policy.freedom.met(found),
+    )
+
+
+def _support(evidence: ModelEvidence, policy: Policy) -> PrincipleVerdict:
+    needed, support = policy.regression.support, evidence.support.tolist()
+    weak = [f"{term}: {n}" for term, n in zip(evidence.terms, support, strict=True) if n < needed]
+    smallest = min(support, default=evidence.n_units)
+    return _verdict(
+        Principle.UNITS,
+        "coefficient_of_few",
+        f"every dummy and interaction on at least {needed} units: "
+        + (f"not {some(weak, 3)}" if weak else f"met, smallest {smallest}"),
+        {"support": needed, "smallest": smallest, "terms": len(weak)},
+        "merge these categories with others, or leave the terms out",
+        wrong=bool(weak),
+    )
+
+
+def _table(evidence: ModelEvidence, policy: Policy) -> PrincipleVerdict:
+    n_cells, smallest, needed = evidence.n_cells, evidence.smallest_cell, policy.units.minimum
+    # As many parameters as cells: each cell's mean is a sum of coefficients.
+    saturated = evidence.categorical and evidence.n_parameters >= n_cells
+    if not saturated:
+        text = "not a table: some regressor is a measurement, or there are fewer parameters than cells"
+    else:
+        text = f"a table of {n_cells} means, each of at least {needed} units: smallest {smallest}"
+    return _verdict(
+        Principle.GROUP,
+        "saturated_with_small_cells",
+        text,
+        {"cells": n_cells, "parameters": evidence.n_parameters, "smallest": smallest, "minimum": needed},
+        "merge categories until every cell has enough units, or leave interactions out",
+        wrong=bool(saturated) and smallest < needed,
+    )
+
+
+def _leverage(evidence: ModelEvidence, policy: Policy) -> PrincipleVerdict:
+    rule, found = policy.regression, evidence.leverage
+    status = (
+        Clearance.FAIL
+        if found >= rule.leverage_fail
+        else Clearance.LOOK
+        if found >= rule.leverage_look
+        else Clearance.PASS
+    )
+    remedy = "leave out the term that one record decides, or the record"
+    return PrincipleVerdict(
+        principle=Principle.INDIVIDUAL_VALUE,
+        status=status,
+        reason="met" if status is Clearance.PASS else "leverage",
+        text=f"no record with leverage of {rule.leverage_fail:g} or more: largest {found:.2f}",
+        numbers={"leverage": found, "fail": rule.leverage_fail, "look": rule.leverage_look},
+        remedy="" if status is Clearance.PASS else remedy,
+    )
+
+
+def _squares(evidence: ModelEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
+    """Say whether one unit decides a coefficient, or makes up the residuals."""
+    rule = policy.squares
+    if rule is None or evidence.binary:
+        return ()
+    if evidence.residual is None or evidence.influence is None:
+        return (unknown(),)
+    found = max(evidence.residual, evidence.influence)
+    verdict = _verdict(
+        Principle.DOMINANCE,
+        REASON,
+        f"no unit with more than {rule.k:g} % of the residual sum of squares, or of what adds up to a "
+        f"coefficient: largest {found:.0%}",
+        {"k": rule.k, "residual": evidence.residual, "influence": evidence.influence},
+        "take the logarithm of the outcome, or leave out the unit that decides",
+        wrong=found - rule.k / 100 > LIMIT,
+    )
+    return (softened(verdict, policy),)
+
+
+def _perfect(evidence: ModelEvidence) -> PrincipleVerdict:
+    perfect, separated = evidence.perfect, evidence.separated
+    if perfect:
+        text = "the model predicts every outcome: coefficients and regressors give everybody's value"
+    elif separated:
+        text = f"all units with one value of {some(separated, 3)} have the same outcome"
+    else:
+        text = "no perfect prediction"
+    return _verdict(
+        Principle.GROUP,
+        "perfect_prediction",
+        text,
+        {"separated": len(separated)},
+        "leave these terms out, or merge their categories",
+        wrong=bool(perfect or separated),
+    )

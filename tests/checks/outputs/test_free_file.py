@@ -1,0 +1,169 @@
+"""Free files: taken where they are what their name says and a person sees all of it; never without a look."""
+
+from __future__ import annotations
+
+import base64
+import io
+import struct
+import zlib
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hitoku as ht
+from hitoku.checks.decisions import Decision
+from hitoku.checks.evidence.free_files import clean_file
+from hitoku.checks.ledger import init
+from hitoku.checks.principles.verdict import Clearance
+from hitoku.checks.submission.recheck import recheck
+from hitoku.checks.submission.releasing import release
+from hitoku.errors import DataError, ParameterError
+from hitoku.files import sha256
+from hitoku.io.check_page import page, write_report
+
+PEOPLE = pd.DataFrame({"x": np.arange(60)})
+
+
+def chunk(kind, body):
+    whole = kind + body
+    return struct.pack(">I", len(body)) + whole + struct.pack(">I", zlib.crc32(whole))
+
+
+def png(*more, side=2):
+    head = chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0))
+    dots = chunk(b"IDAT", zlib.compress(b"".join(b"\0" + bytes(side) for _ in range(side))))
+    return b"\x89PNG\r\n\x1a\n" + head + b"".join(more) + dots + chunk(b"IEND", b"")
+
+
+def drawn(form):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    figure, axes = pyplot.subplots(figsize=(1, 1), dpi=40)
+    axes.plot([1, 2], [3, 4])
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=form)
+    pyplot.close(figure)
+    return buffer.getvalue()
+
+
+def test_a_picture_is_taken_without_what_is_not_seen():
+    secret = chunk(b"tEXt", b"Comment\0income of Ann: 9000000")
+    thumb = chunk(b"eXIf", b"MM\0*secret")
+    clean = clean_file("a.png", png(secret, thumb) + b"behind the end")
+    assert clean == png()
+    assert clean_file("a.PNG", clean) == clean
+
+
+@pytest.mark.parametrize("form", ["png", "jpeg"])
+def test_pictures_that_others_draw_are_taken_and_still_shown(form):
+    image = pytest.importorskip("PIL.Image")
+    raw = drawn(form)
+    if form == "jpeg":
+        comment = b"\xff\xfe" + struct.pack(">H", 8) + b"secret"
+        raw = raw[:2] + comment + raw[2:] + b"behind the end"
+    clean = clean_file(f"a.{form}", raw)
+    assert b"secret" not in clean
+    assert b"Software" not in clean
+    assert b"behind" not in clean
+    assert clean_file(f"a.{form}", clean) == clean
+    before, after = (np.asarray(image.open(io.BytesIO(each))) for each in (raw, clean))
+    assert np.array_equal(before, after)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("a.png", b"GIF89a", "is no picture of that kind"),
+        ("a.png", png()[:-20], "ends too early|no picture"),
+        ("a.png", png(chunk(b"QQQQ", b"")), "parts that nobody knows"),
+        ("a.png", png(side=0), "no dots"),
+        ("a.png", png().replace(struct.pack(">II", 2, 2), struct.pack(">II", 10**5, 10**5)), "too many"),
+        ("a.jpg", png(), "does not begin"),
+        ("a.jpg", b"\xff\xd8\xff\xd9", "no dots"),
+        ("a.jpg", b"\xff\xd8\xff", "is no picture"),
+        ("a.txt", b"\xff\xfe", "no text in UTF-8"),
+        ("a.py", b"x = 1\nprint('\x1b[2J')\n", r"U\+001B in line 2"),
+        ("a.py", "access = 'user\u202e'".encode(), r"U\+202E in line 1"),
+        ("a.txt", b"a" * 1_000_001, "longer than"),
+        ("a.csv", b"a,b", "of a kind that is not taken"),
+        ("a.svg", b"<svg/>", "of a kind that is not taken"),
+        ("a", b"", "of a kind that is not taken"),
+    ],
+)
+def test_what_is_not_what_its_name_says_is_refused(name, content, words):
+    with pytest.raises(DataError, match=words):
+        clean_file(name, content)
+
+
+def test_texts_are_as_they_were():
+    text = "#\tÄ 日本\r\nfit(y ~ x)\n".encode()
+    assert clean_file("model.R", text) == text
+
+
+def test_a_file_leaves_with_a_decision_and_not_without(tmp_path):
+    (tmp_path / "map.png").write_bytes(png())
+    work = ht.Session("s", PEOPLE)
+    work.mean("x", name="mean")
+    out = work.hand_over_file(tmp_path / "map.png", "a map", name="map")
+    assert out.status is Clearance.LOOK
+    assert out.published["sha256"] == [sha256(png())]
+    folder = work.submit(tmp_path / "s")
+    assert not list((folder / "public").glob("*map*"))
+    check = recheck(folder)
+    assert check.outputs[1].findings == ()
+    html = page(check)
+    assert "img-src data:" in html
+    assert base64.b64encode(png()).decode() in html
+    write_report(tmp_path / "report", check)
+    assert (tmp_path / "report" / "files" / "02-map.png").read_bytes() == png()
+    init(tmp_path / "l", policy="japan-2017", checkers=1)
+    given = {"ledger": tmp_path / "l", "data": PEOPLE, "checkers": ["Ito"]}
+    assert release(folder, **given).blocked
+    word = Decision(
+        output="map", decision="release", who="Sato", when=date(2026, 11, 16), reason="three regions"
+    )
+    done = release(folder, decisions=[word], **given)
+    assert (done.folder / "02-map.png").read_bytes() == png()
+    assert done.receipt.outputs[1].files["02-map.png"] == sha256(png())
+
+
+def test_a_forged_file_is_found(tmp_path):
+    (tmp_path / "a.py").write_text("print(1)\n")
+    out = ht.Session("s", PEOPLE).hand_over_file(tmp_path / "a.py", "code")
+    plain = out.evidence.to_dict()
+    kind = type(out.evidence)
+    other = base64.b64encode(b"print(2)\n").decode()
+    assert kind.from_dict({**plain, "content": other}, "o").files[".py"] == b"print(2)\n"
+    assert out.asked.publish(kind.from_dict({**plain, "content": other}, "o")) != out.published
+    hidden = base64.b64encode(png(chunk(b"tEXt", b"a\0secret"))).decode()
+    forged = {"name": "a.png", "content": hidden, "n_bytes": len(base64.b64decode(hidden))}
+    for wrong in (
+        {"content": other[:-4]},
+        {"content": "??"},
+        {"name": "../a.py"},
+        {"name": "a\x1b.py"},
+        {"name": "a.csv"},
+        forged,
+    ):
+        with pytest.raises(DataError):
+            kind.from_dict({**plain, **wrong}, "o")
+
+
+def test_files_that_cannot_be_taken_say_the_way_out(tmp_path):
+    work = ht.Session("s", PEOPLE)
+    (tmp_path / "a.csv").write_text("a\n")
+    with pytest.raises(DataError) as caught:
+        work.hand_over_file(tmp_path / "a.csv", "numbers")
+    assert "hand_over" in caught.value.fix
+    with pytest.raises(DataError, match="no file or folder"):
+        work.hand_over_file(tmp_path / "b.py", "code")
+    with pytest.raises(ParameterError, match="nobody says"):
+        work.hand_over_file(_written(tmp_path / "c.py"), " ")
+    assert work.outputs == []
+
+
+def _written(path: Path) -> Path:
+    path.write_text("1\n")
+    return path
