@@ -122,12 +122,20 @@ class Speaker:
             together.setdefault(names, []).append(group)
         return [self._alarm(names, own, concern, because) for names, own in together.items()]
 
+    def _definitions(self, group: SingledOut) -> dict[str, Definition | None]:
+        """Return what the outputs mean, as far as that says what the group's cells are."""
+        last = {name: max(at for own, at, _ in group.certificate if own == name) for name in group.outputs}
+        return {
+            name: None if each is None or last.get(name, 0) >= len(each.parts) else each
+            for name, each in self.definitions.items()
+        }
+
     def _alarm(
         self, names: tuple[str, ...], groups: list[SingledOut], concern: Concern, because: str
     ) -> Alarm:
         smallest = sorted(groups, key=lambda group: (len(group), len(group.certificate), group.cells))
         looked = [
-            (grade_certificate(group.certificate, self.definitions, self.nested), group)
+            (grade_certificate(group.certificate, self._definitions(group), self.nested), group)
             for group in smallest[:MOST_GRADED]
         ]
         told, worst = min(looked, key=lambda each: RANK.index(each[0].grade))

@@ -19,6 +19,7 @@ from hitoku.checks.ledger.entry import Entry
 from hitoku.checks.ledger.magnitude import Measure, failing, half_width
 from hitoku.checks.ledger.membership import Pseudonyms, Vectors, damaged, hash_secret
 from hitoku.checks.ledger.numbering import number_units, other_data, read_vector
+from hitoku.checks.ledger.ranks import allowed, ranks_told
 from hitoku.checks.ledger.store import LedgerStore, fresh_store, read_store
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.errors import DataError, ParameterError, some
@@ -195,7 +196,7 @@ class Ledger:
             Its partitions of the units: inner cells, each kind of total. None when nobody can say who is in
             its cells.
         definition
-            What its cells mean.
+            What its cells mean; those of its first partitions, where the others have no codes.
         measures
             Variables whose sums or means it publishes.
         rules
@@ -222,9 +223,10 @@ class Ledger:
         )
         tells = {name: parts[0].tells for name, parts in every.items() if parts}
         by_what: dict[str, list[SingledOut]] = {}
-        for group in small:
+        for group in (each for each in small if not allowed(each, tells)):
             common = frozenset[str].intersection(*(tells[name] for name in group.outputs))
-            what = "" if COUNT in common else f", by what is said of {some(sorted(common), 3)}"
+            said = sorted(each for each in common if not ranks_told([each]))
+            what = "" if COUNT in common else f", by what is said of {some(said, 3)}"
             by_what.setdefault(what, []).append(group)
         alarms = [
             alarm
@@ -359,7 +361,8 @@ class Ledger:
 
     def _own(self, key: str, parts: Sequence[Partition], definition: Definition | None) -> list[Partition]:
         """Make the partitions anew: under the ledger's name for the output, with its secret."""
-        if definition is not None and list(map(len, definition.parts)) != list(map(len, parts)):
+        n = 0 if definition is None else len(definition.parts)
+        if definition is not None and list(map(len, definition.parts)) != list(map(len, parts[:n])):
             raise ParameterError(
                 "a definition must list the published cells of every partition",
                 where=f"output {key}",

@@ -18,15 +18,17 @@ from hitoku.checks.evidence.groups import (
     rank_contributions,
     require_finite,
 )
+from hitoku.checks.ledger.ranks import FEWEST, largest_of
 from hitoku.checks.outputs.facts import Fact, added_up, contribution_facts, unit_facts
 from hitoku.checks.outputs.group_statistic import GroupStatistic, publish_groups, refuse_decimals, withhold
+from hitoku.checks.outputs.membership import Membership, with_largest
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import groups as principles
 from hitoku.checks.principles.squares import square_verdicts, withheld_for_squares
-from hitoku.checks.principles.verdict import PrincipleVerdict
+from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Records, per_contributor
 from hitoku.errors import DataError, ParameterError, did_you_mean
-from hitoku.model.arrays import Floats
+from hitoku.model.arrays import Floats, Mask
 from hitoku.model.tolerance import ADDITIVITY
 
 
@@ -40,7 +42,8 @@ class Concentration(GroupStatistic[AmountEvidence]):
         Column of amounts, none below zero.
     statistic
         "gini", "hhi" (Herfindahl and Hirschman, from 0 to 1), or "cr4" and the like: the share of the four
-        largest. "cr1" is the share of one contributor and is refused.
+        largest. "cr1" is the share of one contributor and is refused; so is "cr2": each of two knows the
+        other.
     by
         Variables that make the groups.
     holding
@@ -71,6 +74,17 @@ class Concentration(GroupStatistic[AmountEvidence]):
         if self.statistic not in {"gini", "hhi"} and not re.fullmatch(r"cr[1-9]\d?", self.statistic):
             fix = did_you_mean(self.statistic, ["gini", "hhi", "cr4"])
             raise ParameterError(f"no concentration ratio {self.statistic!r}", where="statistic", fix=fix)
+
+    @property
+    def _n_largest(self) -> int | None:
+        """Of how many of the largest it tells the share; None for other statistics."""
+        return int(self.statistic[2:]) if self.statistic.startswith("cr") else None
+
+    @property
+    def tells(self) -> frozenset[str]:
+        """Something of the variable, and of its largest contributors where it says their share."""
+        n = self._n_largest
+        return super().tells if n is None else super().tells | {largest_of(n, self.value)}
 
     def collect(self, records: Records) -> AmountEvidence:
         """Add up per contributor once."""
@@ -119,19 +133,26 @@ class Concentration(GroupStatistic[AmountEvidence]):
             # Twice the sum over all pairs of their difference, each with those before and after it.
             after = n.sum() - before - n
             return float((n * x) @ (before - after) / (n.sum() * total))
-        largest = np.clip(int(self.statistic[2:]) - before, 0.0, n)
+        largest = np.clip((self._n_largest or 0) - before, 0.0, n)
         return float(largest @ x / total)
 
     def protect(self, evidence: AmountEvidence, policy: Policy) -> AmountEvidence:
-        """Withhold the groups that do not meet a rule; all of them for the share of one contributor."""
+        """Withhold the groups that do not meet a rule; all of them for the share of one or two."""
         return withhold(
             evidence,
             principles.few_units(evidence, policy),
             principles.dominated(evidence, policy),
-            np.full(evidence.n_parts, self.statistic == "cr1"),
+            self._few_told(evidence),
             principles.told_apart(evidence.n_units, evidence.holders, policy),
             withheld_for_squares(evidence.n_parts, self._squares(evidence), policy),
         )
+
+    def _few_told(self, evidence: AmountEvidence) -> Mask:
+        """Tell in which groups it says something of one or two contributors: the largest, or the others."""
+        if self._n_largest is None:
+            return np.zeros(evidence.n_parts, dtype=np.bool_)
+        left = evidence.n_units - self._n_largest
+        return np.asarray((left > 0) & (left < FEWEST) | (self._n_largest < FEWEST))
 
     def _squares(self, evidence: AmountEvidence) -> Floats | None:
         """Return the share of the largest contributor in what is added up; None where that is ranks."""
@@ -152,10 +173,27 @@ class Concentration(GroupStatistic[AmountEvidence]):
         if shares is not None:
             what = "the squares of shares" if self.statistic == "hhi" else "the largest together"
             found = (*found, *square_verdicts(evidence, shares, policy, what))
-        if self.statistic == "cr1":
-            text = "the share of the largest contributor is a value of one unit"
+        n = self._n_largest
+        if n is None:
+            return found
+        if n < FEWEST:
+            text = (
+                "the share of the largest contributor is a value of one unit"
+                if n == 1
+                else "of the two largest contributors each knows the other"
+            )
             return (*found, principles.individual(text, 'use "cr4", "hhi" or "gini"'))
-        return found
+        few = principles.judge_mask(
+            Principle.INDIVIDUAL_VALUE,
+            "few_left",
+            self._few_told(evidence),
+            evidence.withheld,
+            evidence.labels.__getitem__,
+            f"at least {FEWEST} contributors, or none, beside the {n} largest",
+            {"minimum": FEWEST, "largest": n},
+            "take another number of the largest",
+        )
+        return (*found, few)
 
     def publish(self, evidence: AmountEvidence) -> dict[str, list[Any]]:
         """Return what leaves."""
@@ -187,6 +225,15 @@ class Concentration(GroupStatistic[AmountEvidence]):
             return
         if np.any(evidence.value < low - ADDITIVITY) or np.any(evidence.value > high + ADDITIVITY):
             yield "a concentration that its largest contributions rule out"
+
+    def membership(self, records: Records, evidence: AmountEvidence) -> Membership | None:
+        """Tell in which published group each unit is, and who is among its largest contributors."""
+        member = super().membership(records, evidence)
+        if self._n_largest is None:
+            return member
+        groups, who = records.groups(self.by, self.missing), records.contributors(self.holding)
+        values = records.numbers(self.value)
+        return with_largest(records, member, groups, values, who, self._n_largest)
 
     def facts(self, evidence: AmountEvidence) -> Iterator[Fact]:
         """Say how many units and records the groups have, and what is contributed to them."""

@@ -16,7 +16,8 @@ from hitoku.checks.evidence.groups import GroupEvidence
 from hitoku.checks.evidence.table import TableEvidence
 from hitoku.checks.evidence.trees import layers
 from hitoku.checks.ledger import implied_tables
-from hitoku.checks.records import Records
+from hitoku.checks.records import Groups, Records
+from hitoku.model.arrays import Floats, Integers
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -30,10 +31,13 @@ class Membership:
         none or a withheld one.
     cells
         For each of them the codes of the cells, in order; None where a cell sums over a variable.
+    n_described
+        In how many of them, from the first, codes say who is in a cell; None for all.
     """
 
     codes: tuple[NDArray[np.int32], ...]
     cells: tuple[tuple[tuple[str | None, ...], ...], ...]
+    n_described: int | None = None
 
     def __repr__(self) -> str:
         return f"Membership({len(self.codes)} partitions)"
@@ -82,6 +86,37 @@ def group_membership(records: Records, evidence: GroupEvidence, missing: str) ->
     number = np.where(published, np.cumsum(published), 0).astype(np.int32)
     names = [label for label, kept in zip(groups.labels, published, strict=True) if kept]
     return _joined([_part(records, number[groups.codes], names)])
+
+
+def with_largest(
+    records: Records, member: Membership | None, groups: Groups, amounts: Floats, who: Integers, n: float
+) -> Membership | None:
+    """Divide the units of every cell also into its largest contributors and the others.
+
+    Parameters
+    ----------
+    records
+        The records.
+    member
+        In which group each unit is; None when nobody can say.
+    groups, amounts, who
+        Per record its group, its amount and its contributor.
+    n
+        How many are the largest.
+    """
+    if member is None:
+        return None
+    width = int(who.max(initial=0)) + 1
+    keys, place = np.unique(groups.codes * width + who, return_inverse=True)
+    group, amount = keys // width, np.bincount(place, weights=amounts, minlength=len(keys))
+    order = np.lexsort((-amount, group))
+    rank = np.arange(len(order)) - np.searchsorted(group[order], group[order])
+    largest = np.zeros(len(keys), dtype=np.bool_)
+    largest[order[rank < n]] = True
+    inside = np.zeros(records.n_units, dtype=np.bool_)
+    inside[records.unit[largest[place]]] = True
+    codes = np.where(inside, member.codes[0], 0).astype(np.int32)
+    return Membership(codes=(*member.codes, codes), cells=(*member.cells, member.cells[0]), n_described=1)
 
 
 def model_membership(records: Records, fitted: FittedModel, *, formula: bool) -> Membership | None:

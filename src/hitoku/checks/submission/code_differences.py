@@ -15,6 +15,7 @@ from hitoku.attacks.differencing.atoms import Disclosed
 from hitoku.attacks.differencing.defined import Defined, defined_differences
 from hitoku.checks.ledger.alarm import way_out
 from hitoku.checks.ledger.entry import Entry
+from hitoku.checks.ledger.ranks import FEWEST, next_to
 from hitoku.checks.ledger.store import LedgerStore
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
@@ -88,7 +89,7 @@ def _released(store: LedgerStore | None, data: str) -> tuple[list[Defined], list
         if entry.definition is None or None in sizes or entry.data_hash != data:
             unknown.append(name)
         else:
-            counts = tuple(tuple(part or ()) for part in sizes)
+            counts = tuple(tuple(part or ()) for part in sizes[: len(entry.definition.parts)])
             known.append(Defined(name, entry.definition, counts, entry.tells))
     return known, unknown
 
@@ -111,14 +112,42 @@ def _compared(
                     disclosed += [([each, own], one) for one in _new([each, own], threshold, MOST_OF_TWO)]
                 except HitokuError:
                     unjoined.append(each.name)
-    if disclosed:
-        return _told(own, disclosed, earlier)
+    found = (*_next_to_one_another(own, earlier), *(_told(own, disclosed, earlier) if disclosed else ()))
+    if found:
+        return found
     unjoined += [each.name for each in earlier if each.tells & own.tells and _unrelated(each, own)]
     tested = f"tested through codes with {len(earlier)} output(s), {how}"
     if unjoined:
         names = some(list(dict.fromkeys(unjoined)), 20)
         return (not_tested(f"only the data tell what it gives away with {names}; {tested}"),)
     return (_passed(tested if earlier else "nothing before it", len(earlier)),)
+
+
+def _next_to_one_another(own: Defined, earlier: Sequence[Defined]) -> tuple[PrincipleVerdict, ...]:
+    """Find ratios of nearly as many of the largest contributors, about the same cells."""
+    found = []
+    mine = {cell for part in own.definition.parts for cell in part}
+    for other in earlier:
+        close = next_to(own.tells, other.tells)
+        same = (own.definition.variables, own.definition.filter) == (
+            other.definition.variables,
+            other.definition.filter,
+        )
+        cells = mine & {cell for part in other.definition.parts for cell in part}
+        if close and same and cells:
+            value, n, m = close[0]
+            found.append(
+                PrincipleVerdict(
+                    principle=Principle.DIFFERENCING,
+                    status=Clearance.FAIL,
+                    reason="small_group",
+                    text=f"{abs(n - m)} of the largest contributors to {value} follow(s) in {len(cells)} "
+                    f"group(s): {max(n, m)} - {min(n, m)}, from {other.name} and {own.name} (by definition)",
+                    numbers={"outputs": 2, "groups": len(cells), "units": abs(n - m)},
+                    remedy=f"release one of them, or ratios that differ by {FEWEST} contributors or more",
+                )
+            )
+    return tuple(found)
 
 
 def _unrelated(one: Defined, other: Defined) -> bool:

@@ -148,7 +148,7 @@ def definition_of(output: Output) -> Definition | None:
     cells = output.asked.cells(output.evidence)
     if output.membership is None or cells is None:
         return None
-    return describe(output, cells, output.membership.cells)
+    return describe(output, cells, output.membership.cells[: output.membership.n_described])
 
 
 def describe(
