@@ -3,14 +3,17 @@ from __future__ import annotations
 import json
 import re
 
+import pandas as pd
 import pytest
 from tests.checks.submissions import PEOPLE, session
 from typer.testing import CliRunner
 
+from hitoku.checks.ledger import init
 from hitoku.checks.session import Session
 from hitoku.cli import main
 from hitoku.cli.commands import app
 from hitoku.cli.exit_codes import BAD_INPUT, FOUND
+from hitoku.files import rearm
 from hitoku.io.jj import write_jj
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
@@ -211,3 +214,46 @@ def test_releasing_takes_a_ledger_and_the_data(folder, capsys):
         main(["check", str(folder), "--release"])
     assert left.value.code == BAD_INPUT
     assert "--ledger and --data" in capsys.readouterr().err
+
+
+def test_since_says_what_has_changed_and_a_folder_of_others_is_not_replaced(tmp_path, capsys):
+    people = pd.DataFrame({"region": ["N"] * 30 + ["S"] * 40, "x": range(70)})
+    for number in (1, 2):
+        work = Session("s", people)
+        work.frequency_table("region", name="people")
+        work.mean("x", by="region", name=f"means {number}")
+        work.submit(tmp_path / f"s{number}")
+    words = ["check", str(tmp_path / "s2"), "--since", str(tmp_path / "s1")]
+    with pytest.raises(SystemExit) as left:
+        main([*words, "--out", str(tmp_path / "r")])
+    assert left.value.code == 0
+    told = capsys.readouterr().out
+    assert "people: the same" in told
+    assert "means 2: new" in told
+    assert "means 1: gone" in told
+    assert "Since the last submission" in (tmp_path / "r" / "report.html").read_text("utf-8")
+    assert json.loads((tmp_path / "r" / "report.json").read_text("utf-8"))["changes"]["means 2"] == "new"
+    (tmp_path / "r" / "thesis.txt").write_text("mine")
+    with pytest.raises(SystemExit) as left:
+        main([*words, "--out", str(tmp_path / "r")])
+    assert left.value.code == 2
+    assert "'r' also holds 'thesis.txt'" in capsys.readouterr().err
+    assert (tmp_path / "r" / "thesis.txt").read_text() == "mine"
+
+
+def test_formulas_are_kept_where_somebody_asks_for_it(tmp_path):
+    people = pd.DataFrame({"code": ["=1+1"] * 30 + ["'-a"] * 40})
+    people.to_parquet(tmp_path / "p.parquet")
+    init(tmp_path / "l", policy="japan-2017", checkers=1)
+    for number, more in enumerate(([], ["--keep-formulas"])):
+        work = Session(f"s{number}", people)
+        work.crosstab("code", name=f"codes {number}")
+        folder = work.submit(tmp_path / f"s{number}")
+        given = ["--ledger", str(tmp_path / "l"), "--data", str(tmp_path / "p.parquet"), "--checker", "Ito"]
+        with pytest.raises(SystemExit) as left:
+            main(["check", str(folder), "--release", *given, *more])
+        assert left.value.code == 0
+        released = tmp_path / f"s{number}-released" / f"01-codes-{number}.csv"
+        codes = [line.rpartition(",")[0] for line in released.read_text("utf-8").splitlines()[1:]]
+        assert [code.startswith("'=") for code in codes] == [False, not more]
+        assert (list(map(rearm, codes)) if not more else codes) == ["'-a", "=1+1"]

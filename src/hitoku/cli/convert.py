@@ -12,7 +12,9 @@ from hitoku.cli.terminal import AsJson, print_json
 
 def convert(
     release: Annotated[Path, typer.Argument(help="A release folder, with public/ and checker/.")],
-    to: Annotated[str, typer.Option(help="Format: csv, html, xlsx, sdmx-csv, parquet or json-stat.")],
+    to: Annotated[
+        str, typer.Option(help="Format: csv, html, xlsx, sdmx-csv, parquet, json-stat or csv-plain.")
+    ],
     out: Annotated[
         Path | None, typer.Option(help="File to write; must not exist. Default: table, in this folder.")
     ] = None,

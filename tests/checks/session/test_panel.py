@@ -71,3 +71,44 @@ def test_a_period_that_the_definition_does_not_name_is_found(tmp_path):
     resealed(folder, "checker/01-t.json", lambda c: c["evidence"].pop("period"))
     (found,) = recheck(folder).outputs
     assert any("another period" in str(finding) for finding in found.findings)
+
+
+def test_the_ledger_compares_the_people_of_each_period():
+    work = ht.Session("s", PANEL, unit="id", period="year")
+    first = work.crosstab("year", "job")
+    assert sum(map(bool, first.membership.cells)) == len(YEARS)  # there are no totals
+    assert first.verdicts[-1].text == "nothing before it"
+    # The same people but one of 2020, in another coding of the jobs.
+    out = np.flatnonzero(PANEL["year"] == 2020)[:1]
+    kept = PANEL.assign(other=np.where(PANEL.index.isin(out), "left out", PANEL["job"]))
+    again = ht.Session("s", kept, unit="id", period="year")
+    again.crosstab("year", "job")
+    second = again.crosstab("year", "job", name="second")
+    assert second.status is Clearance.PASS
+    third = again.output(
+        type(first.asked)(("year", "job")), where={"other": ["a", "b", "c"]}, name="without one"
+    )
+    assert third.status is Clearance.FAIL
+    assert "= 1 unit" in third.verdicts[-1].text
+    # A table of that year alone is about the same people.
+    alone = again.crosstab("job", where={"year": [2020], "other": ["a", "b", "c"]}, name="2020")
+    assert alone.status is Clearance.FAIL
+
+
+def test_who_stays_away_for_a_year_is_singled_out_by_nothing():
+    kept = PANEL.drop(index=[3, 250, 251])
+    work = ht.Session("s", kept, unit="id", period="year")
+    assert work.crosstab("year", "job").status is Clearance.PASS
+    assert work.mean("income", by="year").status is Clearance.PASS
+
+
+def test_means_by_period_are_compared_and_sums_over_periods_need_a_look():
+    work = ht.Session("s", PANEL, unit="id", period="year")
+    means = work.mean("income", by=["year", "job"])
+    assert len(means.membership.codes) == len(YEARS)
+    sizes = [np.bincount(codes)[1:].sum() for codes in means.membership.codes]
+    assert sizes == [UNITS] * 3
+    # Jobs change from year to year: a total over years has people in several cells.
+    table = work.frequency_table(["year", "job"])
+    assert table.membership is None
+    assert table.verdicts[-1].status is Clearance.LOOK

@@ -82,6 +82,7 @@ READERS = {
     "csv": _harmless_csv,
     "xlsx": _xlsx,
     "sdmx-csv": _csv,
+    "csv-plain": _csv,
     "parquet": _parquet,
     "json-stat": _json_stat,
 }

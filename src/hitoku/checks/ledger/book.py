@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.attacks.differencing.definition import Definition, Nested
-from hitoku.attacks.differencing.partition import COUNT, COUNTS, Codes, Partition, unit_keys
+from hitoku.attacks.differencing.partition import COUNTS, Codes, Partition, unit_keys
 from hitoku.attacks.differencing.search import DifferencingSearch, SingledOut
 from hitoku.attacks.differencing.verifying import verify
 from hitoku.checks.ledger.alarm import Alarm, Concern, Speaker
@@ -19,6 +19,7 @@ from hitoku.checks.ledger.entry import Entry
 from hitoku.checks.ledger.magnitude import Measure, failing, half_width
 from hitoku.checks.ledger.membership import Pseudonyms, Vectors, damaged, hash_secret
 from hitoku.checks.ledger.numbering import number_units, other_data, read_vector
+from hitoku.checks.ledger.periods import counts_told
 from hitoku.checks.ledger.ranks import allowed, ranks_told
 from hitoku.checks.ledger.store import LedgerStore, fresh_store, read_store
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
@@ -221,12 +222,12 @@ class Ledger:
             shown=self._shown,
             unit=self.unit,
         )
-        tells = {name: parts[0].tells for name, parts in every.items() if parts}
+        tells = {name: _tells(parts) for name, parts in every.items() if parts}
         by_what: dict[str, list[SingledOut]] = {}
         for group in (each for each in small if not allowed(each, tells)):
             common = frozenset[str].intersection(*(tells[name] for name in group.outputs))
             said = sorted(each for each in common if not ranks_told([each]))
-            what = "" if COUNT in common else f", by what is said of {some(said, 3)}"
+            what = "" if counts_told(common) else f", by what is said of {some(said, 3)}"
             by_what.setdefault(what, []).append(group)
         alarms = [
             alarm
@@ -282,7 +283,7 @@ class Ledger:
             measures={each: measure.as_dict() for each, measure in (measures or {}).items()},
             parts=None if own is None else (),
             derived=(),
-            tells=own[0].tells if own else COUNTS,
+            tells=_tells(own) if own else COUNTS,
         )
         self._entries[key] = remembered if self._draft else self._stored(remembered, own)
         if own is not None:
@@ -300,7 +301,10 @@ class Ledger:
                 file = f"{number:05}-{place:02}.codes"
                 contents[file], known = self._vectors.pack(part.codes)
                 hashes = [f"{int(h):016x}" for h in part.hashes]
-                parts.append({"file": file, **known, "hashes": hashes, "sizes": part.sizes[1:].tolist()})
+                # What is told of one period is told of its partition alone.
+                tells = {} if part.tells == entry.tells else {"tells": sorted(part.tells)}
+                sizes = part.sizes[1:].tolist()
+                parts.append({"file": file, **known, "hashes": hashes, "sizes": sizes, **tells})
             derived = tuple(part.certificates for part in self.search.follows(own))
             entry = replace(entry, parts=tuple(parts), derived=derived)
         body = entry.as_dict()
@@ -328,7 +332,7 @@ class Ledger:
                 self._vectors.unpack(read_vector(self._store, part), part),
                 part=place,
                 keys=self.search.keys,
-                tells=entry.tells,
+                tells=frozenset(part.get("tells", entry.tells)),
             )
             for place, part in enumerate(entry.parts)
         ]
@@ -453,6 +457,10 @@ class Ledger:
         """Name an output; one of another project with its project."""
         project, _, name = key.partition("/")
         return name if project == self.project else f"{name} (project {project or 'without a name'})"
+
+
+def _tells(parts: Sequence[Partition]) -> frozenset[str]:
+    return frozenset[str]().union(*(part.tells for part in parts))
 
 
 def _key(project: str, name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -19,6 +19,9 @@ from hitoku.checks.ledger import implied_tables
 from hitoku.checks.records import Groups, Records
 from hitoku.model.arrays import Floats, Integers
 
+# The cell of every unit, the codes of the cells, and the period they are within, such as "year=2020".
+Part = tuple[NDArray[np.int32], tuple[tuple[str | None, ...], ...], str]
+
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Membership:
@@ -31,12 +34,15 @@ class Membership:
         none or a withheld one.
     cells
         For each of them the codes of the cells, in order; None where a cell sums over a variable.
+    within
+        For each of them the period it is within, such as "year=2020", empty for none; left out, none is.
     n_described
         In how many of them, from the first, codes say who is in a cell; None for all.
     """
 
     codes: tuple[NDArray[np.int32], ...]
     cells: tuple[tuple[tuple[str | None, ...], ...], ...]
+    within: tuple[str, ...] = ()
     n_described: int | None = None
 
     def __repr__(self) -> str:
@@ -46,20 +52,23 @@ class Membership:
 def table_membership(records: Records, evidence: TableEvidence, missing: str) -> Membership | None:
     """Divide the units by the cells of a table: inner cells, and every kind of total.
 
-    None when some unit has records in several cells, so that cells do not divide the units.
+    Of a panel the cells of each period are one way to divide them. None when some unit has records in several
+    cells even so, such as those that add periods up: then cells do not divide the units.
     """
     dimensions = evidence.dimensions
     sides = [len(d.leaves) for d in dimensions]
     leaf = np.zeros(len(records), dtype=np.int64)
+    columns: dict[str, tuple[Sequence[str], Integers]] = {}
     for dimension in dimensions:
         groups = records.groups([dimension.name], missing)
         position = np.array([dimension.position[label[0]] for label in groups.labels])
+        columns[dimension.name] = [label[0] for label in groups.labels], groups.codes
         leaf = leaf * len(dimension.leaves) + position[groups.codes]
     occupied = np.bincount(leaf, minlength=int(np.prod(sides))) > 0
     grid = np.unravel_index(np.arange(len(occupied)), sides)
     shape = [len(d) for d in dimensions]
     published = ~evidence.withheld
-    parts = []
+    parts: list[Part | None] = []
     for chosen in product(*(list(layers(d)) for d in dimensions)):
         at = [layer[place] for layer, place in zip(chosen, grid, strict=True)]
         inside = np.logical_and.reduce([each >= 0 for each in at])
@@ -75,7 +84,7 @@ def table_membership(records: Records, evidence: TableEvidence, missing: str) ->
             )
             for own in places
         ]
-        parts.append(_part(records, np.where(inside, number[cell], 0)[leaf], names))
+        parts += _divided(records, np.where(inside, number[cell], 0)[leaf], names, columns)
     return _joined(parts)
 
 
@@ -85,7 +94,11 @@ def group_membership(records: Records, evidence: GroupEvidence, missing: str) ->
     published = ~evidence.withheld
     number = np.where(published, np.cumsum(published), 0).astype(np.int32)
     names = [label for label, kept in zip(groups.labels, published, strict=True) if kept]
-    return _joined([_part(records, number[groups.codes], names)])
+    columns = {}
+    for at, name in enumerate(groups.names):
+        codes, place = np.unique([label[at] for label in groups.labels], return_inverse=True)
+        columns[name] = codes.tolist(), place[groups.codes]
+    return _joined(_divided(records, number[groups.codes], names, columns))
 
 
 def with_largest(
@@ -104,7 +117,7 @@ def with_largest(
     n
         How many are the largest.
     """
-    if member is None:
+    if member is None or len(member.codes) > 1:
         return None
     width = int(who.max(initial=0)) + 1
     keys, place = np.unique(groups.codes * width + who, return_inverse=True)
@@ -147,20 +160,68 @@ def model_membership(records: Records, fitted: FittedModel, *, formula: bool) ->
     return Membership(codes=tuple(table.codes for table in tables), cells=cells)
 
 
-Part = tuple[NDArray[np.int32], tuple[tuple[str | None, ...], ...]]
+def _divided(
+    records: Records,
+    number: NDArray[Any],
+    names: Sequence[tuple[str | None, ...]],
+    columns: Mapping[str, tuple[Sequence[str], Integers]],
+) -> list[Part | None]:
+    """Divide the units by their cells; where some are in several, by the cells of each code of a variable.
+
+    Parameters
+    ----------
+    records
+        The records.
+    number
+        The cell of every record, from 1; 0 for none.
+    names
+        The codes of the cells.
+    columns
+        For each variable its codes and the place of every record's among them: one may be a period, in which
+        every unit is in one cell only.
+    """
+    whole = _part(records, number, names)
+    if whole is not None:
+        return [whole]
+    for name, (codes, column) in columns.items():
+        periods: list[Part | None] = []
+        for code in np.unique(column[number > 0]).tolist():
+            own = np.where(column == code, number, 0)
+            if np.bincount(records.unit[own > 0]).max() > 1:
+                periods.append(None)  # several records of a unit: what is counted is not units
+                break
+            present = np.unique(own[own > 0])
+            order = np.zeros(len(names) + 1, dtype=np.int32)
+            order[present] = np.arange(1, len(present) + 1)
+            cells = [names[at - 1] for at in present.tolist()]
+            periods.append(_part(records, order[own], cells, f"{name}={codes[code]}"))
+            if periods[-1] is None:
+                break
+        # A cell that adds up several codes would be told in pieces, which is not what is published.
+        apart = sum(len(part[1]) for part in periods if part is not None) == len(names)
+        if None not in periods and apart:
+            return periods
+    return [None]
 
 
-def _part(records: Records, number: NDArray[Any], names: Sequence[tuple[str | None, ...]]) -> Part | None:
+def _part(
+    records: Records, number: NDArray[Any], names: Sequence[tuple[str | None, ...]], within: str = ""
+) -> Part | None:
     """Turn the cell of every record, from 1, into that of every unit; None when some unit is in several."""
     codes = np.zeros(records.n_units, dtype=np.int32)
-    codes[records.unit] = number
-    if records.repeated and np.any(codes[records.unit] != number):
+    if not records.repeated:
+        codes[records.unit] = number
+        return codes, tuple(names), within
+    inside = number > 0
+    codes[records.unit[inside]] = number[inside]
+    if np.any(codes[records.unit[inside]] != number[inside]):
         return None
-    return codes, tuple(names)
+    return codes, tuple(names), within
 
 
 def _joined(parts: list[Part | None]) -> Membership | None:
     found = [part for part in parts if part is not None]
     if len(found) < len(parts):
         return None
-    return Membership(codes=tuple(codes for codes, _ in found), cells=tuple(cells for _, cells in found))
+    codes, cells, within = zip(*found, strict=True)
+    return Membership(codes=codes, cells=cells, within=within)

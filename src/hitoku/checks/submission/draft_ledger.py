@@ -16,6 +16,7 @@ from hitoku.attacks.differencing.partition import Partition
 from hitoku.checks.evidence.cells import CodedCells
 from hitoku.checks.evidence.left_out import KNOWN, known_of
 from hitoku.checks.ledger import Ledger, Measure
+from hitoku.checks.ledger.periods import told_within
 from hitoku.checks.ledger.population import record_hashes, told_apart, unit_hashes
 from hitoku.checks.ledger.settings import settings_of
 from hitoku.checks.ledger.store import LedgerStore, read_store
@@ -137,10 +138,24 @@ def partitions(output: Output) -> list[Partition] | None:
     """Return how an output divides the units; None when nobody can say."""
     if output.membership is None:
         return None
+    within = output.membership.within or ("",) * len(output.membership.codes)
     return [
-        Partition.published(output.name, codes, part=place, tells=output.asked.tells)
-        for place, codes in enumerate(output.membership.codes)
+        Partition.published(output.name, codes, part=place, tells=_told(output, period))
+        for place, (codes, period) in enumerate(zip(output.membership.codes, within, strict=True))
     ]
+
+
+def _told(output: Output, period: str) -> frozenset[str]:
+    """Return what is said of the cells; those of a period are compared with what is about this period.
+
+    That nearly everybody of a year is there in the next singles nobody out: who stayed away is in no output.
+    """
+    tells = output.asked.tells
+    if period:
+        return frozenset(told_within(each, period) for each in tells)
+    # An output about one code alone may be one about a period.
+    single = [f"{name}={values[0]}" for name, values in output.where.items() if len(values) == 1]
+    return tells | {told_within(each, code) for code in single for each in tells}
 
 
 def definition_of(output: Output) -> Definition | None:

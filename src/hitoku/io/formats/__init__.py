@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hitoku.errors import ParameterError, did_you_mean
-from hitoku.io.formats import csv, html, json_stat, parquet, sdmx_csv, xlsx
+from hitoku.io.formats import csv, csv_plain, html, json_stat, parquet, sdmx_csv, xlsx
 from hitoku.io.formats.format import Format
 from hitoku.io.formats.xlsx import comfortable
 from hitoku.io.publication import Publication
@@ -14,7 +14,15 @@ from hitoku.io.publication import Publication
 # A file in this folder that is not listed here is an error: a test compares the two.
 FORMATS = {
     one.name: one
-    for one in (csv.FORMAT, html.FORMAT, xlsx.FORMAT, sdmx_csv.FORMAT, parquet.FORMAT, json_stat.FORMAT)
+    for one in (
+        csv.FORMAT,
+        html.FORMAT,
+        xlsx.FORMAT,
+        sdmx_csv.FORMAT,
+        parquet.FORMAT,
+        json_stat.FORMAT,
+        csv_plain.FORMAT,
+    )
 }
 ALWAYS = "csv"
 USUAL = ("csv", "html", "xlsx")
