@@ -88,7 +88,7 @@ def test_without_the_data_what_cannot_be_compared_is_said_to_be_so(tmp_path):
         "model": "look",
     }
     assert "only the data tell what it gives away with incomes, means" in check.outputs[4].verdicts[-1].text
-    assert "not testable: the units behind a model's dummies" in check.outputs[5].verdicts[-1].text
+    assert "not testable: who is behind its parts" in check.outputs[5].verdicts[-1].text
     assert all(each.verdicts[-1].remedy for each in check.outputs[4:])
     assert "safe" not in check.scope
 
