@@ -154,7 +154,7 @@ def replaced_folder(path: Path, known: Collection[str]) -> Iterator[Path]:
             where=str(path),
             fix="choose another folder: this one would be replaced",
         )
-    _make_parent(path, f"to {path.parent.name or path.parent}")
+    make_parent(path, f"to {path.parent.name or path.parent}")
     with private_folder(path.parent, path.name) as draft:
         try:
             new = draft / "new"
