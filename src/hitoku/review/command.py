@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import secrets
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -53,8 +54,8 @@ def run(
         )
     _require_extra()
     if demo:
-        with tempfile.TemporaryDirectory(prefix="hitoku-demo-") as place:
-            _serve(_demo(Path(place) / "centre", host, port), host, port)
+        with tempfile.TemporaryDirectory(prefix="hitoku-demo-", ignore_cleanup_errors=True) as place:
+            _demo(Path(place) / "centre", host, port)
     elif folder is not None:
         _serve(_open(folder), host, port)
 
@@ -270,18 +271,26 @@ def _open(folder: Path) -> Desk:
     return desk
 
 
-def _demo(folder: Path, host: str, port: int) -> Desk:
+def _demo(folder: Path, host: str, port: int) -> None:
     from hitoku.review.demo import PASSWORD, PEOPLE, make_demo
 
     if host not in {"127.0.0.1", "localhost", "::1"}:
         raise ParameterError("the demo stays on this machine", where="--host", fix="leave --host out")
-    typer.echo("making up a centre: people, data, three submissions ...", err=True)
+    typer.echo("making up a centre ...", err=True)
     desk = make_demo(folder)
     typer.echo(f"\nopen http://{host}:{port}/ and sign in; everybody's password is {PASSWORD}\n", err=True)
     for login, name, roles in PEOPLE:
         typer.echo(f"  {login:6} {name}, {', '.join(roles)}", err=True)
-    typer.echo("\nCtrl+C ends it, and nothing is kept.", err=True)
-    return desk
+    typer.echo(
+        "\nThree submissions arrive within the first minute. Ctrl+C ends it, and nothing is kept.", err=True
+    )
+    # Researchers work beside the server: the queue is there while they do.
+    researchers = subprocess.Popen([sys.executable, "-m", "hitoku.review.demo", str(folder)])  # noqa: S603 - ours
+    try:
+        _serve(desk, host, port)
+    finally:
+        researchers.kill()
+        researchers.wait()
 
 
 def _serve(desk: Desk, host: str, port: int) -> None:

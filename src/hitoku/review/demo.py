@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -33,57 +35,71 @@ N_ENTERPRISES = 2_000
 
 
 def make_demo(folder: Path) -> Desk:
-    """Make a centre in a folder that does not exist yet; its submissions wait for the worker."""
+    """Make a centre in a folder that does not exist yet: people, data, a project; nothing is handed in."""
     desk = found(folder, team="Demo centre", https=False)
-    data = register(n=N_ENTERPRISES, seed=4).records
-    place = folder / "data" / "enterprises.parquet"
-    place.parent.mkdir()
-    data.to_parquet(place)
+    data = _data(desk)
+    data.parent.mkdir()
+    register(n=N_ENTERPRISES, seed=4).records.to_parquet(data)
     with writing(desk.engine) as connection:
         for login, name, roles in PEOPLE:
             add_person(connection, login, name, roles, PASSWORD, by="system")
-        add_project(
-            connection,
-            desk,
-            PROJECT,
-            data=place.resolve(),
-            unit="enterprise",
-            policy="japan-2017",
-        )
+        add_project(connection, desk, PROJECT, data=data.resolve(), unit="enterprise", policy="japan-2017")
         for login in ("ren", "mio"):
             add_member(connection, PROJECT, login)
-    for title, author, session in _sessions(place):
-        _submit(desk, title, author, session)
     return desk
 
 
-def _sessions(data: Path) -> list[tuple[str, str, Session]]:
-    """Three days of work: one where everything is fine, one with something to look at, one with a trap."""
-    turnover = _session("turnover by size", data)
-    turnover.frequency_table(by=["size"], name="enterprises by size")
-    turnover.magnitude_table(by=["size"], value="turnover", name="turnover by size")
-    turnover.mean("employees", by="size", name="mean employees")
-    towns = _session("towns", data)
-    towns.frequency_table(by=["region", "size"], name="enterprises by town and size")
-    towns.percentile("turnover", 50, by="region", name="median turnover by town")
-    towns.regression("turnover ~ employees + C(size)", name="turnover and employees")
-    trap = _session("large and small", data)
-    trap.frequency_table(by=["region"], name="all enterprises by town")
-    trap.frequency_table(
+def hand_in(desk: Desk) -> None:
+    """Work for three days and hand each in; it is in the queue at once, and checked by the worker."""
+    days = (
+        ("Large and small", "ren", _trap),
+        ("Turnover by size class", "ren", _sizes),
+        ("Towns", "mio", _towns),
+    )
+    for title, author, day in days:
+        submit(desk, title, author, day(_data(desk)))
+
+
+def _trap(data: Path) -> Session:
+    """Two tables that are fine by themselves, and tell about a few enterprises together."""
+    work = _session("large and small", data)
+    work.frequency_table(by=["region"], name="all enterprises by town")
+    work.frequency_table(
         by=["region"], where={"size": ["1 micro", "2 small", "3 medium"]}, name="without the large ones"
     )
-    return [
-        ("Turnover by size class", "ren", turnover),
-        ("Towns", "mio", towns),
-        ("Large and small", "ren", trap),
-    ]
+    return work
+
+
+def _sizes(data: Path) -> Session:
+    """Everything is fine."""
+    work = _session("turnover by size", data)
+    work.frequency_table(by=["size"], name="enterprises by size")
+    work.magnitude_table(by=["size"], value="turnover", name="turnover by size")
+    work.mean("employees", by="size", name="mean employees")
+    return work
+
+
+def _towns(data: Path) -> Session:
+    """Something to look at: withheld cells, a chart, medians, a model."""
+    work = _session("towns", data)
+    work.frequency_table(by=["region", "size"], name="enterprises by town and size")
+    work.histogram("employees", [5, 10, 20, 50, 100], name="enterprises by employees")
+    work.percentile("turnover", 50, by="region", name="median turnover by town")
+    if find_spec("statsmodels"):  # of the extra regression
+        work.regression("turnover ~ employees + C(size)", name="turnover and employees")
+    return work
+
+
+def _data(desk: Desk) -> Path:
+    return desk.folder / "data" / "enterprises.parquet"
 
 
 def _session(name: str, data: Path) -> Session:
     return Session(name, str(data), unit="enterprise", unit_word="enterprise")
 
 
-def _submit(desk: Desk, title: str, author: str, session: Session) -> None:
+def submit(desk: Desk, title: str, author: str, session: Session) -> None:
+    """Hand the work of a session in."""
     work = desk.quarantine / f"demo-{title.replace(' ', '-')}"
     session.submit(work)
     folder, digest = copy_folder(work, desk.quarantine, f"{work.name}-in", desk.settings)
@@ -107,3 +123,7 @@ def _person(connection: Connection, login: str) -> Person:
     who = known(connection, login)
     assert who is not None  # noqa: S101 - made above
     return who
+
+
+if __name__ == "__main__":
+    hand_in(Desk.open(Path(sys.argv[1])))

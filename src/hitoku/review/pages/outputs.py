@@ -22,6 +22,8 @@ from hitoku.review.web import Action, Call, field_of
 
 # Rows of a table on one page; a checker scrolls, but not for ever.
 ROWS = 60
+# A side of a difference is shown whole up to so many rows; of a longer one those beside the cells.
+WHOLE, BESIDE = 30, 2
 # Cells that a comparison of turns lists.
 MOST_CHANGES = 500
 
@@ -228,12 +230,15 @@ def _paged(grid: list[dict[str, Any]], page: int) -> tuple[list[dict[str, Any]],
 
 
 def _around(view: dict[str, Any], wanted: set[int]) -> list[dict[str, Any]]:
-    """Keep the rows that have one of some cells, and the columns if there are few."""
+    """Keep the sections that have one of some cells; of long ones their rows, with those beside them."""
     found = []
     for section in view["grid"]:
-        rows = [row for row in section["rows"] if wanted & set(row["cells"])]
-        if rows:
-            found.append({**section, "rows": rows if len(section["rows"]) > 12 else section["rows"]})
+        rows = section["rows"]
+        hit = [at for at, row in enumerate(rows) if wanted & set(row["cells"])]
+        near = {at + step for at in hit for step in range(-BESIDE, BESIDE + 1)}
+        if hit:
+            kept = rows if len(rows) <= WHOLE else [row for at, row in enumerate(rows) if at in near]
+            found.append({**section, "rows": kept})
     return found
 
 
