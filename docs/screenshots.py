@@ -106,7 +106,11 @@ class Day:
 
     def votes(self, login, request, *choices):
         for place, choice in zip(self.outputs(request), choices, strict=True):
-            said = {"text": "Merge the two smallest towns.", "public": "yes"} if choice == "change" else {}
+            said = (
+                {"text": "Together with the first table this singles a few enterprises out.", "public": "yes"}
+                if choice == "change"
+                else {}
+            )
             self.does(login, f"/outputs/{place}/vote", choice=choice, **said)
         self.does(login, f"/requests/{request}/review")
 
@@ -159,25 +163,24 @@ def the_day(day, folder):
     day.works()
     day.shoot("release", "haru", f"/requests/{turnover}/release")
     day.shoot("what-left", "ren", f"/requests/{turnover}/release")
-    # Towns goes back, and comes again with one town less.
-    day.does("yui", f"/requests/{towns}/return")
-    day.shoot("returned", "mio", f"/requests/{towns}")
-    again = Session("towns", str(day.data), unit="enterprise", unit_word="enterprise")
-    again.frequency_table(
-        by=["region", "size"], where={"region": day.regions[2:]}, name="enterprises by town and size"
-    )
-    again.histogram("employees", bins=[5, 10, 20, 50, 100], name="enterprises by employees")
-    again.percentile("turnover", 50, by="region", name="median turnover by town")
-    day.resubmits("mio", towns, again, folder / "again")
+    # The trap goes back, and comes again with another table in the place of the second.
+    for login in ("yui", "sota"):
+        day.votes(login, trap, "approve", "change")
+    day.does("yui", f"/requests/{trap}/return")
+    day.shoot("returned", "ren", f"/requests/{trap}")
+    again = Session("large and small", str(day.data), unit="enterprise", unit_word="enterprise")
+    again.frequency_table(by=["region"], name="all enterprises by town")
+    again.frequency_table(by=["region"], where={"region": day.regions[:8]}, name="without the large ones")
+    day.resubmits("ren", trap, again, folder / "again")
     # A difference with what has left.
     second = Session("sizes again", str(day.data), unit="enterprise", unit_word="enterprise")
     second.frequency_table(
         by=["size"], where={"region": day.regions[1:]}, name="enterprises by size, no capital"
     )
     submit(day.desk, "Sizes outside the capital", "mio", second)
-    day.shoot("progress", "mio", f"/requests/{towns}", tour=False)
+    day.shoot("progress", "ren", f"/requests/{trap}", tour=False)
     day.works()
-    day.shoot("second-turn", "yui", f"/outputs/{day.outputs(towns)[0]}", tour=False)
+    day.shoot("second-turn", "yui", f"/outputs/{day.outputs(trap)[1]}", tour=False)
     day.shoot("differences", "yui", "/requests/4/pairs")
     for login in ("yui", "sota"):
         day.votes(login, 4, "approve")

@@ -78,6 +78,7 @@ ONLY_IN = {
     "sqlalchemy": {"review"},
     "alembic": {"review"},
     "argon2": {"review"},
+    "joserfc": {"review.oidc"},
 }
 WITHOUT_A_DOOR = {"numpy"}
 # Modules that are installed under another name.

@@ -10,6 +10,8 @@ import shutil
 import socket
 import subprocess
 import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -51,6 +53,18 @@ def cheap_hashes(monkeypatch):
     monkeypatch.setattr(people, "_hash_of_nobody", [])
 
 
+@dataclass(frozen=True)
+class Server:
+    """A PostgreSQL server of our own; stopping it is as if it had died."""
+
+    url: str
+    start: Callable[[], object]
+    stop: Callable[[], object]
+
+    def __str__(self):
+        return self.url
+
+
 @pytest.fixture(scope="session")
 def postgresql(tmp_path_factory):
     """Start a PostgreSQL server of our own, in a temporary folder; return the address of its databases."""
@@ -85,10 +99,17 @@ def postgresql(tmp_path_factory):
         **quiet,
     )
     control = [tools / "pg_ctl", "-D", folder / "data", "-w"]
-    subprocess.run([*control, "-l", folder / "log", "-o", options, "start"], check=True, **quiet)
-    yield f"postgresql+psycopg://review@127.0.0.1:{port}"
-    # The folder goes with the server; one that has gone already is no failure.
-    subprocess.run([*control, "-m", "immediate", "stop"], check=False, **quiet)
+    server = Server(
+        f"postgresql+psycopg://review@127.0.0.1:{port}",
+        start=lambda: subprocess.run(
+            [*control, "-l", folder / "log", "-o", options, "start"], check=True, **quiet
+        ),
+        # The folder goes with the server; one that has gone already is no failure.
+        stop=lambda: subprocess.run([*control, "-m", "immediate", "stop"], check=False, **quiet),
+    )
+    server.start()
+    yield server
+    server.stop()
 
 
 @pytest.fixture(scope="session", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])

@@ -49,6 +49,8 @@ LOGINS = {
 OPEN = {
     "GET /login": "to sign in",
     "POST /login": "to sign in",
+    "GET /oidc/begin": "to sign in elsewhere",
+    "GET /oidc/callback": "to come back from there",
     "GET /health": "says two words about the machine",
     "GET /metrics": "asks for loopback or an administrator itself",
 }

@@ -21,6 +21,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hitoku.review.desk import Desk
+from hitoku.review.oidc import Provider
 from hitoku.review.pages import administration, entrance, leaving, outputs, policies, queue, requests
 from hitoku.review.web import Action, problem, route, static_folder
 from hitoku.review.worker import Worker
@@ -148,6 +149,7 @@ def make_app(desk: Desk, *, work: bool = True) -> Starlette:
         lifespan=life,
     )
     app.state.desk, app.state.worker = desk, worker
+    app.state.provider = None if desk.settings.oidc is None else Provider(desk.settings.oidc)
     app.state.counts, app.state.seconds = counts, seconds
     return app
 

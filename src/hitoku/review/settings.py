@@ -24,6 +24,33 @@ class Proxy(BaseModel):
     addresses: Annotated[tuple[str, ...], Field(min_length=1)]
 
 
+class Oidc(BaseModel):
+    """An identity provider (OpenID Connect); people are known by a claim of its tokens.
+
+    Parameters
+    ----------
+    issuer, client
+        Its address, and our name there.
+    secret_file
+        A file with the secret that it gave us; not in the settings, which are read more often.
+    redirect
+        Where it sends people back to: https://our.name/oidc/callback.
+    claim
+        What has somebody's login.
+    button
+        What the page calls it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    issuer: Annotated[str, Field(min_length=1)]
+    client: Annotated[str, Field(min_length=1)]
+    secret_file: Annotated[str, Field(min_length=1)]
+    redirect: Annotated[str, Field(pattern=r"^https?://.+/oidc/callback$")]
+    claim: str = "preferred_username"
+    button: str = "Sign in through the centre"
+
+
 class ReviewSettings(BaseModel):
     """The settings.
 
@@ -49,8 +76,8 @@ class ReviewSettings(BaseModel):
         How large a submission may be, packed and unpacked.
     hosts
         Names under which the application is reached; anything else is refused.
-    proxy
-        Another way to sign in.
+    proxy, oidc
+        Other ways to sign in.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -69,6 +96,7 @@ class ReviewSettings(BaseModel):
     most_files: Positive = 2_000
     hosts: tuple[str, ...] = ("127.0.0.1", "localhost")
     proxy: Proxy | None = None
+    oidc: Oidc | None = None
 
 
 def read_settings(folder: Path) -> ReviewSettings:
@@ -99,7 +127,7 @@ def read_settings(folder: Path) -> ReviewSettings:
 
 def write_settings(folder: Path, **given: Any) -> None:
     """Begin a file of settings: those given, and the others as comments."""
-    defaults = ReviewSettings().model_dump(exclude={"proxy"})
+    defaults = ReviewSettings().model_dump(exclude={"proxy", "oidc"})
     lines = ["# Settings of the review application. A line that is commented out shows the default.", ""]
     for name, usual in defaults.items():
         value = given.get(name, usual)

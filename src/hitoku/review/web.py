@@ -7,6 +7,8 @@ and its permission is asked again inside that transaction.
 from __future__ import annotations
 
 import ipaddress
+import json
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +17,7 @@ from urllib.parse import quote, urlsplit
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
+from sqlalchemy.exc import OperationalError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
@@ -30,6 +33,7 @@ from hitoku.review.states import StateError
 from hitoku.review.storage import reading, writing
 from hitoku.review.tables import output, submission
 
+LOGGER = logging.getLogger("hitoku.review")
 COOKIE = "hitoku_session"
 # A form without files; texts are bounded again where they are used.
 MOST_FIELDS, MOST_FORM_BYTES = 500, 1_000_000
@@ -176,6 +180,9 @@ def route(action: Action, desk: Desk) -> Route:
             return await run_in_threadpool(_answer, action, desk, http, texts, files)
         except _Refusal as refusal:
             return refusal.response
+        except (OperationalError, OSError) as error:
+            # Also while it comes: what is sent is put down in a temporary file first.
+            return _out_of_order(desk, http, error)
         finally:
             await form.close()
 
@@ -210,6 +217,13 @@ def _answer(
     except HitokuError as error:
         status = 409 if isinstance(error, StateError) else 422
         return problem(desk, http, status, error.what, error.fix)
+
+
+def _out_of_order(desk: Desk, http: Request, error: Exception) -> Response:
+    """Say that the database is away or the disk is full; what was asked for was undone."""
+    LOGGER.error(json.dumps({"out of order": type(error).__name__}))
+    what = "the database or the disk does not take anything at the moment: nothing was saved"
+    return problem(desk, http, 503, what, "try again in a moment, or tell the administrator")
 
 
 def _call(

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import time
+from urllib.parse import quote, unquote
 
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
+from hitoku.errors import DataError
 from hitoku.review import log, people, sessions
+from hitoku.review.oidc import Begun, Provider
 from hitoku.review.permissions import Person
-from hitoku.review.storage import reachable
+from hitoku.review.storage import reachable, writing
 from hitoku.review.web import COOKIE, Action, Call, address, local_path, remember
 
 # A worker that was not heard of for so long is not well.
 SILENCE_S = 60
+# The cookie of somebody who is at the identity provider, and how long they may stay there.
+ELSEWHERE, MINUTES_ELSEWHERE = "hitoku_elsewhere", 10
 
 
 def show_login(call: Call) -> Response:
@@ -61,6 +66,57 @@ def sign_out(call: Call) -> Response:
     return response
 
 
+def begin_elsewhere(call: Call) -> Response:
+    """Send somebody to the identity provider."""
+    provider = _provider(call)
+    begun = Begun.fresh()
+    response = RedirectResponse(provider.address(begun), 303)
+    after = quote(local_path(call.http.query_params.get("next", "/")), safe="")
+    response.set_cookie(
+        ELSEWHERE,
+        f"{begun.packed()}|{after}",
+        max_age=MINUTES_ELSEWHERE * 60,
+        httponly=True,
+        # Sent when the provider leads back, and by no other site's forms.
+        samesite="lax",
+        secure=call.desk.settings.https,
+        path="/oidc",
+    )
+    return response
+
+
+def back_from_elsewhere(call: Call) -> Response:
+    """Hear who somebody is, and begin a session if they are one of us."""
+    provider = _provider(call)
+    kept, _, after = call.http.cookies.get(ELSEWHERE, "").partition("|")
+    begun, asked = Begun.unpacked(kept), call.http.query_params
+    if begun is None or not sessions.same(begun.state, asked.get("state", "")) or not asked.get("code"):
+        raise DataError(
+            "this sign-in was not begun here, or took too long", where="oidc", fix="sign in again"
+        )
+    login = provider.login(asked["code"], begun)
+    with writing(call.desk.engine) as connection:
+        found = people.known(connection, login)
+        if found is None:
+            log.append(connection, log.SYSTEM, "sign-in refused", address=address(call.http))
+        else:
+            token = sessions.begin(connection, found.id)
+            log.append(connection, found.login, "signed in")
+    if found is None:
+        raise DataError("you are not one of the people here", where="oidc", fix="ask the administrator")
+    response = call.go(local_path(unquote(after)))
+    remember(response, token, call.desk)
+    response.delete_cookie(ELSEWHERE, path="/oidc")
+    return response
+
+
+def _provider(call: Call) -> Provider:
+    provider: Provider | None = call.http.app.state.provider
+    if provider is None:
+        raise DataError("there is no identity provider here", where="oidc", fix="sign in with a password")
+    return provider
+
+
 def health(call: Call) -> Response:
     """Say whether database and worker are well; nothing about what is in them."""
     database = reachable(call.desk.engine)
@@ -80,6 +136,8 @@ def beginning(call: Call) -> Response:
 ACTIONS = (
     Action(method="GET", path="/login", handler=show_login, may=None),
     Action(method="POST", path="/login", handler=sign_in, may=None, prepare=compare),
+    Action(method="GET", path="/oidc/begin", handler=begin_elsewhere, may=None),
+    Action(method="GET", path="/oidc/callback", handler=back_from_elsewhere, may=None),
     Action(method="POST", path="/logout", handler=sign_out, may="enter"),
     Action(method="GET", path="/health", handler=health, may=None),
     Action(method="GET", path="/", handler=beginning, may="enter"),

@@ -1,0 +1,195 @@
+"""Signing in through an identity provider: OpenID Connect, authorisation code with PKCE.
+
+The provider says who somebody is; what they may do, and whether they are let in at all, the application says.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import secrets
+import time
+import urllib.error
+import urllib.request
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from hitoku.errors import DataError, HitokuError, ParameterError
+from hitoku.files import read_file
+from hitoku.review.settings import Oidc
+
+# An answer of the provider is small and quick, or is none.
+MOST_BYTES, PATIENCE_S = 1_000_000, 10
+# How long its addresses and keys are kept, and how far its clock may be from ours.
+FRESH_S, LEEWAY_S = 600, 60
+# Signatures with a public key; "none" and shared secrets are no signatures of the provider.
+ALGORITHMS = ("RS256", "PS256", "ES256", "ES384", "EdDSA")
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What a browser keeps while somebody is at the provider's.
+
+    Parameters
+    ----------
+    state
+        Comes back in the address: the answer is for this browser.
+    nonce
+        Comes back in the token: the token was made for this sign-in.
+    verifier
+        Its hash goes ahead: whoever intercepts the code cannot use it.
+    """
+
+    state: str
+    nonce: str
+    verifier: str
+
+    @classmethod
+    def fresh(cls) -> Begun:
+        """Draw three secrets."""
+        return cls(*(secrets.token_urlsafe(32) for _ in range(3)))
+
+    def packed(self) -> str:
+        """Return what the cookie holds."""
+        return f"{self.state}.{self.nonce}.{self.verifier}"
+
+    @classmethod
+    def unpacked(cls, text: str) -> Begun | None:
+        """Read a cookie; None when it is not one of ours."""
+        parts = text.split(".")
+        return cls(*parts) if len(parts) == 3 and all(parts) else None
+
+
+class Provider:
+    """An identity provider as its own pages describe it.
+
+    Parameters
+    ----------
+    settings
+        Who it is, and who we are to it.
+    """
+
+    def __init__(self, settings: Oidc) -> None:
+        self.settings = settings
+        self._known: dict[str, tuple[float, Mapping[str, Any]]] = {}
+
+    def address(self, begun: Begun) -> str:
+        """Return where somebody signs in."""
+        digest = hashlib.sha256(begun.verifier.encode()).digest()
+        asked = {
+            "response_type": "code",
+            "client_id": self.settings.client,
+            "redirect_uri": self.settings.redirect,
+            "scope": "openid profile",
+            "state": begun.state,
+            "nonce": begun.nonce,
+            "code_challenge": base64.urlsafe_b64encode(digest).rstrip(b"=").decode(),
+            "code_challenge_method": "S256",
+        }
+        return f"{self._described('authorization_endpoint')}?{urlencode(asked)}"
+
+    def login(self, code: str, begun: Begun) -> str:
+        """Exchange the code for a token, verify that, and return the login that it names."""
+        sent = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": self.settings.redirect,
+            "code_verifier": begun.verifier,
+        }
+        answer = _fetch(self._described("token_endpoint"), sent, self._authorisation())
+        token = answer.get("id_token")
+        if not isinstance(token, str):
+            raise _refused("it sent no token")
+        claims = self._verified(token, begun.nonce)
+        login = claims.get(self.settings.claim)
+        if not isinstance(login, str) or not login:
+            raise _refused(f"its token has no {self.settings.claim!r}")
+        return login
+
+    def _verified(self, token: str, nonce: str) -> Mapping[str, Any]:
+        """Return what a token says, once signature, maker, reader, time and sign-in are right."""
+        from joserfc import jwt  # noqa: PLC0415 - of the extra oidc
+        from joserfc.errors import JoseError  # noqa: PLC0415
+        from joserfc.jwk import KeySet  # noqa: PLC0415
+
+        keys = self._fetched(self._described("jwks_uri"))
+        try:
+            found = jwt.decode(token, KeySet.import_key_set(keys), algorithms=list(ALGORITHMS))  # type: ignore[arg-type]
+            jwt.JWTClaimsRegistry(
+                leeway=LEEWAY_S,
+                iss={"essential": True, "value": self.settings.issuer},
+                aud={"essential": True, "value": self.settings.client},
+                exp={"essential": True},
+                iat={"essential": True},
+                nonce={"essential": True, "value": nonce},
+            ).validate(found.claims)
+        except (JoseError, ValueError, KeyError, TypeError) as error:
+            raise _refused("its token does not hold") from error
+        if found.claims.get("azp", self.settings.client) != self.settings.client:
+            raise _refused("its token is for somebody else")
+        return found.claims
+
+    def _described(self, name: str) -> str:
+        """Return an address from the provider's description of itself."""
+        found = self._fetched(f"{self.settings.issuer.rstrip('/')}/.well-known/openid-configuration")
+        address = found.get(name)
+        if found.get("issuer") != self.settings.issuer or not isinstance(address, str):
+            raise _refused("its description is not of this issuer")
+        require_safe(address)
+        return address
+
+    def _fetched(self, address: str) -> Mapping[str, Any]:
+        at, found = self._known.get(address, (0.0, {}))
+        if time.monotonic() - at > FRESH_S or not found:
+            found = _fetch(address)
+            self._known[address] = (time.monotonic(), found)
+        return found
+
+    def _authorisation(self) -> str:
+        secret = read_file(Path(self.settings.secret_file), 10_000).decode("utf-8").strip()
+        both = f"{quote(self.settings.client, safe='')}:{quote(secret, safe='')}"
+        return f"Basic {b64encode(both.encode()).decode()}"
+
+
+def require_safe(address: str) -> None:
+    """Refuse an address that others on the way could read: https, or this machine."""
+    parts = urlsplit(address)
+    near = parts.hostname in {"127.0.0.1", "localhost", "::1"}
+    if not (parts.scheme == "https" or (parts.scheme == "http" and near)):
+        raise ParameterError("the identity provider is not reached by https", where="oidc", fix="https://...")
+
+
+class _Stay(urllib.request.HTTPRedirectHandler):
+    """Follow nobody elsewhere: a secret goes where it was meant to."""
+
+    def redirect_request(self, *_args: Any, **_options: Any) -> None:
+        return None
+
+
+def _fetch(address: str, form: Mapping[str, str] | None = None, authorisation: str = "") -> Mapping[str, Any]:
+    require_safe(address)
+    asked = urllib.request.Request(address, headers={"Accept": "application/json"})  # noqa: S310 - looked at above
+    if form is not None:
+        asked.data = urlencode(form).encode()
+        asked.add_header("Authorization", authorisation)
+    try:
+        with urllib.request.build_opener(_Stay).open(asked, timeout=PATIENCE_S) as answer:
+            found = json.loads(answer.read(MOST_BYTES))
+    except (urllib.error.URLError, OSError, ValueError) as error:
+        raise DataError(
+            "the identity provider does not answer as it should",
+            where="oidc",
+            fix="try again, or tell the administrator",
+        ) from error
+    if not isinstance(found, dict):
+        raise _refused("its answer is no object")
+    return found
+
+
+def _refused(why: str) -> HitokuError:
+    return DataError(f"the identity provider's word does not count: {why}", where="oidc", fix="sign in again")

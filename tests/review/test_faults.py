@@ -1,0 +1,301 @@
+"""When things die: the server and the worker by kill -9, the disk full, the database gone and back.
+
+Whatever was confirmed is there afterwards, whatever was not is undone, and nothing leaves twice.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from urllib.parse import urlencode
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+from tests.review.conftest import packed
+
+from hitoku.checks.ledger.receipt import receipts
+from hitoku.review import log, sessions
+from hitoku.review.people import known
+from hitoku.review.replay import differences
+from hitoku.review.storage import moment, read_moment, reading, writing
+from hitoku.review.verifying import verified
+from hitoku.review.web import COOKIE
+from hitoku.review.worker import Worker
+
+SRC = Path(__file__).resolve().parents[2] / "src"
+
+
+@contextmanager
+def files_of_at_most(n_bytes):
+    """Let no file grow beyond some bytes, as if the disk were full there; Python ignores the signal."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def require_sqlite(centre):
+    if centre.desk.engine.dialect.name != "sqlite":
+        pytest.skip("the files of PostgreSQL belong to its server")
+
+
+def is_whole(desk):
+    with reading(desk.engine) as connection:
+        found = list(log.entries(connection))
+        assert differences(connection, found) == []
+    assert verified(desk)[1] == []
+
+
+def votes_of(desk):
+    with reading(desk.engine) as connection:
+        rows = connection.execute(
+            sa.text(
+                "SELECT p.login, v.output, v.choice FROM vote v JOIN review r ON r.id = v.review "
+                "JOIN person p ON p.id = r.person"
+            )
+        )
+        return {(row.login, row.output): row.choice for row in rows}
+
+
+def test_on_a_full_disk_a_vote_is_refused_in_words_and_goes_through_later(centre):
+    require_sqlite(centre)
+    number = centre.submit()
+    [first, *_] = centre.outputs(number)
+    yui = centre.browser("yui")
+    centre.desk.engine.dispose()  # a new connection finds the write-ahead log empty
+    confirmed, refused = "", 0
+    with files_of_at_most(100_000):
+        for step in range(60):
+            choice = ("approve", "change")[step % 2]
+            answer = yui.post(f"/outputs/{first}/vote", data={"choice": choice})
+            if answer.status_code == 303:
+                confirmed = choice
+            else:
+                assert answer.status_code == 503
+                assert "nothing was saved" in answer.text
+                refused += 1
+    assert refused
+    found = votes_of(centre.desk)
+    assert found.get(("yui", first), "") == confirmed
+    is_whole(centre.desk)
+    assert yui.post(f"/outputs/{first}/vote", data={"choice": "approve"}).status_code == 303
+    assert votes_of(centre.desk)["yui", first] == "approve"
+
+
+def test_on_a_full_disk_an_upload_leaves_nothing_behind(centre):
+    require_sqlite(centre)
+    ren = centre.browser("ren")
+    sent = {"project": "1", "title": "t", "context": "c", "controls": "d", "nonce": "full-disk-nonce"}
+    content = packed(centre.submission / "first")
+    with files_of_at_most(2_000):
+        answer = ren.post("/requests", data=sent, files={"submission": ("s.zip", content, "application/zip")})
+    assert answer.status_code in {422, 503}
+    assert list(centre.desk.quarantine.iterdir()) == []
+    assert centre.desk.engine.connect().scalar(sa.text("SELECT count(*) FROM request")) == 0
+    again = ren.post("/requests", data=sent, files={"submission": ("s.zip", content, "application/zip")})
+    assert again.status_code == 303
+
+
+def test_a_database_that_went_away_and_came_back(centre, request):
+    if centre.desk.engine.dialect.name != "postgresql":
+        pytest.skip("a file does not go away and come back")
+    server = request.getfixturevalue("postgresql")
+    number = centre.submit()
+    first, second, _ = centre.outputs(number)
+    yui = centre.browser("yui")
+    assert yui.post(f"/outputs/{first}/vote", data={"choice": "approve"}).status_code == 303
+    server.stop()
+    try:
+        assert yui.get("/health").status_code == 503
+        assert yui.get("/queue").status_code == 503
+        answer = yui.post(f"/outputs/{second}/vote", data={"choice": "approve"})
+        assert answer.status_code == 503
+        assert "nothing was saved" in answer.text
+        worker = Worker(centre.desk)
+        worker.start()
+        time.sleep(0.5)
+        worker.stop()
+    finally:
+        server.start()
+    assert yui.get("/health").json()["database"] is True
+    assert votes_of(centre.desk) == {("yui", first): "approve"}
+    assert yui.post(f"/outputs/{second}/vote", data={"choice": "change"}).status_code == 303
+    is_whole(centre.desk)
+
+
+class Process:
+    """The application as people run it, in a process that can be killed."""
+
+    def __init__(self, desk):
+        self.desk = desk
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "hitoku", "serve", "--folder", desk.folder, "--port", str(self.port)],
+            env={**os.environ, "PYTHONPATH": str(SRC)},
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def send(self, method, path, token="", **form):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        headers = {"Content-Type": "application/x-www-form-urlencoded", "Cookie": f"{COOKIE}={token}"}
+        if token:
+            headers["x-form-token"] = sessions.form_token(token)
+        try:
+            connection.request(method, path, urlencode(form), headers)
+            return connection.getresponse().status
+        finally:
+            connection.close()
+
+    def wait(self):
+        until = time.monotonic() + 240
+        while time.monotonic() < until:
+            try:
+                if self.send("GET", "/health") == 200:
+                    return
+            except OSError:
+                time.sleep(0.1)
+        raise AssertionError("the server did not start")
+
+    def kill(self, *, orphan=False):
+        """Kill the server, and what it started unless that is to live on."""
+        if orphan:
+            self.process.kill()
+        else:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def end(self):
+        """End what is left of the session."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+def token_of(desk, login):
+    with writing(desk.engine) as connection:
+        return sessions.begin(connection, known(connection, login).id)
+
+
+@pytest.mark.long
+def test_a_server_that_is_killed_loses_no_vote_that_it_confirmed(centre):
+    """Two checkers change their votes as fast as they can while the server is killed, again and again."""
+    number = centre.submit()
+    places = centre.outputs(number)
+    tokens = {login: token_of(centre.desk, login) for login in ("yui", "sota")}
+    dice = np.random.default_rng(20)
+    confirmed, tried = {}, {}
+
+    def vote(served, login, seed):
+        own = np.random.default_rng(seed)
+        while True:
+            place, choice = int(own.choice(places)), str(own.choice(("approve", "change")))
+            tried[login, place] = choice
+            try:
+                status = served.send("POST", f"/outputs/{place}/vote", tokens[login], choice=choice)
+            except (OSError, http.client.HTTPException):
+                return
+            assert status == 303
+            confirmed[login, place] = choice
+            del tried[login, place]
+
+    for kill in range(4):
+        served = Process(centre.desk)
+        try:
+            served.wait()
+            tried.clear()
+            people = [
+                threading.Thread(target=vote, args=(served, login, 10 * kill + at))
+                for at, login in enumerate(tokens)
+            ]
+            for each in people:
+                each.start()
+            time.sleep(dice.uniform(0.2, 1.5))
+            served.kill()
+            for each in people:
+                each.join()
+        finally:
+            served.end()
+        found = votes_of(centre.desk)
+        for key, choice in confirmed.items():
+            # What was on its way when the server died may have been written, or not.
+            assert found[key] in {choice, tried.get(key, choice)}
+        confirmed.update({key: found[key] for key in tried if key in found})
+        is_whole(centre.desk)
+    assert len(confirmed) == 2 * len(places)
+
+
+def forget_the_worker(desk):
+    """Let the silence of a dead worker be over, which takes twenty seconds otherwise."""
+    with writing(desk.engine) as connection:
+        beat = connection.scalar(sa.text("SELECT max(beat) FROM job WHERE state = 'running'"))
+        if beat is not None:
+            old = read_moment(beat).replace(year=2000)
+            connection.execute(
+                sa.text("UPDATE job SET beat = :b WHERE state = 'running'"), {"b": moment(old)}
+            )
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("orphan", [False, True], ids=["with its worker", "and its worker lives on"])
+def test_a_server_that_is_killed_during_a_release_releases_once(centre, orphan):
+    number = centre.submit()
+    for login in ("yui", "sota"):
+        centre.vote(number, login, ["approve"] * 3)
+    centre.browser("yui").post(f"/requests/{number}/settle")
+    haru = centre.browser("haru")
+    haru.post(f"/requests/{number}/approve-passing")
+    haru.post(f"/requests/{number}/finish")
+    haru.post(f"/requests/{number}/release")
+    assert centre.state(number) == "approved"
+    dice = np.random.default_rng(7 + orphan)
+    for kill in range(3):
+        served = Process(centre.desk)
+        try:
+            served.wait()
+            if kill < 2:
+                until = time.monotonic() + 120
+                while job_state(centre.desk) == "waiting" and time.monotonic() < until:
+                    time.sleep(0.02)
+                time.sleep(dice.uniform(0, 4))
+                served.kill(orphan=orphan)
+            else:
+                until = time.monotonic() + 240
+                while centre.state(number) != "released" and time.monotonic() < until:
+                    time.sleep(0.1)
+        finally:
+            if not orphan or kill == 2:
+                served.end()
+        forget_the_worker(centre.desk)
+    assert centre.state(number) == "released"
+    time.sleep(5 if orphan else 0)  # whatever lives on has had its chance
+    with reading(centre.desk.engine) as connection:
+        ledger = connection.scalar(sa.text("SELECT ledger FROM project"))
+        assert connection.scalar(sa.text("SELECT count(*) FROM log WHERE event = 'release'")) == 1
+        digest = connection.scalar(sa.text("SELECT digest FROM release"))
+    [receipt] = receipts(ledger)
+    written = centre.desk.released(number) / "receipt.json"
+    assert json.loads(written.read_text("utf-8"))["number"] == receipt.number == 1
+    assert centre.browser("ren").get(f"/requests/{number}/release.zip").status_code == 200
+    assert len(digest) == 64
+    is_whole(centre.desk)
+
+
+def job_state(desk):
+    with reading(desk.engine) as connection:
+        return connection.scalar(sa.text("SELECT state FROM job WHERE kind = 'release'"))
