@@ -1,4 +1,4 @@
-"""The review application under load: fifty checkers, ten thousand outputs in the queue, tables of 10,000 cells.
+"""The review application under load: 50 checkers, 10,000 outputs in the queue, tables of 10,000 cells.
 
 A server in a process of its own, held to one core, is asked for pages at a steady rate, whether or not it has
 answered the last one; beside each kind of page the milliseconds of the server's CPU that one costs, asked one
@@ -21,8 +21,7 @@ import sys
 import tempfile
 import threading
 import time
-from datetime import UTC
-from datetime import datetime as time_class
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -33,15 +32,18 @@ from hitoku.review import log, sessions
 from hitoku.review.founding import add_project, found
 from hitoku.review.people import add_person
 from hitoku.review.storage import moment, now, read_moment, writing
-from hitoku.review.tables import job, output, person, request, review, submission, vote
+from hitoku.review.tables import job, output, request, review, submission, vote
 from hitoku.review.web import COOKIE
 
 OUT = Path(__file__).resolve().parents[1] / ".bench"
 SEED = 20261117
 SIDE = 100  # cells of a table: the square
 PRINCIPLES = ("individual_value", "units", "freedom", "dominance", "group", "interval", "differencing")
+REPORT = {"policy": {"name": "p", "version": "1"}, "differencing": "", "findings": []}
+# The table that each checker has opened last.
+OPENED = {}
 # Pages, and how often somebody asks for each.
-MIX = {"queue": 0.2, "request": 0.25, "output": 0.25, "drawer": 0.15, "vote": 0.15}
+MIX = {"queue": 0.15, "request": 0.15, "output": 0.25, "drawer": 0.2, "vote": 0.25}
 
 
 def view(rng):
@@ -107,9 +109,9 @@ def fill(folder, n_checkers, n_requests, n_outputs, database):
             for k in range(n_checkers)
         ]
         where = add_project(connection, desk, "wages", data=None, unit="", policy="japan-2017")
-        began = read_moment(now()).timestamp()
+        began = read_moment(now())
         for number in range(1, n_requests + 1):
-            at = moment(time_of(began - 3600 * number))
+            at = moment(began - timedelta(hours=number))
             connection.execute(
                 sa.insert(request).values(
                     id=number, project=where, author=author, title=f"Request {number}", context="c " * 200,
@@ -120,7 +122,7 @@ def fill(folder, n_checkers, n_requests, n_outputs, database):
                 sa.insert(submission).values(
                     id=number, request=number, turn=1, digest="0" * 64, received=at, nonce=f"turn-{number}",
                     passing=n_outputs, looking=0, failing=0,
-                    report=json.dumps({"policy": {"name": "p", "version": "1"}, "differencing": "", "findings": []}),
+                    report=json.dumps(REPORT),
                 )
             )  # fmt: skip
             rows = [
@@ -157,12 +159,7 @@ def fill(folder, n_checkers, n_requests, n_outputs, database):
                 last = connection.scalar(sa.select(sa.func.max(table.c.id)))
                 sequence = sa.func.pg_get_serial_sequence(table.name, "id")
                 connection.execute(sa.select(sa.func.setval(sequence, last)))
-        connection.execute(sa.select(person.c.id))
     return desk, tokens, checkers
-
-
-def time_of(seconds):
-    return time_class.fromtimestamp(seconds, UTC)
 
 
 class Served:
@@ -217,6 +214,10 @@ def question(kind, rng, served, tokens, checkers, n_requests, n_outputs):
     number = int(rng.integers(1, n_requests + 1))
     who = checkers[number % len(checkers)]
     place = (number - 1) * n_outputs + int(rng.integers(n_outputs)) + 1
+    if kind == "output":
+        OPENED[who] = place
+    elif kind == "drawer" and who in OPENED:
+        place = OPENED[who]  # a cell is clicked in a table that one has opened
     paths = {
         "queue": "/queue",
         "request": f"/requests/{number}",
@@ -255,9 +256,8 @@ def main():
     (OUT / "review.json").write_text(json.dumps(results, indent=1) + "\n", "utf-8")
     print(f"{'page':10} {'CPU ms':>8} {'p50 ms':>8} {'p95 ms':>8}   {options.rate:g} a second")
     for kind in MIX:
-        print(
-            f"{kind:10} {results['cpu_ms'][kind]:8.1f} {results['p50_ms'][kind]:8.0f} {results['p95_ms'][kind]:8.0f}"
-        )
+        cpu, p50, p95 = (results[name][kind] for name in ("cpu_ms", "p50_ms", "p95_ms"))
+        print(f"{kind:10} {cpu:8.1f} {p50:8.0f} {p95:8.0f}")
     print(f"server's core: {results['core']:.0%} busy; answers that were none: {results['failed']}")
 
 

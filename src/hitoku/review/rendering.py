@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from hitoku.files import sha256
+from hitoku.review.cellwords import entry, mark
 from hitoku.review.permissions import Role
 from hitoku.review.states import OWNERS
 
 HERE = Path(__file__).parent
 # A word and a sign for every status: colour is never the only difference.
 SIGNS = {"pass": "✓", "fail": "✗", "look": "?", "excepted": "!", "-": "·"}
+MINUS = "\N{MINUS SIGN}"
 # What was done, by the word in the address: nobody else can put words on our pages.
 SAID = {
     "submitted": "Your submission is in. It is being checked now.",
@@ -47,11 +51,62 @@ def environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        # Templates come with the program: nobody changes them while it runs.
+        auto_reload=False,
     )
-    made.globals.update(signs=SIGNS, owners=OWNERS, roles=list(Role), asset=asset)
+    made.globals.update(status=status, lines=lines, owners=OWNERS, roles=list(Role), asset=asset)
     made.filters["moment"] = lambda text: text.replace("T", " ").removesuffix("Z")[:16] if text else ""
     made.filters["words"] = lambda text: str(text).replace("_", " ")
     return made
+
+
+@cache
+def status(word: str) -> Markup:
+    """Return a verdict as a sign and a word; pages have hundreds of them."""
+    sign, said = SIGNS[word], "not asked" if word == "-" else word
+    kind = "none" if word == "-" else word
+    return Markup(
+        '<span class="st {}"><span aria-hidden="true">{}</span><span class="w">{}</span></span>'
+    ).format(kind, sign, said)
+
+
+def lines(
+    cells: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+    layer: str,
+    terms: Mapping[int, Mapping[str, Any]] | None,
+) -> Markup:
+    """Return the rows of a table. A page has thousands of cells, and a template would take its time.
+
+    Parameters
+    ----------
+    cells
+        Everything about the cells.
+    rows
+        Heads, and numbers of cells.
+    layer
+        What a cell shows.
+    terms
+        Cells that are added or subtracted, with how often.
+    """
+    made: list[str] = []
+    for row in rows:
+        made.append("<tr>")
+        for head in row["heads"]:
+            kind = f"d{min(head['depth'], 6)}{' sum' if head['sum'] else ''}"
+            made.append(f'<th scope="row" class="{kind}">{escape(head["code"])}</th>')
+        for cell in row["cells"]:
+            sign = mark(cells, cell)
+            kind = f"n {sign}" if sign else "n"
+            before = ""
+            if terms and cell in terms:
+                kind += " term"
+                before = f'<b class="times">{MINUS if terms[cell]["times"].startswith("-") else "+"}</b> '
+            text = escape(entry(cells, cell, layer))
+            made.append(f'<td data-cell="{cell}" tabindex="-1" class="{kind}">{before}{text}</td>')
+        made.append("</tr>\n")
+    # Codes and entries are escaped above; everything else is ours.
+    return Markup("".join(made))  # noqa: S704
 
 
 @cache

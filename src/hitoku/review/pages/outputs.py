@@ -20,8 +20,8 @@ from hitoku.review.submitting import previous
 from hitoku.review.tables import output, submission
 from hitoku.review.web import Action, Call, field_of
 
-# Rows of a table on one page; a checker scrolls, but not for ever.
-ROWS = 60
+# Rows of a table on one page, and fewer of a wide one; a checker scrolls, but not for ever.
+ROWS, FEWEST_ROWS, MOST_CELLS = 60, 20, 3_000
 # A side of a difference is shown whole up to so many rows; of a longer one those beside the cells.
 WHOLE, BESIDE = 30, 2
 # Cells that a comparison of turns lists.
@@ -67,8 +67,6 @@ def show(call: Call) -> Response:
         "page": int(asked["page"]) if asked.get("page", "").isdigit() else 1,
         "layers": layers,
         "layer": layer if layer in layers else "leaving",
-        "entry": cellwords.entry,
-        "mark": cellwords.mark,
         "evidence": evidence,
         "picture": _picture(call, row).is_file(),
         "siblings": siblings,
@@ -203,8 +201,6 @@ def show_pairs(call: Call) -> Response:
         pairs=pairs,
         said=said,
         report=json.loads(turn.report) if turn.report else {},
-        entry=cellwords.entry,
-        mark=cellwords.mark,
         number=call.number,
     )
 
@@ -218,11 +214,13 @@ def _row(call: Call) -> Any:
 def _paged(grid: list[dict[str, Any]], page: int) -> tuple[list[dict[str, Any]], int]:
     """Cut a long table into pages, section by section."""
     total = sum(len(section["rows"]) for section in grid)
-    pages = max(1, -(-total // ROWS))
-    begin = (min(max(page, 1), pages) - 1) * ROWS
+    wide = max((len(section["columns"]) for section in grid), default=1)
+    high = min(ROWS, max(FEWEST_ROWS, MOST_CELLS // max(wide, 1)))
+    pages = max(1, -(-total // high))
+    begin = (min(max(page, 1), pages) - 1) * high
     found, seen = [], 0
     for section in grid:
-        rows = section["rows"][max(0, begin - seen) : max(0, begin + ROWS - seen)]
+        rows = section["rows"][max(0, begin - seen) : max(0, begin + high - seen)]
         seen += len(section["rows"])
         if rows:
             found.append({**section, "rows": rows})
