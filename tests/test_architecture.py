@@ -79,6 +79,7 @@ ONLY_IN = {
     "alembic": {"review"},
     "argon2": {"review"},
     "joserfc": {"review.oidc"},
+    "markupsafe": {"review.rendering"},
 }
 WITHOUT_A_DOOR = {"numpy"}
 # Modules that are installed under another name.

@@ -20,6 +20,9 @@ from argon2 import PasswordHasher
 from starlette.testclient import TestClient
 from tests.checks.submissions import PEOPLE, session
 
+from hitoku.checks.ledger.settings import init
+from hitoku.checks.session import Session
+from hitoku.checks.submission.releasing import release
 from hitoku.review import checking, people, sessions
 from hitoku.review.application import make_app
 from hitoku.review.desk import Desk
@@ -177,6 +180,29 @@ def submission(tmp_path_factory):
     task = {"kind": "check", "submission": str(folder / "first"), "out": str(folder / "first-check")}
     checking.check(task, lambda *_: None)
     return folder
+
+
+@pytest.fixture(scope="session")
+def after_a_release(tmp_path_factory):
+    """Release everybody by region; then somebody hands in those without job c, and two charts."""
+    folder = tmp_path_factory.mktemp("differences")
+    data = folder / "people.parquet"
+    PEOPLE.to_parquet(data)
+    first = Session("wages", PEOPLE, unit="id")
+    first.frequency_table(by=["region"], name="everybody")
+    first.submit(folder / "first")
+    ledger = folder / "ledger"
+    init(ledger, policy="japan-2017", unit="id", checkers=1)
+    release(folder / "first", ledger=ledger, data=data, checkers=["Yui Tanaka"], out=folder / "out")
+    second = Session("wages", PEOPLE, unit="id")
+    second.frequency_table(by=["region"], where={"job": ["a", "b"]}, name="without c")
+    second.frequency_table(by=["job"], name="jobs")
+    second.histogram("income", bins=[25, 35, 45], name="income bars")
+    second.submit(folder / "second")
+    told = []
+    task = {"submission": str(folder / "second"), "out": str(folder / "found"), "data": str(data)}
+    checking.check({**task, "ledger": str(ledger), "unit": "id"}, lambda *step: told.append(step))
+    return folder, told
 
 
 def packed(folder):

@@ -171,6 +171,81 @@ def test_every_roles_day_by_mouse_with_two_reviewers_at_once(centre, somebody, t
     assert somebody.quiet() == []
 
 
+def tab_to(page, name):
+    """Press Tab until something of a name has the focus, as somebody without a mouse does."""
+    for _ in range(120):
+        page.keyboard.press("Tab")
+        at = page.evaluate(
+            "(() => { const a = document.activeElement; return (a.labels && a.labels.length ? "
+            "a.labels[0].innerText : a.getAttribute('aria-label') || a.innerText || '').trim(); })()"
+        )
+        if at.split("\n")[0].startswith(name):
+            return
+    raise AssertionError(f"no way to {name!r} by Tab")
+
+
+def press(page, name):
+    tab_to(page, name)
+    page.keyboard.press("Enter")
+
+
+def test_the_days_of_researcher_senior_and_administrator_by_keyboard_alone(centre, somebody, tmp_path):
+    archive = tmp_path / "wages.zip"
+    archive.write_bytes(packed(centre.submission / "first"))
+    ren = somebody.page("ren")
+    press(ren, "New request")
+    ren.wait_for_url("**/new")
+    for label, text in (("Title", "Wages"), ("Context", "people"), ("Controls", "withheld cells")):
+        tab_to(ren, label)
+        ren.keyboard.type(text)
+    tab_to(ren, "Submission")
+    # The system's own dialog opens here; what it would return is put in its place.
+    ren.get_by_label("Submission").set_input_files(archive)
+    press(ren, "Submit")
+    ren.wait_for_url("**/requests/1?said=submitted")
+    centre.check(1, centre.submission / "first-check")
+    for login in ("yui", "sota"):
+        centre.vote(1, login, ["approve"] * 3)
+    centre.browser("yui").post("/requests/1/settle")
+    haru = somebody.page("haru")
+    haru.keyboard.press("j")
+    haru.keyboard.press("Enter")
+    haru.wait_for_url("**/requests/1")
+    haru.keyboard.press("j")
+    haru.keyboard.press("Enter")
+    haru.wait_for_url("**/outputs/*")
+    tab_to(haru, "Reason, for the researcher")
+    haru.keyboard.type("merge N with S")
+    tab_to(haru, "Facts")
+    haru.keyboard.press("Enter")
+    tab_to(haru, "Year of the data")
+    haru.keyboard.type("1998")
+    press(haru, "Refuse")
+    haru.wait_for_url("**said=decided")
+    press(haru, "Approve")
+    haru.wait_for_url(f"**/outputs/{centre.outputs(1)[2]}?said=decided")
+    press(haru, "Approve")
+    haru.wait_for_url("**/requests/1?said=decided")
+    press(haru, "Finish phase 2")
+    haru.wait_for_url("**said=approved")
+    press(haru, "Release")
+    haru.wait_for_url("**/release")
+    press(haru, "Release what was approved")
+    haru.wait_for_url("**said=releasing")
+    aki = somebody.page("aki")
+    press(aki, "People")
+    aki.wait_for_url("**/people")
+    tab_to(aki, "Login")
+    aki.keyboard.type("nao")
+    tab_to(aki, "Name")
+    aki.keyboard.type("Nao Seki")
+    tab_to(aki, "checker")
+    aki.keyboard.press("Space")
+    press(aki, "Add")
+    sync_api.expect(aki.get_by_role("row", name="Nao Seki")).to_contain_text("checker")
+    assert somebody.quiet() == []
+
+
 def test_a_lost_connection_says_that_nothing_was_saved(centre, somebody):
     number = centre.submit()
     page = somebody.page("yui")
@@ -212,6 +287,9 @@ PAGES = {
         "/outputs/1",
         "/outputs/1?layer=units",
         "/requests/1/pairs",
+        "/requests/3/pairs",
+        "/outputs/7",
+        "/outputs/9",
         "/policies",
         "/nothing",
     ],
@@ -229,9 +307,14 @@ PAGES = {
 
 
 @pytest.mark.parametrize("width", [400, 1400])
-def test_no_page_breaks_a_rule_of_accessibility_and_none_is_too_wide(centre, somebody, width):
+def test_no_page_breaks_a_rule_of_accessibility_and_none_is_too_wide(
+    centre, somebody, width, after_a_release
+):
     centre.submit()
     second = centre.submit(title="In phase 2")
+    folder, _ = after_a_release
+    # With a difference from what has left, and with a chart.
+    centre.submit(title="Differences", folder=folder / "second", checked=folder / "found")
     for login in ("yui", "sota"):
         centre.vote(second, login, ["approve"] * 3)
     centre.browser("yui").post(f"/requests/{second}/settle")

@@ -9,35 +9,9 @@ import pytest
 import sqlalchemy as sa
 from tests.checks.submissions import PEOPLE
 
-from hitoku.checks.ledger.settings import init
-from hitoku.checks.session import Session
-from hitoku.checks.submission.releasing import release
 from hitoku.review import checking
 
 PNG = b"\x89PNG\r\n"
-
-
-@pytest.fixture(scope="module")
-def after_a_release(tmp_path_factory):
-    """Release everybody by region; then somebody hands in those without job c, and two charts."""
-    folder = tmp_path_factory.mktemp("differences")
-    data = folder / "people.parquet"
-    PEOPLE.to_parquet(data)
-    first = Session("wages", PEOPLE, unit="id")
-    first.frequency_table(by=["region"], name="everybody")
-    first.submit(folder / "first")
-    ledger = folder / "ledger"
-    init(ledger, policy="japan-2017", unit="id", checkers=1)
-    release(folder / "first", ledger=ledger, data=data, checkers=["Yui Tanaka"], out=folder / "out")
-    second = Session("wages", PEOPLE, unit="id")
-    second.frequency_table(by=["region"], where={"job": ["a", "b"]}, name="without c")
-    second.frequency_table(by=["job"], name="jobs")
-    second.histogram("income", bins=[25, 35, 45], name="income bars")
-    second.submit(folder / "second")
-    told = []
-    task = {"submission": str(folder / "second"), "out": str(folder / "found"), "data": str(data)}
-    checking.check({**task, "ledger": str(ledger), "unit": "id"}, lambda *step: told.append(step))
-    return folder, told
 
 
 def test_a_difference_with_what_has_left_shows_both_tables_and_the_cells(after_a_release):
