@@ -193,6 +193,8 @@ def _blaming(origin: Origin, at: KeyPath, keys: TableKeys | None = None, where: 
             elif isinstance(given, list):
                 found = [i for i, word in enumerate(given) if repr(word) in error.what]
                 at = (*where(name), found[0]) if found else at
+            elif name == "where" and given:
+                at = next(((*where(name), column) for column in given if repr(column) in error.what), at)
         # An error that names a key itself knows better than the words it quotes.
         named = error.where.rpartition(", ")[2]
         if keys and getattr(keys, named, None):

@@ -228,6 +228,8 @@ def kind_of(path: Path) -> str:
     """Tell the kind of a file by its name: "parquet", "text" or "frame"."""
     if not path.exists():
         raise DataError(f"no file {path.name!r}", where=str(path), fix="check the path")
+    if path.is_dir():
+        raise DataError(f"{path.name or str(path)!r} is a folder", where=str(path), fix="name one file in it")
     name = path.name.lower()
     if name.endswith(PARQUET):
         return "parquet"

@@ -124,6 +124,7 @@ class Recipe:
                 "no rules: nothing says which cells are unsafe",
                 'add rules = ["p_percent:p=10"]' if origin.name else "give at least one --rule",
             )
+        _refuse_circles(keys.classifications, origin)
         if keys.counts is None and keys.width_share is not None:
             raise origin.error(
                 ("width_share",), "width_share goes with counts", "add [counts], or give width instead"
@@ -240,6 +241,23 @@ def _tables(keys: RecipeKeys, origin: Origin) -> dict[str, TableKeys]:
         _refuse_unclear(table, ("tables", place), origin)
         found[entry.name] = table
     return found
+
+
+def _refuse_circles(levels: Mapping[str, Sequence[str]], origin: Origin) -> None:
+    """Raise when a variable is, by way of others, a level of itself."""
+    for name in levels:
+        ways = [(name, level) for level in levels[name]]
+        seen: set[str] = set()
+        for way in ways:
+            if way[-1] == name:
+                raise origin.error(
+                    ("classifications", name),
+                    f"variables are levels of each other: {', '.join(way)}",
+                    "list coarser variables under the finest one, and that one under none",
+                )
+            if way[-1] not in seen:
+                seen.add(way[-1])
+                ways += [(*way, level) for level in levels.get(way[-1], ())]
 
 
 def _refuse_format(table: TableKeys, path: tuple[str | int, ...], origin: Origin) -> None:
