@@ -207,3 +207,25 @@ def test_what_a_filter_leaves_out_may_not_be_learnt_about_groups_either(records)
     # The same sums, of the same cells, wherever these stand.
     assert np.allclose(asked.attributions.sums @ linked.table.value, own.attributions.sums @ rest.value)
     assert np.array_equal(asked.attributions.group, cells[own.attributions.group])
+
+
+def test_the_folder_of_a_publication_stands_for_its_groups(house, tmp_path):
+    folder = run_recipe(house(HEAD.replace("n=3", "n=8") + TURNOVER + STAFF), tmp_path / "all").folder
+    for command, told in (
+        ("audit", "safe together"),
+        ("attack", "nothing found"),
+        ("verify", "trades+1: yes"),
+    ):
+        done = CliRunner().invoke(app, [command, str(folder)])
+        assert done.exit_code == 0, done.output
+        assert told in done.output
+    public = folder / "trades+1" / "public" / "table.csv"
+    rows = pd.read_csv(public, dtype=str, keep_default_na=False)
+    place = rows.index[rows["status"] == "withheld"]
+    assert len(place)
+    true = pd.read_csv(folder / "trades+1" / "checker" / "cells.csv", dtype=str)
+    rows.loc[place, ["value", "status"]] = [[value, "published"] for value in true["value"][place]]
+    rows.to_csv(public, index=False)
+    for command in ("audit", "attack", "verify"):
+        done = CliRunner().invoke(app, [command, str(folder)])
+        assert done.exit_code == 1, done.output

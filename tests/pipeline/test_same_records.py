@@ -125,3 +125,23 @@ def test_fingerprints_stay_with_the_checker(apart, firms):
         for file in (folder / "public").rglob("*"):
             text = file.read_bytes()
             assert not any(each.encode() in text for each in told)
+
+
+def test_a_level_that_no_tree_names_is_found_among_the_columns_of_the_records(firms, tmp_path):
+    """Flat tables by trade and by sector, of one file: a sector is a sum of trades."""
+    firms.assign(sector=firms["trade"].map({"A": "s", "B": "s", "C": "t", "D": "t"})).to_csv(
+        tmp_path / "firms.csv", index=False
+    )
+    folders = []
+    for name, keep in (("trade", 'trade = "B"\ntown = "Total"'), ("sector", 'sector = "s"\ntown = "Total"')):
+        recipe = tmp_path / f"{name}.toml"
+        recipe.write_text(f'{HEAD}by = ["{name}", "town"]\n[[keep]]\n{keep}\n')
+        folders.append(run_recipe(recipe, tmp_path / name).folder)
+    # D is withheld beside another trade; with B and sector s printed that one is known, and so is D.
+    found = audit_together(folders)
+    assert any("sector was taken for a level" in str(remark) for remark in found.remarks)
+    for folder in folders:
+        assert audit(*read_release(folder)).safe
+    assert not found.audit.safe
+    (folders[0] / "checker" / "nested.json").unlink()
+    assert audit_together(folders).audit.safe

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hitoku.cli.exit_codes import FOUND
 from hitoku.cli.terminal import AsJson, print_json, progress
+
+if TYPE_CHECKING:
+    from hitoku.model.finding import Finding
 
 MOST_FINDINGS = 10
 
@@ -26,7 +31,9 @@ def _list_attacks(wanted: bool) -> None:
 
 
 def attack(
-    release: Annotated[Path, typer.Argument(help="A release folder, with public/ and checker/.")],
+    release: Annotated[
+        Path, typer.Argument(help="A release folder, with public/ and checker/, or that of a publication.")
+    ],
     attack: Annotated[
         list[str], typer.Option("--attack", help="Name and parameters of an attack; repeat for more.")
     ] = ["interval"],  # noqa: B006 - typer copies it
@@ -58,16 +65,19 @@ def attack(
     del list_attacks  # its callback has left
     # A command loads what it needs.
     from hitoku.files import require_path
+    from hitoku.io.release.folders import release_folders
     from hitoku.model.finding import Severity
     from hitoku.pipeline.attack import AttackedFolder, attack_folder
 
-    with progress(len(attack) + 1) as step:
-        step("reading the release")
-        folder = AttackedFolder.read(require_path(release))
-        findings = {}
-        for word in attack:
-            step(f"attacking: {word}")
-            findings[word] = attack_folder(folder, word)
+    folders = release_folders(require_path(release))
+    findings: dict[str, list[Finding]] = {word: [] for word in attack}
+    with progress(len(folders) * (len(attack) + 1)) as step:
+        for each in folders:
+            step("reading the release")
+            folder = AttackedFolder.read(each)
+            for word in attack:
+                step(f"attacking: {word}")
+                findings[word] += _named(attack_folder(folder, word), each if len(folders) > 1 else None)
     failed = {word: [f for f in found if f.severity is Severity.FAIL] for word, found in findings.items()}
     if as_json:
         told = {word: [str(finding) for finding in found] for word, found in findings.items()}
@@ -81,3 +91,10 @@ def attack(
                 typer.echo(f"  and {len(found) - MOST_FINDINGS:,} more; --json lists them all")
     if any(failed.values()):
         raise typer.Exit(FOUND)
+
+
+def _named(findings: Sequence[Finding], folder: Path | None) -> list[Finding]:
+    """Say which of several releases findings are about."""
+    if folder is None:
+        return list(findings)
+    return [replace(finding, place=f"{folder.name}: {finding.place}") for finding in findings]

@@ -43,7 +43,8 @@ def audit(
 
     A table that was suppressed by hand is a CSV file with one row per cell: codes, true value, and a mark
     where it is withheld. In a JJ file, cells marked u (unsafe) and m are taken as withheld.
-    Several release folders are judged together, as somebody who has all their public files sees them.
+    Several release folders are judged together, as somebody who has all their public files sees them; so are
+    the groups of a publication, by its folder.
     Exit code 1: not safe.
 
     [bold]Examples[/bold]
@@ -60,11 +61,13 @@ def audit(
     from hitoku.evidence.audit import audit as examine
     from hitoku.io.jj import read_jj, read_jj_pattern
     from hitoku.io.marked_cells import read_marked_cells
+    from hitoku.io.release.folders import release_folders
     from hitoku.io.release.read import read_release
     from hitoku.model.protection import Protection
     from hitoku.model.release import Release
     from hitoku.rules import RULES, assess, rule_from_word
 
+    paths = [each for path in paths for each in release_folders(path)]
     if len(paths) > 1:
         _audit_together(paths, as_json=as_json)
         return

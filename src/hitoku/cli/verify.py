@@ -13,7 +13,7 @@ from hitoku.files import require_path
 
 
 def verify(
-    path: Annotated[Path, typer.Argument(help="A release folder, or a certificate (.json, .json.gz).")],
+    path: Annotated[Path, typer.Argument(help="A release folder, that of a publication, or a certificate.")],
     quick: Annotated[
         bool, typer.Option("--quick", help="Compute in arrays: the same answer, several times as fast.")
     ] = False,
@@ -33,24 +33,38 @@ def verify(
     hitoku verify census-release --quick
     """
     from hitoku.evidence import verify as proof
+    from hitoku.io.release.folders import release_folders
 
+    folders = release_folders(require_path(path))
     if quick:
         from hitoku.evidence.quick_verify import quick_verify
 
-        verdict = quick_verify(require_path(path))
+        verdicts = {each: quick_verify(each) for each in folders}
     else:
-        verdict = proof.verify(require_path(path))
-    if verdict.code == 2:
-        unproved = (path / "checker" / "summary.json").is_file() and not verdict.reason.count("malformed")
-        raise CertificateError(
-            verdict.reason,
-            where=str(path),
-            fix="the release was written without a proof: checker/README.txt says why; hitoku audit judges it"
-            if unproved
-            else "give a release folder as hitoku wrote it, or the certificate in its checker folder",
-        )
-    if as_json:
-        print_json({"path": str(path), "proved": verdict.ok, "reason": verdict.reason})
+        verdicts = {each: proof.verify(each) for each in folders}
+    told = []
+    for each, verdict in verdicts.items():
+        if verdict.code == 2:
+            raise _unproved(each, verdict.reason)
+        told.append({"path": str(each), "proved": verdict.ok, "reason": verdict.reason})
+    if as_json and len(told) == 1:
+        print_json(told[0])
+    elif as_json:
+        print_json({"path": str(path), "proved": all(one["proved"] for one in told), "releases": told})
     else:
-        typer.echo(f"{'yes' if verdict.ok else 'no'}: {verdict.reason}")
-    raise typer.Exit(verdict.code)
+        for each, verdict in verdicts.items():
+            name = f"{each}: " if len(told) > 1 else ""
+            typer.echo(f"{name}{'yes' if verdict.ok else 'no'}: {verdict.reason}")
+    raise typer.Exit(max(verdict.code for verdict in verdicts.values()))
+
+
+def _unproved(path: Path, reason: str) -> CertificateError:
+    """Make the error for a folder without a proof."""
+    written = (path / "checker" / "summary.json").is_file() and not reason.count("malformed")
+    return CertificateError(
+        reason,
+        where=str(path),
+        fix="the release was written without a proof: checker/README.txt says why; hitoku audit judges it"
+        if written
+        else "give a release folder as hitoku wrote it, or the certificate in its checker folder",
+    )

@@ -131,6 +131,8 @@ class PublicationPlan:
         The same keys; for each of their cells its position in the whole table.
     fingerprints
         Of the records behind each cell of the whole table, for the checker; none where left out.
+    nested
+        By variable, columns of the records that group its codes, for the checker: the entry of each code.
     recipe, recipe_text
         What was asked for: in ``summary.json``, and as the file ``checker/recipe.toml``.
     """
@@ -142,6 +144,7 @@ class PublicationPlan:
     parts: Mapping[str, Release] = field(default_factory=dict)
     places: Mapping[str, Integers] = field(default_factory=dict)
     fingerprints: Sequence[str] = ()
+    nested: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
     recipe: Mapping[str, Any] = field(default_factory=dict)
     recipe_text: str = ""
 

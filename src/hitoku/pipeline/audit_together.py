@@ -1,14 +1,15 @@
 """Several release folders judged together, also such as were made apart: what do their readers know.
 
 Cells of different folders are the same by their names; because a variable of one is a level of a variable of
-the other (its codes are nodes of the other's tree, and the totals of these codes agree); or because they have
-the same records behind them, which the fingerprints in their evidence tell.
+the other (its codes are nodes of the other's tree, or group its codes in the records, and the totals of these
+codes agree); or because they have the same records behind them, which the fingerprints in their evidence
+tell.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
@@ -16,16 +17,19 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.errors import DataError, ParameterError
+from hitoku.errors import DataError, HierarchyError, ParameterError
 from hitoku.evidence.audit import audit
 from hitoku.evidence.audit_result import Audit
-from hitoku.io.release.fingerprints import read_fingerprints
+from hitoku.io.release.fingerprints import read_fingerprints, read_nested
 from hitoku.io.release.hierarchies import read_hierarchies
 from hitoku.io.release.read import read_release
 from hitoku.model.arrays import Integers
+from hitoku.model.dimension import Dimension
 from hitoku.model.finding import Finding, Severity
+from hitoku.model.hierarchy import Hierarchy
 from hitoku.model.labels import Labels
 from hitoku.model.need import Need
+from hitoku.model.relations import add_up
 from hitoku.model.release import Release
 from hitoku.model.table import Table
 from hitoku.pipeline.recipe_links import alike_codes, link_groups
@@ -68,17 +72,20 @@ def audit_together(folders: Sequence[str | Path]) -> AuditedTogether:
         raise ParameterError("one folder", where="folders", fix="audit it alone")
     read = [read_release(folder) for folder in folders]
     names = _names(folders)
+    wider = _widened([Path(folder) for folder in folders], [table for table, _, _ in read])
     linked: list[LinkedTables] = []
     filters: dict[str, Where] = {}
-    for folder, name, (table, _, _) in zip(folders, names, read, strict=True):
+    for folder, name, (table, _) in zip(folders, names, wider, strict=True):
         linked.append(LinkedTables(table=table, parts=_parts(Path(folder), name, table)))
         filters |= _filters(Path(folder), name, list(linked[-1].parts))
     levels = _levels(linked)
-    prints = [
-        read_fingerprints(Path(folder), table.n_cells)
-        for folder, (table, _, _) in zip(folders, read, strict=True)
-    ]
-    together, places = link_groups(linked, levels, filters, prints)
+    prints = []
+    for folder, (table, into) in zip(folders, wider, strict=True):
+        own = np.full(table.n_cells, "", dtype=object)
+        own[into] = read_fingerprints(Path(folder), len(into))
+        prints.append(own.tolist())
+    together, where = link_groups(linked, levels, filters, prints)
+    places = [cells[into] for cells, (_, into) in zip(where, wider, strict=True)]
     whole = together.table
     published, needs = np.full(whole.n_cells, np.nan), []
     for cells, (_, need, release) in zip(places, read, strict=True):
@@ -105,7 +112,97 @@ def audit_together(folders: Sequence[str | Path]) -> AuditedTogether:
     if any(len(need.attributions) for _, need, _ in read):
         told = "what must not be learnt about groups was not judged together, only in each folder alone"
         remarks.append(Finding(severity=Severity.LOOK, place="groups", reason=told))
+    remarks += _not_widened([Path(folder) for folder in folders], linked, names)
     return AuditedTogether(audit(whole, Need.merge(needs), release), (*remarks, *together.remarks))
+
+
+def _widened(folders: Sequence[Path], tables: Sequence[Table]) -> list[tuple[Table, Integers]]:
+    """Give every table the sums by which others may publish its records; and say where its cells are then.
+
+    A column of the records that groups the codes of a variable becomes a grouping of it, where a table of
+    another folder has that column for a variable.
+    """
+    names = [set(table.labels.names) for table in tables]
+    found = []
+    for place, (folder, table) in enumerate(zip(folders, tables, strict=True)):
+        others = set().union(*(own for other, own in enumerate(names) if other != place)) - names[place]
+        nested = read_nested(folder) if table.dimensions else {}
+        wider = [
+            _with_groupings(d, [entries for c, entries in nested.get(d.name, {}).items() if c in others])
+            for d in table.dimensions
+        ]
+        if all(len(one) == len(d) for one, d in zip(wider, table.dimensions, strict=True)):
+            found.append((table, np.arange(table.n_cells)))
+        else:
+            found.append(_spread(table, tuple(wider)))
+    return found
+
+
+def _with_groupings(dimension: Dimension, groupings: Sequence[Mapping[str, str]]) -> Dimension:
+    """Add groupings of codes to a variable; one that would call two things by one name is left out."""
+    for entries in groupings:
+        # Codes that no record has belong to no group.
+        parents = {leaf: entries.get(leaf, dimension.total) for leaf in dimension.leaves}
+        groups = dict.fromkeys(entries[leaf] for leaf in dimension.leaves if leaf in entries)
+        try:
+            tree = Hierarchy.from_parents(
+                parents | dict.fromkeys(groups, dimension.total), total=dimension.total
+            )
+            dimension = Dimension(dimension.name, (*dimension.hierarchies, tree))
+        except HierarchyError:
+            continue
+    return dimension
+
+
+def _spread(table: Table, dimensions: tuple[Dimension, ...]) -> tuple[Table, Integers]:
+    """Make a table with more groups of the same leaves; new cells are hidden."""
+    leaves = np.ix_(*(np.arange(len(d.leaves)) for d in dimensions))
+    value = add_up(table.value.reshape(table.shape)[leaves], dimensions)
+    shape = tuple(len(d) for d in dimensions)
+    places = [
+        [wide.position[code] for code in old.codes]
+        for wide, old in zip(dimensions, table.dimensions, strict=True)
+    ]
+    into = np.ravel_multi_index(np.ix_(*places), shape).ravel().astype(np.int64)
+    least = 0.0 if np.all(table.lower >= 0) else -np.inf
+    lower, upper = np.full(len(value), least), np.full(len(value), np.inf)
+    hidden = np.ones(len(value), dtype=bool)
+    value[into], lower[into], upper[into], hidden[into] = table.value, table.lower, table.upper, ~table.shown
+    return (
+        Table(
+            value=value,
+            dimensions=dimensions,
+            lower=lower,
+            upper=upper,
+            hidden=hidden,
+            integer=table.integer,
+            measure=table.measure,
+            additive=table.additive,
+        ),
+        into,
+    )
+
+
+def _not_widened(
+    folders: Sequence[Path], linked: Sequence[LinkedTables], names: Sequence[str]
+) -> list[Finding]:
+    """Say which columns group codes of linked tables: sums of these are not among their cells."""
+    found = []
+    variables = [{d.name for table, _ in one.parts.values() for d in table.dimensions} for one in linked]
+    for place, (folder, one) in enumerate(zip(folders, linked, strict=True)):
+        others = set().union(*(own for other, own in enumerate(variables) if other != place))
+        for variable, columns in (read_nested(folder) if len(one.parts) > 1 else {}).items():
+            found += [
+                Finding(
+                    severity=Severity.LOOK,
+                    place=names[place],
+                    reason=f"{column} groups codes of {variable} in the records; sums by it were not judged",
+                    advice="protect the tables together, from the same records",
+                )
+                for column in columns
+                if column in others - variables[place]
+            ]
+    return found
 
 
 def _names(folders: Sequence[str | Path]) -> list[str]:

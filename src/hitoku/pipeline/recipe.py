@@ -32,6 +32,7 @@ from hitoku.pipeline.protect import STAGES
 from hitoku.pipeline.recipe_cells import cells_for, cost_factors, rules_for
 from hitoku.pipeline.recipe_tables import Built, build
 from hitoku.pipeline.recipe_tasks import GroupTask, run_tasks
+from hitoku.tabulation.nested_columns import Nested
 
 # What is done, in this order, in words for a person who waits.
 STEPS = {"build": "tabulating", **STAGES, "write": "writing the release"}
@@ -142,7 +143,7 @@ def run_recipe(
     if folder is None or not (run.safe or force):
         return replace(run, folder=None)
     tell("write")
-    prints = [group.fingerprints() for group in groups]
+    prints = [(group.fingerprints(), group.nested()) for group in groups]
     asked_for = asked.keys.model_dump(exclude_unset=True, exclude={"out"}) | {"sha256": hashes}
     if list(run.outcomes) == ["table"]:
         _write(folder, run, "table", asked, asked_for, prints[0])
@@ -187,7 +188,7 @@ def _write(
     kind: str,
     recipe: Recipe,
     asked_for: Mapping[str, Any],
-    fingerprints: Sequence[str],
+    compared: tuple[Sequence[str], Nested],
 ) -> None:
     keys = recipe.keys
     plan = PublicationPlan(
@@ -197,7 +198,8 @@ def _write(
         formats=keys.formats,
         parts=run.parts[kind],
         places=run.places[kind],
-        fingerprints=fingerprints,
+        fingerprints=compared[0],
+        nested=compared[1],
         recipe=asked_for,
         recipe_text=recipe.text,
     )

@@ -28,6 +28,7 @@ from hitoku.tabulation.column_tree import read_column_tree
 from hitoku.tabulation.file_format import FileFormat
 from hitoku.tabulation.fingerprints import RecordPrints
 from hitoku.tabulation.linked import LinkedTables, TableSpec
+from hitoku.tabulation.nested_columns import Nested, nested_columns
 
 Parts = Mapping[str, tuple[Table, Integers]]
 MARK = "status"  # the column of marks, where a recipe names none
@@ -67,12 +68,8 @@ class Built:
         """Work out the fingerprint of the records behind every cell; nothing where no table has records."""
         found = [""] * self.table.n_cells
         parts = self.parts or {self.name: (self.table, np.arange(self.table.n_cells))}
-        columns: dict[tuple[Path, FileFormat | None], dict[str, None]] = {}
-        for path, spec in self.records.values():
-            used = columns.setdefault((path, spec.options.get("file")), {})
-            used |= dict.fromkeys((*spec.by, *(spec.where or {})))
         prints = {
-            source: RecordPrints.of(source[0], list(used), source[1]) for source, used in columns.items()
+            source: RecordPrints.of(source[0], used, source[1]) for source, used in self._columns().items()
         }
         for name, (path, spec) in self.records.items():
             table, cells = parts[name]
@@ -80,6 +77,22 @@ class Built:
             for cell, each in zip(cells.tolist(), own, strict=True):
                 found[cell] = each
         return found if any(found) else []
+
+    def nested(self) -> Nested:
+        """Find the columns of the records that group codes of the variables."""
+        found: Nested = {}
+        for (path, file), used in self._columns().items():
+            for name, columns in nested_columns(path, used, file).items():
+                found.setdefault(name, {}).update(columns)
+        return found
+
+    def _columns(self) -> dict[tuple[Path, FileFormat | None], list[str]]:
+        """Return the columns that tables and filters use, by file of records."""
+        columns: dict[tuple[Path, FileFormat | None], list[str]] = {}
+        for path, spec in self.records.values():
+            used = columns.setdefault((path, spec.options.get("file")), [])
+            used += [name for name in (*spec.by, *(spec.where or {})) if name not in used]
+        return columns
 
 
 def build(recipe: Recipe) -> tuple[list[Built], dict[str, str]]:

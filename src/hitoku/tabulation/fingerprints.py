@@ -68,15 +68,15 @@ class RecordPrints:
         wanted = [alias for alias, name in aliases.items() if name in set(names)]
         with open_source(data, aliases, file=file, again=True) as source:
             row = f" || {BETWEEN} || ".join(
-                f"coalesce({_text(source, alias)}, {MISSING})" for alias in aliases
+                f"coalesce({entry_text(source, alias)}, {MISSING})" for alias in aliases
             )
             told = source.rows(f"SELECT count(*), {_sums(row)} FROM records")[0]
             key = hashlib.sha256(repr((every, *map(str, told))).encode()).hexdigest()
-            codes = ", ".join(f"{_text(source, alias)} AS {alias}" for alias in wanted)
+            codes = ", ".join(f"{entry_text(source, alias)} AS {alias}" for alias in wanted)
             keyed = f"'{key}' || {row}"
             query = (
                 f"SELECT {codes}, count(*) AS n, {_sums(keyed)} FROM records "
-                f"GROUP BY {', '.join(_text(source, alias) for alias in wanted)} ORDER BY ALL"
+                f"GROUP BY {', '.join(entry_text(source, alias) for alias in wanted)} ORDER BY ALL"
             )
             with translate_errors(source.where):
                 rows = source.connection.sql(query).to_arrow_table()
@@ -112,7 +112,7 @@ def column_names(data: Path, file: FileFormat | None = None) -> list[str]:
         return list(pq.read_schema(data).names)
 
 
-def _text(source: Source, alias: str) -> str:
+def entry_text(source: Source, alias: str) -> str:
     """Return SQL for an entry as text, the same as tables have it."""
     return f"CAST({alias + ' + 0' if source.types[alias] in FLOATS else alias} AS VARCHAR)"
 

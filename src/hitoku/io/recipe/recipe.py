@@ -246,7 +246,7 @@ def _tables(keys: RecipeKeys, origin: Origin) -> dict[str, TableKeys]:
 def _refuse_circles(levels: Mapping[str, Sequence[str]], origin: Origin) -> None:
     """Raise when a variable is, by way of others, a level of itself."""
     for name in levels:
-        ways = [(name, level) for level in levels[name]]
+        ways: list[tuple[str, ...]] = [(name, level) for level in levels[name]]
         seen: set[str] = set()
         for way in ways:
             if way[-1] == name:

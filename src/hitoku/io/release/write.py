@@ -25,7 +25,7 @@ from hitoku.io.cell_rows import printed, write_cells
 from hitoku.io.formats import write_formats
 from hitoku.io.jj import write_jj
 from hitoku.io.publication import Publication, PublicationPlan
-from hitoku.io.release.fingerprints import write_fingerprints
+from hitoku.io.release.fingerprints import write_fingerprints, write_nested
 from hitoku.io.release.groups import write_groups, write_judged_groups
 from hitoku.io.release.hierarchies import write_hierarchies
 from hitoku.io.release.overview import OverviewGroup, write_overview, write_overview_page
@@ -51,6 +51,7 @@ FILES = {
     "table.jj.gz": "table, relations, bounds and levels in the field's own format, for other programs",
     "hierarchies.json": "which code is the sum of which others, for each variable",
     "fingerprints.json": "which records are behind each cell, as hashes, for an audit with other releases",
+    "nested.json": "columns of the records that group codes of a variable, for an audit with other releases",
     "overview.html": "which tables link where, what each withholds, what is left of it",
     "overview.csv": "every linked table: what it withholds, and which others it shares cells with",
     "linked.json": "which cell of the whole each cell of a linked table is",
@@ -169,6 +170,8 @@ def _write_evidence(
         write_overview_page(checker / "overview.html", [group], plan.title)
     if plan.fingerprints:
         write_fingerprints(checker, plan.fingerprints)
+    if plan.nested:
+        write_nested(checker, plan.nested)
     write_hierarchies(checker / "hierarchies.json", {name: one.dimensions for name, one in shown.items()})
     if protection.steps:
         write_steps(checker / "steps.csv", table, protection)
