@@ -289,3 +289,12 @@ def test_the_page_on_recipes_names_every_key():
         for name in kind.model_fields
     }
     assert {name for name in keys if f"`{name}`" not in tables} == set()
+
+
+def test_variables_that_are_levels_of_each_other_are_refused():
+    told = {"data": "a.csv", "by": ["town"], "rules": ["min_frequency:n=3"]}
+    nested = {"town": ["county", "land"], "county": ["land"]}
+    assert Recipe.of({**told, "classifications": nested}).keys.classifications == nested
+    with pytest.raises(HitokuError, match="levels of each other: town, county, land, town") as refused:
+        Recipe.of({**told, "classifications": {"town": ["county"], "county": ["land"], "land": ["town"]}})
+    assert refused.value.fix
