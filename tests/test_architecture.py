@@ -23,7 +23,7 @@ LAYERS = [
     {"model", "solver"},
     {"tabulation", "rules", "testing", "samples"},
     {"attacks"},
-    {"insiders"},
+    {"insiders", "boxes"},
     {"methods", "evidence"},
     {"checks"},
     {"io", "plots"},

@@ -16,7 +16,7 @@ from hitoku.evidence import certificate as certificates
 from hitoku.evidence.audit import audit
 from hitoku.evidence.json_stream import Stream, pieces
 from hitoku.evidence.problem import AuditProblem, Demand, Witness
-from hitoku.evidence.prover import WitnessReach, drop_superfluous
+from hitoku.evidence.superfluous import WitnessReach, drop_superfluous
 from hitoku.evidence.verify import fingerprint, verify
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection

@@ -2,13 +2,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.methods.test_circulation import hierarchy, linked
 
-from hitoku.errors import ParameterError, ScopeError
+from hitoku.errors import NeedError, ParameterError, ScopeError
 from hitoku.evidence.audit import audit
 from hitoku.methods.auto import Auto
 from hitoku.methods.circulation import Circulation
 from hitoku.methods.greedy import Greedy
+from hitoku.methods.keep import kept
+from hitoku.methods.least_cost import least_cost
 from hitoku.methods.optimal import Optimal
 from hitoku.model.need import Need
 from hitoku.model.release import Release
@@ -53,7 +57,7 @@ def test_the_method_follows_from_the_table_and_is_named(table, method, said):
 
 def test_linked_tables_are_circulated(monkeypatch):
     monkeypatch.setattr("hitoku.methods.auto.SMALL", 5)
-    monkeypatch.setattr("hitoku.methods.auto.MIDDLE", 5)
+    monkeypatch.setattr("hitoku.methods.auto.CLOSING", 5)
     table = linked(np.random.default_rng(1))
     protection = Auto().protect(table, small_counts(table))
     assert protection.note.startswith("circulation, for linked tables")
@@ -67,9 +71,9 @@ def test_a_search_that_runs_out_says_how_far_it_is_from_the_least(monkeypatch):
     assert least.proven
     greedy = Greedy(prefer="closing", tidy=True).protect(table, need)
     assert least.cost <= protection.cost <= greedy.cost
-    assert "above the least cost" in protection.note
-    above = float(protection.note.split("at most ")[1].split("%")[0])
-    assert protection.cost <= least.cost * (1 + (above + 0.51) / 100)
+    assert "times the least cost" in protection.note
+    times = float(protection.note.split("at most ")[1].split(" times")[0])
+    assert protection.cost <= least.cost * (times + 0.051)
 
 
 def test_between_small_and_large_the_cheaper_of_two_patterns_is_taken(monkeypatch):
@@ -82,6 +86,21 @@ def test_between_small_and_large_the_cheaper_of_two_patterns_is_taken(monkeypatc
     protection = Auto().protect(table, need)
     assert protection.cost == min(both)
     assert "the cheaper of two" in protection.note
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6), keep=st.sampled_from([None, "margins"]))
+def test_no_safe_pattern_is_cheaper_than_the_bound(seed, keep):
+    rng = np.random.default_rng(seed)
+    table = Table.from_array(rng.integers(1, 9, tuple(rng.integers(2, 4, rng.integers(2, 4)))))
+    need = Need(unsafe=table.inner & (table.value == 1), width=1)
+    try:
+        found = Optimal(cost="value", keep=keep, work_limit=300).protect(table, need)
+    except NeedError:
+        return
+    nothing = np.zeros(table.n_cells, dtype=bool)
+    least = least_cost(table, need, table.value, kept(table, keep), need.unsafe | nothing)
+    assert table.value[need.unsafe].sum() <= least <= found.cost
 
 
 def test_what_is_given_is_handed_on():

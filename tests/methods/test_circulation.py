@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from tests.strategies import dimension_tuples
 
 from hitoku.attacks.interval import Interval
+from hitoku.boxes.cover import cover_of
 from hitoku.errors import NeedError, ParameterError, ProtectionError
 from hitoku.evidence.audit import audit
 from hitoku.evidence.verify import verify
 from hitoku.methods.circulation import Circulation
-from hitoku.methods.circulation.cover import cover_of
 from hitoku.model.dimension import Dimension
 from hitoku.model.hierarchy import Hierarchy
 from hitoku.model.need import Need

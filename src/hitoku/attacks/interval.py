@@ -46,6 +46,9 @@ class Interval:
     time_limit_s
         Seconds; None for as long as it takes. Cells not reached in time are marked ``unknown`` in the bounds,
         which then hold what follows from single relations.
+    most_cells
+        Groups of more cells that hang together and are no network are not gone into, and marked the same way:
+        every end takes a linear program over the whole group. None for no limit.
 
     Examples
     --------
@@ -67,6 +70,7 @@ class Interval:
     integer: bool = False
     mode: Literal["exact", "linear"] = "exact"
     time_limit_s: float | None = None
+    most_cells: int | None = None
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
@@ -77,6 +81,8 @@ class Interval:
             raise ParameterError(
                 "time_limit_s is negative", where="Interval", fix="give seconds, or None for no limit"
             )
+        if self.most_cells is not None and self.most_cells < 1:
+            raise ParameterError("most_cells is less than one", where="Interval", fix="None for no limit")
 
     def infer(self, release: Release) -> Inference:
         """Return the feasibility interval of every cell."""
@@ -213,6 +219,9 @@ class _Ends:
             if self.fits[group] or row_count[group] == 0:
                 continue
             part, places, implied, goals = self._at(order[starts[group] : starts[group + 1]])
+            if self.attack.most_cells is not None and len(places) > self.attack.most_cells:
+                self.unknown[places] = True
+                continue
             if not self.asked and self._exposed(part, places):
                 continue
             met = stretch_linear(part, implied, goals, self.deadline, sums=self.asked)

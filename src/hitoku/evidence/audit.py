@@ -89,7 +89,7 @@ def audit(
         )
     problem = AuditProblem.of(grid, need, release)
     given_away, rank = fixed(problem.matrix)
-    proof = prove(problem, np.flatnonzero(given_away).tolist(), moves)
+    proof = prove(problem, np.flatnonzero(given_away).tolist(), moves, release)
     place = {int(cell): number for number, cell in enumerate(problem.cells.tolist())}
     outcomes = {cell: _outcome(place.get(cell), proof) for cell in np.flatnonzero(need.unsafe).tolist()}
     return Audit(

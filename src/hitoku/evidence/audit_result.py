@@ -249,7 +249,7 @@ class Audit:
                 up = reason.difference if reason.linear or reason.up else up
             low, high = (float(self.grid.value(cell) + Fraction(end)) for end in (down, up))
             why = self._why(place)
-        if self.intervals is not None:
+        if self.intervals is not None and not self.intervals.unknown[cell]:
             low, high = float(self.intervals.lower[cell]), float(self.intervals.upper[cell])
         lower, upper, width = float(need.lower[cell]), float(need.upper[cell]), float(need.width[cell])
         return {

@@ -24,6 +24,10 @@ from hitoku.model.table import Table
 LITTLE = 0.05
 
 
+# Withheld cells that hang together: intervals of more of them take longer than anybody waits.
+LARGEST_GROUP = 8_000
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Outcome:
     """Everything that came out of one run; ``audit.safe`` is the verdict.
@@ -165,8 +169,10 @@ class Outcome:
 def inferable(release: Release, *, adjusted: bool) -> Bounds:
     """Return what a reader can infer about every cell, by arithmetic alone.
 
-    Adjusted values are not the true ones, so they prove nothing: only what was known before is left.
+    Adjusted values are not the true ones, so they prove nothing: only what was known before is left. In large
+    tables intervals are left ``unknown``: thousands of linear programs would take hours, and whether the
+    release is safe is for the audit to prove.
     """
     if adjusted:
         return Bounds(lower=release.lower, upper=release.upper)
-    return Interval().bounds(release)
+    return Interval(most_cells=LARGEST_GROUP).bounds(release)

@@ -15,11 +15,15 @@ from functools import cached_property
 import numpy as np
 
 from hitoku.attacks.circulation import NetworkCirculation
+from hitoku.evidence.box_witnesses import box_witnesses
 from hitoku.evidence.disclosure import Disclosure, explain_bound
 from hitoku.evidence.exact_witness import Split, exact_witness
-from hitoku.evidence.problem import FAR, AuditProblem, Witness
-from hitoku.model.arrays import Floats, Mask
+from hitoku.evidence.neighbourhood import Neighbourhoods, ProblemPart
+from hitoku.evidence.problem import FAR, AuditProblem, Demand, Witness
+from hitoku.evidence.superfluous import WitnessReach, drop_superfluous
+from hitoku.model.arrays import Floats
 from hitoku.model.moves import Moves
+from hitoku.model.release import Release
 from hitoku.solver import integer
 from hitoku.solver.linear import Solution, Warm, opened
 
@@ -28,20 +32,10 @@ ROUNDS = 8
 WORTHWHILE = 0.1
 # Summed integer programs are stopped early: any good point will do.
 SUMMED_GAP, SUMMED_NODES = 0.1, 50
-# Whole numbers below this are exact in doubles.
-EXACT = 2.0**52
 # One cell's integer program is an answer only when it is solved to the end.
 SINGLE_NODES = 20_000
-
-
-@dataclass(frozen=True)
-class WitnessReach:
-    """How far one unsafe cell is known to move, and which witnesses show it (None: the true table)."""
-
-    low: Fraction = Fraction(0)
-    high: Fraction = Fraction(0)
-    low_witness: int | None = None
-    high_witness: int | None = None
+# Beyond so many withheld cells, programs over all of them are the last resort. Near a cell, nodes are few.
+LARGE, NEARBY_NODES = 3_000, 200
 
 
 @dataclass(frozen=True)
@@ -73,7 +67,10 @@ class Proof:
 
 
 def prove(
-    problem: AuditProblem, exposed: Iterable[int] = (), moves: Iterable[Mapping[int, int]] = ()
+    problem: AuditProblem,
+    exposed: Iterable[int] = (),
+    moves: Iterable[Mapping[int, int]] = (),
+    release: Release | None = None,
 ) -> Proof:
     """Find a low and a high witness for every unsafe cell, or say which cells have none.
 
@@ -85,10 +82,16 @@ def prove(
         Cells known to be recomputable by adding and subtracting: nothing is tried for them.
     moves
         Changes of cells of the table that somebody says keep every sum: tried first, and not trusted.
+    release
+        What the problem is about: where it is large and has variables, boxes are looked for before programs.
     """
     search = _Search(problem, frozenset(exposed) & problem.demands.keys())
     search.push_along(moves)
     search.push_in_circles()
+    if len(problem.cells) > LARGE:
+        if release is not None:
+            search.push_boxes(release)
+        search.settle_nearby()
     if search.open(up=True) or search.open(up=False):
         for near in problem.within_scale():
             for witness in prove(near, search.exposed).witnesses:
@@ -186,6 +189,65 @@ class _Search:
             if witness is not None:
                 self.add(witness)
 
+    def _open(self) -> list[int]:
+        """Cells that must still go further on some side."""
+        return sorted({*self.open(up=True), *self.open(up=False)})
+
+    def push_boxes(self, release: Release) -> None:
+        """Go along boxes through withheld cells: they serve nearly all cells of a large cross table."""
+        found = box_witnesses(release, self.problem, np.array(self._open(), dtype=np.int64))
+        if found is not None:
+            self._push_as_given(found)
+
+    def settle_nearby(self) -> None:
+        """Settle what is left by what is near each cell, as far as that decides."""
+        around = Neighbourhoods(self.problem)
+        for place in self._open():
+            for cells, rows, last in around.rings(place):
+                # Hardly anything moves within the relations of one cell.
+                if last or len(rows) > len(self.problem.users[place]):
+                    self._reach_within(place, around.held(place, cells))
+                lacking = place in self.lacking[True] or place in self.lacking[False]
+                if not lacking or self._rule_out(place, around.freed(place, cells, rows)):
+                    break
+
+    def _rule_out(self, place: int, part: ProblemPart) -> bool:
+        """Tell whether a few relations alone keep a cell from what it needs; remember how."""
+        own, found, demand = part.place(place), dict[bool, Disclosure](), self.problem.demands[place]
+        search = _Search(part.problem, frozenset())
+        with opened(search.split.program) as warm:
+            for up in (True, False):
+                self.n_programs += 1
+                solution = warm.solve(search._reward([own], np.ones(1), up=up), maximise=up)
+                if solution.x is None:
+                    return False
+                far = float(search.split.joined(solution.x)[own])
+                if abs(far) >= float(max(demand.upper if up else demand.lower, demand.width)) > 0:
+                    continue  # nothing here keeps it from what it needs
+                reached = Fraction(round(far * self.problem.scale), self.problem.scale)
+                reason = explain_bound(part.problem, own, solution, reached, up=up)
+                if reason is not None:
+                    found[up] = part.disclosure(reason)
+        if not _excludes(demand, found.get(False), found.get(True)):
+            return False
+        for up, reason in found.items():
+            self.reasons[place, up] = reason
+        self.tried |= {(place, True), (place, False)}
+        return True
+
+    def _reach_within(self, place: int, part: ProblemPart) -> None:
+        """Push one cell, moving nothing but cells near it."""
+        own, search = part.place(place), _Search(part.problem, frozenset())
+        with opened(search.split.program) as search.warm:
+            for up in (True, False):
+                if place in self.lacking[up]:
+                    search.push([own], np.ones(1), up=up)
+                    if self.problem.integer and own in search.lacking[up]:
+                        search.settle_whole(own, None, up=up, nodes=NEARBY_NODES)
+        self.n_programs += search.n_programs
+        for witness in search.witnesses:
+            self.add(part.witness(witness))
+
     def push_all(self) -> None:
         """Push with summed objectives: unit weights first, then seeded random ones, while they pay."""
         random = np.random.default_rng(0)
@@ -236,9 +298,11 @@ class _Search:
             return reason.difference == reach.high or not demand.high_enough(reason.difference)
         return reason.difference == reach.low or not demand.low_enough(reason.difference)
 
-    def settle_whole(self, place: int, reason: Disclosure | None, *, up: bool) -> None:
+    def settle_whole(
+        self, place: int, reason: Disclosure | None, *, up: bool, nodes: int = SINGLE_NODES
+    ) -> None:
         """Push one cell of a table of counts as far as whole numbers let it."""
-        solution = self._whole([place], np.ones(1), up=up, gap=0.0, nodes=SINGLE_NODES)
+        solution = self._whole([place], np.ones(1), up=up, gap=0.0, nodes=nodes)
         if solution.x is not None:
             witness = self.problem.on_grid(self.split.joined(solution.x))
             if witness is not None:
@@ -316,84 +380,14 @@ class _Search:
 
     def _excluded(self, place: int) -> bool:
         """Tell whether the bounds found rule out what the cell needs."""
-        demand = self.problem.demands[place]
         low, high = self.reasons.get((place, False)), self.reasons.get((place, True))
-        if high is not None and not demand.high_enough(high.difference):
-            return True
-        if low is not None and not demand.low_enough(low.difference):
-            return True
-        return (
-            low is not None and high is not None and not demand.wide_enough(low.difference, high.difference)
-        )
+        return _excludes(self.problem.demands[place], low, high)
 
 
-def drop_superfluous(
-    witnesses: list[Witness], reach: dict[int, WitnessReach], problem: AuditProblem
-) -> tuple[tuple[Witness, ...], dict[int, WitnessReach]]:
-    """Drop witnesses that others make superfluous, and number the rest anew.
-
-    Where only the ends matter, any witness beyond an end will do; cells that need a width keep their pair.
-    """
-    places = [p for p, d in problem.demands.items() if d.lower + d.upper > 0 and d.width <= d.lower + d.upper]
-    ends = _ends_reached(witnesses, places, problem)
-    free = set(places)
-    pinned = {w for p, r in reach.items() if p not in free for w in (r.low_witness, r.high_witness)}
-    kept = _needed(ends, pinned)
-    again = dict(reach)
-    for column, place in enumerate(places):
-        low, high = (next((n for n in kept if ends[n, side, column]), None) for side in (0, 1))
-        # Nothing required on a side: the true table is end enough. Nothing found: what was reached stands.
-        if low is not None or problem.demands[place].lower == 0:
-            again[place] = replace(again[place], low=_moved(witnesses, low, place), low_witness=low)
-        if high is not None or problem.demands[place].upper == 0:
-            again[place] = replace(again[place], high=_moved(witnesses, high, place), high_witness=high)
-    rank = {number: place for place, number in enumerate(kept)}
-    return tuple(witnesses[number] for number in kept), {p: _renumber(r, rank) for p, r in again.items()}
-
-
-def _ends_reached(witnesses: list[Witness], places: list[int], problem: AuditProblem) -> Mask:
-    """Tell which witnesses take which cells far enough down and up: witnesses by sides by cells."""
-    ends = np.zeros((len(witnesses), 2, len(places)), dtype=bool)
-    levels, _ = problem.needs()
-    down, up = levels[0, places], levels[1, places]
-    exact = max(float(down.max(initial=0.0)), float(up.max(initial=0.0))) < EXACT
-    for number, witness in enumerate(witnesses):
-        if exact and problem.scale % witness.denominator == 0:
-            # On the grid, whole steps are compared with levels rounded up to steps.
-            steps = np.zeros(len(problem.cells))
-            moved = np.fromiter(witness.differences, dtype=np.int64)
-            amounts = np.fromiter(witness.differences.values(), dtype=np.float64)
-            steps[moved] = amounts * (problem.scale // witness.denominator)
-            if np.abs(steps).max(initial=0.0) < EXACT:
-                ends[number, 0] = (down > 0) & (steps[places] <= -down)
-                ends[number, 1] = (up > 0) & (steps[places] >= up)
-                continue
-        for column, place in enumerate(places):
-            if place not in witness.differences:
-                continue
-            demand, move = problem.demands[place], witness.at(place)
-            ends[number, 0, column] = demand.lower > 0 and demand.low_enough(move)
-            ends[number, 1, column] = demand.upper > 0 and demand.high_enough(move)
-    return ends
-
-
-def _needed(ends: Mask, pinned: set[int | None]) -> list[int]:
-    """Return the witnesses that are pinned or the only one at some end, the later ones dropped first."""
-    cover = ends.sum(axis=0)
-    kept = list(range(len(ends)))
-    for number in reversed(range(len(ends))):
-        if number not in pinned and np.all(cover[ends[number]] > 1):
-            cover -= ends[number]
-            kept.remove(number)
-    return kept
-
-
-def _moved(witnesses: list[Witness], number: int | None, place: int) -> Fraction:
-    return Fraction(0) if number is None else witnesses[number].at(place)
-
-
-def _renumber(reach: WitnessReach, rank: dict[int, int]) -> WitnessReach:
-    low, high = (
-        None if number is None else rank.get(number) for number in (reach.low_witness, reach.high_witness)
-    )
-    return replace(reach, low_witness=low, high_witness=high)
+def _excludes(demand: Demand, low: Disclosure | None, high: Disclosure | None) -> bool:
+    """Tell whether bounds rule a demand out."""
+    if high is not None and not demand.high_enough(high.difference):
+        return True
+    if low is not None and not demand.low_enough(low.difference):
+        return True
+    return low is not None and high is not None and not demand.wide_enough(low.difference, high.difference)

@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hitoku.boxes.cover import cover_of
 from hitoku.errors import ParameterError
 from hitoku.methods.blocks import Blocks
 from hitoku.methods.circulation import Circulation
-from hitoku.methods.circulation.cover import cover_of
+from hitoku.methods.costs import costs
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.keep import Keep, by_hand, kept
+from hitoku.methods.least_cost import least_cost
 from hitoku.methods.method import Progress
 from hitoku.methods.optimal import Optimal
 from hitoku.methods.randomised import Randomised
@@ -24,8 +26,9 @@ from hitoku.rules.rule import Rule
 
 # Up to so many cells the optimal method is given a fair amount of work; see bench/large.py.
 SMALL, WORK = 500, 2_000
-# Up to so many cells two heuristics are affordable, and the cheaper pattern is taken.
-MIDDLE = 1_500
+# Up to so many cells two heuristics are affordable, and the cheaper pattern is taken; up to the first number
+# the second one is also tidied.
+MIDDLE, CLOSING = 1_500, 4_000
 # Flat two-way tables are networks: flows serve them up to here, and a tidy pattern is near the cheapest.
 FLAT = 20_000
 # Tables that are no cross of variables have no boxes; tidying them pays up to here.
@@ -38,10 +41,12 @@ BY_LOT = 25
 class Auto:
     """Choose a method by the size and kind of the table; ``protection.note`` says which, and why.
 
-    Up to 500 cells: :class:`Optimal`, which may prove that nothing cheaper is safe; where its work runs out,
-    the better of its pattern and that of a heuristic. Flat two-way tables of up to 20,000 cells, and tables
-    that are no cross of variables: :class:`Greedy`, closing, tidied where that is affordable. All others,
-    hierarchies and linked tables of any size: :class:`Circulation`; up to 1,500 cells the better of the two.
+    Up to 500 cells: :class:`Optimal`, which may prove that nothing cheaper is safe; where its work runs out
+    and a heuristic has a better pattern, it goes on from that one. Flat two-way tables of up to 20,000 cells,
+    and tables that are no cross of variables: :class:`Greedy`, closing, tidied where that is affordable. All
+    others, hierarchies and linked tables of any size: :class:`Circulation`; up to 4,000 cells the better of
+    the two. The note also says how far the cost may be from the least, by a bound that is worked out without
+    linear programs.
 
     Parameters
     ----------
@@ -115,27 +120,32 @@ class Auto:
         """
         if not self.secret:
             return self._known(table, need, progress)
-        flat = len(table.dimensions) == 2 and all(len(d.groups) == 1 for d in table.dimensions)
-        crossed = cover_of(table) is not None
         if table.n_cells <= SMALL:
             return self._small(table, need, progress)
+        flat = len(table.dimensions) == 2 and all(len(d.groups) == 1 for d in table.dimensions)
         if flat and table.n_cells <= FLAT:
             found = self._greedy(tidy=True).protect(table, need, progress)
-            return replace(found, note=f"greedy, closing and tidied, for a flat two-way table: {UNBOUNDED}")
-        if not crossed:
+            return self._told(table, need, found, "closing and tidied, for a flat two-way table")
+        if cover_of(table) is None:
             tidy = table.n_cells <= TIDY
             found = self._greedy(tidy=tidy).protect(table, need, progress)
             word = "closing and tidied" if tidy else "closing"
-            return replace(found, note=f"greedy, {word}, for relations that are no cross table: {UNBOUNDED}")
+            return self._told(table, need, found, f"{word}, for relations that are no cross table")
         found = self._circulation().protect(table, need, progress)
-        if table.n_cells <= MIDDLE:
-            other = self._greedy(tidy=True).protect(table, need)
+        if table.n_cells <= CLOSING:
+            other = self._greedy(tidy=table.n_cells <= MIDDLE).protect(table, need)
             cheaper = found if found.cost <= other.cost else other
-            note = f"{cheaper.method}, the cheaper of two for {table.n_cells:,} cells: {UNBOUNDED}"
-            return replace(cheaper, note=note)
+            return self._told(table, need, cheaper, f"the cheaper of two for {table.n_cells:,} cells")
         kind = f"a cross table of {table.n_cells:,} cells" if table.dimensions else "linked tables"
-        ending = f"{found.note}; {UNBOUNDED}" if found.note else UNBOUNDED
-        return replace(found, note=f"circulation, for {kind}: {ending}")
+        return self._told(table, need, found, f"for {kind}")
+
+    def _told(self, table: Table, need: Need, found: Protection, why: str) -> Protection:
+        """Say in one line what was taken, why, and how far it may be from the least cost."""
+        stay = kept(table, self.keep)
+        first = need.unsafe | by_hand(table, self.start, stay)
+        least = least_cost(table, need, costs(table, self.cost), stay, first)
+        own = f"{found.note}; " if found.note else ""
+        return replace(found, note=f"{found.method}, {why}: {own}{above(found.cost, least)}")
 
     def _known(self, table: Table, need: Need, progress: Progress | None) -> Protection:
         """Take a method that may be known."""
@@ -153,21 +163,25 @@ class Auto:
         return replace(found, note="blocks, for a table whose readers may know the method")
 
     def _small(self, table: Table, need: Need, progress: Progress | None) -> Protection:
-        """Search for the cheapest pattern; where that does not end, hold a heuristic's against it."""
-        start = by_hand(table, self.start, kept(table, self.keep))
-        found = Optimal(
-            cost=self.cost, keep=self.keep, withhold=start, work_limit=WORK, time_limit_s=self.time_limit_s
-        ).protect(table, need, progress)
+        """Search for the cheapest pattern; where that does not end, go on from a heuristic's better one."""
+        search = Optimal(
+            cost=self.cost,
+            keep=self.keep,
+            withhold=by_hand(table, self.start, kept(table, self.keep)),
+            work_limit=WORK,
+            time_limit_s=self.time_limit_s,
+        )
+        found = search.protect(table, need, progress)
+        if not found.proven:
+            other = self._greedy(tidy=True).protect(table, need)
+            if other.cost < found.cost:
+                found = replace(search, start=other).protect(table, need, progress)
         if found.proven:
             return replace(found, note="optimal, for a small table: nothing cheaper is safe")
-        least = (1.0 - found.gap) * found.cost
-        other = self._greedy(tidy=True).protect(table, need)
-        cheaper = other if other.cost < found.cost else found
-        above = max(0.0, cheaper.cost / least - 1.0) if least > 0 else np.inf
-        note = f"{cheaper.method}, for a small table: at most {above:.0%} above the least cost that is safe"
-        if not np.isfinite(above):
-            note = f"{cheaper.method}, for a small table: {UNBOUNDED}"
-        return replace(cheaper, note=note)
+        if np.isnan(found.gap):
+            return self._told(table, need, found, "for a small table")
+        word = above(found.cost, (1.0 - found.gap) * found.cost)
+        return replace(found, note=f"{found.method}, for a small table: {word}")
 
     def _greedy(self, *, tidy: bool) -> Greedy:
         return Greedy(
@@ -179,6 +193,25 @@ class Auto:
 
 
 UNBOUNDED = "nothing is proven about cheaper patterns"
+
+
+def above(cost: float, least: float) -> str:
+    """Say how far a cost may be above the least one that is safe.
+
+    Examples
+    --------
+    >>> above(110.0, 100.0)
+    'at most 10% above the least cost that is safe'
+    >>> above(400.0, 100.0)
+    'at most 4.0 times the least cost that is safe'
+    """
+    if cost <= least:
+        return "nothing cheaper is safe"
+    if not least > 0:
+        return UNBOUNDED
+    if cost < 2 * least:
+        return f"at most {cost / least - 1:.0%} above the least cost that is safe"
+    return f"at most {cost / least:.1f} times the least cost that is safe"
 
 
 def _shown(name: str, given: object) -> str:

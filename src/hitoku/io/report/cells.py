@@ -127,9 +127,12 @@ class Cells:
         if self.inferable is not None:
             known = withheld & ~self.inferable.unknown
             low[known], high[known] = self.inferable.lower[known], self.inferable.upper[known]
-        elif self.adjusted is None:
+        else:
+            known = np.zeros_like(withheld)
+        if self.adjusted is None and not known[withheld & self.need.unsafe].all():
+            # What witnesses show: at least so far.
             for cell, row in self._audited.items():
-                if withheld[cell]:
+                if withheld[cell] and not known[cell]:
                     low[cell], high[cell] = row["low"], row["high"]
         return low, high
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from hitoku.methods.circulation.claims import Claims, Rooms
+from hitoku.boxes.claims import Claims, Rooms
 from hitoku.methods.circulation.reach import FAR, CellReach
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.moves import Moves

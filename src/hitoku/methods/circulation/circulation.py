@@ -15,13 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hitoku.boxes.box_search import LARGE, Boxes
+from hitoku.boxes.claims import Claims, Rooms
+from hitoku.boxes.cover import Cover, cover_of
+from hitoku.boxes.packs import packed
 from hitoku.errors import ParameterError
 from hitoku.methods.attribution import opens_groups
 from hitoku.methods.circulation.batches import Batches, BatchProgram, read_batches, written
-from hitoku.methods.circulation.boxes import EFFORT_HARD, EFFORT_OPEN, LARGE, MANY, Boxes
-from hitoku.methods.circulation.claims import Claims, Rooms
-from hitoku.methods.circulation.cover import Cover, cover_of
-from hitoku.methods.circulation.packs import packed
 from hitoku.methods.circulation.reach import CellReach
 from hitoku.methods.circulation.sweeps import SHARPNESS, swept
 from hitoku.methods.circulation.tidy import BatchTidy
@@ -29,7 +29,7 @@ from hitoku.methods.costs import costs
 from hitoku.methods.greedy.greedy import unreachable
 from hitoku.methods.keep import Keep, by_hand, kept, refuse_unsafe
 from hitoku.methods.method import Progress
-from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model.arrays import Floats, Mask
 from hitoku.model.moves import Moves
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
@@ -38,7 +38,7 @@ from hitoku.model.table import Table
 # What a cell costs for being one more blank, as a multiple of the median cost of the unsafe cells.
 PER_CELL = 1.0
 # Linear programs over the whole table pay up to so many cells; claims share one while they differ by no more.
-LARGEST_SWEPT, SPREAD = 40_000, 5.0
+LARGEST_SWEPT, SPREAD = 12_000, 5.0
 # Programs that may be spent on publishing cells again.
 TRIES = 200
 # A zero withheld fools few readers: it is taken only where nothing else will do.
@@ -234,12 +234,8 @@ class Search:
         """Give every claim a witness, then make them cheaper together."""
         claims, boxes = self._claims, self.boxes
         if self._crossed:
-            boxes.route(self._order(claims.made), tick=_telling(clock))
-            boxes.route(self._order(boxes.open()), effort=EFFORT_OPEN)
-            boxes.route(self._order(boxes.open()), effort=EFFORT_HARD, pieces=MANY)
-            self._split()
-            boxes.route(self._order(boxes.open()), effort=EFFORT_HARD, pieces=MANY)
-        for claim in self._order(boxes.open()).tolist():
+            boxes.serve(self._rooms, tick=_telling(clock))
+        for claim in boxes.by_size(boxes.open()).tolist():
             self._reached(claim)
         more = clock.passed()
         for _ in range(rounds if self._crossed else 0):
@@ -247,21 +243,9 @@ class Search:
                 return
             if self._cover.size <= LARGE:
                 # Every claim once more, now that it is known what others use.
-                boxes.route(self._order(claims.made))
+                boxes.route(boxes.by_size(claims.made))
             boxes.avoid(tick=clock.tick)
             more = clock.passed()
-
-    def _order(self, claims: Integers) -> Integers:
-        """Put the largest claims first."""
-        return np.asarray(claims[np.lexsort((claims, -self._claims.amount[claims]))])
-
-    def _split(self) -> None:
-        """Ask for both directions apart where no box serves both."""
-        claims = self._claims
-        for claim in self.boxes.open().tolist():
-            if claims.even[claim]:
-                cell = claims.cells[claim]
-                claims.split(claim, float(self._rooms.down[cell]), float(self._rooms.up[cell]))
 
     def _reached(self, claim: int) -> None:
         """Give one claim a witness by linear programs, or say that there is none."""

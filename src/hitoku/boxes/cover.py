@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.model.arrays import Integers
+from hitoku.model.release import Release
 from hitoku.model.table import Table
 
 # A cover of more positions would take more memory than the tables are worth.
@@ -94,8 +95,8 @@ class Cover:
         )
 
 
-def cover_of(table: Table) -> Cover | None:
-    """Find the cover of a table; None where its relations are not sums of codes of one variable at a time.
+def cover_of(table: Table | Release) -> Cover | None:
+    """Find the cover of a table or release; None where relations are not sums of codes of one variable each.
 
     Examples
     --------
@@ -109,7 +110,8 @@ def cover_of(table: Table) -> Cover | None:
             )
             for d in table.dimensions
         )
-        cover = Cover(table.shape, variables, np.arange(table.n_cells))
+        shape = tuple(len(d) for d in table.dimensions)
+        cover = Cover(shape, variables, np.arange(table.n_cells))
     else:
         linked = _linked(table)
         if linked is None:
@@ -118,7 +120,7 @@ def cover_of(table: Table) -> Cover | None:
     return cover if cover.size <= LARGEST and cover.longest_box <= LONGEST_BOX else None
 
 
-def _linked(table: Table) -> Cover | None:
+def _linked(table: Table | Release) -> Cover | None:
     """Read the variables of linked tables off their labels and relations."""
     labels = table.labels
     if labels.positions is None:
@@ -136,7 +138,7 @@ def _linked(table: Table) -> Cover | None:
     return Cover(shape, tuple(v for v in variables if v is not None), position)
 
 
-def _splits(table: Table, n_variables: int) -> list[set[tuple[int, tuple[int, ...]]]] | None:
+def _splits(table: Table | Release, n_variables: int) -> list[set[tuple[int, tuple[int, ...]]]] | None:
     """Collect, per variable, which code is the sum of which; None where some relation is another kind."""
     relations, found = table.relations, [set[tuple[int, tuple[int, ...]]]() for _ in range(n_variables)]
     columns = [table.labels.column(v) for v in range(n_variables)]

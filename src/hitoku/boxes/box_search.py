@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.methods.circulation.claims import Claims, Rooms
-from hitoku.methods.circulation.cover import Cover
+from hitoku.boxes.claims import Claims, Rooms
+from hitoku.boxes.cover import Cover
 from hitoku.model.arrays import Floats, Integers, Mask
 
 # Share of its cost that a cell in use still has for others, divided by the number of users.
@@ -22,6 +22,8 @@ SHARE = 0.1
 # leaves all are looked at.
 EFFORT, EFFORT_LARGE = (3, 8, 2**20), (3, 2, 48)
 EFFORT_OPEN, EFFORT_HARD = (3, 2, 2**20), (12, 8, 2**20)
+# Where a pattern is given, any box will do: many starts, and nothing is made cheaper.
+EFFORT_GIVEN, SOME = (8, 0, 2**20), (1, 2, 4)
 # From so many positions on, less effort is made for each claim.
 LARGE = 30_000
 ONE, MANY = (1,), (1, 2, 4, 8, 16)
@@ -126,6 +128,29 @@ class Boxes:
             )  # fmt: skip
             if tick is not None and not tick(min(1.0, (first + chunk) / len(order))):
                 return
+
+    def serve(self, rooms: Rooms, tick: Tick | None = None) -> None:
+        """Give every claim a witness: one box, or several with parts of it, or one for each direction.
+
+        What is open afterwards is out of reach of boxes, as far as this search can tell.
+        """
+        self.route(self.by_size(self.claims.made), tick=tick)
+        self.route(self.by_size(self.open()), effort=EFFORT_OPEN)
+        self.route(self.by_size(self.open()), effort=EFFORT_HARD, pieces=MANY)
+        for claim in self.open().tolist():
+            if self.claims.even[claim]:
+                cell = self.claims.cells[claim]
+                self.claims.split(claim, float(rooms.down[cell]), float(rooms.up[cell]))
+        self.route(self.by_size(self.open()), effort=EFFORT_HARD, pieces=MANY)
+
+    def serve_within(self) -> None:
+        """Give claims a witness where that is easily found; for patterns that somebody else chose."""
+        self.route(self.by_size(self.claims.made), effort=EFFORT_GIVEN)
+        self.route(self.by_size(self.open()), effort=EFFORT_GIVEN, pieces=SOME)
+
+    def by_size(self, claims: Integers) -> Integers:
+        """Put the largest claims first."""
+        return np.asarray(claims[np.lexsort((claims, -self.claims.amount[claims]))])
 
     def avoid(self, tick: Tick | None = None) -> None:
         """Lead witnesses round cells in use, the dearest first, where that makes the pattern cheaper."""

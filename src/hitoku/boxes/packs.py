@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hitoku.methods.circulation.boxes import Boxes
-from hitoku.methods.circulation.claims import Rooms
+from hitoku.boxes.box_search import Boxes
+from hitoku.boxes.claims import Rooms
 from hitoku.model.arrays import Integers
 from hitoku.model.moves import Moves
 
@@ -17,7 +17,7 @@ def packed(boxes: Boxes, rooms: Rooms, spread: float = np.inf) -> tuple[Moves, i
     """Add witnesses up while sums keep all rooms and every claim stays met; positions become cells.
 
     Witnesses that fit both ways share tables of their own, which come first: their opposites prove the other
-    side. Returns also how many these are.
+    side. Claims without a witness are left out. Returns also how many tables fit both ways.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def packed(boxes: Boxes, rooms: Rooms, spread: float = np.inf) -> tuple[Moves, i
     owner = place[np.concatenate([claims.cells, claims.cells])]
     tables: list[tuple[Integers, Integers]] = []
     n_even = 0
-    made = claims.made
+    made = claims.made[begins[claims.made + 1] > begins[claims.made]]
     made = made[np.lexsort((made, -claims.amount[made]))]
     for even in (True, False):
         order = made[claims.even[made] == even]

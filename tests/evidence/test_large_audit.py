@@ -1,0 +1,87 @@
+"""Patterns that come without witnesses: boxes and neighbourhoods decide as programs over everything do."""
+
+from __future__ import annotations
+
+import narwhals as nw
+import numpy as np
+import pytest
+from hypothesis import event, given, settings
+from tests.evidence.test_audit import count_cases, only, proved, real_cases
+from tests.oracles.certificates import is_safe, programmed_bounds
+from tests.oracles.enumeration import enumerated_bounds
+
+import hitoku as ht
+from hitoku.evidence import prover
+from hitoku.evidence.audit import audit
+from hitoku.evidence.grid import Grid
+from hitoku.evidence.problem import AuditProblem
+
+CASES = settings(max_examples=25, deadline=None)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _everything_is_large():
+    usual, prover.LARGE = prover.LARGE, 0
+    yield
+    prover.LARGE = usual
+
+
+@CASES
+@given(case=count_cases())
+def test_counts_agree_with_listing_every_table_that_fits(tmp_path_factory, case):
+    table, need, release = case
+    found = audit(table, need, release)
+    assert found.summary["undecided"] == 0
+    event(f"safe: {found.safe}")
+    bounds = enumerated_bounds(release, largest=100)
+    met = nw.from_native(found.cells)["met"].to_list()
+    assert met == [is_safe(table, only(need, cell), release, bounds) for cell in np.flatnonzero(need.unsafe)]
+    proved(found, tmp_path_factory.mktemp("audit"))
+
+
+@CASES
+@given(case=real_cases())
+def test_real_tables_agree_with_one_linear_program_per_bound(tmp_path_factory, case):
+    table, need, release = case
+    found = audit(table, need, release)
+    assert found.summary["undecided"] == 0
+    event(f"safe: {found.safe}")
+    bounds = programmed_bounds(release)
+    rows = nw.from_native(found.cells)
+    met = rows["met"].to_list()
+    assert met == [is_safe(table, only(need, cell), release, bounds) for cell in np.flatnonzero(need.unsafe)]
+    proved(found, tmp_path_factory.mktemp("audit"))
+
+
+@pytest.fixture(scope="module")
+def register():
+    firms = ht.samples.register(n=800, seed=1, regions=(3, 3), activities=(2, 3))
+    table = ht.tabulate(
+        firms.records, by=["region", "activity", "size"], value="turnover", unit="enterprise",
+        hierarchies=firms.hierarchies,
+    )  # fmt: skip
+    need = ht.assess(table, [ht.PPercent(p=10), ht.FewContributors(n=3)])
+    return table, need, ht.Circulation(rounds=0).protect(table, need)
+
+
+def test_boxes_prove_a_pattern_that_comes_without_witnesses(register):
+    table, need, protection = register
+    release = ht.Release.of(table, protection)
+    search = prover._Search(AuditProblem.of(Grid.of(table.value), need, release), frozenset())
+    search.push_boxes(release)
+    # Witnesses come from boxes and sums of boxes that the method laid elsewhere; most are found again.
+    assert len(search._open()) < 0.5 * need.unsafe.sum()
+    assert audit(table, need, release).safe
+
+
+def test_what_is_wrong_with_a_pattern_is_the_same(register, monkeypatch):
+    table, need, protection = register
+    rng = np.random.default_rng(2)
+    # Somebody publishes a fifth of the secondary cells.
+    withheld = protection.withheld & ~(protection.secondary & (rng.random(table.n_cells) < 0.2))
+    release = ht.Release.of(table, ht.Protection.withhold(table, withheld, need))
+    found = audit(table, need, release)
+    monkeypatch.setattr(prover, "LARGE", 10**9)
+    expected = audit(table, need, release)
+    assert found.summary["narrow"] > 0
+    assert found.outcomes == expected.outcomes
