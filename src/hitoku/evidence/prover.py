@@ -18,9 +18,9 @@ from hitoku.attacks.circulation import NetworkCirculation
 from hitoku.evidence.box_witnesses import box_witnesses
 from hitoku.evidence.disclosure import Disclosure, explain_bound
 from hitoku.evidence.exact_witness import Split, exact_witness
-from hitoku.evidence.neighbourhood import Neighbourhoods, ProblemPart
 from hitoku.evidence.problem import FAR, AuditProblem, Demand, Witness
 from hitoku.evidence.superfluous import WitnessReach, drop_superfluous
+from hitoku.evidence.surroundings import ProblemPart, Surroundings
 from hitoku.model.arrays import Floats
 from hitoku.model.moves import Moves
 from hitoku.model.release import Release
@@ -201,12 +201,12 @@ class _Search:
 
     def settle_nearby(self) -> None:
         """Settle what is left by what is near each cell, as far as that decides."""
-        around = Neighbourhoods(self.problem)
+        around = Surroundings(self.problem)
         for place in self._open():
             for cells, rows, last in around.rings(place):
                 # Hardly anything moves within the relations of one cell.
                 if last or len(rows) > len(self.problem.users[place]):
-                    self._reach_within(place, around.held(place, cells))
+                    self._reach_within(place, around.held(set(self._open()), cells))
                 lacking = place in self.lacking[True] or place in self.lacking[False]
                 if not lacking or self._rule_out(place, around.freed(place, cells, rows)):
                     break
@@ -236,11 +236,12 @@ class _Search:
         return True
 
     def _reach_within(self, place: int, part: ProblemPart) -> None:
-        """Push one cell, moving nothing but cells near it."""
+        """Push a cell, and others that are open, moving nothing but cells near it."""
         own, search = part.place(place), _Search(part.problem, frozenset())
         with opened(search.split.program) as search.warm:
+            search.push_all()
             for up in (True, False):
-                if place in self.lacking[up]:
+                if own in search.lacking[up] and place in self.lacking[up]:
                     search.push([own], np.ones(1), up=up)
                     if self.problem.integer and own in search.lacking[up]:
                         search.settle_whole(own, None, up=up, nodes=NEARBY_NODES)

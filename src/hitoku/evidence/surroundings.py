@@ -2,12 +2,12 @@
 
 With the cells near it alone, all others held, whatever moves is a change of the whole table: a witness. With
 the relations near it alone, all others forgotten, cells move more freely than they can: what bounds the cell
-even then bounds it in the whole table. Neighbourhoods grow until one of the two decides.
+even then bounds it in the whole table. Surroundings grow until one of the two decides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,7 @@ from hitoku.evidence.disclosure import Disclosure
 from hitoku.evidence.problem import AuditProblem, Witness
 from hitoku.model.arrays import Integers
 
-# Neighbourhoods of more cells are not worth a program of their own.
+# Surroundings of more cells are not worth a program of their own.
 MOST_CELLS = 3_000
 
 
@@ -57,7 +57,7 @@ class ProblemPart:
         )
 
 
-class Neighbourhoods:
+class Surroundings:
     """The parts of a problem around its cells."""
 
     def __init__(self, problem: AuditProblem) -> None:
@@ -85,15 +85,15 @@ class Neighbourhoods:
     def _rows_of(self, cells: Integers) -> Integers:
         return np.unique(self._columns[:, cells].indices)
 
-    def held(self, place: int, cells: Integers) -> ProblemPart:
-        """Let some cells move, and no others."""
-        return self._part(place, cells, self._rows_of(cells))
+    def held(self, asking: Collection[int], cells: Integers) -> ProblemPart:
+        """Let some cells move, and no others; look at what those among them need that are asking."""
+        return self._part(asking, cells, self._rows_of(cells))
 
     def freed(self, place: int, cells: Integers, rows: Integers) -> ProblemPart:
-        """Forget all relations but some; ``cells`` are those in them."""
-        return self._part(place, cells, rows)
+        """Forget all relations but some; ``cells`` are those in them. Look at what one of them needs."""
+        return self._part([place], cells, rows)
 
-    def _part(self, place: int, cells: Integers, rows: Integers) -> ProblemPart:
+    def _part(self, asking: Collection[int], cells: Integers, rows: Integers) -> ProblemPart:
         whole, number = self._problem, {int(cell): k for k, cell in enumerate(cells)}
         part = AuditProblem(
             cells=whole.cells[cells],
@@ -103,6 +103,6 @@ class Neighbourhoods:
             upper=[whole.upper[cell] for cell in cells.tolist()],
             scale=whole.scale,
             integer=whole.integer,
-            demands={number[place]: whole.demands[place]},
+            demands={k: whole.demands[cell] for cell, k in number.items() if cell in asking},
         )
         return ProblemPart(part, cells, rows)
