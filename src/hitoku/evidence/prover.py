@@ -20,7 +20,7 @@ from hitoku.evidence.disclosure import Disclosure, explain_bound
 from hitoku.evidence.exact_witness import Split, exact_witness
 from hitoku.evidence.problem import FAR, AuditProblem, Demand, Witness
 from hitoku.evidence.superfluous import WitnessReach, drop_superfluous
-from hitoku.evidence.surroundings import ProblemPart, Surroundings
+from hitoku.evidence.surroundings import ProblemPart, CellSurroundings
 from hitoku.model.arrays import Floats
 from hitoku.model.moves import Moves
 from hitoku.model.release import Release
@@ -201,7 +201,7 @@ class _Search:
 
     def settle_nearby(self) -> None:
         """Settle what is left by what is near each cell, as far as that decides."""
-        around = Surroundings(self.problem)
+        around = CellSurroundings(self.problem)
         for place in self._open():
             for cells, rows, last in around.rings(place):
                 # Hardly anything moves within the relations of one cell.

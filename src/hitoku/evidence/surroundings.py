@@ -2,7 +2,7 @@
 
 With the cells near it alone, all others held, whatever moves is a change of the whole table: a witness. With
 the relations near it alone, all others forgotten, cells move more freely than they can: what bounds the cell
-even then bounds it in the whole table. Surroundings grow until one of the two decides.
+even then bounds it in the whole table. CellSurroundings grow until one of the two decides.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hitoku.evidence.disclosure import Disclosure
 from hitoku.evidence.problem import AuditProblem, Witness
 from hitoku.model.arrays import Integers
 
-# Surroundings of more cells are not worth a program of their own.
+# CellSurroundings of more cells are not worth a program of their own.
 MOST_CELLS = 3_000
 
 
@@ -57,7 +57,7 @@ class ProblemPart:
         )
 
 
-class Surroundings:
+class CellSurroundings:
     """The parts of a problem around its cells."""
 
     def __init__(self, problem: AuditProblem) -> None:
