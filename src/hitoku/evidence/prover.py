@@ -20,7 +20,7 @@ from hitoku.evidence.disclosure import Disclosure, explain_bound
 from hitoku.evidence.exact_witness import Split, exact_witness
 from hitoku.evidence.problem import FAR, AuditProblem, Demand, Witness
 from hitoku.evidence.superfluous import WitnessReach, drop_superfluous
-from hitoku.evidence.surroundings import ProblemPart, CellSurroundings
+from hitoku.evidence.surroundings import CellSurroundings, ProblemPart
 from hitoku.model.arrays import Floats
 from hitoku.model.moves import Moves
 from hitoku.model.release import Release
