@@ -1,8 +1,8 @@
 """How many forged numbers of a submission pass the checker who has no data: python -m bench.forgery.
 
 One number of the evidence at a time is raised by 7 (a truth value is turned around). A careless forger leaves
-it at that; a careful one makes everything that is published and judged again from it. With the data every one
-is found.
+it at that; a careful one makes everything that is published and judged again from it. Then one field of a
+definition at a time is changed, by a careful forger. With the data every one is found.
 """
 
 import copy
@@ -31,8 +31,9 @@ N = 240
 class Rewritten(Submission):
     """A submission whose public files follow what its outputs say."""
 
-    def public_csv(self, place: int) -> str:
-        return csv_text(self.outputs[place].published)
+    def public(self, place: int) -> tuple[str, Any] | None:
+        published = dict(self.outputs[place].published)
+        return csv_text(published), published
 
 
 def submitted(folder: Path) -> Rewritten:
@@ -62,6 +63,12 @@ def submitted(folder: Path) -> Rewritten:
     work.summary("correlation", "income", "age", name="correlation")
     work.test("t", "income", "region", where={"region": ["N", "S"]}, name="t")
     work.test("chi2", "job", "region", name="chi2")
+    work.crosstab("region", "job", name="crossed")
+    work.table("region", "income", ["count", "mean", "median"], name="several")
+    work.histogram("income", [1200, 1800, 2200], name="histogram")
+    work.survival("age", "win", by="region", name="survival")
+    work.life_table("age", "win", [0, 30, 40], name="lives")
+    work.lorenz("income", 4, name="lorenz")
     work.regression("income ~ age + C(region)", name="ols")
     work.regression("win ~ age + C(region)", family="logit", name="logit")
     found = read_submission(work.submit(folder / "submission"))
@@ -127,11 +134,68 @@ def passed(honest: Submission, *, careful: bool) -> dict[str, list[int]]:
     return counts
 
 
+OTHERS: dict[str, list[Any]] = {
+    "value": ["profit", "age", "salary"],
+    "other": ["profit", "age"],
+    "by": [[], ["job"], ["region", "job"], ["town"]],
+    "statistic": ["mean", "sum", "gini", "hhi", "cr5", "std", "variance", "median", "share", "lorenz"],
+    "statistics": [["mean"], ["count", "mean", "std"]],
+    "percent": [25.0, 75.0],
+    "weight": ["weight"],
+    "holding": ["employer", None],
+    "missing": ["error", "code", "complete"],
+    "decimals": [0, 2],
+    "structural": [True],
+    "normalize": ["row", "column", "all", None],
+    "edges": [[1000.0, 2000.0], [0.0, 25.0, 45.0]],
+    "event": ["alive"],
+    "n_groups": [5, 9],
+    "formula": ["income ~ age + C(job)", "profit ~ age + C(region)"],
+    "model": ["ols", "logit", "probit"],
+    "period": ["region"],
+}
+
+
+def redefined(honest: Submission) -> dict[str, dict[str, list[str]]]:
+    """By field: values that a definition may have instead, and nobody without the data sees it; by output."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for place, output in enumerate(honest.outputs):
+        for field, now in output.definition.items():
+            for other in OTHERS.get(field, []):
+                if other == now:
+                    continue
+                found.setdefault(field, {}).setdefault("tried", []).append(output.name)
+                try:
+                    plain = {**output.to_dict(), "definition": {**output.definition, field: other}}
+                    lie = made_again(Output.from_dict(plain), output.evidence, honest)
+                except HitokuError:
+                    continue
+                if lie is None:
+                    continue
+                every = tuple(lie if each is output else each for each in honest.outputs)
+                forged_one = replace(honest, outputs=every)
+                verdicts, wrong = judge_again(forged_one, place, honest.policy)
+                agrees = not disagreements(forged_one.outputs)[place]
+                if not wrong and agrees and worst(verdicts) is not Clearance.FAIL:
+                    found[field].setdefault(str(other), []).append(output.name)
+    return found
+
+
+def print_redefined(found: dict[str, dict[str, list[str]]]) -> None:
+    tried = sum(len(each["tried"]) for each in found.values())
+    passing = sum(len(names) for each in found.values() for what, names in each.items() if what != "tried")
+    print(f"\ndefinitions: {tried} fields changed, {passing} pass")
+    for field, each in sorted(found.items()):
+        told = [f"{other} ({', '.join(names)})" for other, names in each.items() if other != "tried"]
+        print(f"{field:12}{len(each['tried']):4} {'; '.join(told) or 'none passes'}")
+
+
 def main() -> None:
     warnings.simplefilter("ignore")  # statsmodels remarks on odd models
     with tempfile.TemporaryDirectory() as folder:
         honest = submitted(Path(folder))
         careless, careful = (passed(honest, careful=word) for word in (False, True))
+        definitions = redefined(honest)
     print("                      careless forger   careful forger")
     print("output        forged    alone  beside    alone  beside")
     total = [0] * 5
@@ -140,6 +204,7 @@ def main() -> None:
         total = [a + b for a, b in zip(total, row, strict=True)]
         print(f"{name:12}" + "".join(f"{number:8}" for number in row))
     print(f"{'all':12}" + "".join(f"{number:8}" for number in total))
+    print_redefined(definitions)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from hitoku.checks.session import Session
+
 pytestmark = pytest.mark.long
 
 STAGE = Path(__file__).with_name("stage")
@@ -35,15 +37,20 @@ PROTECT = [
     "--width",
     "4",
 ]
-# By name: the words of the command, and what it writes. The report of a check is dated, and its folder is
-# filled file by file; it holds nothing that the submission beside it lacks.
+# By name: the words of the command, and what it writes.
 COMMANDS = {
     "protect": ([*PROTECT, "--out", "new"], "new"),
     "init": (["init", "firms.csv", "--out", "new.toml"], "new.toml"),
     "convert": (["convert", "release", "--to", "xlsx", "--out", "new.xlsx"], "new.xlsx"),
     "argus export": (["argus", "export", "release", "--out", "new"], "new"),
     "demo": (["demo", "--records", "800", "--by", "region", "--by", "size", "--out", "new"], "new"),
+    "check": (["check", "submission", "--out", "new"], "new"),
 }
+LEDGER = ["ledger", "init", "new.ledger", "--policy", "japan-2017", "--unit", "id", "--checkers", "1"]
+RELEASE = ["check", "submission", "--ledger", "new.ledger", "--data", "people.csv", "--checker", "Ito"]
+RELEASE += ["--release", "--out", "report", "--released", "gone"]
+# What is there before every test.
+KITCHEN = {"firms.csv", "release", "people.csv", "submission", "tmp"}
 
 
 @dataclass(frozen=True)
@@ -59,6 +66,8 @@ def run(folder: Path, words: list[str], fault: str = "") -> Run:
         "TMPDIR": str(folder / "tmp"),
         "FAULT_FOLDER": str(folder),
         "FAULT_COUNT": str(folder / "count"),
+        # Reports are dated.
+        "SOURCE_DATE_EPOCH": "1763251200",
     }
     path = os.pathsep.join([str(STAGE), str(SRC)])
     done = subprocess.run(
@@ -82,7 +91,7 @@ def bytes_of(path: Path) -> dict[str, bytes] | None:
 
 @pytest.fixture(scope="module")
 def kitchen(tmp_path_factory) -> Path:
-    """A folder with records and a release."""
+    """A folder with records, a release and a submission."""
     folder = tmp_path_factory.mktemp("kitchen")
     (folder / "tmp").mkdir()
     rng = np.random.default_rng(5)
@@ -90,6 +99,12 @@ def kitchen(tmp_path_factory) -> Path:
     frame["size"] = rng.choice(["1", "2", "3"], 300, p=[0.7, 0.27, 0.03])
     pd.DataFrame(frame).to_csv(folder / "firms.csv", index=False)
     assert run(folder, [*PROTECT, "--out", "release"]).code == 0
+    people = pd.DataFrame({**frame, "id": np.arange(300)})
+    people.to_csv(folder / "people.csv", index=False)
+    work = Session("study", str(folder / "people.csv"), unit="id")
+    work.crosstab("trade", name="trades")
+    work.histogram("id", [100, 200], name="ids")
+    work.submit(folder / "submission")
     return folder
 
 
@@ -116,9 +131,8 @@ def remove(path: Path) -> None:
 @pytest.fixture(autouse=True)
 def swept(kitchen):
     """Begin every test with the same folder, whatever the one before left."""
-    at_first = {"firms.csv", "release", "tmp"}
     for path in [*kitchen.iterdir(), *(kitchen / "tmp").iterdir()]:
-        if path.name not in at_first:
+        if path.name not in KITCHEN:
             remove(path)
 
 
@@ -185,7 +199,8 @@ def test_two_at_once_write_one_whole_target(name, kitchen, clean):
     whole, _ = clean(name)
     words, target = COMMANDS[name]
     command = [sys.executable, "-m", "hitoku", *words]
-    env = {**os.environ, "PYTHONPATH": str(SRC), "TMPDIR": str(kitchen / "tmp")}
+    own = {"TMPDIR": str(kitchen / "tmp"), "SOURCE_DATE_EPOCH": "1763251200"}
+    env = {**os.environ, "PYTHONPATH": str(SRC), **own}
     both = [
         subprocess.Popen(
             command, cwd=kitchen, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -198,3 +213,77 @@ def test_two_at_once_write_one_whole_target(name, kitchen, clean):
     assert all("Traceback" not in err for err in told)
     assert bytes_of(kitchen / target) == whole
     remove(kitchen / target)
+
+
+@pytest.mark.parametrize("fault", ["kill", "full"])
+def test_an_earlier_report_is_there_until_the_new_one_is(fault, kitchen, clean):
+    whole, n_changes = clean("check")
+    words, target = COMMANDS["check"]
+    for point in points(n_changes):
+        assert run(kitchen, words).code == 0
+        done = run(kitchen, words, f"{fault}:{point}")
+        assert done.code == (-signal.SIGKILL if fault == "kill" else 2), done.err
+        # Between taking the old one away and naming the new one there is a moment without.
+        assert bytes_of(kitchen / target) in (None, whole)
+    assert run(kitchen, words).code == 0
+    assert bytes_of(kitchen / target) == whole
+    assert names(kitchen) == {*KITCHEN, target} - {"tmp"}
+
+
+@pytest.mark.parametrize("fault", ["kill", "full"])
+def test_a_ledger_is_begun_whole_or_not_at_all(fault, kitchen):
+    assert run(kitchen, LEDGER, "count").code == 0
+    n_changes = int((kitchen / "count").read_text("utf-8"))
+    for point in points(n_changes):
+        remove(kitchen / "new.ledger")
+        done = run(kitchen, LEDGER, f"{fault}:{point}")
+        assert done.code == (-signal.SIGKILL if fault == "kill" else 2), done.err
+        assert "Traceback" not in done.err
+        if (kitchen / "new.ledger").exists():
+            assert run(kitchen, ["ledger", "verify", "new.ledger"]).code == 0
+    remove(kitchen / "new.ledger")
+    assert run(kitchen, LEDGER).code == 0
+    assert names(kitchen) <= {*KITCHEN, "new.ledger"}
+
+
+@pytest.mark.parametrize("fault", ["kill", "full"])
+def test_a_release_leaves_once_whatever_happens(fault, kitchen):
+    assert run(kitchen, LEDGER).code == 0
+    begun = (kitchen / "new.ledger").read_bytes()
+    assert run(kitchen, RELEASE, "count").code == 0
+    n_changes = int((kitchen / "count").read_text("utf-8"))
+    left = set(bytes_of(kitchen / "gone"))
+    for point in points(n_changes):
+        for name in ("gone", "report", "new.ledger"):
+            remove(kitchen / name)
+        (kitchen / "new.ledger").write_bytes(begun)
+        done = run(kitchen, RELEASE, f"{fault}:{point}")
+        assert done.code == (-signal.SIGKILL if fault == "kill" else 2), (point, done.out, done.err)
+        assert "Traceback" not in done.err
+        assert set(bytes_of(kitchen / "gone") or left) == left, "half of what leaves"
+        assert run(kitchen, RELEASE).code == 0
+        assert set(bytes_of(kitchen / "gone")) == left
+        assert run(kitchen, ["ledger", "verify", "new.ledger"]).code == 0
+        assert run(kitchen, ["ledger", "show", "new.ledger"]).out.count("; by Ito") == 1
+    assert names(kitchen) <= {*KITCHEN, "new.ledger", "gone", "report"}
+    assert list((kitchen / "tmp").iterdir()) == []
+
+
+def test_two_releases_at_once_leave_once(kitchen):
+    assert run(kitchen, LEDGER).code == 0
+    env = {**os.environ, "PYTHONPATH": str(SRC), "TMPDIR": str(kitchen / "tmp")}
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-m", "hitoku", *RELEASE[:-4], "--out", f"report{k}", "--released", f"gone{k}"],
+            cwd=kitchen,
+            env=env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for k in range(2)
+    ]
+    told = [process.communicate() for process in both]
+    assert [process.returncode for process in both] == [0, 0], told
+    assert sorted("released before" in out for out, _ in told) == [False, True]
+    assert run(kitchen, ["ledger", "verify", "new.ledger"]).code == 0

@@ -125,6 +125,12 @@ def test_a_file_leaves_with_a_decision_and_not_without(tmp_path):
         output="map", decision="release", who="Sato", when=date(2026, 11, 16), reason="three regions"
     )
     done = release(folder, decisions=[word], **given)
+    # Who looked at it compared it: what comes later is not held up by it.
+    later = ht.Session("t", PEOPLE, ledger=tmp_path / "l")
+    later.hand_over_file(tmp_path / "map.png", "the same map")
+    assert later.summary("std", "x", name="std").status is Clearance.PASS
+    checked = recheck(later.submit(tmp_path / "t"), ledger=tmp_path / "l").outputs[1]
+    assert checked.row["differencing"] == "pass", checked.verdicts
     assert (done.folder / "02-map.png").read_bytes() == png()
     assert done.receipt.outputs[1].files["02-map.png"] == sha256(png())
 

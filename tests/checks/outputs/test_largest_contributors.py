@@ -104,6 +104,7 @@ def test_other_groups_with_the_same_largest_are_no_way_around():
     out = ratio(work, 5)
     assert out.status is Clearance.FAIL
     assert "= 1 unit" in str(out.verdicts[-1])
+    assert "differ by 3 contributors" in out.verdicts[-1].remedy
 
 
 @pytest.mark.parametrize("data", [FIRMS, None], ids=["with the data", "without"])

@@ -11,6 +11,7 @@ from hitoku.attacks.differencing.definition import Definition, Nested
 from hitoku.attacks.differencing.grade import Grade, Graded, grade_certificate
 from hitoku.attacks.differencing.partition import Cell, Certificate
 from hitoku.attacks.differencing.search import SingledOut
+from hitoku.checks.ledger.ranks import FEWEST
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, SumTerm
 from hitoku.errors import some
 
@@ -20,6 +21,10 @@ MOST_TERMS = 6
 MOST_GRADED = 20
 # The worst grade first.
 RANK = (Grade.BY_DEFINITION, Grade.NOT_GRADED, Grade.MISSING_VALUES, Grade.IN_DATA)
+
+
+# The way out where one of the largest contributors would follow.
+OF_LARGEST = f"release one of them, or ratios that differ by {FEWEST} contributors or more"
 
 
 class Concern(StrEnum):
@@ -130,6 +135,11 @@ class Speaker:
             for name, each in self.definitions.items()
         }
 
+    def _described(self, group: SingledOut) -> bool:
+        """Tell whether every cell is one of codes, as far as its output has any."""
+        known = self._definitions(group)
+        return all(known[name] is not None or self.definitions[name] is None for name in group.outputs)
+
     def _alarm(
         self, names: tuple[str, ...], groups: list[SingledOut], concern: Concern, because: str
     ) -> Alarm:
@@ -150,7 +160,7 @@ class Speaker:
                 for (name, part, cell), times in worst.certificate.items()
             },
             text=self._sentence(told, worst, names, len(groups) - 1, because),
-            remedy=self._remedy(names),
+            remedy=self._remedy(names) if self._described(worst) else OF_LARGEST,
             terms=self._terms(worst.certificate),
         )
 
@@ -160,7 +170,7 @@ class Speaker:
         for cell, times in sorted(certificate.items(), key=lambda each: (each[1] < 0, each[0])):
             name, part, number = cell
             definition = self.definitions.get(name)
-            if definition is None:
+            if definition is None or part >= len(definition.parts):
                 return ()
             groups = zip(definition.variables, definition.parts[part][number - 1], strict=True)
             found.append(

@@ -127,7 +127,7 @@ class FreeFile(Uncoded[FileEvidence]):
                 principle=Principle.INDIVIDUAL_VALUE,
                 status=Clearance.LOOK,
                 reason="free_file",
-                text=f"a {word_of(evidence.name)}, of which no program can say what it shows: {self.what}",
+                text=f"a {word_of(evidence.name)}, and only a person can say what it shows: {self.what}",
                 numbers={"bytes": evidence.n_bytes},
                 remedy="the checker decides; charts and tables that a session makes itself pass without",
             ),

@@ -13,9 +13,9 @@ import numpy as np
 
 from hitoku.attacks.differencing.atoms import Disclosed
 from hitoku.attacks.differencing.defined import Defined, defined_differences
-from hitoku.checks.ledger.alarm import way_out
+from hitoku.checks.ledger.alarm import OF_LARGEST, way_out
 from hitoku.checks.ledger.entry import Entry
-from hitoku.checks.ledger.ranks import FEWEST, next_to
+from hitoku.checks.ledger.ranks import next_to
 from hitoku.checks.ledger.store import LedgerStore
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
@@ -52,7 +52,8 @@ def by_codes(
             continue
         own = counted(each.output)
         if isinstance(own, str):
-            unknown.append(each.output.name)
+            if not each.output.evidence.files:
+                unknown.append(each.output.name)
             found.append((not_tested(own),))
             continue
         verdicts = _compared(own, earlier, unknown, policy)
@@ -84,6 +85,8 @@ def _released(store: LedgerStore | None, data: str) -> tuple[list[Defined], list
     unknown: list[str] = []
     for plain in [] if store is None else store.of("output"):
         entry = Entry.from_dict(plain)
+        if entry.parts == ():
+            continue  # a file, at which a person looked
         sizes = [part.get("sizes") for part in entry.parts or ()]
         name = f"{entry.name} (project {entry.project or 'without a name'})"
         if entry.definition is None or None in sizes or entry.data_hash != data:
@@ -144,7 +147,7 @@ def _next_to_one_another(own: Defined, earlier: Sequence[Defined]) -> tuple[Prin
                     text=f"{abs(n - m)} of the largest contributors to {value} follow(s) in {len(cells)} "
                     f"group(s): {max(n, m)} - {min(n, m)}, from {other.name} and {own.name} (by definition)",
                     numbers={"outputs": 2, "groups": len(cells), "units": abs(n - m)},
-                    remedy=f"release one of them, or ratios that differ by {FEWEST} contributors or more",
+                    remedy=OF_LARGEST,
                 )
             )
     return tuple(found)

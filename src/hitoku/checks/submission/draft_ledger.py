@@ -85,7 +85,7 @@ class DraftLedger:
         verdicts = self.ledger.verdicts(alarms)
         passes = Clearance.FAIL not in {output.status, *(verdict.status for verdict in verdicts)}
         if passes if leaves is None else leaves(verdicts):
-            self.ledger.remember(name, parts, definition, measures)
+            self.ledger.remember(name, remembered_parts(output), definition, measures)
         return verdicts
 
 
@@ -143,6 +143,11 @@ def partitions(output: Output) -> list[Partition] | None:
         Partition.published(output.name, codes, part=place, tells=_told(output, period))
         for place, (codes, period) in enumerate(zip(output.membership.codes, within, strict=True))
     ]
+
+
+def remembered_parts(output: Output) -> list[Partition] | None:
+    """Return how an output divides the units, for later ones; a file that a person sees divides nobody."""
+    return [] if output.evidence.files else partitions(output)
 
 
 def _told(output: Output, period: str) -> frozenset[str]:

@@ -20,7 +20,7 @@ from hitoku.checks.ledger.receipt import Left, Receipt, receipts_of
 from hitoku.checks.ledger.settings import Settings, settings_of
 from hitoku.checks.ledger.store import LedgerStore, locked_store, read_store
 from hitoku.checks.submission.differences import place_units
-from hitoku.checks.submission.draft_ledger import definition_of, open_ledger, partitions
+from hitoku.checks.submission.draft_ledger import definition_of, open_ledger, remembered_parts
 from hitoku.checks.submission.leaving import leaving
 from hitoku.checks.submission.recheck import Centre, judge, open_centre
 from hitoku.checks.submission.rechecked import OutputState, Recheck, Rechecked
@@ -235,7 +235,7 @@ def _remember(
     for each in leaves:
         placed, measures = place_units(each.output, records)
         name, published = book.unused(placed.name), dict(placed.published)
-        book.remember(name, partitions(placed), definition_of(placed), measures, published=published)
+        book.remember(name, remembered_parts(placed), definition_of(placed), measures, published=published)
         own = leaving(stems[each.output.name], each.output, disarmed=disarmed)
         files |= own
         left.append(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,14 @@ HERE = Path(__file__).parent
 
 def render(template: str, *, style: str, script: str = "", pictures: bool = False, **values: Any) -> str:
     """Fill a template of this folder; texts are escaped, and a name that is not given is an error."""
-    environment = Environment(
+    policy = content_policy(style, script, pictures=pictures)
+    return _environment().get_template(template).render(style=style, script=script, policy=policy, **values)
+
+
+@cache
+def _environment() -> Environment:
+    """Return what compiles templates, each of them once."""
+    return Environment(
         loader=FileSystemLoader(HERE),
         autoescape=True,
         undefined=StrictUndefined,
@@ -22,5 +30,3 @@ def render(template: str, *, style: str, script: str = "", pictures: bool = Fals
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    policy = content_policy(style, script, pictures=pictures)
-    return environment.get_template(template).render(style=style, script=script, policy=policy, **values)
