@@ -141,7 +141,7 @@ def test_a_format_that_does_not_exist_is_refused_before_anything_is_written(pers
         known_format("pdf")
 
 
-@pytest.mark.parametrize("name", [name for name in FORMATS if name != "csv"])
+@pytest.mark.parametrize("name", [name for name in FORMATS if not name.startswith("csv")])
 def test_a_warning_and_footnotes_are_in_every_format_that_has_words(persons, tmp_path, name):
     file: Path = tmp_path / f"table{FORMATS[name].suffix}"
     words = {"warning": "NOT SAFE, not for publication", "title": "Persons"}
