@@ -47,6 +47,7 @@ def submitted(folder: Path) -> Rewritten:
             "profit": count % 37 - 9.5,
             "employer": count % 40,
             "age": 20 + count * 13 % 41,
+            "decade": 2 + count * 13 % 41 // 10,
             "win": (count * 7 % 11 < 5) * 1.0,
         }
     )
@@ -66,7 +67,7 @@ def submitted(folder: Path) -> Rewritten:
     work.crosstab("region", "job", name="crossed")
     work.table("region", "income", ["count", "mean", "median"], name="several")
     work.histogram("income", [1200, 1800, 2200], name="histogram")
-    work.survival("age", "win", by="region", name="survival")
+    work.survival("decade", "win", by="region", name="survival")
     work.life_table("age", "win", [0, 30, 40], name="lives")
     work.lorenz("income", 4, name="lorenz")
     work.regression("income ~ age + C(region)", name="ols")

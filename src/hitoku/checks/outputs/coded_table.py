@@ -11,7 +11,7 @@ from hitoku.checks.evidence.table import TableEvidence
 from hitoku.checks.ledger import Measure
 from hitoku.checks.outputs.complete_cases import needed
 from hitoku.checks.outputs.facts import Fact, record_facts, unit_facts
-from hitoku.checks.outputs.group_statistic import own_name
+from hitoku.checks.outputs.group_statistic import OTHER_VARIABLES, own_name
 from hitoku.checks.outputs.membership import Membership, table_membership
 from hitoku.checks.outputs.output_type import TableClaim
 from hitoku.checks.records import COMPLETE, ERROR, Records
@@ -75,6 +75,8 @@ class CodedTable(Generic[T]):
     def contradictions(self, evidence: T) -> Iterator[str]:
         """Name what cannot be true together in the evidence."""
         yield from evidence.contradictions()
+        if evidence.by != self.by:
+            yield OTHER_VARIABLES
         if evidence.period != getattr(self, "period", None):
             yield "another period than the definition says"
 

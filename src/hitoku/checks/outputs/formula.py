@@ -6,6 +6,7 @@ A checker fits the formulas of a submission again, and a submission may have bee
 from __future__ import annotations
 
 import io
+import re
 import tokenize
 from collections.abc import Sequence
 
@@ -77,3 +78,18 @@ def _allowed(tokens: Sequence[tokenize.TokenInfo], place: int, columns: Sequence
         return text in SIGNS and (text != "." or before == "np")
     # A text with an "f" before it is a program.
     return kind == tokenize.NUMBER or (kind == tokenize.STRING and text.startswith(QUOTES))
+
+
+def has_terms(formula: str, names: Sequence[str]) -> bool:
+    """Tell whether a formula has the terms of a model, as far as their names say.
+
+    Examples
+    --------
+    >>> has_terms("y ~ age + C(job)", ["Intercept", "C(job)[T.b]", "age", "C(job)[T.b]:age"])
+    True
+    >>> has_terms("y ~ age", ["Intercept", "C(job)[T.b]"])
+    False
+    """
+    right = formula.partition("~")[2].replace(" ", "")
+    # Codes behind a bracket may hold any sign.
+    return all(re.split(r"[\[:]", name)[0].replace(" ", "") in right for name in names if name != "Intercept")

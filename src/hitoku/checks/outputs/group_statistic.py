@@ -21,6 +21,7 @@ from hitoku.errors import ParameterError
 from hitoku.model.arrays import Mask
 
 MOST_DECIMALS = 15
+OTHER_VARIABLES = "groups by other variables than the definition says"
 
 G = TypeVar("G", bound=GroupEvidence)
 
@@ -29,6 +30,8 @@ class GroupStatistic(Generic[G]):
     """A statistic for each group of records; a subclass is a frozen dataclass with ``by`` and ``missing``."""
 
     tabular: ClassVar[bool] = False
+    # Variables of the evidence that are not those of the definition: a step of a curve is one.
+    n_added: ClassVar[int] = 0
 
     value: str
     by: tuple[str, ...]
@@ -63,6 +66,8 @@ class GroupStatistic(Generic[G]):
     def contradictions(self, evidence: G) -> Iterator[str]:
         """Name what cannot be true together in the evidence."""
         yield from evidence.contradictions()
+        if evidence.by[: len(evidence.by) - self.n_added] != self.by:
+            yield OTHER_VARIABLES
 
     def facts(self, evidence: G) -> Iterator[Fact]:
         """Say how many units the groups have, and how many records any of them together."""

@@ -102,6 +102,7 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
 
     kind: ClassVar[str] = "quantile_groups"
     evidence: ClassVar[type[Evidence]] = QuantileEvidence
+    n_added: ClassVar[int] = 1
 
     value: str
     n_groups: int = 5
@@ -264,6 +265,10 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
         """Name what cannot be true together in the evidence."""
         yield from super().contradictions(evidence)
         yield from compare_ranks(evidence.largest)
+        if not np.array_equal(evidence.n_units, evidence.n_records):
+            yield "a unit with several records has no one place"
+        if any(int(label[-1]) > self.n_groups for label in evidence.labels if label[-1].isdecimal()):
+            yield "more quantile groups than the definition says"
         if np.any(evidence.weight <= 0):
             yield "weight: groups that weigh nothing"
             return

@@ -17,7 +17,7 @@ from hitoku.checks.evidence.left_out import LeftOut
 from hitoku.checks.evidence.model import ModelEvidence
 from hitoku.checks.ledger import Measure
 from hitoku.checks.outputs.facts import Fact
-from hitoku.checks.outputs.formula import columns_of, refuse_formula
+from hitoku.checks.outputs.formula import columns_of, has_terms, refuse_formula
 from hitoku.checks.outputs.membership import Membership, model_membership
 from hitoku.checks.outputs.output_type import NOT_WRITTEN
 from hitoku.checks.outputs.uncoded import Uncoded
@@ -185,6 +185,8 @@ class Regression(Uncoded[ModelEvidence]):
     def contradictions(self, evidence: ModelEvidence) -> Iterator[str]:
         """Name what cannot be true together in the evidence."""
         yield from evidence.contradictions(formula=self.repeatable, ols=self.model == "ols")
+        if self.formula is not None and not has_terms(self.formula, evidence.names):
+            yield "terms that the formula does not have"
 
     def facts(self, evidence: ModelEvidence) -> Iterator[Fact]:
         """Say how many records and units there are, where the model used all of them."""

@@ -62,6 +62,8 @@ S = TypeVar("S", bound=GroupEvidence)
 class TimedEvents(GroupStatistic[S]):
     """What survival curves and life tables have in common: a time for every unit, and what happened then."""
 
+    n_added: ClassVar[int] = 1
+
     event: str
 
     @property
@@ -85,6 +87,12 @@ class TimedEvents(GroupStatistic[S]):
                 fix="1 for the event, else 0",
             )
         return np.array([truth[code.lower()] for code in codes])[place]
+
+    def contradictions(self, evidence: S) -> Iterator[str]:
+        """Name what cannot be true together in the evidence."""
+        yield from super().contradictions(evidence)
+        if not np.array_equal(evidence.n_units, evidence.n_records):
+            yield "a unit with several records has no one time"
 
     def facts(self, evidence: S) -> Iterator[Fact]:
         """Say how many units the groups have."""
