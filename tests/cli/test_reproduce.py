@@ -86,6 +86,52 @@ def test_a_folder_without_instances_is_told(tmp_path, capsys):
     assert capsys.readouterr().err.startswith("DataError: no JJ file")
 
 
+def test_a_file_that_is_no_instance_is_told_and_one_that_is_is_taken(folder, tmp_path, capsys):
+    for file in (folder / "README.md", folder / "mine.jj"):
+        with pytest.raises(SystemExit) as left:
+            main(
+                [
+                    "reproduce",
+                    "castro-2012",
+                    "--instances",
+                    str(file),
+                    "--out",
+                    str(tmp_path),
+                    "--search",
+                    "1",
+                ]
+            )
+        assert left.value.code == BAD_INPUT
+    told = capsys.readouterr().err
+    # The second is read; that one draw is too few is told before anything is computed.
+    assert told.count("DataError: no JJ file") == 1
+    assert "from a single draw nobody can tell what chance does" in told
+    assert not (tmp_path / "answers").exists()
+
+
+def test_a_search_without_an_instance_of_the_paper_is_told_before_anything_runs(folder, tmp_path, capsys):
+    words = ["--instances", str(folder / "mine.jj"), "--out", str(tmp_path), "--search", "2"]
+    with pytest.raises(SystemExit) as left:
+        main(["reproduce", "castro-2012", *words])
+    assert left.value.code == BAD_INPUT
+    assert "no instance of the paper" in capsys.readouterr().err
+    assert not (tmp_path / "answers").exists()
+
+
+@pytest.mark.shared
+def test_a_search_goes_through_the_command_line_to_the_end(shared, tmp_path):
+    instance = shared / "data" / "csplib" / "targus.jj.gz"
+    words = ("--instances", instance, "--out", tmp_path, "--replications", 1, "--search", 2, "--jobs", 1)
+    done = run("castro-2012", *words)
+    assert done.exit_code == 0
+    page = (tmp_path / "report.md").read_text("utf-8")
+    assert "## Which reading gives the published tables?" in page
+    assert "## ‖μ‖₁ of Table 1: which multipliers were added up?" in page
+    line = next(line for line in page.splitlines() if line.startswith("| by chance"))
+    # Two draws differ, so chance makes something in B1.
+    assert float(line.split("|")[3]) > 0
+
+
 @pytest.mark.parametrize("paper", ["kikuchi-minami-2017", "lupp-langsrud-2021"])
 def test_a_paper_without_draws_is_written_and_told(paper, tmp_path):
     told = run(paper, "--out", tmp_path / "out")

@@ -52,7 +52,7 @@ def processors(jobs: int | None) -> int:
 def castro_2012(
     instances: Annotated[
         Path | None,
-        typer.Option(help="Folder with JJ files, plain or gzip; left out, small tables are made up."),
+        typer.Option(help="JJ file, plain or gzip, or a folder of them; left out, small tables are made up."),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder to write; a run in it is taken up again.")] = Path(
         "castro-2012"
@@ -60,7 +60,7 @@ def castro_2012(
     replications: Annotated[int, typer.Option(min=1, help="Draws for each scenario.")] = 10,
     search: Annotated[
         int,
-        typer.Option(min=0, help="Draws with which other readings of the paper are tried; 0 for none."),
+        typer.Option(min=0, help="Draws with which other readings are tried, 2 or more; 0 for none."),
     ] = 0,
     seed: Seed = 1,
     jobs: Jobs = None,
@@ -82,12 +82,14 @@ def castro_2012(
     from hitoku.experiments.castro_2012 import ExperimentPlan, made_up, report, run
     from hitoku.experiments.castro_2012.bars import beside_published, by_protector
     from hitoku.experiments.castro_2012.report import explained
-    from hitoku.experiments.castro_2012.search_report import searched_readings
+    from hitoku.experiments.castro_2012.search_report import refuse_search, searched_readings
     from hitoku.experiments.page import Picture, write
     from hitoku.plots.error_shares import error_shares
 
     tables = made_up(seed) if instances is None else _instances(require_path(instances))
     plan = ExperimentPlan(replications=replications, seed=seed)
+    if search:
+        refuse_search(tables, search)
     with counting() as progress:
         outcome = run(tables, plan, out / "answers", jobs=processors(jobs), progress=progress)
         searched = []
@@ -246,7 +248,7 @@ def minami_abe_2019(
 def overview(
     instances: Annotated[
         Path | None,
-        typer.Option(help="Folder with JJ files for castro-2012; left out, small tables are made up."),
+        typer.Option(help="JJ file or folder of them, for castro-2012; left out, small tables are made up."),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder to write; a run in it is taken up again.")] = Path(
         "papers"
@@ -321,11 +323,13 @@ def _instances(folder: Path) -> tuple[TableInstance, ...]:
 
     paths = {
         path.name.removesuffix(".gz").removesuffix(".jj"): path
-        for path in sorted(folder.iterdir())
+        for path in (sorted(folder.iterdir()) if folder.is_dir() else [folder])
         if path.name.endswith((".jj", ".jj.gz"))
     }
     if not paths:
         raise DataError(
-            "no JJ file in the folder", where=str(folder), fix="give a folder with files *.jj or *.jj.gz"
+            "no JJ file there",
+            where=str(folder),
+            fix="give a folder with files *.jj or *.jj.gz, or one of them",
         )
     return tuple(TableInstance.of(name, *read_jj(path)) for name, path in paths.items())

@@ -277,6 +277,11 @@ class TriedReading:
         return float(np.mean(list(self.distances.values())))
 
 
+def searchable(instances: Sequence[TableInstance]) -> list[TableInstance]:
+    """Return the instances of the paper that are small enough to search on."""
+    return [i for i in instances if i.name in shares()["B1", "l1"] and i.relations.shape[0] <= MOST_ROWS]
+
+
 class ReadingSearch:
     """Readings on instances; answers are kept in a folder, so nothing is computed twice.
 
@@ -301,9 +306,7 @@ class ReadingSearch:
         jobs: int = 1,
         progress: Progress | None = None,
     ) -> None:
-        self.instances = [
-            i for i in instances if i.name in shares()["B1", "l1"] and i.relations.shape[0] <= MOST_ROWS
-        ]
+        self.instances = searchable(instances)
         self.norms, self.replications, self.seed = tuple(norms), replications, seed
         self._store, self._jobs, self._progress = Store(folder), jobs, progress
         self._keys = {instance.name: instance.key for instance in self.instances}

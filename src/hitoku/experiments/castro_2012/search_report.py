@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from hitoku.errors import DataError
+from hitoku.errors import DataError, ParameterError
 from hitoku.experiments.castro_2012.instances import TableInstance
 from hitoku.experiments.castro_2012.multipliers import multiplier_table
 from hitoku.experiments.castro_2012.published import number, shares
-from hitoku.experiments.castro_2012.search import CHANGES, ReadingSearch, TriedReading, search
+from hitoku.experiments.castro_2012.search import CHANGES, ReadingSearch, TriedReading, search, searchable
 from hitoku.experiments.page import Cell, PageTable, Words
 from hitoku.experiments.resumable import Progress
 
@@ -29,20 +29,34 @@ def searched_readings(
 
     Raises
     ------
-    DataError
-        No instance is one of the paper's, so there is nothing to hold a reading against.
+    HitokuError
+        See :func:`refuse_search`.
     """
+    refuse_search(instances, replications)
     lookup = ReadingSearch(
         instances, folder, replications=replications, seed=seed, jobs=jobs, progress=progress
     )
-    if not lookup.instances:
+    rounds = search(lookup)
+    return [readings_words(rounds), readings_table(rounds), multiplier_table(lookup.instances)]
+
+
+def refuse_search(instances: Sequence[TableInstance], replications: int) -> None:
+    """Raise when nothing can be searched: no instance of the paper, or too few draws to know chance.
+
+    Told before anything is computed: the rest of the page takes its time.
+    """
+    if replications < 2:
+        raise ParameterError(
+            "from a single draw nobody can tell what chance does",
+            where="--search",
+            fix="give 2 draws or more; 5 take a few minutes on the small instances",
+        )
+    if not searchable(instances):
         raise DataError(
             "no instance of the paper that is small enough to search on",
             where="--search",
             fix="give --instances with JJ files named as in the paper, targus.jj or table8.jj among them",
         )
-    rounds = search(lookup)
-    return [readings_words(rounds), readings_table(rounds), multiplier_table(lookup.instances)]
 
 
 def readings_words(rounds: Sequence[Sequence[TriedReading]]) -> Words:

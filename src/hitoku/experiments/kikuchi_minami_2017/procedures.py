@@ -128,6 +128,7 @@ def _random(n_tables: int = 40) -> Iterator[Reproduction]:
     """Count, on random tables, intervals of withheld cells below the threshold."""
     random = np.random.default_rng(2017)
     tables = [Table.from_array(random.poisson(random.uniform(8, 40), (6, 5))) for _ in range(n_tables)]
+    cells: dict[str, int] = {}
     for every in ("withheld", "unsafe"):
         narrow = withheld = 0
         for table in tables:
@@ -136,6 +137,8 @@ def _random(n_tables: int = 40) -> Iterator[Reproduction]:
             width = Interval().bounds(Release.of(table, protection)).width
             narrow += int(((width < COUNT_WIDTH - LIMIT) & protection.withheld).sum())
             withheld += int(protection.withheld.sum())
+        cells[every] = withheld
+        fewer = cells["withheld"] - withheld
         what = (
             f"Greedy(every={every!r}) on {n_tables} random tables: too narrow, of {withheld} suppressed cells"
         )
@@ -148,7 +151,8 @@ def _random(n_tables: int = 40) -> Iterator[Reproduction]:
             distance=f"{narrow} of {withheld} cells" if narrow else "none",
             why=""
             if every == "withheld"
-            else "the default: fewer cells, for a secondary cell is no secret, only worth nothing if exact",
+            else f"the default: {f'{fewer} cells fewer' if fewer else 'as many cells on these tables'}; a "
+            "secondary cell is no secret, only worth nothing if exact",
         )
 
 

@@ -1,0 +1,104 @@
+"""Where hitoku departs from the papers: every line of the page is held by a test, which is named here."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.test_architecture import ROOT
+from tests.test_threat_model import functions
+
+import hitoku as ht
+from hitoku.checks.policies.policy import policy
+from hitoku.experiments.minami_abe_2019 import Reading
+from hitoku.testing import covers
+
+PAGE = (ROOT / "docs" / "explanation" / "departures.md").read_text("utf-8")
+# How a line of the page begins, and the tests that show what hitoku does there.
+HELD = {
+    "formula (8) fixes": "tests/attacks/test_interval.py::test_example_1_of_minami_and_abe",
+    "Algorithm 1 updates": "tests/attacks/test_matching.py::test_a_single_match_sets_both_ends "
+    "tests/experiments/test_minami_abe_2019_search.py::test_the_printed_algorithm_is_followed_word_by_word",
+    '"the" optimal pattern': "tests/methods/test_optimal.py::"
+    "test_two_way_tables_get_the_first_safe_pattern_of_all",
+    "`w > 8` in definition 3": "tests/test_departures.py::test_a_width_of_nine_is_more_than_eight",
+    "a zero is unsafe": "tests/rules/test_min_frequency.py::test_below_n",
+    "effective *intervals*": "tests/attacks/test_matching.py::test_holes_are_told",
+    "one level to either side": "tests/test_departures.py::test_a_level_of_zero_closes_that_way",
+    "values printed as the solver": "tests/methods/test_adjust.py::"
+    "test_every_unsafe_cell_moves_and_every_sum_holds_exactly",
+    "a cell with `freq(parent)": "tests/rules/test_direct_disclosure.py::test_all_but_k",
+    "cells are suppressed; the choice": "tests/test_departures.py::test_the_cells_alone_ask_for_no_groups "
+    "tests/methods/test_gauss.py::test_elimination_alone_is_not_enough_for_direct_disclosure",
+    "no cell follows *exactly*": "tests/methods/test_gauss.py::"
+    "test_no_unsafe_cell_is_exposed_and_every_secondary_one_is_needed "
+    "tests/experiments/test_lupp_langsrud_2021.py::test_what_the_r_package_publishes_for_table_1",
+    "elimination in integers": "tests/attacks/test_exposure.py::"
+    "test_exposed_cells_are_those_of_exact_fractions",
+    "ties in R's order": "tests/methods/test_gauss.py::test_order_decides_which_cells_are_withheld",
+    "p%: safe if": "tests/rules/test_p_percent.py::test_a_remainder_of_exactly_p_percent",
+    "a threshold of 10 *elements*": "tests/test_departures.py::test_a_width_of_ten_is_eleven_counts",
+    "dominance is asked of sums": "tests/experiments/test_kikuchi_minami_2017.py::"
+    "test_what_differs_from_the_paper_is_known_and_explained",
+    "mode: from more than 10": "tests/experiments/test_kikuchi_minami_2017.py::"
+    "test_what_differs_from_the_paper_is_known_and_explained",
+    "group disclosure: suppressed": "tests/rules/test_group_disclosure.py::"
+    "test_970_of_1000_are_not_known_to_be_more_than_nine_tenths",
+    "until *all* suppressed": "tests/methods/test_points.py::"
+    "test_every_withheld_cell_is_wide_enough_as_in_the_paper",
+    "the smallest cell of the row": "tests/methods/test_greedy.py::"
+    "test_gives_the_pattern_of_the_literal_procedure",
+    "by value, zeros": "tests/methods/test_greedy.py::test_zeros_come_last_and_only_where_they_can_move",
+    "Appendix E prints": "tests/io/argus/test_table_file.py::"
+    "test_the_example_of_appendix_e_is_refused_with_the_relations_that_fail",
+    "more than 11 degrees": "tests/checks/policies/test_policy.py::test_the_operator_is_a_setting",
+}
+
+
+def rows() -> list[str]:
+    """The first column of every line of the page's tables."""
+    lines = [line for line in PAGE.splitlines() if line.startswith("| ")]
+    return [first for line in lines if (first := line.split("|")[1].strip()) != "the paper"]
+
+
+def test_every_line_of_the_page_is_held_by_a_test():
+    found = rows()
+    assert len(found) > 20
+    assert [row for row in found if not any(row.startswith(start) for start in HELD)] == []
+    assert [start for start in HELD if not any(row.startswith(start) for row in found)] == []
+
+
+@pytest.mark.parametrize("start", HELD)
+def test_the_tests_that_hold_the_page_are_there(start):
+    for test in HELD[start].split():
+        file, _, name = test.partition("::")
+        assert name in functions(file)
+
+
+def test_a_width_of_nine_is_more_than_eight():
+    table = ht.Table.from_array([[3, 20], [20, 20]])
+    for wider, width in ((True, 9), (False, 8)):
+        need = Reading(wider=wider).need(table)
+        assert need.width[need.unsafe].tolist() == [width]
+
+
+def test_a_level_of_zero_closes_that_way():
+    table = ht.Table.from_array([[50.0, 70.0], [60.0, 80.0]])
+    unsafe = np.arange(table.n_cells) == 0
+    up = ht.Need(unsafe=unsafe, lower=0.0, upper=np.where(unsafe, 5.0, 0.0))
+    for senses in ("up", "down"):
+        assert ht.Adjust(norm="l1", senses=senses).protect(table, up).value[0] >= 55.0
+
+
+def test_the_cells_alone_ask_for_no_groups():
+    table = ht.Table.from_array([[0, 17], [5, 9]], names=["group", "injury"])
+    need = ht.DirectDisclosure(k=1, sensitive="injury").assess(table)
+    assert len(need.attributions) > 0
+    assert len(ht.Need(unsafe=need.unsafe).attributions) == 0
+
+
+def test_a_width_of_ten_is_eleven_counts():
+    """A count of 0 to 10 has width 10 and eleven values; 0 to 9, ten of them, is too narrow here."""
+    width = policy("japan-2017").interval.count
+    need = ht.Need(unsafe=[True], width=width)
+    inside = ht.Table(value=[5.0], relations=np.zeros((0, 1)), frequency=[5], integer=True)
+    assert [covers(ht.Bounds(lower=[0], upper=[high]), inside, need) for high in (9, 10)] == [False, True]
