@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from tests.oracles import blocks as oracle
 
@@ -30,15 +32,22 @@ def forest(levels, n, n_rows):
 def patterns(levels, terms, tables):
     """Protect many tables by one tree."""
     n, n_rows, n_columns = tables.shape
-    tall = Terms(*(np.tile(part, (n, 1)) for part in (terms.first, terms.last, terms.large, terms.width)))
+    parts = (np.tile(part, (n, 1)) for part in (terms.first, terms.last, terms.large, terms.width))
+    tall = Terms(*parts, free=None if terms.free is None else np.tile(terms.free, (n, 1)))
     return pattern(forest(levels, n, n_rows), tables.reshape(-1, n_columns), tall).reshape(tables.shape)
 
 
-def fibres(example, threshold, width, *, zeros=False, split="count", expected=None):
-    """Protect every table with the totals of an example; group them by what is published."""
-    terms = Terms.below(example.shape, threshold, width, zeros=zeros)
-    levels = tree(expectation(example.sum(axis=1), example.sum(axis=0), expected), split)
+def fibres(example, threshold, width, *, zeros=False, split="count", expected=None, free=None):
+    """Protect every table with the totals of an example; group them by what is published.
+
+    ``free`` are the cells that are no structural zeros.
+    """
+    terms = replace(Terms.below(example.shape, threshold, width, zeros=zeros), free=free)
+    plan = expectation(example.sum(axis=1), example.sum(axis=0), expected)
+    levels = tree(plan if free is None else plan * free, split)
     tables = np.array(list(oracle.tables(example.sum(axis=1).tolist(), example.sum(axis=0).tolist())))
+    if free is not None:
+        tables = tables[~np.any(tables * ~free, axis=(1, 2))]
     hidden = patterns(levels, terms, tables)
     shown = np.where(hidden, -1, tables).reshape(len(tables), -1)
     _, group = np.unique(shown, axis=0, return_inverse=True)

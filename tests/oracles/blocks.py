@@ -91,6 +91,40 @@ def node_is_wide(rows: Sequence[int], columns: Sequence[int], axis: int, cut: in
     return wide(group, every, rule)
 
 
+def is_wide_beside_zeros(
+    rows: Sequence[int],
+    columns: Sequence[int],
+    zeros: frozenset[tuple[int, int]],
+    cut: tuple[int, int] | None,
+    rule: Rule,
+) -> bool:
+    """Judge a rectangle some of whose cells are zero in every table: one family must do for each cell.
+
+    ``cut`` is the axis and the place of an inner node's cut; None for a leaf.
+    """
+    every = [t for t in tables(rows, columns) if all(t[i][j] == 0 for i, j in zeros)]
+    if cut is not None and cut[0] == 0:
+        every = [tuple(zip(*t, strict=True)) for t in every]
+        zeros = frozenset((j, i) for i, j in zeros)
+    n_rows, n_columns = len(every[0]), len(every[0][0])
+    halves = [[j] for j in range(n_columns)]
+    most = rule.last
+    if cut is not None:
+        halves, most = [list(range(cut[1])), list(range(cut[1], n_columns))], min(rule.last, rule.width - 1)
+    families = []
+    for i, half in product(range(n_rows), halves):
+        if any((i, j) not in zeros for j in half):
+            found = [sum(t[i][j] for j in half) for t in every]
+            least = min((s for s in found if rule.first <= s <= most), default=None)
+            families.append([t for t, s in zip(every, found, strict=True) if s == least])
+    widths = [reach(family) for family in families if family]
+    return all(
+        any(w[i][j] >= rule.width for w in widths)
+        for i, j in product(range(n_rows), range(n_columns))
+        if (i, j) not in zeros and any(rule.unsafe(t[i][j]) for t in every)
+    )
+
+
 def statuses(node: Node, table: Rows, rule: Rule, found: set[tuple[int, int]]) -> bool:
     """Withhold what a node and its parts ask for; tell whether it calls."""
     rows, columns, parts = node

@@ -23,6 +23,7 @@ from hitoku.methods.blocks.terms import (
     of_counts,
     refuse_hierarchies,
     refuse_other_kinds,
+    refuse_zeros,
     terms_of,
     totals,
 )
@@ -127,8 +128,10 @@ class Blocks:
             )
         refuse_other_kinds(table)
         if magnitudes or self.width is None:
+            refuse_zeros(table)
             return self._magnitudes(table, need, self.rules)
         if any(len(d.groups) > 1 for d in table.dimensions):
+            refuse_zeros(table)
             # Sub-tables are many and small: drawing tables to choose between splits would not pay.
             split = "count" if self.split == "auto" else self.split
             chosen, terms = level_by_level(table, self.rules, self.width, split, self.expected)
@@ -145,6 +148,8 @@ class Blocks:
         refuse_other_needs(table, need, width.ravel(), unsafe.ravel())
         plenty = PLENTY * (int(terms.last.max()) + 1)
         expected = expectation(*totals(table, rows, columns), self.expected, plenty)
+        if terms.free is not None:
+            expected = expected * terms.free
         withheld = np.zeros((rows + 1, columns + 1), dtype=np.bool_)
         withheld[:-1, :-1] = pattern(tree_of(expected, terms, self.split), values, terms)
         public = None if self.expected is None else expected
@@ -204,6 +209,8 @@ def claim(terms: Terms, split: str, expected: Integers | None) -> dict[str, Any]
     """
     first, last, width = (np.unique(part).tolist() for part in (terms.first, terms.last, terms.width))
     if max(len(first), len(last), len(width)) > 1 or last[0] < first[0] or np.any(terms.large < FAR):
+        return None
+    if terms.free is not None:
         return None
     return {
         "method": "blocks",

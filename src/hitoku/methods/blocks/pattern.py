@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hitoku.methods.blocks.reach import wide_alone, wide_together
+from hitoku.methods.blocks.structural_zeros import Rectangle, wide_around_zeros
 from hitoku.methods.blocks.terms import Terms
 from hitoku.methods.blocks.tree import Nodes
 from hitoku.model.arrays import Integers, Mask
@@ -45,7 +46,7 @@ def pattern(levels: Sequence[Sequence[Nodes]], values: Integers, terms: Terms) -
             if hit.any():
                 withheld[nodes.rows[hit][:, :, None], nodes.columns[hit][:, None, :]] = True
                 calls[nodes.number[hit]] = ~settled(nodes, terms, values, hit)
-    return withheld
+    return withheld if terms.free is None else withheld & terms.free
 
 
 def settled(nodes: Nodes, terms: Terms, values: Integers, chosen: Mask) -> Mask:
@@ -53,4 +54,10 @@ def settled(nodes: Nodes, terms: Terms, values: Integers, chosen: Mask) -> Mask:
     rows, columns = nodes.rows[chosen], nodes.columns[chosen]
     local = values[rows[:, :, None], columns[:, None, :]]
     known = terms.at(rows, columns, local.sum(axis=2), local.sum(axis=1))
-    return wide_alone(known) if nodes.axis < 0 else wide_together(known, nodes.axis, nodes.cut)
+    wide = wide_alone(known) if nodes.axis < 0 else wide_together(known, nodes.axis, nodes.cut)
+    if terms.free is not None:
+        free = terms.free[rows[:, :, None], columns[:, None, :]]
+        for one in np.flatnonzero(~free.all(axis=(1, 2))):
+            parts = (part[one] for part in (local, known.first, known.last, known.large, known.width))
+            wide[one] = wide_around_zeros(Rectangle(*parts, free[one]), nodes.axis, nodes.cut)
+    return wide

@@ -7,15 +7,18 @@ Nothing here depends on an inner cell, only on totals. The proof of the method r
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hitoku.attacks.interval import Interval
 from hitoku.errors import ScopeError, some
 from hitoku.methods.blocks.reach import FAR, Local
 from hitoku.methods.randomised.public_knowledge import judge_counts, whole_width
 from hitoku.model.arrays import Integers, Mask
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
 from hitoku.model.table import Table
 from hitoku.rules.rule import Rule
 
@@ -42,12 +45,15 @@ class Terms:
         Count from which on a cell is unsafe again; ``FAR`` where there is none.
     width
         What a cell needs that is unsafe.
+    free
+        Cells that are no structural zeros; None where there is none.
     """
 
     first: Integers
     last: Integers
     large: Integers
     width: Integers
+    free: Mask | None = field(default=None, kw_only=True)
 
     @classmethod
     def below(cls, shape: tuple[int, int], threshold: int, width: int, *, zeros: bool = False) -> Terms:
@@ -64,7 +70,8 @@ class Terms:
     def unsafe(self, values: Integers) -> Mask:
         """Judge counts, rows by columns."""
         small = (values >= self.first) & (values <= self.last)
-        return np.asarray(small | (values >= self.large))
+        unsafe = np.asarray(small | (values >= self.large))
+        return unsafe if self.free is None else unsafe & self.free
 
     def at(self, rows: Integers, columns: Integers, row_sums: Integers, column_sums: Integers) -> Local:
         """Look at rectangles, given by nodes by rows and nodes by columns."""
@@ -96,14 +103,29 @@ def terms_of(table: Table, rules: Sequence[Rule], width: ArrayLike) -> Terms:
     first, last = small_counts(table, inner, most, rules)
     large = large_counts(table, inner, most, last, rules)
     asked = np.maximum(whole_width(width, table)[inner], LEAST_WIDTH)
-    terms = Terms(*(part.reshape(shape) for part in (first, last, large, asked)))
+    free = None if table.fixed is None else ~table.fixed[inner].reshape(shape)
+    terms = Terms(*(part.reshape(shape) for part in (first, last, large, asked)), free=free)
     refuse_unsafe_totals(table, judge_counts(table, inner, 0, rules))
-    refuse_other_rules(table, inner, most, terms, rules)
-    known = terms.everywhere(row_sums, column_sums)
-    least = np.maximum(0, row_sums[:, None] + column_sums[None, :] - row_sums.sum())
-    narrow = known.may_be_unsafe[0] & (most.reshape(shape) - least < terms.width)
+    refuse_other_rules(table, inner, most, replace(terms, free=None), rules)
+    if free is None:
+        low = np.maximum(0, row_sums[:, None] + column_sums[None, :] - row_sums.sum())
+        high = most.reshape(shape)
+    else:
+        low, high = beside_zeros(table, shape)
+    small = (terms.first <= terms.last) & (low <= terms.last) & (high >= terms.first)
+    narrow = (small | (high >= terms.large)) & (high - low < terms.width)
+    if free is not None:
+        narrow &= free
     refuse_telling_totals(table, inner[narrow.ravel()])
     return terms
+
+
+def beside_zeros(table: Table, shape: tuple[int, ...]) -> tuple[Integers, Integers]:
+    """Least and largest value of every inner cell when totals and structural zeros are known."""
+    hidden = table.inner if table.fixed is None else table.inner & ~table.fixed
+    bounds = Interval().bounds(Release.of(table, Protection.withhold(table, hidden)))
+    low, high = (np.rint(end[table.inner]).astype(np.int64) for end in (bounds.lower, bounds.upper))
+    return low.reshape(shape), high.reshape(shape)
 
 
 def totals(table: Table, rows: int, columns: int) -> tuple[Integers, Integers]:
@@ -162,15 +184,27 @@ def refuse_other_kinds(table: Table) -> None:
             where="blocks",
             fix="use optimal, and measure what the matching attack learns",
         )
-    if table.fixed is not None or np.any(table.lower != 0) or np.any(np.isfinite(table.upper)):
+    known = np.zeros(table.n_cells, dtype=np.bool_) if table.fixed is None else table.fixed
+    zeros = known & (table.value == 0) & (table.upper == 0)
+    if np.any(known & ~zeros) or np.any(table.lower != 0) or np.any(np.isfinite(table.upper) & ~zeros):
         raise ScopeError(
-            "no fixed cells are treated, and no known bounds other than zero",
+            "no fixed cells are treated but structural zeros, and no known bounds other than zero",
             where="blocks",
             fix="use optimal, and measure what the matching attack learns",
         )
     if of_counts(table) and table.value.max() > LARGEST_TOTAL:
         raise ScopeError(
             f"a total is larger than {LARGEST_TOTAL:_}", where="blocks", fix="split the table, or use optimal"
+        )
+
+
+def refuse_zeros(table: Table) -> None:
+    """Raise where structural zeros are not treated."""
+    if table.fixed is not None:
+        raise ScopeError(
+            "structural zeros are treated in flat tables of counts alone",
+            where="blocks",
+            fix="publish the finest level with its totals alone, or use another method",
         )
 
 

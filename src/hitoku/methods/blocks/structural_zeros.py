@@ -1,0 +1,205 @@
+"""Rectangles with cells that everybody knows to be zero: what their sums leave open, by small maximum flows.
+
+Closed forms fail where cells are forbidden. A *family* takes their place: all tables with the sums of the
+rectangle and its zeros in which one segment of a row has a certain sum. With that sum fixed, the row falls
+into two rows, and a family is an ordinary transportation problem with forbidden cells: a cell can be raised
+by as much as flows from its row to its column through the other cells, and lowered by what flows back. What a
+family leaves to a cell is the sum of both, wherever one starts. The proof is in docs/explanation/blocks.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from hitoku.methods.blocks.reach import FAR, Local
+from hitoku.model.arrays import Integers, Mask
+
+
+@dataclass(frozen=True, eq=False)
+class Rectangle:
+    """One rectangle, cut across its columns or not at all.
+
+    Parameters
+    ----------
+    values
+        A table with its sums. Which one is of no importance: nothing below depends on it.
+    first, last, large, width
+        By cell, as in :class:`Terms`.
+    free
+        Cells that are no structural zeros.
+    """
+
+    values: Integers
+    first: Integers
+    last: Integers
+    large: Integers
+    width: Integers
+    free: Mask
+
+    @property
+    def transposed(self) -> Rectangle:
+        parts = (self.values, self.first, self.last, self.large, self.width)
+        return Rectangle(*(part.T for part in parts), self.free.T)
+
+    def families(self, cut: int | None) -> Iterator[tuple[Integers, Mask, Mask]]:
+        """List tables, each with what is free in it, and the columns of the segment that it splits off.
+
+        In a table of a family the last two rows are the row of the segment, in two.
+        """
+        for row, inside, first, last in self._segments(cut):
+            free = np.vstack([self.free, self.free[row]])
+            free[row] &= inside
+            free[-1] &= ~inside
+            values = np.vstack([self.values, self.values[row] * ~inside])
+            values[row] *= inside
+            # The least sum from first to last that the other sums allow.
+            begin = int(values[row].sum())
+            n_rows = len(values)
+            if begin > first:
+                push(values, free, row, n_rows - 1, begin - first)
+            elif begin < first:
+                push(values, free, n_rows - 1, row, first - begin)
+            if first <= values[row].sum() <= last:
+                yield values, free, np.where(np.arange(n_rows - 1)[:, None] == row, inside, True)
+
+    def _segments(self, cut: int | None) -> Iterator[tuple[int, Mask, int, int]]:
+        """List rows, columns of a segment, and the sums by which the rectangle has its reason."""
+        n_rows, n_columns = self.values.shape
+        places = np.arange(n_columns)
+        if cut is None:
+            for row, column in np.argwhere(self.free & (self.first <= self.last)).tolist():
+                yield row, places == column, int(self.first[row, column]), int(self.last[row, column])
+            return
+        narrow = np.minimum(self.last, self.width - 1)
+        for row in range(n_rows):
+            for inside in (places < cut, places >= cut):
+                mine = inside & self.free[row]
+                if mine.any():
+                    first, last = int(self.first[row, mine].max()), int(narrow[row, mine].min())
+                    if first <= last:
+                        yield row, inside, first, last
+
+    def may_be_unsafe(self, row: int, column: int) -> bool:
+        """Tell whether some table with these sums and zeros has an unsafe count there."""
+        down, up = reach(self.values, self.free, row, column, int(FAR), int(FAR))
+        value = self.values[row, column]
+        low, high = value - down, value + up
+        first, last = self.first[row, column], self.last[row, column]
+        small = first <= last and low <= last and high >= first
+        return bool(small or high >= self.large[row, column])
+
+
+def wide_around_zeros(rectangle: Rectangle, axis: int, cut: int) -> bool:
+    """Tell of a rectangle whether every cell that may be unsafe is wide enough within one of its families.
+
+    Parameters
+    ----------
+    rectangle
+        A leaf, or an inner node.
+    axis, cut
+        Across which lines an inner node is cut, and before which; -1 for leaves.
+    """
+    if axis == 0:
+        rectangle = rectangle.transposed
+    values, width = rectangle.values, rectangle.width
+    sums = values.sum(axis=1)[None], values.sum(axis=0)[None]
+    parts = (part[None] for part in (rectangle.first, rectangle.last, rectangle.large, width))
+    # More cells than those that may be unsafe beside the zeros, and quickly found.
+    waiting = Local(*sums, *parts).may_be_unsafe[0] & rectangle.free
+    for table, free, upper in rectangle.families(None if axis < 0 else cut):
+        if not waiting.any():
+            return True
+        n_rows = len(values)
+        easy = _swaps(table, free)
+        for row, column in np.argwhere(waiting).tolist():
+            place = row if upper[row, column] else n_rows
+            enough = int(width[row, column])
+            if easy[place, column] >= enough:
+                waiting[row, column] = False
+                continue
+            down, up = reach(table, free, place, column, enough, enough)
+            waiting[row, column] = down + up < enough
+    return not any(rectangle.may_be_unsafe(row, column) for row, column in np.argwhere(waiting).tolist())
+
+
+def reach(values: Integers, free: Mask, row: int, column: int, down: int, up: int) -> tuple[int, int]:
+    """How far a cell can fall and rise while all sums stay, no farther than asked."""
+    own = int(values[row, column])
+    found = []
+    n_rows = len(values)
+    for source, sink, most in ((n_rows + column, row, min(down, own)), (row, n_rows + column, up)):
+        others, open_cells = values.copy(), free.copy()
+        others[row, column], open_cells[row, column] = 0, False
+        found.append(push(others, open_cells, source, sink, int(most)))
+    return found[0], found[1]
+
+
+def push(values: Integers, free: Mask, source: int, sink: int, most: int) -> int:
+    """Push units from one line to another through the cells of a table, which is changed; return how many.
+
+    Lines are rows, then columns. From a row to a column a unit goes by lowering their cell, from a column to
+    a row by raising it, so all other sums stay. Shortest paths first: every path meets a line once at most,
+    and the number of paths is bounded whatever the numbers are.
+
+    Examples
+    --------
+    >>> table, free = np.array([[5, 0], [2, 3]]), np.ones((2, 2), dtype=bool)
+    >>> push(table, free, 0, 1, 4), table.tolist()  # from the first row to the second
+    (4, [[1, 0], [6, 3]])
+    """
+    pushed = 0
+    while pushed < most:
+        path = _shortest(values, free, source, sink)
+        if path is None:
+            break
+        lowered, raised = path
+        step = min([most - pushed, *(int(values[cell]) for cell in lowered)])
+        for cell in lowered:
+            values[cell] -= step
+        for cell in raised:
+            values[cell] += step
+        pushed += step
+    return pushed
+
+
+def _shortest(
+    values: Integers, free: Mask, source: int, sink: int
+) -> tuple[list[tuple[int, int]], list[tuple[int, int]]] | None:
+    """Find the cells to lower and to raise along a shortest path from line to line."""
+    n_rows, n_columns = values.shape
+    before = np.full(n_rows + n_columns, -1)
+    before[source] = source
+    frontier = np.array([source])
+    while before[sink] < 0 and len(frontier):
+        by_row = frontier[0] < n_rows
+        if by_row:
+            steps = (values[frontier] > 0) & (before[n_rows:] < 0)
+        else:
+            steps = (free[:, frontier - n_rows] & (before[:n_rows] < 0)[:, None]).T
+        met = np.flatnonzero(steps.any(axis=0))
+        before[met + n_rows if by_row else met] = frontier[steps[:, met].argmax(axis=0)]
+        frontier = met + n_rows if by_row else met
+    if before[sink] < 0:
+        return None
+    lowered, raised = [], []
+    line = sink
+    while line != source:
+        other = int(before[line])
+        if other < n_rows:
+            lowered.append((other, line - n_rows))
+        else:
+            raised.append((line, other - n_rows))
+        line = other
+    return lowered, raised
+
+
+def _swaps(values: Integers, free: Mask) -> Integers:
+    """By how much cells can rise, at least, by a single exchange with the largest of their row and column."""
+    of_row, of_column = values.argmax(axis=1), values.argmax(axis=0)
+    n_rows, n_columns = values.shape
+    most = np.minimum(values.max(axis=1)[:, None], values.max(axis=0)[None, :])
+    apart = (of_row[:, None] != np.arange(n_columns)) & (of_column[None, :] != np.arange(n_rows)[:, None])
+    return np.where(apart & free[of_column[None, :], of_row[:, None]], most, 0)
