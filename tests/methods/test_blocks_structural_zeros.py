@@ -32,7 +32,7 @@ def with_zeros(draw, shapes, most):
 
 def rectangle(values, free, rule):
     parts = (np.full(values.shape, part, dtype=np.int64) for part in (rule.first, rule.last, FAR, rule.width))
-    return Rectangle(values, *parts, free)
+    return Rectangle(values, *parts, free=free)
 
 
 def places(free):

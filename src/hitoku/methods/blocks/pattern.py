@@ -59,5 +59,5 @@ def settled(nodes: Nodes, terms: Terms, values: Integers, chosen: Mask) -> Mask:
         free = terms.free[rows[:, :, None], columns[:, None, :]]
         for one in np.flatnonzero(~free.all(axis=(1, 2))):
             parts = (part[one] for part in (local, known.first, known.last, known.large, known.width))
-            wide[one] = wide_around_zeros(Rectangle(*parts, free[one]), nodes.axis, nodes.cut)
+            wide[one] = wide_around_zeros(Rectangle(*parts, free=free[one]), nodes.axis, nodes.cut)
     return wide

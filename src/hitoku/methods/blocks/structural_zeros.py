@@ -10,7 +10,7 @@ family leaves to a cell is the sum of both, wherever one starts. The proof is in
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -37,12 +37,12 @@ class Rectangle:
     last: Integers
     large: Integers
     width: Integers
-    free: Mask
+    free: Mask = field(kw_only=True)
 
     @property
     def transposed(self) -> Rectangle:
         parts = (self.values, self.first, self.last, self.large, self.width)
-        return Rectangle(*(part.T for part in parts), self.free.T)
+        return Rectangle(*(part.T for part in parts), free=self.free.T)
 
     def families(self, cut: int | None) -> Iterator[tuple[Integers, Mask, Mask]]:
         """List tables, each with what is free in it, and the columns of the segment that it splits off.
