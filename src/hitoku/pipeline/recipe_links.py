@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -35,12 +35,13 @@ class MadeTable:
     by_hand
         Cells that somebody withheld by hand.
     data, spec
-        The records that it was made from, and how; None where it was read as it is.
+        The records that it was made from, a path or a frame of Spark, and how; None where it was read as it
+        is.
     """
 
     table: Table
     by_hand: Mask
-    data: Path | None = None
+    data: Any = None
     spec: TableSpec = field(default_factory=lambda: TableSpec(by=()))
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +29,8 @@ from hitoku.tabulation.file_format import FileFormat
 from hitoku.tabulation.fingerprints import RecordPrints
 from hitoku.tabulation.linked import LinkedTables, TableSpec
 from hitoku.tabulation.nested_columns import Nested, nested_columns
+from hitoku.tabulation.opening import given_to
+from hitoku.tabulation.spark_session import session_at
 
 Parts = Mapping[str, tuple[Table, Integers]]
 MARK = "status"  # the column of marks, where a recipe names none
@@ -104,8 +106,10 @@ def build(recipe: Recipe) -> tuple[list[Built], dict[str, str]]:
         Groups of tables that share nothing, and fingerprints of the files that were read, by name.
     """
     hashes: dict[str, str] = {}
+    frames: dict[tuple[str | None, str], Any] = {}
     made = {
-        name: _one(recipe, place, keys, hashes) for place, (name, keys) in enumerate(recipe.tables.items())
+        name: _one(recipe, place, keys, hashes, frames)
+        for place, (name, keys) in enumerate(recipe.tables.items())
     }
     if not recipe.keys.tables:
         (only,) = made.values()
@@ -137,10 +141,17 @@ def _built(group: LinkedTables, made: Mapping[str, MadeTable], *, alone: bool) -
 
 
 def _records(made: Mapping[str, MadeTable]) -> dict[str, tuple[Path, TableSpec]]:
-    return {name: (one.data, one.spec) for name, one in made.items() if one.data is not None}
+    """Return those whose records are in a file of this machine."""
+    return {name: (one.data, one.spec) for name, one in made.items() if isinstance(one.data, Path)}
 
 
-def _one(recipe: Recipe, place: int, keys: TableKeys, hashes: dict[str, str]) -> MadeTable:
+def _one(
+    recipe: Recipe,
+    place: int,
+    keys: TableKeys,
+    hashes: dict[str, str],
+    frames: dict[tuple[str | None, str], Any],
+) -> MadeTable:
     by = keys.by or []
 
     def where(name: str) -> KeyPath:
@@ -154,13 +165,16 @@ def _one(recipe: Recipe, place: int, keys: TableKeys, hashes: dict[str, str]) ->
             hashes[name] = sha256(path)
         return path
 
+    def records() -> Any:
+        with _blaming(recipe.origin, where("spark" if keys.spark else "data")):
+            return _records_of(keys, lambda name: file(name, where("data")), frames)
+
     trees: dict[str, Hierarchy | Sequence[Hierarchy]] = {}
     for variable, files in keys.hierarchies.items():
         at = (*where("hierarchies"), variable)
         with _blaming(recipe.origin, at):
             if keys.data is not None and not any(Path(name).suffix for name in files):
-                records = file(keys.data, where("data"))
-                trees[variable] = read_column_tree(records, variable, files, keys.total, keys.file_format)
+                trees[variable] = read_column_tree(records(), variable, files, keys.total, keys.file_format)
                 continue
             trees[variable] = [read_code_tree(file(name, at), keys.total) for name in files]
     if keys.cells is not None:
@@ -176,7 +190,7 @@ def _one(recipe: Recipe, place: int, keys: TableKeys, hashes: dict[str, str]) ->
     }
     options["file"] = keys.file_format
     spec = TableSpec(by=by, where=keys.where, hierarchies=trees, options=options)
-    data = file(str(keys.data), where("data"))
+    data = records()
     with _blaming(recipe.origin, where("data"), keys, where):
         table = spec.make(data)
         if keys.empty == "drop":
@@ -189,6 +203,18 @@ def _one(recipe: Recipe, place: int, keys: TableKeys, hashes: dict[str, str]) ->
     with _blaming(recipe.origin, where("start"), keys, where):
         marked = marked_cells(read_cell_file(path, [*by, mark]), table.labels, mark, path.name)
         return MadeTable(table, marked, data, spec)
+
+
+def _records_of(keys: TableKeys, file: Callable[[str], Path], frames: dict[Any, Any]) -> Any:
+    """Return the path of records, or a frame of Spark, the same one for all tables of the same records."""
+    name = str(keys.data)
+    if keys.engine == "duckdb":
+        return file(name)
+    # A place that only the cluster knows is no path of this machine.
+    path = name if "://" in name else str(file(name).resolve())
+    if (keys.spark, path) not in frames:
+        frames[keys.spark, path] = given_to(session_at(keys.spark), path)
+    return frames[keys.spark, path]
 
 
 @contextmanager

@@ -89,9 +89,9 @@ def record_risk_of_folder(folder: str | Path, data: str | Path) -> RecordRisk:
         )
     recipe = Recipe.read(checker / "recipe.toml")
     keys = next(iter(recipe.tables.values()))
-    if len(recipe.tables) != 1 or keys.data is None or keys.weight is not None:
+    if len(recipe.tables) != 1 or keys.data is None or keys.weight is not None or keys.engine != "duckdb":
         raise ScopeError(
-            "risk per record is worked out for a single table made from records without weights",
+            "risk per record is worked out for a single table made here from records without weights",
             where=str(checker / "recipe.toml"),
             fix="protect the table alone, from records; weights stand for people who are not in the data",
         )

@@ -1,14 +1,18 @@
-"""Which engine works on the records: told by what they are."""
+"""Which engine works on the records: told by what they are, or by name where they are a path."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+from hitoku.errors import DataError, ParameterError
 from hitoku.tabulation.engine import Engine
 from hitoku.tabulation.file_format import FileFormat
-from hitoku.tabulation.source import Where, open_source
+from hitoku.tabulation.source import PARQUET, Where, open_source
+
+ENGINES = ("duckdb", "spark")
 
 
 @contextmanager
@@ -23,8 +27,55 @@ def open_engine(
 ) -> Iterator[Engine]:
     """Open records with the columns wanted; see :func:`hitoku.tabulation.source.open_source`."""
     limits: dict[str, Any] = {"memory_limit": memory_limit, "threads": threads}
+    if is_spark(data):
+        # Imported here, and below: they bring numba.
+        from hitoku.tabulation.spark import open_spark  # noqa: PLC0415 - see above
+
+        with open_spark(data, columns, where=where, **limits) as spark:
+            yield spark
+        return
     with open_source(data, columns, where=where, file=file, **limits) as source:
-        # Imported here: it brings numba, and nobody should wait for that to learn of a misspelt column.
+        # Nobody should wait for numba to learn of a misspelt column.
         from hitoku.tabulation.duckdb import DuckDB  # noqa: PLC0415 - see above
 
         yield DuckDB(source)
+
+
+def is_spark(data: Any) -> bool:
+    """Tell whether data are a Spark frame, of a driver or of Spark Connect, without importing Spark."""
+    return any(
+        kind.__module__.startswith("pyspark.sql") and kind.__name__ == "DataFrame"
+        for kind in type(data).__mro__
+    )
+
+
+def given_to(engine: Any, data: Any) -> Any:
+    """Return data as the engine wants them: a path that Spark is to read becomes a frame of Spark.
+
+    ``engine`` is "duckdb", "spark" for the session that there is, or a session of Spark.
+    """
+    session = type(engine).__module__.startswith("pyspark.sql")
+    if not session and engine not in ENGINES:
+        words = " or ".join(map(repr, ENGINES))
+        raise ParameterError(
+            f"engine must be {words}, got {engine!r}",
+            where="engine",
+            fix=f"use {words}, or a session of Spark",
+        )
+    if engine == "duckdb" or is_spark(data):
+        return data
+    if not isinstance(data, str | Path):
+        raise ParameterError(
+            f"a {type(data).__name__} is on this machine, not with Spark",
+            where="engine",
+            fix="leave engine out, or give a Spark frame, or a path of Parquet that the cluster can read",
+        )
+    if not str(data).rstrip("/").lower().endswith(PARQUET):
+        raise DataError(
+            f"Spark is to read {Path(data).name!r}, which is no Parquet file by its name",
+            where="data",
+            fix="give the path of a .parquet file or folder, or a Spark frame that reads anything else",
+        )
+    from hitoku.tabulation.spark_session import read_parquet  # noqa: PLC0415 - it needs Spark
+
+    return read_parquet(engine if session else None, str(data))

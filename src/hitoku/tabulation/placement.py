@@ -14,6 +14,7 @@ from hitoku.model.record_sets import Placement
 from hitoku.model.table import Table
 from hitoku.tabulation.cube import FLOATS, MISSING, OTHER, texts
 from hitoku.tabulation.file_format import FileFormat
+from hitoku.tabulation.opening import is_spark
 from hitoku.tabulation.source import Where, open_source, translate_errors
 
 NOWHERE = -1
@@ -49,18 +50,25 @@ class RecordAtoms:
     def of(cls, data: Any, names: Sequence[str], file: FileFormat | None = None) -> RecordAtoms:
         """Find the atoms of these columns; ``data`` and ``file`` are what :func:`hitoku.tabulate` takes."""
         aliases = {f"c{number}": name for number, name in enumerate(dict.fromkeys(names))}
-        with open_source(data, aliases, file=file) as source:
+        count, columns = "count(*)", dict(aliases)
+        if is_spark(data):
+            from hitoku.tabulation.spark import count_combinations  # noqa: PLC0415 - only for those who have it
+
+            times = " of them"  # a name that no column has
+            data = count_combinations(data, list(aliases.values()), "".join(aliases.values()) + times)
+            count, columns = "sum(n)::BIGINT", aliases | {"n": "".join(aliases.values()) + times}
+        with open_source(data, columns, file=file) as source:
             read = ", ".join(
                 f"CAST({alias + ' + 0' if source.types[alias] in FLOATS else alias} AS VARCHAR) AS {alias}"
                 for alias in aliases
             )
             with translate_errors(source.where):
-                query = f"SELECT {read}, count(*) AS n FROM records GROUP BY ALL ORDER BY ALL"
+                query = f"SELECT {read}, {count} AS n FROM records GROUP BY ALL ORDER BY ALL"
                 rows = source.connection.sql(query).to_arrow_table()
-            columns = {
+            coded = {
                 name: Coded.of(rows.column(alias), source.types[alias]) for alias, name in aliases.items()
             }
-        return cls(columns, rows.column("n").to_numpy())
+        return cls(coded, rows.column("n").to_numpy())
 
     def place(self, table: Table, where: Where | None = None) -> Placement:
         """Say where a table made from these records, under a filter, puts every atom."""

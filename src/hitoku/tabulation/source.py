@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,8 +76,7 @@ class Source:
     @property
     def memory(self) -> int:
         """Bytes that DuckDB may use: its limit, by default most of what the machine or container has."""
-        amount, _, unit = str(self.rows("SELECT current_setting('memory_limit')")[0][0]).partition(" ")
-        return int(float(amount) * UNITS[unit])
+        return memory_of(self.connection)
 
     def is_integer(self, column: str) -> bool:
         """Tell whether a column has an integer type."""
@@ -136,20 +135,7 @@ def _filter(source: Source, where: Where) -> None:
     for number, (column, codes) in enumerate(where.items()):
         code = f"CAST(f{number} AS VARCHAR)"
         found = {row[0] for row in source.rows(f"SELECT DISTINCT {code} FROM records")}
-        if isinstance(codes, str) or not codes:
-            raise ParameterError(
-                f"the filter on {column!r} is not a list of codes",
-                where="where",
-                fix=f'write where={{{column!r}: ["A", "B"]}}',
-            )
-        for wanted in map(str, codes):
-            if wanted not in found:
-                known = sorted(each for each in found if each is not None)
-                raise DataError(
-                    f"no record has {column!r} = {wanted!r}",
-                    where=f"{source.where}, where",
-                    fix=did_you_mean(wanted, known),
-                )
+        refuse_filter(column, codes, found, source.where)
         conditions.append(f"{code} IN ({', '.join(literal(str(wanted)) for wanted in codes)})")
     source.run(
         "ALTER VIEW records RENAME TO everything"
@@ -157,6 +143,24 @@ def _filter(source: Source, where: Where) -> None:
         else "ALTER TABLE records RENAME TO everything"
     )
     source.run(f"CREATE VIEW records AS SELECT * FROM everything WHERE {' AND '.join(conditions)}")
+
+
+def refuse_filter(column: str, codes: Sequence[str], found: Iterable[str | None], where: str) -> None:
+    """Raise on a filter that is none, or that asks for a code which no record has."""
+    if isinstance(codes, str) or not codes:
+        raise ParameterError(
+            f"the filter on {column!r} is not a list of codes",
+            where="where",
+            fix=f'write where={{{column!r}: ["A", "B"]}}',
+        )
+    known = {each for each in found if each is not None}
+    for wanted in map(str, codes):
+        if wanted not in known:
+            raise DataError(
+                f"no record has {column!r} = {wanted!r}",
+                where=f"{where}, where",
+                fix=did_you_mean(wanted, sorted(known)),
+            )
 
 
 def _is_view(source: Source) -> bool:
@@ -222,6 +226,13 @@ def connect(
             fix='write a size such as memory_limit="4GB" and a whole number of threads',
         ) from error
     return connection
+
+
+def memory_of(connection: duckdb.DuckDBPyConnection) -> int:
+    """Return the bytes that a database may use."""
+    row = connection.execute("SELECT current_setting('memory_limit')").fetchall()[0]
+    amount, _, unit = str(row[0]).partition(" ")
+    return int(float(amount) * UNITS[unit])
 
 
 def kind_of(path: Path) -> str:

@@ -19,7 +19,7 @@ from hitoku.tabulation.engine import Engine
 from hitoku.tabulation.file_format import FileFormat
 from hitoku.tabulation.memory import refuse_too_large
 from hitoku.tabulation.numbers import Numbers, numbers_of
-from hitoku.tabulation.opening import open_engine
+from hitoku.tabulation.opening import given_to, open_engine
 from hitoku.tabulation.source import Where
 from hitoku.tabulation.structural_zeros import known_zeros
 from hitoku.tabulation.unnamed_totals import refuse_unnamed_totals
@@ -44,7 +44,7 @@ def tabulate(
     measure: str | None = None,
     decimals: int | None = None,
     file: FileFormat | None = None,
-    engine: str = "duckdb",
+    engine: Any = "duckdb",
     memory_limit: str | None = None,
     threads: int | None = None,
 ) -> Table:
@@ -57,7 +57,8 @@ def tabulate(
     Parameters
     ----------
     data
-        pandas, polars or pyarrow frame, DuckDB relation, or the path of a Parquet or CSV file.
+        pandas, polars or pyarrow frame, DuckDB relation, Spark frame, or the path of a Parquet or CSV file.
+        The records of a Spark frame stay on its cluster.
     by
         Columns with the codes, one variable each.
     value
@@ -101,9 +102,11 @@ def tabulate(
         How a text file is written: encoding, separator, decimal and thousands signs; what is left out is
         found, and what was found is logged by "hitoku.reading".
     engine
-        "duckdb".
+        Who reads a path: "duckdb" here, "spark" for Parquet files that a cluster can reach (the session that
+        there is), or a session of Spark. Frames say themselves where they are.
     memory_limit, threads
-        Limits such as "4GB" and 2; default most of the machine. Neither changes the result.
+        Limits such as "4GB" and 2; default most of the machine. With Spark ``threads`` is into how many parts
+        contributors are divided, default as many as tasks run at once. Neither changes the result.
 
     Examples
     --------
@@ -123,8 +126,9 @@ def tabulate(
     ([[50.0, 20.0], [40.0, 10.0], [90.0, 20.0]], [2, 2, 3])
     """
     columns = _columns(by, value, weight, unit, holding)
-    _refuse_parameters(top, magnitude, missing, unseen, engine)
+    _refuse_parameters(top, magnitude, missing, unseen)
     _refuse_decimals(decimals)
+    data = given_to(engine, data)
     trees = grown(data, hierarchies or {}, total, file)
     limits: dict[str, Any] = {"memory_limit": memory_limit, "threads": threads}
     with open_engine(data, columns, where=where, file=file, **limits) as opened:
@@ -247,7 +251,7 @@ def _refuse_decimals(decimals: int | None) -> None:
     )
 
 
-def _refuse_parameters(top: int, magnitude: str | None, missing: str, unseen: str, engine: str) -> None:
+def _refuse_parameters(top: int, magnitude: str | None, missing: str, unseen: str) -> None:
     if isinstance(top, bool) or not isinstance(top, int) or top < 1:
         raise ParameterError(
             f"top must be a whole number above zero, got {top!r}",
@@ -258,7 +262,6 @@ def _refuse_parameters(top: int, magnitude: str | None, missing: str, unseen: st
         ("magnitude", magnitude, (None, "signed", "abs")),
         ("missing", missing, ("error", "code")),
         ("unseen", unseen, ("error", "code")),
-        ("engine", engine, ("duckdb",)),
     ]
     for name, given, allowed in choices:
         if given not in allowed:

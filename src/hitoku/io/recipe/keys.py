@@ -155,6 +155,13 @@ class TableKeys(BaseModel):
         None, description="text files: sign between groups of three digits; left out, found"
     )
 
+    engine: Literal["duckdb", "spark"] = Field(
+        "duckdb", description="who reads the records: DuckDB on this machine, or Spark (Parquet only)"
+    )
+    spark: str | None = Field(
+        None, description="engine spark: a master or Spark Connect, spark://host:7077 or sc://host:15002"
+    )
+
     @property
     def file_format(self) -> FileFormat:
         """How the file of records or cells is written, as far as it was said."""

@@ -28,7 +28,7 @@ from hitoku.rules.word import made, parsed
 # Keys that only make sense for one of the two kinds of data.
 OF_RECORDS = ("weight", "unit", "holding", "where", "magnitude", "missing", "unseen", "top", "decimals")
 # Keys for records that say how a table is made, beside what is handed to tabulate.
-OF_MAKING = ("empty",)
+OF_MAKING = ("empty", "engine", "spark")
 OF_CELLS = ("frequency", "largest", "cost", "fixed", "totals")
 # Names that tables cannot have, and why.
 RESERVED = {
@@ -260,11 +260,13 @@ def _refuse_circles(levels: Mapping[str, Sequence[str]], origin: Origin) -> None
                 ways += [(*way, level) for level in levels.get(way[-1], ())]
 
 
-def _refuse_format(table: TableKeys, path: tuple[str | int, ...], origin: Origin) -> None:
+def _refuse_reading(table: TableKeys, path: tuple[str | int, ...], origin: Origin) -> None:
     try:
         _ = table.file_format
     except HitokuError as error:
         raise origin.blamed(error, (*path, error.where.partition(",")[0])) from None
+    if table.spark and table.engine != "spark":
+        raise origin.error((*path, "spark"), "spark is the address of no engine", 'add engine = "spark"')
 
 
 def _refuse_unclear(table: TableKeys, path: tuple[str | int, ...], origin: Origin) -> None:
@@ -274,7 +276,7 @@ def _refuse_unclear(table: TableKeys, path: tuple[str | int, ...], origin: Origi
             "both data and cells are given" if table.data else "nothing says where the data are",
             "give one of them: data names a file of records, cells a file with one row per cell",
         )
-    _refuse_format(table, path, origin)
+    _refuse_reading(table, path, origin)
     if not table.by:
         raise origin.error(
             (*path, "by"), "no variables to tabulate by", 'name columns of codes: by = ["region", "size"]'

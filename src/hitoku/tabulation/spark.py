@@ -1,0 +1,405 @@
+"""Spark as the engine: records stay on the cluster, small tables of codes and of cells come and go.
+
+SQL throughout, so that a session on the driver and Spark Connect are the same to us. Contributors are added
+up by finest cell first; then all rows of one meet in a partition, where our kernels rank them. Sums are those
+of :mod:`hitoku.kernels.fixed_point`, added in parts of 31 bits, which is why nothing depends on partitions.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from hitoku.errors import DataError, TableError
+from hitoku.kernels import fixed_point
+from hitoku.model.frames import infinite, not_numbers
+from hitoku.tabulation.contributors import Ranking, State
+from hitoku.tabulation.cube import FLOATS, Cube
+from hitoku.tabulation.numbers import NumberFacts, Numbers, decimals_sql
+from hitoku.tabulation.source import Where, connect, memory_of, refuse_filter, require
+from hitoku.tabulation.spark_tasks import OTHER_VERSION, SCHEMA, Work, own_version, task, unpack
+from hitoku.tabulation.sums import LeafSums
+
+WHOLE = ("tinyint", "smallint", "int", "bigint")
+NUMBERS = (*WHOLE, "float", "double", "decimal")
+# Bits of a part of a sum: 2**32 records of one finest cell do not overflow.
+LIMB, N_LIMBS = 31, 4
+Who = tuple[tuple[str, str], ...]
+
+
+@dataclass(eq=False)
+class Spark:
+    """Records of a Spark frame.
+
+    Parameters
+    ----------
+    session
+        The session of the frame.
+    frame
+        The columns wanted, by our names.
+    names
+        The caller's names of them.
+    types
+        Spark's types of them.
+    n_parts
+        Partitions in which contributors are ranked.
+    memory
+        Bytes that the state of a table may take, here and in each worker.
+    """
+
+    session: Any
+    frame: Any
+    names: Mapping[str, str]
+    types: Mapping[str, str]
+    n_parts: int
+    memory: int
+    where: str = "data"
+    backend: str = "pandas"
+    views: list[str] = field(default_factory=list)
+    records: str = ""
+    leaf: str = "CAST(0 AS BIGINT)"
+    joins: str = ""
+    _seen: dict[str, tuple[Any, list[str | None]]] = field(default_factory=dict)
+
+    def is_integer(self, column: str) -> bool:
+        return self.types[column] in WHOLE
+
+    def ask(self, query: str) -> Any:
+        """Answer a query as an Arrow table."""
+        with translate_errors(self.where):
+            return self.session.sql(query).toArrow()
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        """Answer a query that returns few rows."""
+        return [tuple(row.values()) for row in self.ask(query).to_pylist()]
+
+    def view(self, frame: Any) -> str:
+        """Give a frame a name in SQL; it is forgotten when the records are closed."""
+        name = f"hitoku_{uuid.uuid4().hex}"
+        with translate_errors(self.where):
+            frame.createOrReplaceTempView(name)
+        self.views.append(name)
+        return name
+
+    def facts(self) -> NumberFacts:
+        bad = "isnan({0}) OR {0} IS NULL OR abs({0}) = double('inf')"
+        sizes = [part for amount in ("abs(x)", "w", "abs(x) * w") for part in _size(amount)]
+        found = self.rows(
+            f"""
+            SELECT count(*) AS a, count_if({bad.format("x")}) AS b, count_if({bad.format("w")}) AS c,
+                   count_if(w < 0) AS d, min(x) AS e, max(abs(x)) AS f, min(w) FILTER (WHERE w > 0) AS g,
+                   max(w) AS h, max({decimals_sql("x", "rint")}) AS i, max({decimals_sql("w", "rint")}) AS j,
+                   {", ".join(f"{size} AS s{place}" for place, size in enumerate(sizes))}
+            FROM (SELECT {self._x} AS x, {self._w} AS w FROM {self.records})
+            """
+        )[0]
+        if not found[0]:
+            return NumberFacts()
+        high, low = found[10::2], found[11::2]
+        return NumberFacts(*found[:10], *(float((h << 32) + n) for h, n in zip(high, low, strict=True)))
+
+    @property
+    def _x(self) -> str:
+        return "CAST(x AS DOUBLE)" if "x" in self.names else "0.0D"
+
+    @property
+    def _w(self) -> str:
+        return "CAST(w AS DOUBLE)" if "w" in self.names else "1.0D"
+
+    def spread(self, fine: float) -> int:
+        size = f"CAST(abs({self._x}) * {fine!r}D AS BIGINT) + 1"
+        return int(self.rows(f"SELECT sum({size}) AS n FROM {self.records}")[0][0])
+
+    def codes(self, column: str) -> tuple[Mapping[str | None, int], str]:
+        """Count the records of each code; of all variables in one scan, when the first is asked for."""
+        if not self._seen:
+            self._look_at_codes([name for name in self.names if name.startswith("c")])
+        table, codes = self._seen[column]
+        counted: dict[str | None, int] = {}
+        for code, n in zip(codes, table.column("n").to_pylist(), strict=True):
+            counted[code] = counted.get(code, 0) + n
+        return counted, _kind(table.column("raw"))
+
+    def _look_at_codes(self, columns: Sequence[str]) -> None:
+        listed, sets = ", ".join(columns), ", ".join(f"({column})" for column in columns)
+        table = self.ask(
+            f"SELECT grouping_id({listed}) AS g, {listed}, count(*) AS n FROM {self.records} "
+            f"GROUP BY {listed} GROUPING SETS ({sets})"
+        )
+        every = 2 ** len(columns) - 1
+        which = table.column("g").to_numpy()
+        for place, column in enumerate(columns):
+            own = table.filter(pa.array(which == every - 2 ** (len(columns) - 1 - place)))
+            raw = own.column(column).combine_chunks()
+            self._seen[column] = pa.table({"raw": raw, "n": own.column("n")}), codes_of(raw)
+
+    def place(self, column: str, leaf_of: Mapping[str | None, int], n_leaves: int) -> None:
+        """Join a small table with the codes as the data have them."""
+        table, codes = self._seen[column]
+        leaves = pa.array([leaf_of[code] for code in codes], pa.int64())
+        listed = pa.table({"raw": table.column("raw"), "leaf": leaves})
+        listed = listed.filter(listed.column("raw").is_valid())
+        own = f"leaf_{column}.leaf"
+        if None in leaf_of:
+            own = f"coalesce({own}, {leaf_of[None]})"
+        self.leaf = f"({self.leaf}) * {n_leaves} + {own}"
+        self.joins += f" LEFT JOIN {self.small(listed)} AS leaf_{column} ON leaf_{column}.raw = r.{column}"
+
+    def small(self, table: Any) -> str:
+        """Give a small Arrow table to the cluster; every executor gets all of it."""
+        with translate_errors(self.where):
+            return self.view(self.session.createDataFrame(table).hint("broadcast"))
+
+    def identify(self, level: str) -> Who:
+        """Return columns that name a contributor, with SQL for each; the first that is not null counts."""
+        columns = ["h"] if level == "holdings" else []
+        columns += ["u"] if "u" in self.names else []
+        return tuple((f"k{place}", self._named(column)) for place, column in enumerate(columns))
+
+    def _named(self, column: str) -> str:
+        kind = self.types[column]
+        if kind == "string":
+            return f"CASE WHEN trim(r.{column}) <> '' THEN r.{column} END"
+        if kind in {"float", "double"}:
+            return f"CASE WHEN NOT isnan(r.{column}) THEN r.{column} + 0 END"
+        return f"CAST(r.{column} AS INT)" if kind == "boolean" else f"r.{column}"
+
+    def rank(self, cube: Cube, who: Who, ranking: Ranking, numbers: Numbers, sums: LeafSums | None) -> State:
+        x = self._x.replace("(x", "(r.x")
+        if numbers.scale != 1.0 or numbers.rounded:
+            x = _round(f"{x} * {numbers.scale!r}D")
+        keys = "".join(f", {sql} AS {name}" for name, sql in who)
+        rows = f"SELECT {self.leaf} AS leaf, {x} AS x, {self._w.replace('(w', '(r.w')} AS w{keys} "
+        rows += f"FROM {self.records} AS r{self.joins}"
+        if sums is not None:
+            self._add_up(rows, numbers, sums)
+        amounts = [("x", 0)]
+        if ranking.weighted:
+            amounts += [("w * abs(x)", 1), ("abs(x)", 2), ("w", 3)]
+        limbs = [_limbs(amount, numbers.fine.ranks[place], f"p{place}") for amount, place in amounts]
+        names = tuple(name for name, _ in who)
+        work = Work(cube, ranking, numbers, names, tuple(tuple(part) for part in limbs))
+        weight = ", w" if ranking.weighted else ""
+        nobody = " AND ".join(f"{name} IS NULL" for name in names) or "true"
+        with translate_errors(self.where):
+            own = self.session.sql(f"SELECT leaf, x{weight} FROM ({rows}) WHERE {nobody}")
+            states = own.coalesce(self.n_parts).mapInArrow(task("rank_records", work), SCHEMA)
+            if who:
+                # The first name that there is, and no other: a unit that has a holding is that holding.
+                others = [f"CASE WHEN {names[0]} IS NULL THEN {name} END AS {name}" for name in names[1:]]
+                first = [names[0], *others]
+                parts = ", ".join(f"sum({sql}) AS {name}" for part in limbs for name, sql in part.items())
+                grouped = self.session.sql(
+                    f"SELECT leaf, {', '.join(names)}, {parts}, count(*) AS n FROM "
+                    f"(SELECT leaf, x, w, {', '.join(first)} FROM ({rows}) WHERE NOT ({nobody})) "
+                    f"GROUP BY leaf, {', '.join(names)}"
+                ).repartition(self.n_parts, *names)
+                states = states.unionAll(grouped.mapInArrow(task("rank_contributors", work), SCHEMA))
+            merged = states.repartition(self.n_parts, "part", "block").mapInArrow(
+                task("merge_blocks", work), SCHEMA
+            )
+            blocks = merged.toArrow()
+        state = State.empty(cube, ranking, numbers)
+        for part, packed in zip(
+            blocks.column("part").to_pylist(), blocks.column("rows").to_pylist(), strict=True
+        ):
+            unpack(packed, ranking, (state.leaves, state.cells)[part], 0)
+        return state
+
+    def _add_up(self, rows: str, numbers: Numbers, sums: LeafSums) -> None:
+        """Let Spark add up the records of every leaf."""
+        weights = "w"
+        if numbers.weight_scale != 1.0 or (numbers.rounded and "sum" not in sums.amounts):
+            weights = f"rint(w * {numbers.weight_scale!r}D)"
+        amount = {"sum": "x", "weighted_count": weights}
+        amount["weighted_sum"] = "rint(w * x)" if numbers.rounded else f"{weights} * x"
+        limbs = {name: _limbs(amount[name], numbers.fine.sums[name], name) for name in sums.amounts}
+        parts = "".join(f", sum({sql}) AS {name}" for own in limbs.values() for name, sql in own.items())
+        table = self.ask(f"SELECT leaf, count(*) AS n{parts} FROM ({rows}) GROUP BY leaf")
+        leaf = table.column("leaf").to_numpy()
+        sums.records[leaf] = table.column("n").to_numpy()
+        for name, own in limbs.items():
+            columns = np.stack([table.column(part).to_numpy() for part in own], axis=1)
+            sums.amounts[name][leaf] = fixed_point.from_limbs(columns)
+
+
+@contextmanager
+def open_spark(
+    data: Any,
+    columns: Mapping[str, str],
+    *,
+    where: Where | None = None,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+) -> Iterator[Spark]:
+    """Take up a Spark frame; the names that it gets in the session are forgotten in the end."""
+    columns = {**columns, **{f"f{number}": column for number, column in enumerate(where or {})}}
+    if len(set(data.columns)) < len(data.columns):
+        raise DataError("two columns have the same name", where="data", fix="rename one of them")
+    require(columns.values(), data.columns, "data")
+    session = data.sparkSession
+    with translate_errors("data"):
+        chosen = [f"`{column.replace('`', '``')}` AS {alias}" for alias, column in columns.items()]
+        frame = data.selectExpr(*chosen)
+        types = {name: kind.partition("(")[0] for name, kind in frame.dtypes}
+    n_parts = threads or _parallelism(session)
+    engine = Spark(session, frame, columns, types, n_parts, _memory(session, memory_limit))
+    try:
+        engine.records = engine.view(frame)
+        if where:
+            _filter(engine, where)
+        _refuse_text(engine)
+        yield engine
+    finally:
+        for name in engine.views:
+            with suppress(Exception):  # a session that is gone has forgotten them
+                session.catalog.dropTempView(name)
+
+
+def count_combinations(data: Any, names: Sequence[str], count: str) -> Any:
+    """Return the distinct combinations of some columns, and how many records have each, as an Arrow table."""
+    with open_spark(data, {f"c{number}": name for number, name in enumerate(names)}) as engine:
+        table = engine.ask(f"SELECT *, count(*) AS n FROM {engine.records} GROUP BY ALL")
+        return table.rename_columns([*names, count])
+
+
+def codes_of(raw: Any) -> list[str | None]:
+    """Write codes as DuckDB does, for Spark writes some numbers differently: 1e10 is 1.0E10 there."""
+    connection = duckdb.connect(":memory:")
+    try:
+        connection.register("listed", pa.table({"raw": raw, "place": pa.array(range(len(raw)))}))
+        column = "raw + 0" if _kind(raw) in FLOATS else "raw"
+        rows = connection.sql(f"SELECT CAST({column} AS VARCHAR) FROM listed ORDER BY place").fetchall()
+    finally:
+        connection.close()
+    return [row[0] for row in rows]
+
+
+def _kind(raw: Any) -> str:
+    """Return DuckDB's type of an Arrow column."""
+    if pa.types.is_float64(raw.type):
+        return "DOUBLE"
+    return "FLOAT" if pa.types.is_float32(raw.type) else "other"
+
+
+def _filter(engine: Spark, where: Where) -> None:
+    joined = f"{engine.records} AS r"
+    for number, (column, codes) in enumerate(where.items()):
+        raw = engine.ask(f"SELECT DISTINCT f{number} AS raw FROM {engine.records}").column("raw")
+        found = codes_of(raw.combine_chunks())
+        refuse_filter(column, codes, found, engine.where)
+        wanted = set(map(str, codes))
+        kept = raw.filter(pa.array([code in wanted for code in found], pa.bool_()))
+        small = engine.small(pa.table({"raw": kept}))
+        joined += f" LEFT SEMI JOIN {small} AS s{number} ON s{number}.raw = r.f{number}"
+    with translate_errors(engine.where):
+        engine.records = engine.view(engine.session.sql(f"SELECT r.* FROM {joined}"))
+
+
+def _refuse_text(engine: Spark) -> None:
+    for column in ("x", "w"):
+        kind = engine.types.get(column)
+        if kind is None or kind in {"void", *NUMBERS}:
+            continue
+        example = ""
+        if kind == "string":
+            number = f"try_cast({column} AS DOUBLE)"
+            n_records, words = engine.rows(
+                f"SELECT count(*) AS n, count_if(isnan({number}) OR abs({number}) = double('inf')) AS bad "
+                f"FROM {engine.records}"
+            )[0]
+            if not n_records:
+                continue  # that it is empty is said elsewhere
+            if words:
+                raise infinite(engine.names[column], words, engine.where)
+            first = engine.rows(
+                f"SELECT {column} AS t FROM {engine.records} WHERE {column} LIKE '%,%' LIMIT 1"
+            )
+            example = first[0][0] if first else ""
+        raise not_numbers(engine.names[column], engine.where, example)
+
+
+def _parallelism(session: Any) -> int:
+    """Return the number of tasks that run at the same time."""
+    query = "SELECT count(DISTINCT p) AS n FROM (SELECT spark_partition_id() AS p FROM range(10000))"
+    with translate_errors("spark"):
+        return int(session.sql(query).toArrow().column("n")[0].as_py())
+
+
+def _memory(session: Any, memory_limit: str | None) -> int:
+    """Return what may be used: as asked, or what this machine has, or a worker has, if that is known."""
+    with tempfile.TemporaryDirectory(prefix="hitoku-") as spill:
+        connection = connect(spill, memory_limit)
+        allowed = memory_of(connection)
+        connection.close()
+    with translate_errors("spark"):
+        told = session.conf.get("spark.executor.pyspark.memory", None)
+    found = re.fullmatch(r"(\d+)([kmgt]?)b?", str(told or "").lower())
+    if found is None:
+        return allowed
+    # Spark takes a number alone for MiB.
+    return min(allowed, int(found[1]) << {"k": 10, "": 20, "m": 20, "g": 30, "t": 40}[found[2]])
+
+
+def _limbs(amount: str, fine: float, name: str) -> dict[str, str]:
+    """Write SQL for the parts of a number times a power of two, the highest first; cut off behind the point.
+
+    A remainder of doubles is exact, and a cast to BIGINT cuts off, so every part is exact.
+    """
+    if fine == 1.0:  # whole numbers whose sum stays below 2**53
+        return {name: f"CAST({amount} AS BIGINT)"}
+    scaled = f"({amount}) * {fine!r}D"
+    parts = {f"{name}_{N_LIMBS - 1}": f"CAST({scaled} / {2.0 ** (LIMB * (N_LIMBS - 1))!r}D AS BIGINT)"}
+    for limb in range(N_LIMBS - 2, -1, -1):
+        rest = f"({scaled}) % {2.0 ** (LIMB * (limb + 1))!r}D"
+        parts[f"{name}_{limb}"] = f"CAST(({rest}) / {2.0 ** (LIMB * limb)!r}D AS BIGINT)"
+    return parts
+
+
+def _round(number: str) -> str:
+    """Write SQL that rounds as DuckDB and C do, halves away from zero; Spark's round looks at decimals."""
+    return (
+        f"CASE WHEN abs(({number}) % 1.0D) = 0.5D THEN ({number}) + sign({number}) * 0.5D "
+        f"ELSE rint({number}) END"
+    )
+
+
+def _size(amount: str) -> tuple[str, str]:
+    """Write SQL for a sum rounded up, cut off far above what matters, in two parts of whole numbers."""
+    cut, word = f"least({amount}, 1e20D)", f"{2.0**32!r}D"
+    high = f"CAST({cut} / {word} AS BIGINT)"
+    return f"sum({high})", f"sum(CAST(ceil({cut} % {word}) AS BIGINT))"
+
+
+@contextmanager
+def translate_errors(where: str) -> Iterator[None]:
+    """Turn Spark's exceptions into ours; its messages may quote records, so they are not repeated."""
+    try:
+        yield
+    except Exception as error:
+        package = type(error).__module__.partition(".")[0]
+        if package not in {"pyspark", "py4j", "grpc", "pyarrow"}:
+            raise
+        told = str(error)
+        other = re.search(rf"{OTHER_VERSION} (\S+)", told)
+        if other is not None or "No module named 'hitoku" in told:
+            found = other[1] if other is not None else "none"
+            raise TableError(
+                f"the workers of Spark have hitoku {found}, here it is {own_version()}",
+                where="Spark executors",
+                fix="install the same version of hitoku in the image or environment of the executors",
+            ) from None
+        raise DataError(
+            f"the records could not be read ({type(error).__name__})",
+            where=where,
+            fix="check the frame with Spark itself, for example frame.count()",
+        ) from error

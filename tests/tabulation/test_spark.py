@@ -1,0 +1,272 @@
+"""The same table, bit by bit, from Spark and from DuckDB: one session on two cores for most of it.
+
+make test-spark; needs Java 17 and hitoku[spark].
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.tabulation.spark_records import BY, HIERARCHIES, assert_same_bytes, make_records
+
+import hitoku as ht
+from hitoku.errors import HitokuError, ParameterError, TableError
+from hitoku.io.recipe.recipe import Recipe
+from hitoku.tabulation import spark_tasks
+from hitoku.tabulation.opening import is_spark
+from hitoku.tabulation.tabulate import tabulate
+
+# More cells than fit.
+LARGE = {
+    "year": ht.Hierarchy.flat(map(str, range(2020, 12_000))),
+    "text": ht.Hierarchy.flat(["1,5", *map(str, range(10_000))]),
+}
+needs_spark = [
+    pytest.mark.spark,
+    pytest.mark.skipif(shutil.which("java") is None, reason="Java is not installed"),
+    # Spark leaves sockets to the collector of garbage, and pandas warns about how Spark uses it.
+    pytest.mark.filterwarnings("ignore"),
+]
+
+
+@pytest.fixture(scope="module")
+def session():
+    sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed (hitoku[spark])")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = (
+            sql.SparkSession.builder.master("local[2]")
+            .config("spark.ui.enabled", "false")
+            .config("spark.ui.showConsoleProgress", "false")
+            .config("spark.driver.bindAddress", "127.0.0.1")
+            .config("spark.driver.host", "127.0.0.1")
+            .config("spark.sql.shuffle.partitions", "2")
+            .getOrCreate()
+        )
+        made.sparkContext.setLogLevel("OFF")
+        yield made
+        made.stop()
+
+
+@pytest.fixture(scope="module")
+def records():
+    return make_records(10_000)
+
+
+@pytest.fixture(scope="module")
+def frame(session, records):
+    # Ten partitions, some of them empty.
+    made = session.createDataFrame(pa.Table.from_pandas(records, preserve_index=False))
+    return made.repartition(8, "activity").cache()
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        pytest.param({"value": "cents", "unit": "u", "holding": "h"}, 1, id="units and holdings"),
+        pytest.param(
+            {"value": "any", "weight": "odd", "unit": "u", "holding": "h", "magnitude": "abs"},
+            7,
+            id="any numbers, weights, signs",
+        ),
+        pytest.param({"value": "cents", "weight": "w", "holding": "h", "top": 2}, 2, id="decimals, weights"),
+        pytest.param({"weight": "odd", "holding": "h"}, 2, id="weighted counts"),
+        pytest.param({}, 2, id="counts"),
+        pytest.param({"value": "any", "weight": "w", "decimals": 1, "unit": "u"}, 2, id="rounded"),
+        pytest.param({"value": "whole", "where": {"year": ["2020"], "rate": ["0.5", "3.0"]}}, 2, id="filter"),
+    ],
+)
+class TestSpark:
+    pytestmark = needs_spark
+
+    def test_every_measure_has_the_bytes_of_duckdb(self, options, parts, records, frame):
+        here = tabulate(records, BY, hierarchies=HIERARCHIES, **options)
+        there = tabulate(frame, BY, hierarchies=HIERARCHIES, threads=parts, **options)
+        assert_same_bytes(here, there)
+
+
+@pytest.mark.spark
+class TestCodesAndRefusals:
+    pytestmark = needs_spark
+
+    def test_missing_and_unseen_codes_structural_zeros_and_floats_as_codes(self, session):
+        records = pd.DataFrame(
+            {
+                "g": ["a", None, "b", "zz", "", "a"],
+                "rate": [1e10, 0.0, -0.0, 2.0, None, 2.0],
+                "x": [1.5, 2.5, 3.25, 4.0, 5.0, 6.0],
+            }
+        )
+        tree = ht.Hierarchy.flat(["a", "b", "c", "missing", "other"])
+        zeros = pd.DataFrame({"g": ["c"], "rate": ["Total"]})
+        options = {"value": "x", "missing": "code", "unseen": "code", "hierarchies": {"g": tree}}
+        options["structural_zeros"] = zeros
+        frame = session.createDataFrame(pa.Table.from_pandas(records, preserve_index=False))
+        assert_same_bytes(
+            tabulate(records, ["g", "rate"], **options), tabulate(frame, ["g", "rate"], **options)
+        )
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"by": ["regoin"]},
+            {"by": ["g"]},
+            {"by": ["year"], "value": "text"},
+            {"by": ["year"], "value": "holes"},
+            {"by": ["year"], "weight": "below"},
+            {"by": ["year"], "hierarchies": {"year": ht.Hierarchy.flat(["2020"])}},
+            {"by": ["year"], "where": {"year": ["1999"]}},
+            {"by": ["year"], "where": {"year": "2020"}},
+            {"by": ["year"], "where": {"year": ["2020"], "g": ["c"]}},
+            {"by": ["year", "text"], "hierarchies": LARGE, "memory_limit": "1GB"},
+        ],
+    )
+    def test_what_is_refused_is_refused_in_the_same_words(self, options, session):
+        records = pd.DataFrame(
+            {
+                "g": ["a", None, "c"],
+                "year": [2020, 2021, 2021],
+                "text": ["1,5", "2", "3"],
+                "holes": [1.0, None, np.inf],
+                "below": [1.0, -1.0, 2.0],
+            }
+        )
+        frame = session.createDataFrame(pa.Table.from_pandas(records, preserve_index=False))
+        told = []
+        for data in (records, frame):
+            with pytest.raises(HitokuError) as caught:
+                tabulate(data, **{"value": None, **options})
+            told.append((type(caught.value), str(caught.value)))
+        assert told[0] == told[1]
+
+    def test_linked_tables_and_trees_of_columns(self, session):
+        records = make_records(300)
+        records["county"] = records["region"].str[0]
+        frame = session.createDataFrame(pa.Table.from_pandas(records, preserve_index=False))
+        tables = {
+            "towns": {"by": ["region"], "hierarchies": {"region": ["county"]}},
+            "counties": {"by": ["county"]},
+        }
+        trees = {"hierarchies": {"region": ["county"]}, "value": "any", "holding": "h"}
+        assert_same_bytes(tabulate(records, ["region"], **trees), tabulate(frame, ["region"], **trees))
+        here, there = (
+            ht.link(data, {name: dict(told, value="cents") for name, told in tables.items()})
+            for data in (records, frame)
+        )
+        assert here.table.value.tobytes() == there.table.value.tobytes()
+        assert repr(here) == repr(there)
+
+    def test_a_path_is_read_by_spark_where_that_is_asked_for(self, session, tmp_path, records):
+        pq.write_table(pa.Table.from_pandas(records.head(500), preserve_index=False), tmp_path / "r.parquet")
+        options = {"by": ["region"], "value": "any", "holding": "h"}
+        path = tmp_path / "r.parquet"
+        here = tabulate(path, **options)
+        assert_same_bytes(here, tabulate(path, engine="spark", **options))
+        assert_same_bytes(here, tabulate(str(path), engine=session, **options))
+        with pytest.raises(HitokuError, match="no Parquet file"):
+            tabulate(tmp_path / "r.csv", engine="spark", **options)
+        with pytest.raises(HitokuError, match=r"could not read 'none\.parquet'"):
+            tabulate(tmp_path / "none.parquet", engine="spark", **options)
+
+    def test_a_recipe_and_the_whole_way(self, session, tmp_path):
+        records = make_records(300)
+        pq.write_table(pa.Table.from_pandas(records, preserve_index=False), tmp_path / "firms.parquet")
+        keys = {
+            "data": "firms.parquet",
+            "by": ["region", "activity"],
+            "rules": ["min_frequency:n=3"],
+            "width": 3,
+        }
+        here = ht.run_recipe(Recipe.of(keys, tmp_path))
+        there = ht.run_recipe(Recipe.of({**keys, "engine": "spark", "spark": "local[2]"}, tmp_path))
+        assert here.outcome.release.published.tobytes() == there.outcome.release.published.tobytes()
+        frame = session.createDataFrame(pa.Table.from_pandas(records, preserve_index=False))
+        options = {"by": ["region"], "rules": ["min_frequency:n=60"], "width": 3}
+        one, other = ht.protect(records, **options), ht.protect(frame, **options)
+        assert one.frame.equals(other.frame)
+
+    def test_workers_with_another_hitoku_are_told_apart(self, frame, monkeypatch):
+        monkeypatch.setattr(spark_tasks, "own_version", lambda: "99.0")
+        with pytest.raises(TableError, match=r"have hitoku (?!99)\S+, here"):
+            tabulate(frame, ["region"], value="cents")
+
+    def test_nothing_is_left_in_the_session(self, session, frame):
+        tabulate(frame, ["region"], value="cents", where={"year": ["2020"]})
+        assert [table.name for table in session.catalog.listTables() if "hitoku" in table.name] == []
+
+    def test_a_million_records(self, session, tmp_path):
+        pq.write_table(
+            pa.Table.from_pandas(make_records(1_000_000), preserve_index=False), tmp_path / "million.parquet"
+        )
+        options = {"value": "any", "unit": "u", "holding": "h", "hierarchies": HIERARCHIES}
+        here = tabulate(tmp_path / "million.parquet", BY, **options)
+        there = tabulate(tmp_path / "million.parquet", BY, engine=session, threads=7, **options)
+        assert_same_bytes(here, there)
+
+
+CONNECT = """
+import sys, warnings
+warnings.simplefilter("ignore")
+from pyspark.sql import SparkSession
+from tests.tabulation.spark_records import BY, HIERARCHIES, assert_same_bytes, make_records
+from hitoku.tabulation.tabulate import tabulate
+import pyarrow as pa
+
+session = SparkSession.builder.remote("local[2]").getOrCreate()
+records = make_records(2000)
+frame = session.createDataFrame(pa.Table.from_pandas(records, preserve_index=False))
+assert "connect" in type(frame).__module__
+options = {"value": "any", "weight": "w", "unit": "u", "holding": "h", "hierarchies": HIERARCHIES}
+assert_same_bytes(tabulate(records, BY, **options), tabulate(frame, BY, **options))
+print("same bytes")
+session.stop()
+"""
+
+
+@pytest.mark.spark
+@pytest.mark.skipif(shutil.which("java") is None, reason="Java is not installed")
+def test_spark_connect():
+    pytest.importorskip("pyspark.sql", reason="pyspark is not installed (hitoku[spark])")
+    pytest.importorskip("grpc", reason="grpcio is not installed (hitoku[spark])")
+    done = subprocess.run(
+        [sys.executable, "-c", CONNECT],
+        env=os.environ | {"SPARK_LOCAL_IP": "127.0.0.1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert "same bytes" in done.stdout, done.stderr[-3000:]
+
+
+def test_spark_is_not_imported_for_others():
+    assert not is_spark(pd.DataFrame({"g": ["a"]}))
+    code = "import sys, pandas, hitoku; hitoku.tabulate(pandas.DataFrame({'g': ['a']}), ['g'])"
+    code += "; print('pyspark' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_an_address_of_spark_goes_with_its_engine():
+    with pytest.raises(HitokuError, match="address of no engine"):
+        Recipe.of({"data": "a.parquet", "by": ["g"], "rules": ["min_frequency:n=3"], "spark": "local[2]"})
+
+
+@pytest.mark.parametrize("engine", ["sparkle", 7])
+def test_an_engine_that_there_is_not(engine):
+    with pytest.raises(ParameterError, match="engine must be 'duckdb' or 'spark'"):
+        tabulate(pd.DataFrame({"g": ["a"]}), ["g"], engine=engine)
+
+
+def test_a_frame_on_this_machine_is_not_sent_to_a_cluster():
+    with pytest.raises(ParameterError, match="a DataFrame is on this machine"):
+        tabulate(pd.DataFrame({"g": ["a"]}), ["g"], engine="spark")
