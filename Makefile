@@ -47,6 +47,7 @@ types: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 tests: $(VENV)/.installed-dev
+	$(BIN)/hitoku warm-up  # compiled once, two at a time, instead of by every process of pytest
 	$(BIN)/pytest --durations=10 $(PYTEST)
 
 test-slow: $(VENV)/.installed-dev  ## browser, PostgreSQL, Spark and long enumerations; also test-browser, test-long ...

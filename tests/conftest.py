@@ -12,9 +12,13 @@ SHARED = Path(__file__).resolve().parents[1].parent / "shared"
 # Numba compiles on the first call and machines are shared, so no test has a deadline. The same examples on
 # every run, for everybody: a red build can be repeated, a green one is no luck.
 SLOW = [HealthCheck.too_slow]
-settings.register_profile("same", deadline=None, suppress_health_check=SLOW, derandomize=True, database=None)
+settings.register_profile(
+    "same", deadline=None, suppress_health_check=SLOW, derandomize=True, database=None, max_examples=40
+)
 # Other examples with every seed; make fuzz asks for it.
-settings.register_profile("fuzz", settings.get_profile("same"), derandomize=False, print_blob=True)
+settings.register_profile(
+    "fuzz", settings.get_profile("same"), derandomize=False, print_blob=True, max_examples=100
+)
 settings.load_profile("same")
 
 

@@ -138,7 +138,18 @@ def test_a_table_suppressed_elsewhere_is_audited(tmp_path, capsys):
 
 
 def test_a_release_folder_is_audited_and_any_other_folder_is_refused(tmp_path, capsys):
-    made = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "release"), "--records", "300"])
+    pd.DataFrame({"region": ["a"] * 9 + ["b"] * 12, "sex": ["f", "m", "m"] * 7}).to_csv(tmp_path / "all.csv")
+    options = [
+        "--by",
+        "region",
+        "--by",
+        "sex",
+        "--rule",
+        "min_frequency:n=4",
+        "--out",
+        str(tmp_path / "release"),
+    ]
+    made = CliRunner().invoke(app, ["protect", str(tmp_path / "all.csv"), *options])
     assert made.exit_code == 0, made.output
     result = run(tmp_path / "release")
     assert result.exit_code == 0

@@ -93,7 +93,7 @@ def plain(nodes_by_depth):
     return node(0)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=20)
 @given(data=st.data(), rule=RULES, split=st.sampled_from(["count", "mass"]))
 def test_the_pattern_is_that_of_the_definition(data, rule, split):
     rows, columns = data.draw(st.sampled_from([(2, 4), (4, 2), (3, 4), (4, 4), (2, 5)]))

@@ -8,7 +8,7 @@ import pkgutil
 
 import numpy as np
 import pytest
-from hypothesis import find, given, settings
+from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 from tests.strategies import count_tables, dimension_tuples, magnitude_tables
 
@@ -25,6 +25,9 @@ from hitoku.model.release import Release
 from hitoku.model.table import Table
 from hitoku.rules import MinFrequency, PPercent, assess
 from hitoku.testing import covers
+
+# The first table found will do: nobody reads it.
+UNSHRUNK = settings(phases=[Phase.generate], derandomize=True, database=None, max_examples=500)
 
 
 @st.composite
@@ -131,14 +134,18 @@ class Untouched:
 @pytest.mark.parametrize("kind", KINDS)
 def test_publishing_the_truth_is_no_adjustment(kind):
     tables, assess_it = KINDS[kind]
-    hard = find(tables, lambda table: not keeps_its_promise(Untouched(), table, assess_it(table)))
+    hard = find(
+        tables, lambda table: not keeps_its_promise(Untouched(), table, assess_it(table)), settings=UNSHRUNK
+    )
     assert assess_it(hard).unsafe.any()
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_tables_are_too_hard_for_withholding_unsafe_cells_alone(kind):
     tables, assess_it = KINDS[kind]
-    hard = find(tables, lambda table: not keeps_its_promise(OnlyUnsafe(), table, assess_it(table)))
+    hard = find(
+        tables, lambda table: not keeps_its_promise(OnlyUnsafe(), table, assess_it(table)), settings=UNSHRUNK
+    )
     assert assess_it(hard).unsafe.any()
 
 

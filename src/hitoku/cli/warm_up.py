@@ -159,10 +159,14 @@ def warm_up(as_json: AsJson = False) -> None:
     [bold]Example[/bold]: hitoku warm-up
     """
     began = time.perf_counter()
-    with progress(len(JOBS)) as step:
-        for name, job in JOBS.items():
-            step(f"compiling {name}")
-            job()
+    from joblib import Parallel, delayed
+
+    jobs = list(dict.fromkeys(JOBS.values()))  # several modules may share one
+    with progress(len(jobs)) as step:
+        # Processes, since numba compiles one kernel at a time in each.
+        done = Parallel(n_jobs=-1, return_as="generator")(delayed(job)() for job in jobs)
+        for job, _ in zip(jobs, done, strict=True):
+            step(f"compiled: {job.__name__.replace('_', ' ')}")
     took = time.perf_counter() - began
     if as_json:
         print_json({"kernels": list(JOBS), "seconds": round(took, 3)})

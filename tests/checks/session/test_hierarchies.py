@@ -276,7 +276,7 @@ def asked(seed):
     return frame, work
 
 
-@settings(max_examples=8)
+@settings(max_examples=3)
 @given(seed=st.integers(0, 10_000))
 def test_accepted_outputs_with_trees_filters_and_weights_single_nobody_out(seed):
     """Of all that a session lets pass, the ledger's own attack finds nothing below the threshold."""

@@ -59,8 +59,8 @@ def test_any_value_in_any_place(honest, tmp_path, file):
     shutil.copytree(honest, folder)
     content = json.loads((folder / file).read_text("utf-8"))
     outcomes = {"refused": 0, "found": 0, "the same": 0}
-    for path in paths(content):
-        for wrong in WRONG:
+    for number, path in enumerate(paths(content)):
+        for wrong in WRONG[number % 3 :: 3]:  # all of them in three neighbouring places
             forged = copy.deepcopy(content)
             inner = forged
             for step in path[:-1]:
@@ -80,7 +80,7 @@ def test_any_value_in_any_place(honest, tmp_path, file):
             # The other output is judged, unless it is what the forged one disagrees with.
             assert all(each.verdicts or each.findings for each in check.outputs)
     assert outcomes["refused"] == 0
-    assert outcomes["found"] > 20
+    assert outcomes["found"] > 10
 
 
 def test_a_definition_with_a_parameter_too_many_is_found(honest, tmp_path):
