@@ -62,7 +62,7 @@ def adjusted_tables(draw, norm: str):
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])
-@settings(max_examples=30)
+@settings(max_examples=26)
 @given(data=st.data())
 def test_whoever_knows_everything_gets_the_original_table_back(norm, data):
     table, need, _, release = data.draw(adjusted_tables(norm))
@@ -94,7 +94,7 @@ def test_parts_and_a_total_undone_by_hand_in_l2():
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("name", SCENARIOS)
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(data=st.data())
 def test_guesses_are_those_of_the_paper(name, norm, data):
     """Section 5, cell by cell; the guessed value is read off the weight."""
@@ -135,7 +135,7 @@ def test_guesses_are_those_of_the_paper(name, norm, data):
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("name", [*SCENARIOS, "own"])
-@settings(max_examples=12)
+@settings(max_examples=5)
 @given(data=st.data())
 def test_every_estimate_adds_up_and_keeps_the_guesses(name, norm, data):
     table, need, _, release = data.draw(adjusted_tables(norm))

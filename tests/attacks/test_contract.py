@@ -284,7 +284,7 @@ def informative(case: Staged) -> bool:
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=15)
 @given(data=st.data())
 def test_every_attack_keeps_its_promises(name, data):
     assert complaints(data.draw(staged(name))) == []

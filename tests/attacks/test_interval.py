@@ -111,7 +111,7 @@ def test_example_2_of_minami_and_abe():
     assert bounds.upper[cells].tolist() == [23, 9, 9, 9]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=24)
 @given(pair=releases(count_tables(max_side=3, max_count=3)))
 def test_in_two_dimensions_it_agrees_with_listing_every_table_that_fits(pair):
     table, release = pair
@@ -166,7 +166,7 @@ def test_whole_bounds_are_narrower_where_a_vertex_is_not_whole():
     assert whole.upper.tolist() == exact.upper.tolist()
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=32)
 @given(pair=releases(tables()))
 def test_real_bounds_agree_with_cold_linear_programs(pair):
     _, release = pair

@@ -169,7 +169,7 @@ def test_the_reason_is_arithmetic_that_anyone_can_redo(case):
 
 
 @given(case=real_cases())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_intervals_are_the_linear_programs_and_change_no_verdict(case):
     table, need, release = case
     plain, full = audit(table, need, release), audit(table, need, release, intervals=True)

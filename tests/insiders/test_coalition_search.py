@@ -88,7 +88,7 @@ def smallest(found):
     }
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(drawn=firms(), size=st.integers(1, 2), seed=st.integers(0, 2**16))
 def test_the_search_finds_what_one_program_after_another_finds(drawn, size, seed):
     table, people = drawn
@@ -109,7 +109,7 @@ def test_the_search_finds_what_one_program_after_another_finds(drawn, size, seed
 
 
 @pytest.mark.parametrize("method", [pytest.param(method, id=name) for name, method in METHODS.items()])
-@settings(max_examples=12)
+@settings(max_examples=5)
 @given(drawn=st.booleans().flatmap(lambda nested: firms(hierarchical=nested)))
 def test_afterwards_nobody_comes_too_close(method, drawn):
     table, people = drawn
@@ -122,7 +122,7 @@ def test_afterwards_nobody_comes_too_close(method, drawn):
     assert np.all(outcome.release.withheld >= alone.withheld)
 
 
-@settings(max_examples=10)
+@settings(max_examples=4)
 @given(drawn=firms())
 def test_afterwards_no_two_come_too_close_together(drawn):
     table, people = drawn

@@ -90,7 +90,7 @@ def levels(table, draw, *, most=4):
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(data=st.data(), table=count_tables(max_side=3, max_count=15))
 def test_optimal_senses_are_the_best_of_all(norm, data, table):
     need = levels(table, data.draw)
@@ -122,7 +122,7 @@ def test_optimal_senses_are_the_best_of_all(norm, data, table):
     assert audit(table, need, Release.of(table, found)).safe
 
 
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(data=st.data(), table=count_tables(max_side=2, max_count=8))
 def test_whole_numbers_are_near_the_best_of_all_whole_tables(data, table):
     need = levels(table, data.draw, most=2)

@@ -93,7 +93,7 @@ def plain(nodes_by_depth):
     return node(0)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=8)
 @given(data=st.data(), rule=RULES, split=st.sampled_from(["count", "mass"]))
 def test_the_pattern_is_that_of_the_definition(data, rule, split):
     rows, columns = data.draw(st.sampled_from([(2, 4), (4, 2), (3, 4), (4, 4), (2, 5)]))
@@ -278,7 +278,7 @@ def test_totals_that_tell_too_much_are_refused_and_the_message_says_why():
     assert "whatever the inner cells are" in refused(unsafe_row, [MinFrequency(5)], 9)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=8)
 @given(data=st.data())
 def test_whether_a_table_is_refused_depends_on_its_totals_alone(data):
     cells = data.draw(st.lists(st.integers(0, 6), min_size=6, max_size=6))

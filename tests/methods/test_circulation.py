@@ -83,7 +83,7 @@ def judged(table, need, method=None):
 
 @pytest.mark.parametrize("hierarchical", [False, True])
 @pytest.mark.parametrize("dims", [1, 2, 3, 4, 5])
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=10)
 @given(data=st.data())
 def test_every_pattern_of_a_cross_table_is_audited_safe(dims, hierarchical, data):
     table = data.draw(cross_tables(dims, hierarchical=hierarchical))
@@ -139,7 +139,7 @@ def test_linked_tables_are_protected_on_their_cover(seed, data):
     judged(table, needs(data.draw, table))
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=24)
 @given(data=st.data(), hierarchical=st.booleans())
 def test_a_table_that_is_told_no_dimensions_is_protected_by_linear_programs(data, hierarchical):
     told = data.draw(cross_tables(2, hierarchical=hierarchical))

@@ -88,7 +88,7 @@ def keeps_its_promise(method, table: Table, need: Need) -> bool:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", METHODS)
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=12)
 @given(data=st.data())
 def test_every_method_keeps_its_promise(name, kind, data):
     tables, assess_it = KINDS[kind]

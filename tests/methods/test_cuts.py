@@ -61,7 +61,7 @@ def instances(draw):
     return instance, np.array(patterns, dtype=float)
 
 
-@settings(max_examples=6)
+@settings(max_examples=4)
 @given(data=st.data(), problem=instances())
 def test_rows_hold_for_every_safe_pattern(data, problem):
     instance, patterns = problem
@@ -81,7 +81,7 @@ def test_rows_hold_for_every_safe_pattern(data, problem):
                     assert np.all(patterns[:, row[0]] @ row[1] >= 1 - 1e-7)
 
 
-@settings(max_examples=6)
+@settings(max_examples=4)
 @given(problem=instances())
 def test_repaired_patterns_are_safe(problem):
     instance, patterns = problem
@@ -92,7 +92,7 @@ def test_repaired_patterns_are_safe(problem):
     assert any(np.array_equal(found, pattern) for pattern in patterns)
 
 
-@settings(max_examples=5)
+@settings(max_examples=4)
 @given(problem=instances())
 def test_rows_of_single_relations_hold_for_every_safe_pattern(problem):
     instance, patterns = problem
@@ -101,7 +101,7 @@ def test_rows_of_single_relations_hold_for_every_safe_pattern(problem):
         assert np.all(patterns[:, cells] @ c >= 1 - 1e-7)
 
 
-@settings(max_examples=5)
+@settings(max_examples=4)
 @given(problem=instances())
 def test_first_patterns_are_safe(problem):
     instance, patterns = problem

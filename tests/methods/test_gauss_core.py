@@ -132,7 +132,7 @@ def problems(draw, *, with_rest=True):
 
 
 @given(problem=problems(), moves=st.sampled_from([0, 0, 1, 3]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=73, deadline=None)
 def test_relations_and_definition_agree(problem, moves):
     table, order, unsafe, hidden, forced = problem
     columns, inner = incidence_of(table)
@@ -154,7 +154,7 @@ def test_relations_and_definition_agree(problem, moves):
 
 
 @given(problem=problems())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=92, deadline=None)
 def test_sums_of_inner_cells_and_definition_agree(problem):
     table, order, unsafe, hidden, forced = problem
     columns, inner = incidence_of(table)
@@ -186,7 +186,7 @@ def test_any_matrix_and_definition_agree(data):
 
 
 @given(problem=problems(with_rest=False))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=76, deadline=None)
 def test_to_publish_any_secondary_cell_after_all_exposes_an_unsafe_one(problem):
     table, order, unsafe, _, _ = problem
     columns, inner = incidence_of(table)

@@ -191,7 +191,7 @@ def test_a_firm_that_subtracts_its_own_cell():
 
 
 @given(problem=problems(all_unsafe=False, shapes=((2, 3), (3, 3), (2, 2, 2))))
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=104, deadline=None)
 def test_zeros_are_handled_as_defined(problem):
     matrix, order, unsafe, owner = problem
     found = secondary(matrix, order, unsafe, singleton=owner > 0, singletons="zero_sums")

@@ -123,7 +123,7 @@ def test_primary_in_three_steps_then_secondary():
 
 @pytest.mark.parametrize("prefer", ["smallest", "closing"])
 @pytest.mark.parametrize("kind", TABLES)
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=5)
 @given(data=st.data())
 def test_gives_the_pattern_of_the_literal_procedure(kind, prefer, data):
     table = data.draw(TABLES[kind])
@@ -170,7 +170,7 @@ def test_marks_made_by_hand_stay_and_missing_ones_are_added(data, table):
     assert sufficient == (not any(step.reason not in PUBLISHED_AGAIN for step in protection.steps))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=13)
 @given(data=st.data(), table=count_tables(max_side=4, hierarchical=True))
 def test_tidying_only_takes_away_and_leaves_nothing_to_spare(data, table):
     need = data.draw(needs(table))
@@ -189,7 +189,7 @@ def test_tidying_only_takes_away_and_leaves_nothing_to_spare(data, table):
         assert not covers(bounds, table, need) or exact.any(), table.describe(int(cell))
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=10)
 @given(data=st.data(), table=count_tables(max_side=3, hierarchical=True))
 def test_every_step_tells_what_it_did(data, table):
     need = data.draw(needs(table))

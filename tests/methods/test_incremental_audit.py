@@ -82,7 +82,7 @@ def test_limits_never_cut_into_an_interval(data, table):
     assert np.all(table.value + limits.up >= bounds.upper - slack)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=35)
 @given(data=st.data(), table=TABLES)
 def test_verdicts_are_those_of_the_intervals_while_the_pattern_grows(data, table):
     with pytest.MonkeyPatch.context() as patch:

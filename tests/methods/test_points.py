@@ -23,7 +23,7 @@ FREE = [name for name in METHODS if not getattr(METHODS[name], "adds_no_cells", 
 
 
 @pytest.mark.parametrize("name", FREE)
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=10)
 @given(table=count_tables(max_side=4, max_count=8))
 def test_every_secondary_cell_has_more_than_one_possible_value(name, table):
     need = assess(table, [MinFrequency(3)], width=4)

@@ -25,7 +25,7 @@ from hitoku.tabulation.tabulate import tabulate
 
 
 @pytest.mark.parametrize("method", [pytest.param(method, id=name) for name, method in METHODS.items()])
-@settings(max_examples=8)
+@settings(max_examples=4)
 @given(drawn=firms())
 def test_both_releases_are_safe_and_agree(method, drawn):
     table, people = drawn

@@ -59,7 +59,7 @@ def publications(draw) -> dict[str, dict]:
 
 
 @given(data=st.data(), records=registers(), tables=publications())
-@settings(max_examples=10)
+@settings(max_examples=4)
 def test_nothing_follows_from_all_tables_that_does_not_follow_from_the_linked_one(data, records, tables):
     linked = link(records, tables, value="turnover")
     assume(linked.complete)

@@ -64,7 +64,7 @@ def exposed(table, need, withheld):
     return wrong
 
 
-@settings(max_examples=10)
+@settings(max_examples=4)
 @given(frame=people())
 def test_no_contributor_comes_too_close_or_the_verdict_says_so(frame):
     table, need, withheld = judged(frame)
