@@ -158,15 +158,19 @@ def warm_up(as_json: AsJson = False) -> None:
 
     [bold]Example[/bold]: hitoku warm-up
     """
-    began = time.perf_counter()
-    from joblib import Parallel, delayed
+    import os
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
 
+    began = time.perf_counter()
     jobs = list(dict.fromkeys(JOBS.values()))  # several modules may share one
-    with progress(len(jobs)) as step:
-        # Processes, since numba compiles one kernel at a time in each.
-        done = Parallel(n_jobs=-1, return_as="generator")(delayed(job)() for job in jobs)
-        for job, _ in zip(jobs, done, strict=True):
-            step(f"compiled: {job.__name__.replace('_', ' ')}")
+    # Processes, since numba compiles one kernel at a time in each; started afresh, since a fork of a program
+    # with threads may hang.
+    fresh = get_context("spawn")
+    with progress(len(jobs)) as step, ProcessPoolExecutor(os.cpu_count(), mp_context=fresh) as pool:
+        for job, done in [(job, pool.submit(job)) for job in jobs]:
+            step(job.__name__.replace("_", " "))
+            done.result()
     took = time.perf_counter() - began
     if as_json:
         print_json({"kernels": list(JOBS), "seconds": round(took, 3)})
