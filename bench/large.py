@@ -8,6 +8,8 @@ process, the making of the table included.
 Results go to .bench/large.json.
 
     python -m bench.large --only demo_1 h3_95k
+    python -m bench.large --others h3_95k     audits without the witnesses, and of a pattern with gaps
+    python -m bench.large --picture           docs/images/growth.png from .bench/large.json, the exponent
 """
 
 from __future__ import annotations
@@ -43,6 +45,9 @@ FLAT = {"flat_100": 100, "flat_316": 316}
 LINKED = {"linked_20k": 80}
 # Beyond so many cells the greedy method takes longer than anybody waits.
 GREEDY_CELLS = 12_000
+# Beyond so many cells there are boxes alone, and time grows steadily.
+SWEPT = 12_000
+PICTURE = OUT.parent / "docs" / "images" / "growth.png"
 
 
 def tables(name: str) -> ht.Table:
@@ -113,13 +118,58 @@ def measure(name: str, *, greedy: bool) -> dict[str, object]:
         _, row["certificate_cpu_s"] = timed(lambda: audit.certificate.write(path))
         row["certificate_mb"] = round(path.stat().st_size / 1e6, 2)
         row["peak_mb"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3)
+        quick, row["quick_verify_cpu_s"] = timed(lambda: ht.quick_verify(path))
+        row["peak_mb_with_quick_verify"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3)
         verdict, row["verify_cpu_s"] = timed(lambda: ht.verify(path))
-        row["verified"] = verdict.ok
+        row["verified"] = verdict.ok and quick == verdict
     row["peak_mb_with_verify"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3)
     if greedy and table.n_cells <= GREEDY_CELLS:
         other, row["greedy_cpu_s"] = timed(lambda: ht.Greedy(prefer="closing").protect(table, need))
         row |= {f"greedy_{key}": number for key, number in told(other).items()}
     return row
+
+
+def judge_others(name: str) -> dict[str, object]:
+    """Audit a pattern as if somebody else had chosen it, and the same with two percent of it published."""
+    table = tables(name)
+    need = needs(name, table)
+    circulate_a_little()
+    prove_a_little()
+    protection = ht.Circulation().protect(table, need)
+    gaps = protection.secondary & (np.random.default_rng(2).random(table.n_cells) < 0.02)
+    row: dict[str, object] = {
+        "case": name,
+        "cells": table.n_cells,
+        "withheld": int(protection.withheld.sum()),
+    }
+    for word, withheld in (("safe", protection.withheld), ("gaps", protection.withheld & ~gaps)):
+        release = ht.Release.of(table, ht.Protection.withhold(table, withheld, need))
+        audit, row[f"{word}_audit_cpu_s"] = timed(lambda release=release: ht.audit(table, need, release))
+        row |= {f"{word}_open": audit.summary["open"], f"{word}_programs": audit.summary["programs"]}
+        print(json.dumps(row), flush=True)
+    return row
+
+
+def draw_growth(rows: dict[str, dict[str, float]]) -> None:
+    """Draw CPU seconds by cells, and say how fast they grow."""
+    from matplotlib.figure import Figure
+
+    trees = [row for name, row in rows.items() if name in REGISTERS]
+    figure = Figure(figsize=(7.2, 4.2), layout="constrained")
+    axes = figure.subplots()
+    lines = {"circulation": "cpu_s", "its audit": "audit_cpu_s", "greedy, closing": "greedy_cpu_s"}
+    for label, key in lines.items():
+        points = sorted((row["cells"], row[key]) for row in trees if key in row)
+        if points:
+            axes.plot(*zip(*points, strict=True), marker="o", label=label)
+    axes.set(xscale="log", yscale="log", xlabel="cells", ylabel="CPU seconds")
+    axes.grid(visible=True, alpha=0.3)
+    axes.legend(frameon=False)
+    figure.savefig(PICTURE, dpi=110, metadata={"Software": None})
+    large = sorted((row["cells"], row["cpu_s"]) for row in trees if row["cells"] > SWEPT)
+    if len(large) > 1:
+        exponent = np.polyfit(*(np.log(np.array(large)).T), 1)[0]
+        print(f"boxes alone, {len(large)} tables: time grows with cells to the power {exponent:.2f}")
 
 
 def main() -> None:
@@ -128,7 +178,15 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", choices=names, default=names)
     parser.add_argument("--no-greedy", action="store_true")
     parser.add_argument("--here", action="store_true", help="run the first case in this process and print it")
+    parser.add_argument("--others", choices=names, help="audit this case as if it were somebody else's")
+    parser.add_argument("--picture", action="store_true", help="draw what was measured")
     given = parser.parse_args()
+    if given.others:
+        judge_others(given.others)
+        return
+    if given.picture:
+        draw_growth(json.loads((OUT / "large.json").read_text("utf-8")))
+        return
     if given.here:
         print(json.dumps(measure(given.only[0], greedy=not given.no_greedy)), flush=True)
         return
