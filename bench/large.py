@@ -24,6 +24,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from matplotlib.figure import Figure
 
 import hitoku as ht
 from hitoku.cli.warm_up import circulate_a_little, prove_a_little
@@ -152,8 +153,6 @@ def judge_others(name: str) -> dict[str, object]:
 
 def draw_growth(rows: dict[str, dict[str, float]]) -> None:
     """Draw CPU seconds by cells, and say how fast they grow."""
-    from matplotlib.figure import Figure
-
     trees = [row for name, row in rows.items() if name in REGISTERS]
     figure = Figure(figsize=(7.2, 4.2), layout="constrained")
     axes = figure.subplots()

@@ -138,7 +138,7 @@ class Outcome:
 
         ``status`` is ``published``, ``primary`` (unsafe itself) or ``secondary`` (withheld with those),
         ``adjusted``, or ``hidden`` where no linked table shows the cell; ``low`` and ``high`` are what a
-        reader can infer; ``rules`` name what was hit.
+        reader can infer, NaN where that was not worked out; ``rules`` name what was hit.
         """
         decided, table, need = self.protection, self.table, self.need
         status = np.where(decided.secondary, "secondary", np.where(decided.withheld, "primary", "published"))
@@ -147,8 +147,8 @@ class Outcome:
         further = {
             "value": [int(x) if table.integer and x.is_integer() else x for x in table.value.tolist()],
             "status": status.tolist(),
-            "low": self.bounds.lower.tolist(),
-            "high": self.bounds.upper.tolist(),
+            "low": np.where(self.bounds.unknown, np.nan, self.bounds.lower).tolist(),
+            "high": np.where(self.bounds.unknown, np.nan, self.bounds.upper).tolist(),
             "rules": ["; ".join(need.why(cell)) if need.unsafe[cell] else "" for cell in range(len(need))],
         }
         return table.labels.frame(table.backend, further)

@@ -44,7 +44,8 @@ FILES = {
     "report.html": "all of it on one page, to read in a browser, print and sign",
     "cells.csv": "every cell: true value, contributors, rules, required levels, decision",
     "audit.csv": "every unsafe cell: what a reader can infer, what was required, met or not, and why not",
-    "intervals.csv": "every withheld cell: the least and the largest value that a reader must hold possible",
+    "intervals.csv": "every withheld cell: the least and the largest value that a reader must hold possible;"
+    " empty where that was not worked out",
     "groups.csv": "groups of which too much could be learnt: what was required, met or not, and why not",
     "groups.json": "what must not be learnt about groups, for another audit",
     "certificate.json.gz": "the proof of safety; check it without hitoku:  python verify.py <release folder>",
@@ -229,11 +230,12 @@ def _intervals(outcome: Outcome, bounds: Bounds) -> tuple[dict[str, Any], Intege
     """Return the interval of every withheld cell, and which cells these are."""
     table, need, protection = outcome.table, outcome.need, outcome.protection
     cells = np.flatnonzero(protection.withheld)
+    low, high = (np.where(bounds.unknown, np.nan, end)[cells] for end in (bounds.lower, bounds.upper))
     columns: dict[str, Any] = {
         "value": printed(table.value[cells], integer=table.integer),
-        "low": printed(bounds.lower[cells], integer=table.integer),
-        "high": printed(bounds.upper[cells], integer=table.integer),
-        "width": printed((bounds.upper - bounds.lower)[cells], integer=table.integer),
+        "low": printed(low, integer=table.integer),
+        "high": printed(high, integer=table.integer),
+        "width": printed(high - low, integer=table.integer),
         "decision": np.where(
             table.shown[cells], np.where(protection.secondary[cells], "secondary", "primary"), HIDDEN
         ).tolist(),

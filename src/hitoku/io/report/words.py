@@ -171,6 +171,14 @@ VERIFIED = 50_000
 REFUTED = "the method claims that this reader is left with enough, and the claim is refuted"
 
 
+def _not_gone_into(cells: Cells) -> str:
+    """Say of a large table that intervals are longer than what is shown."""
+    found = cells.inferable
+    n = 0 if found is None else int((found.unknown & cells.protection.withheld).sum())
+    shown = "for unsafe ones the report shows how far witnesses go, which is less"
+    return f"; the intervals of {_many(n, 'cell')} were not worked out, {shown}" if n else ""
+
+
 def attacks(cells: Cells) -> tuple[Tried, ...]:
     """Tell which attacks were run, and which were not."""
     audit = cells.audit
@@ -211,7 +219,7 @@ def attacks(cells: Cells) -> tuple[Tried, ...]:
             f"also knows that {_knowledge(cells)}, and solves linear programs",
             f"{s['narrow']:,} unsafe cells can be inferred more closely than required"
             + (f", {s['undecided']:,} could not be decided" if s["undecided"] else "")
-            + f"; {s['programs']:,} linear programs, {s['witnesses']:,} witnesses",
+            + f"; {s['programs']:,} linear programs, {s['witnesses']:,} witnesses{_not_gone_into(cells)}",
             "bad" if s["narrow"] else "look" if s["undecided"] else "good",
         ),
     ]
