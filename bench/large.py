@@ -46,8 +46,8 @@ FLAT = {"flat_100": 100, "flat_316": 316}
 LINKED = {"linked_20k": 80}
 # Beyond so many cells the greedy method takes longer than anybody waits.
 GREEDY_CELLS = 12_000
-# Beyond so many cells there are boxes alone, and time grows steadily.
-SWEPT = 12_000
+# Beyond so many cells every search makes the same effort, and time grows steadily.
+SWEPT = 30_000
 PICTURE = OUT.parent / "docs" / "images" / "growth.png"
 
 
