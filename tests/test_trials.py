@@ -18,6 +18,9 @@ TRIALS = {
         "pipeline/test_publication.py::test_by_records_alone_they_cannot_be_subtracted",
         "pipeline/test_publication.py::test_aggregated_tables_are_joined_by_declaration",
         "pipeline/test_same_records.py::test_what_two_releases_give_away_is_found_by_records_alone",
+        "pipeline/test_same_records.py::test_a_level_that_no_tree_names_is_found_among_the_columns_of_the_records",
+        "pipeline/test_families.py::test_no_release_of_a_family_leaves_an_unsafe_cell_narrower_than_it_must_be",
+        "pipeline/test_families.py::test_no_family_is_called_safe_that_is_not",
     ],
     "M2 a proof is named that is not there": [
         "pipeline/test_publication.py::test_no_proof_is_named_where_there_is_none",
@@ -35,10 +38,12 @@ TRIALS = {
     "M5 init takes an aggregated table for records": [
         "io/recipe/test_draft.py::test_a_table_with_totals_is_never_drafted_as_records",
         "io/recipe/test_draft.py::test_totals_of_any_name_are_found_by_their_sums",
+        "tabulation/test_codes.py::test_rows_that_add_all_others_up_are_not_taken_for_records",
     ],
     "M6 rounding leaves verdicts undecided": [
         "methods/test_scale.py::test_large_numbers_with_decimals_are_decided",
         "methods/test_scale.py::test_where_the_solver_gives_up_the_scale_is_named",
+        "methods/test_scale.py::test_every_method_solves_it_or_names_the_scale",
         "methods/test_optimal_limits.py::test_a_work_limit_at_any_stage_gives_a_safe_pattern_and_its_gap",
     ],
     "M7 decimal commas and encodings": [
@@ -68,6 +73,8 @@ TRIALS = {
     "M14 messages mislead": [
         "tabulation/test_file_format.py::test_broken_files_are_named",
         "test_files.py::test_a_full_disk_is_called_full",
+        "pipeline/test_recipe.py::test_what_does_not_fit_the_data_is_told_with_its_line",
+        "cli/test_protect.py::test_advice_names_options_and_they_help",
     ],
     "M15 keep on an unsafe total stops the run": [
         "pipeline/test_recipe.py::test_keeping_unless_unsafe_is_true_or_false_and_without_counts",
@@ -82,7 +89,8 @@ TRIALS = {
     ],
     "H2 a priori files as the program writes them": ["io/argus/test_apriori.py::test_marks"],
     "H3 counts beyond two dimensions": [
-        "methods/test_whole_numbers.py::test_a_method_goes_on_until_the_audit_of_whole_numbers_is_content"
+        "methods/test_whole_numbers.py::test_a_method_goes_on_until_the_audit_of_whole_numbers_is_content",
+        "methods/test_whole_numbers.py::test_every_method_ends_with_what_the_audit_of_whole_numbers_accepts",
     ],
     "H4 one code at two nodes": [
         "io/argus/test_tree.py::test_nodes_of_one_code_are_told_apart_by_their_path"
