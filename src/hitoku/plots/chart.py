@@ -94,6 +94,10 @@ def _series(
             f"a chart shows one or two variables, not {len(by)}", where="chart", fix="choose fewer"
         )
     rows = list(zip(*(published[name] for name in by), strict=True)) if by else [("all",)]
+    if not by and len(published[column]) > 1:
+        # Steps without groups: what each ends at stands before its number.
+        names = list(published)
+        rows = [(f"{end:g}",) for end in published[names[names.index(column) - 1]]]
     places = list(dict.fromkeys(str(row[0]) for row in rows))
     heights: dict[str, list[float]] = {}
     for row, x in zip(rows, published[column], strict=True):
