@@ -8,7 +8,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 KINDS = ("added", "changed", "fixed", "removed", "security")
-NAME = re.compile(rf"(\d+)\.({'|'.join(KINDS)})(\.\d+)?\.md")
+NAME = re.compile(rf"(\d+)(?:-[a-z-]+)?\.({'|'.join(KINDS)})(?:\.\d+)?\.md")
 
 
 def section(folder: Path, version: str) -> str:

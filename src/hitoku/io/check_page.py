@@ -22,6 +22,7 @@ from hitoku.checks.submission.submission import Submission
 from hitoku.checks.submission.writing import clock
 from hitoku.errors import HitokuError
 from hitoku.files import replaced_folder, sha256
+from hitoku.io.report.language import ENGLISH, speaker
 from hitoku.io.report.rendering import HERE, render
 
 # Rows of what would leave that are shown; the CSV file has them all.
@@ -46,7 +47,12 @@ MOST_LINES = 400
 
 
 def write_report(
-    folder: str | Path, check: Recheck, *, before: Submission | None = None, now: datetime | None = None
+    folder: str | Path,
+    check: Recheck,
+    *,
+    before: Submission | None = None,
+    now: datetime | None = None,
+    lang: str = ENGLISH,
 ) -> tuple[Path, Path]:
     """Write report.html, report.json, what is known of every cell, and files to look at; all or nothing.
 
@@ -62,6 +68,8 @@ def write_report(
         The last submission of the same work, to say what has changed.
     now
         The time of the check; left out, the clock's.
+    lang
+        Language of the page; files for programs are in English.
     """
     place = Path(folder)
     known = [_facts(each, check.policy) for each in check.outputs]
@@ -78,7 +86,7 @@ def write_report(
             for suffix, content in each.output.evidence.files.items():
                 (draft / FILES).mkdir(exist_ok=True)
                 (draft / FILES / f"{stem}{suffix}").write_bytes(content)
-        (draft / HTML).write_text(page(check, before=before, now=now, known=known), "utf-8")
+        (draft / HTML).write_text(page(check, before=before, now=now, known=known, lang=lang), "utf-8")
         plain = check.to_dict()
         if before is not None:
             plain["changes"] = changes(check.submission.outputs, before.outputs)
@@ -105,8 +113,10 @@ def page(
     before: Submission | None = None,
     now: datetime | None = None,
     known: list[Known] | None = None,
+    lang: str = ENGLISH,
 ) -> str:
     """Render a check as HTML: what is undecided first, then what leaves, the matrix, a section per output."""
+    say = speaker(lang)
     facts = [_facts(each, check.policy) for each in check.outputs] if known is None else known
     different = {} if before is None else changes(check.submission.outputs, before.outputs)
     sections = [
@@ -120,8 +130,12 @@ def page(
         pictures=any(file.picture for each in sections for file in each.shown),
         check=check,
         checked=(now or clock()).strftime("%Y-%m-%d %H:%M UTC"),
-        counts=", ".join(f"{n} {status}" for status, n in check.tally.items() if n),
-        states=", ".join(f"{states.count(state)} {STATES[state]}" for state in STATES if state in states),
+        counts=", ".join(f"{n} {say(status)}" for status, n in check.tally.items() if n),
+        states=", ".join(
+            f"{states.count(state)} {say(STATES[state])}" for state in STATES if state in states
+        ),
+        lang=lang,
+        _=say,
         remarks=[*map(str, check.findings), *(f"not used: {each}" for each in check.unused)],
         principles=[str(principle) for principle in Principle],
         outputs=sections,

@@ -1,0 +1,124 @@
+"""Pages in the reader's language: a gettext catalogue for each, English where it has no word.
+
+Sentences with numbers and codes in them are in the catalogue with names in braces: ``{n}`` and ``{m}`` stand
+for numbers, ``{text}`` for something that is itself translated, every other name for codes, which are kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from hitoku.errors import ParameterError, did_you_mean
+
+FOLDER = Path(__file__).with_name("languages")
+ENGLISH = "en"
+# A text within a text within a text; nothing of ours is deeper.
+DEEPEST = 8
+PLACE = re.compile(r"\{(\w+)\}")
+LINE = re.compile(r'^(msgid|msgstr)?\s*"(.*)"$')
+ESCAPES = {r"\n": "\n", r"\"": '"', r"\\": "\\"}
+
+
+class _Pattern(NamedTuple):
+    """A sentence with places for numbers, codes and texts."""
+
+    shape: re.Pattern[str]
+    translated: str
+
+
+class Catalogue(NamedTuple):
+    """What a language says: whole texts, and sentences with places, those with most letters first."""
+
+    texts: dict[str, str]
+    patterns: tuple[_Pattern, ...]
+
+    def say(self, text: str, depth: int = 0) -> str:
+        """Translate a text; one that is not in the catalogue stays as it is.
+
+        Examples
+        --------
+        >>> catalogue("ja").say("at least 10 units: 3 of 9 withheld")
+        '10客体以上:9個中3個を秘匿'
+        """
+        if text in self.texts:
+            return self.texts[text]
+        if depth >= DEEPEST:
+            return text
+        for pattern in self.patterns:
+            found = pattern.shape.fullmatch(text)
+            if found is not None:
+                places = found.groupdict()
+                filled = {
+                    name: self.say(part, depth + 1) if name.startswith("text") else part
+                    for name, part in places.items()
+                }
+                return PLACE.sub(lambda place, filled=filled: filled[place[1]], pattern.translated)  # type: ignore[misc]
+        return text
+
+
+def languages() -> tuple[str, ...]:
+    """Name the languages that pages can be in."""
+    return (ENGLISH, *sorted(path.stem for path in FOLDER.glob("*.po")))
+
+
+def speaker(lang: str) -> Callable[[str], str]:
+    """Return what translates the texts of a page; anything but a language of ours is refused.
+
+    Examples
+    --------
+    >>> speaker("ja")("withheld"), speaker("en")("withheld"), speaker("ja")("Gullhaven")
+    ('秘匿', 'withheld', 'Gullhaven')
+    """
+    if lang not in languages():
+        raise ParameterError(f"no language {lang!r}", where="--lang", fix=did_you_mean(lang, languages()))
+    return str if lang == ENGLISH else catalogue(lang).say
+
+
+@cache
+def catalogue(lang: str) -> Catalogue:
+    """Read a catalogue."""
+    entries = read_po((FOLDER / f"{lang}.po").read_text("utf-8"))
+    texts = {text: said for text, said in entries.items() if not PLACE.search(text)}
+    patterns = [_Pattern(_shape(text), said) for text, said in entries.items() if PLACE.search(text)]
+    # The more a sentence says itself, the less it can be mistaken for another.
+    patterns.sort(key=lambda each: -len(re.sub(r"\(\?P<\w+>.*?\)", "", each.shape.pattern)))
+    return Catalogue(texts, tuple(patterns))
+
+
+def read_po(text: str) -> dict[str, str]:
+    r"""Read a gettext catalogue; the header and what is not translated are left out.
+
+    Examples
+    --------
+    >>> read_po('msgid "{n} of"\\n" {m}"\\nmsgstr "{m}"\\n"個中{n}個"')
+    {'{n} of {m}': '{m}個中{n}個'}
+    """
+    found: dict[str, str] = {}
+    parts = {"msgid": "", "msgstr": ""}
+    at = "msgstr"
+    for line in [*text.splitlines(), 'msgid ""']:
+        read = LINE.match(line.strip())
+        if read is None:
+            continue
+        word, part = read[1] or at, read[2]
+        if word == "msgid" and at == "msgstr":
+            if parts["msgid"] and parts["msgstr"]:
+                found[parts["msgid"]] = parts["msgstr"]
+            parts = {"msgid": "", "msgstr": ""}
+        at = word
+        parts[at] += re.sub(r"\\.", lambda escape: ESCAPES.get(escape[0], escape[0]), part)
+    return found
+
+
+def _shape(text: str) -> re.Pattern[str]:
+    made, last = "", 0
+    for place in PLACE.finditer(text):
+        made += re.escape(text[last : place.start()])
+        kind = r"[-\d,.%e+]+" if re.fullmatch(r"[nm]\d?", place[1]) else ".+?"
+        made += f"(?P<{place[1]}>{kind})"
+        last = place.end()
+    return re.compile(made + re.escape(text[last:]), re.DOTALL)

@@ -1,0 +1,64 @@
+"""Pages that people sign pass axe, narrow and wide, in light and in dark."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+import pytest
+from tests.checks.submissions import session
+from tests.io.report.chromium import installed
+from tests.io.report.releases import adjusted, magnitudes, unsafe
+
+from hitoku.checks.submission.recheck import recheck
+from hitoku.io import check_page
+from hitoku.io.report.report import page
+
+pytestmark = pytest.mark.browser
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+AXE = resources.files("axe_playwright_python").joinpath("axe.min.js")
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    if installed() is None:
+        pytest.skip("no chromium on this machine (Debian: apt install chromium)")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=installed(), args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """Reports on releases that are safe, unsafe and adjusted, and the page of a check."""
+    folder = tmp_path_factory.mktemp("pages")
+    made = {kind.__name__: page(kind(), title="A title") for kind in (magnitudes, unsafe, adjusted)}
+    made["check"] = check_page.page(recheck(session().submit(folder / "submission")))
+    for name, html in made.items():
+        (folder / f"{name}.html").write_text(html, "utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [400, 1400])
+@pytest.mark.parametrize("name", ["magnitudes", "unsafe", "adjusted", "check"])
+def test_a_page_breaks_no_rule_of_accessibility(chromium, pages, name, width, scheme):
+    context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    shown = context.new_page()
+    said = []
+    shown.on("console", lambda message: said.append(message.text))
+    shown.goto((pages / f"{name}.html").as_uri())
+    shown.evaluate(AXE.read_text("utf-8"))
+    found = shown.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    context.close()
+    assert [f"{each['id']}: {each['nodes'][0]['html'][:160]}" for each in found["violations"]] == []
+    assert said == []
+
+
+def test_a_page_that_breaks_one_is_found(chromium, tmp_path):
+    (tmp_path / "bad.html").write_text("<!doctype html><html><body><img src='data:,'></body></html>", "utf-8")
+    shown = chromium.new_page()
+    shown.goto((tmp_path / "bad.html").as_uri())
+    shown.evaluate(AXE.read_text("utf-8"))
+    found = shown.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    assert {"image-alt", "html-has-lang", "document-title"} <= {each["id"] for each in found["violations"]}

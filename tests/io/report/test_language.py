@@ -1,0 +1,156 @@
+"""Pages in Japanese: complete, faithful in numbers and codes, English where there is no word."""
+
+from __future__ import annotations
+
+import ast
+import re
+from datetime import UTC, datetime
+
+import pytest
+from tests.checks.submissions import PEOPLE, session
+from tests.io.report.parsed import parsed
+from tests.test_architecture import SRC
+
+from hitoku.checks.session import Session
+from hitoku.checks.submission.recheck import recheck
+from hitoku.errors import ParameterError
+from hitoku.io.check_page import page
+from hitoku.io.report.language import FOLDER, PLACE, catalogue, languages, read_po, speaker
+
+ENTRIES = read_po((FOLDER / "ja.po").read_text("utf-8"))
+NOON = datetime(2026, 11, 17, 12, tzinfo=UTC)
+JAPANESE = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
+
+
+@pytest.fixture(scope="module")
+def check(tmp_path_factory):
+    work = session()
+    work.percentile("income", 50, by="region", name="medians")
+    work.frequency_table(by=["region"], where={"job": ["a", "b"]}, name="without c")
+    work.submit(tmp_path_factory.mktemp("language") / "submission")
+    return recheck(work.submit(tmp_path_factory.mktemp("language") / "again"))
+
+
+def test_english_is_the_page_as_it_was(check):
+    assert page(check, lang="en", now=NOON) == page(check, now=NOON)
+
+
+def test_every_sentence_of_a_japanese_page_is_japanese(check):
+    """What stays English is what people named, hashes, and what a program is told."""
+    html = page(check, lang="ja")
+    assert '<html lang="ja">' in html
+    bare = re.sub(r"<(style|code)>.*?</\1>", "", html, flags=re.DOTALL)
+    texts = [text.strip() for text in re.findall(r">([^<>]+)<", bare)]
+    names = {each.output.name for each in check.outputs}
+    numbered = {f"{number}. {each.output.name}" for number, each in enumerate(check.outputs, start=1)}
+    columns = {name for each in check.outputs for name in each.output.published}
+    codes = {"Total", "all", "region \N{MULTIPLICATION SIGN} job", "wages"}
+    kept = names | numbered | columns | codes
+    left = [
+        text
+        for text in texts
+        if re.search(r"[A-Za-z]{3,}", text)
+        and not JAPANESE.search(text)
+        and not re.fullmatch("[0-9a-f]{64}", text)
+        and text not in kept
+    ]
+    assert left == []
+
+
+def test_no_verdict_is_half_translated(check):
+    """Between codes and names of outputs, which stay, no English sentence is left."""
+    say = speaker("ja")
+    names = sorted((each.output.name for each in check.outputs), key=len, reverse=True)
+    for each in check.outputs:
+        for verdict in each.verdicts:
+            told = say(verdict.text)
+            for name in names:
+                told = told.replace(name, "")
+            assert re.findall(r"[a-z]{3,} [a-z]{3,}", told) == [], told
+
+
+@pytest.mark.parametrize(("text", "said"), ENTRIES.items(), ids=range(len(ENTRIES)))
+def test_a_translation_has_the_places_of_its_sentence(text, said):
+    assert sorted(PLACE.findall(text)) == sorted(PLACE.findall(said))
+    assert JAPANESE.search(said) or not re.search("[a-z]{3,}", PLACE.sub("", text))
+
+
+def filled(text):
+    """Put something into every place, so that each sentence is met as pages have it."""
+    return PLACE.sub(lambda place: "12" if re.fullmatch(r"[nm]\d?", place[1]) else "x9", text)
+
+
+@pytest.mark.parametrize(("text", "said"), ENTRIES.items(), ids=range(len(ENTRIES)))
+def test_a_sentence_is_not_mistaken_for_another(text, said):
+    expected = PLACE.sub(lambda place: "12" if re.fullmatch(r"[nm]\d?", place[1]) else "x9", said)
+    assert catalogue("ja").say(filled(text)) == expected
+
+
+def test_numbers_and_codes_stay(check):
+    say = speaker("ja")
+    for each in check.outputs:
+        for verdict in each.verdicts:
+            for text in (verdict.text, verdict.remedy):
+                told = say(text)
+                assert sorted(re.findall(r"\d+", told)) == sorted(re.findall(r"\d+", _plain(text))), text
+
+
+def _plain(text):
+    """Numerals in words become digits in Japanese."""
+    words = {"two outputs": "2", "three outputs": "3", "four outputs": "4"}
+    for word, digit in words.items():
+        text = text.replace(word, digit)
+    return text
+
+
+def test_what_has_no_word_stays_english():
+    assert speaker("ja")("a sentence of tomorrow") == "a sentence of tomorrow"
+    assert speaker("en")("withheld") == "withheld"
+
+
+def test_a_language_that_we_do_not_have_is_refused():
+    assert languages() == ("en", "ja")
+    with pytest.raises(ParameterError, match="no language 'jp'") as refused:
+        speaker("jp")
+    assert refused.value.fix == "use one of: en, ja"
+
+
+def test_a_name_that_is_a_word_of_ours_is_not_translated(tmp_path):
+    work = Session("pass", PEOPLE, unit="id")
+    work.frequency_table(by=["region"], name="withheld")
+    html = page(recheck(work.submit(tmp_path / "submission")), lang="ja")
+    assert "<h1>pass</h1>" in html
+    assert parsed(html) is not None
+    assert "1. withheld" in html
+
+
+def test_every_sentence_is_one_of_the_program():
+    """A text that was changed in the program loses its translation silently: here it does not."""
+    known = set()
+    for path in [*SRC.rglob("*.py"), *SRC.rglob("check.html")]:
+        source = path.read_text("utf-8")
+        known.add(source)
+        if path.suffix == ".py":
+            for node in ast.walk(ast.parse(source)):
+                if isinstance(node, ast.JoinedStr):
+                    parts = (v.value if isinstance(v, ast.Constant) else "\0" for v in node.values)
+                    known.add("".join(map(str, parts)))
+                elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    known.add(node.value)
+    everything = "\n".join(known)
+    missing = []
+    for text in ENTRIES:
+        pieces = [piece.strip(" :;,.()") for piece in PLACE.split(text)[::2]]
+        missing += [(text, piece) for piece in pieces if len(piece) > 6 and not _there(piece, everything)]
+    assert missing == []
+
+
+def _there(piece, everything):
+    """Tell whether a text is written somewhere, as one or put together of two or three."""
+    words = re.split(r"(?<=[ :;,])", piece)
+    halves = (
+        ("".join(words[:k]).strip(" :;,"), "".join(words[k:]).strip(" :;,")) for k in range(1, len(words))
+    )
+    return piece in everything or any(
+        one in everything and (other in everything or _there(other, everything)) for one, other in halves
+    )
