@@ -185,7 +185,8 @@ def the_day(day, folder):
     for login in ("yui", "sota"):
         day.votes(login, 4, "approve")
     day.does("sota", "/requests/4/settle")
-    day.shoot("decision", "haru", f"/outputs/{day.outputs(4)[0]}")
+    facts = lambda page: page.get_by_text("Facts that the decision rests on").click()
+    day.shoot("decision", "haru", f"/outputs/{day.outputs(4)[0]}", before=facts)
     # Around it.
     day.shoot("mine", "ren", "/mine", height=420)
     day.shoot("new", "ren", "/new", height=760)
