@@ -1,1 +1,1 @@
-"""From microdata to a table: DuckDB reads and recodes, a kernel ranks contributors."""
+"""From microdata to a table: an engine (DuckDB, Spark) reads and recodes, kernels rank contributors."""
