@@ -1,8 +1,8 @@
 """Tabulating all marginals of a three-way hierarchical table: time against a bare scan, and memory.
 
 Three invented sets of records. Hard: one record in five belongs to a holding met in one leaf cell only, the
-others to holdings of about eight records spread at random. Easy: nearly all holdings stay in one leaf cell. Any:
-hard, with values that are no decimals, so that sums are integers of 124 bits.
+others to holdings of about eight records spread at random. Easy: nearly all holdings stay in one leaf cell.
+Any: hard, with values that are no decimals, so that sums are integers of 124 bits.
 Region 16/80/400, activity 20/100/300/600, size 5, each with a total: 3.04 million possible cells.
 
     python -m bench.tabulation --records 10_000_000 --json
