@@ -16,7 +16,6 @@ import argparse
 import json
 import sys
 import time
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -29,8 +28,6 @@ from hitoku.rules import MinFrequency, assess
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / ".bench"
 RULES = [MinFrequency(5)]
-# Margins with more tables than this are not listed.
-MOST = 30_000
 # A table is drawn again when a margin is unsafe itself.
 LEAST_MARGIN = 5
 
@@ -109,27 +106,14 @@ def large(side: int) -> dict[str, object]:
 def theorem(seconds: float) -> dict[str, int]:
     """List every table with the totals of random small ones, until the time is over."""
     sys.path.insert(0, str(ROOT))
-    from tests.methods.block_fibres import fibres, too_narrow  # noqa: PLC0415 - only for this
-    from tests.oracles.blocks import tables  # noqa: PLC0415 - as above
+    from tests.methods.block_fibres import fibres, random_examples, too_narrow  # noqa: PLC0415 - only for this
 
-    rng = np.random.default_rng(20261116)
     end = time.process_time() + seconds
     tally = {"margins": 0, "tables": 0, "releases": 0, "unsafe cells": 0, "too narrow": 0}
-    while time.process_time() < end:
-        shape = tuple(rng.integers(2, 7, 2))
-        most = {4: 14, 6: 9, 8: 6, 9: 5, 10: 4, 12: 3}.get(
-            int(np.prod(shape)), 2 if np.prod(shape) <= 16 else 1
-        )
-        example = rng.integers(0, most + 1, shape)
-        threshold, width = int(rng.integers(2, 5)), int(rng.integers(2, 7))
-        row, column, n = example.sum(axis=1)[:, None], example.sum(axis=0)[None], example.sum()
-        if np.any(np.minimum(row, column) - np.maximum(0, row + column - n) < width) or n > 24:
-            continue
-        if sum(1 for _ in islice(tables(row.ravel().tolist(), column.ravel().tolist()), MOST + 1)) > MOST:
-            continue
-        zeros, split = bool(rng.random() < 0.2), ("count", "mass")[int(rng.integers(2))]
-        expected = rng.integers(0, 9, shape) if rng.random() < 0.3 else None
-        terms, groups = fibres(example, threshold, width, zeros=zeros, split=split, expected=expected)
+    for example, given in random_examples(20261116):
+        if time.process_time() >= end:
+            break
+        terms, groups = fibres(example, **given)
         cells, narrow = too_narrow(terms, groups)
         for key, n_more in (
             ("margins", 1), ("tables", sum(map(len, groups))), ("releases", len(groups)),

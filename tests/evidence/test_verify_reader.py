@@ -82,6 +82,24 @@ def test_a_release_of_blocks_carries_a_claim_that_is_verified(tmp_path, split):
     assert "a reader who knows the method of blocks is left with a width of 9" in verdict.reason
 
 
+def test_the_claim_is_also_proved_by_witnesses_without_the_theorem(tmp_path):
+    content = certified()
+    n = len(content["unsafe"])
+    assert n > 1
+    assert f"without it, by witnesses, for {n} of {n}" in judged(tmp_path, content, sign=False).reason
+
+
+def test_witnesses_of_which_the_method_publishes_something_else_prove_nothing_more(tmp_path):
+    """The prover of every certificate does not know the method: its witnesses break what the reader sees."""
+    outcome = protect_table(Table.from_array(counts()), RULES, method=Blocks(), width=9)
+    again = audit(outcome.table, outcome.need, outcome.release, reader=outcome.protection.reader)
+    plain = dict(again.certificate.content)
+    told = judged(tmp_path, plain, sign=False)
+    n = len(plain["unsafe"])
+    assert told.ok
+    assert f"for {n} of {n}" not in told.reason
+
+
 def test_two_files_prove_the_claim_elsewhere_and_one_alone_does_not(tmp_path):
     path = tmp_path / "certificate.json"
     path.write_text(json.dumps(certified()))

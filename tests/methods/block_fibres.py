@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 from tests.oracles import blocks as oracle
@@ -64,3 +65,38 @@ def too_narrow(terms, groups):
         cells += int(unsafe.sum())
         narrow += int((unsafe & (width < terms.width)).sum())
     return cells, narrow
+
+
+# Totals with more tables than this are not listed; with structural zeros each of them takes flows.
+MOST, MOST_BESIDE_ZEROS = 30_000, 1_500
+
+
+def random_examples(seed, *, structural=False):
+    """Draw small tables without end, each with what :func:`fibres` takes; none whose totals are refused."""
+    rng = np.random.default_rng(seed)
+    while True:
+        shape = tuple(rng.integers(2, 7, 2))
+        size = int(np.prod(shape))
+        most = {4: 14, 6: 9, 8: 6, 9: 5, 10: 4, 12: 3}.get(size, 2 if size <= 16 else 1)
+        example = rng.integers(0, most + 1, shape)
+        threshold, width = int(rng.integers(2, 5)), int(rng.integers(2, 7))
+        free = rng.random(shape) > 0.12 if structural else None
+        example = example if free is None else example * free
+        row, column, n = example.sum(axis=1)[:, None], example.sum(axis=0)[None], example.sum()
+        if np.any(np.minimum(row, column) - np.maximum(0, row + column - n) < width) or n > 24:
+            continue
+        limit = MOST_BESIDE_ZEROS if structural else MOST
+        listed = list(islice(oracle.tables(row.ravel().tolist(), column.ravel().tolist()), limit + 1))
+        if len(listed) > limit:
+            continue
+        zeros, split = bool(rng.random() < 0.2), ("count", "mass")[int(rng.integers(2))]
+        expected = rng.integers(0, 9, shape) if rng.random() < 0.3 else None
+        if free is not None:
+            left = np.array(listed)
+            left = left[~np.any(left * ~free, axis=(1, 2))]
+            if free.all() or np.any(np.ptp(left, axis=0)[free] < width):
+                continue
+        yield example, {
+            "threshold": threshold, "width": width, "zeros": zeros, "split": split, "expected": expected,
+            "free": free,
+        }  # fmt: skip

@@ -178,6 +178,29 @@ def test_an_outsider_is_left_with_the_width_on_a_large_table(seed):
     assert np.all(bounds.width[need.unsafe] >= 9)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_of_every_witness_the_method_publishes_the_same(seed):
+    table = lognormal(14, seed, mean=40.0)
+    rules = [MinFrequency(4)]
+    method = Blocks(rules=rules, width=3)
+    try:
+        protection = method.protect(table, assess(table, rules, width=3))
+    except ScopeError:
+        pytest.skip("totals too small")
+    shown = Release.of(table, protection).published
+    seen = [table.value]
+    for move in protection.moves:
+        value = table.value.copy()
+        value[list(move)] += list(move.values())
+        other = Table.from_array(value.reshape(table.shape)[:-1, :-1].astype(int))
+        again = method.protect(other, assess(other, rules, width=3))
+        np.testing.assert_array_equal(Release.of(other, again).published, shown)
+        seen.append(value)
+    unsafe = assess(table, rules, width=3).unsafe
+    assert len(seen) > 1
+    assert np.all(np.ptp(seen, axis=0)[unsafe] >= 3)
+
+
 def test_matching_finds_no_interval_below_the_need_where_others_leak():
     rules, width = [MinFrequency(3)], 4
     rng = np.random.default_rng(2)

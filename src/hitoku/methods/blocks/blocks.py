@@ -28,6 +28,7 @@ from hitoku.methods.blocks.terms import (
     totals,
 )
 from hitoku.methods.blocks.tree import tree
+from hitoku.methods.blocks.witnesses import same_release
 from hitoku.methods.method import Progress
 from hitoku.model.arrays import Integers, Mask
 from hitoku.model.need import Need
@@ -151,9 +152,12 @@ class Blocks:
         if terms.free is not None:
             expected = expected * terms.free
         withheld = np.zeros((rows + 1, columns + 1), dtype=np.bool_)
-        withheld[:-1, :-1] = pattern(tree_of(expected, terms, self.split), values, terms)
+        levels = tree_of(expected, terms, self.split)
+        withheld[:-1, :-1] = pattern(levels, values, terms)
         public = None if self.expected is None else expected
-        return protection_of(table, need, withheld.ravel(), claim(terms, self.split, public))
+        stated = claim(terms, self.split, public)
+        decided = protection_of(table, need, withheld.ravel(), stated)
+        return decided if stated is None else replace(decided, moves=same_release(levels, values, terms))
 
     def _magnitudes(self, table: Table, need: Need, rules: Sequence[Rule]) -> Protection:
         """Treat a flat table of magnitudes: levels as the need has them."""

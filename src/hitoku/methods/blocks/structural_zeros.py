@@ -44,26 +44,24 @@ class Rectangle:
         parts = (self.values, self.first, self.last, self.large, self.width)
         return Rectangle(*(part.T for part in parts), free=self.free.T)
 
-    def families(self, cut: int | None) -> Iterator[tuple[Integers, Mask, Mask]]:
-        """List tables, each with what is free in it, and the columns of the segment that it splits off.
+    def families(self, cut: int | None, *, both: bool = False) -> Iterator[tuple[Integers, Mask, int, Mask]]:
+        """List tables, each with what is free in it, and the row and the columns of a segment.
 
-        In a table of a family the last two rows are the row of the segment, in two.
+        A table of a family has one row more: of the row of the segment, the last one holds the rest. The
+        segment has the least sum that it may have; with ``both`` there is a table with the largest, too.
         """
         for row, inside, first, last in self._segments(cut):
             free = np.vstack([self.free, self.free[row]])
             free[row] &= inside
             free[-1] &= ~inside
-            values = np.vstack([self.values, self.values[row] * ~inside])
-            values[row] *= inside
-            # The least sum from first to last that the other sums allow.
-            begin = int(values[row].sum())
-            n_rows = len(values)
-            if begin > first:
-                push(values, free, row, n_rows - 1, begin - first)
-            elif begin < first:
-                push(values, free, n_rows - 1, row, first - begin)
-            if first <= values[row].sum() <= last:
-                yield values, free, np.where(np.arange(n_rows - 1)[:, None] == row, inside, True)
+            for goal in (first, last) if both else (first,):
+                values = np.vstack([self.values, self.values[row] * ~inside])
+                values[row] *= inside
+                lacking = goal - int(values[row].sum())
+                lines = (len(values) - 1, row) if lacking > 0 else (row, len(values) - 1)
+                push(values, free, *lines, abs(lacking))
+                if first <= values[row].sum() <= last:
+                    yield values, free, row, inside
 
     def _segments(self, cut: int | None) -> Iterator[tuple[int, Mask, int, int]]:
         """List rows, columns of a segment, and the sums by which the rectangle has its reason."""
@@ -109,13 +107,13 @@ def wide_around_zeros(rectangle: Rectangle, axis: int, cut: int) -> bool:
     parts = (part[None] for part in (rectangle.first, rectangle.last, rectangle.large, width))
     # More cells than those that may be unsafe beside the zeros, and quickly found.
     waiting = Local(*sums, *parts).may_be_unsafe[0] & rectangle.free
-    for table, free, upper in rectangle.families(None if axis < 0 else cut):
+    for table, free, split, inside in rectangle.families(None if axis < 0 else cut):
         if not waiting.any():
             return True
         n_rows = len(values)
         easy = _swaps(table, free)
         for row, column in np.argwhere(waiting).tolist():
-            place = row if upper[row, column] else n_rows
+            place = row if row != split or inside[column] else n_rows
             enough = int(width[row, column])
             if easy[place, column] >= enough:
                 waiting[row, column] = False
