@@ -13,6 +13,7 @@ from hitoku.checks.session import Session
 from hitoku.cli import main
 from hitoku.cli.commands import app
 from hitoku.cli.exit_codes import BAD_INPUT, FOUND
+from hitoku.errors import ParameterError
 from hitoku.files import rearm
 from hitoku.io.jj import write_jj
 from hitoku.model.need import Need
@@ -48,6 +49,16 @@ def failing(tmp_path):
     work = Session("wages", PEOPLE, unit="id")
     work.summary("max", "income", name="top")
     return work.submit(tmp_path / "failing")
+
+
+def test_the_page_is_in_the_language_that_is_asked_for(failing):
+    result = run(failing, "--lang", "ja")
+    assert result.exit_code == FOUND
+    html = failing.with_name("failing-report").joinpath("report.html").read_text("utf-8")
+    assert '<html lang="ja">' in html
+    assert "個別値" in html
+    with pytest.raises(ParameterError, match="no language 'xx'"):
+        run(failing, "--lang", "xx")
 
 
 def test_a_page_for_each_output_and_the_matrix(folder):
