@@ -175,6 +175,17 @@ def test_one_page_and_one_line_say_what_is_left_of_every_table(house, tmp_path):
     assert lines.loc["trades", "shares_cells_with"].startswith("sizes ")
 
 
+def test_the_line_of_a_group_counts_unsafe_cells_of_its_tables(house, tmp_path):
+    some = filtered("some", '["trade", "town"]', '{size = ["1"]}')
+    path = house(HEAD.replace("n=3", "n=8") + TURNOVER + some + STAFF)
+    said = CliRunner().invoke(app, ["protect", str(path), "--out", str(tmp_path / "out"), "--jobs", "1"])
+    assert said.exit_code == 0, said.output
+    line = next(line for line in said.output.splitlines() if line.startswith("\u2502 trades+2"))
+    tables, _, unsafe, withheld = (int(entry) for entry in line.split("\u2502")[2:6])
+    assert tables == 3
+    assert 0 < unsafe <= withheld
+
+
 def test_codes_that_no_record_has_can_be_left_out(house, tmp_path):
     tree = "code,parent\nG,\nA,G\nB,G\nX,G\nH,\nC,H\nK,\nY,K\nZ,K\n"
     (tmp_path / "trades.csv").write_text(tree)

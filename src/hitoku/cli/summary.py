@@ -150,7 +150,9 @@ def show_groups(console: Console, run: Run) -> None:
         grid.add_column(name, justify="left" if name in {"group", "audit"} else "right")
     for key, outcome in run.outcomes.items():
         n = counts(outcome)
-        numbers = (max(len(run.places[key]), 1), n["cells"], n["unsafe"], n["withheld"])
+        # What filters leave out is judged and not shown: it is no cell of these tables.
+        n_unsafe = int((outcome.need.unsafe & outcome.table.shown).sum())
+        numbers = (max(len(run.places[key]), 1), n["cells"], n_unsafe, n["withheld"])
         value = f"{n['published_share_of_value']:.0%}"
         grid.add_row(key, *(f"{number:,}" for number in numbers), value, n["verdict"])
     console.print(grid)
