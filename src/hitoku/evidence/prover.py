@@ -35,7 +35,7 @@ SUMMED_GAP, SUMMED_NODES = 0.1, 50
 # One cell's integer program is an answer only when it is solved to the end.
 SINGLE_NODES = 20_000
 # Beyond so many withheld cells, programs over all of them are the last resort. Near a cell, nodes are few.
-LARGE, NEARBY_NODES = 3_000, 200
+LARGE, NEARBY_NODES = 6_000, 200
 
 
 @dataclass(frozen=True)
