@@ -46,7 +46,7 @@ ASKED: dict[str, Callable[[Session, str], Any]] = {
     "model": lambda work, name: work.regression("income ~ C(region)", name=name),
     "several": lambda work, name: work.table("region", "income", ["count", "mean", "median"], name=name),
     "bars": lambda work, name: work.histogram("income", 5, name=name),
-    "percent": lambda work, name: work.percentages("region", "job", name=name),
+    "percent": lambda work, name: work.percentages(["region", "job"], name=name),
     "curve": lambda work, name: work.lorenz("income", 5, name=name),
     "times": lambda work, name: work.survival("income", "early", by="region", name=name),
     "lives": lambda work, name: work.life_table("income", "early", [0, 30, 40], name=name),
