@@ -68,7 +68,7 @@ def too_narrow(terms, groups):
 
 
 # Totals with more tables than this are not listed; with structural zeros each of them takes flows.
-MOST, MOST_BESIDE_ZEROS = 30_000, 1_500
+MOST, MOST_BESIDE_ZEROS = 30_000, 300
 
 
 def random_examples(seed, *, structural=False):
