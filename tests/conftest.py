@@ -13,7 +13,7 @@ SHARED = Path(__file__).resolve().parents[1].parent / "shared"
 # every run, for everybody: a red build can be repeated, a green one is no luck.
 SLOW = [HealthCheck.too_slow]
 settings.register_profile(
-    "same", deadline=None, suppress_health_check=SLOW, derandomize=True, database=None, max_examples=30
+    "same", deadline=None, suppress_health_check=SLOW, derandomize=True, database=None, max_examples=20
 )
 # Other examples with every seed; make fuzz asks for it.
 settings.register_profile(

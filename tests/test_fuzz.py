@@ -60,6 +60,7 @@ def test_two_runs_draw_the_same_without_being_told(drawing, monkeypatch):
     assert drawn(first.stdout) == drawn(second.stdout)
 
 
+@pytest.mark.long
 def test_a_seed_draws_something_else_and_the_same_again(drawing):
     seven, again, eight = (ran(drawing, "-m", "tests.fuzz", "--seed", seed) for seed in ("7", "7", "8"))
     assert "1 round(s), nothing found" in seven.stdout

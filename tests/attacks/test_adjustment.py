@@ -62,7 +62,7 @@ def adjusted_tables(draw, norm: str):
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])
-@settings(max_examples=26)
+@settings(max_examples=17)
 @given(data=st.data())
 def test_whoever_knows_everything_gets_the_original_table_back(norm, data):
     table, need, _, release = data.draw(adjusted_tables(norm))
@@ -156,7 +156,7 @@ def test_every_estimate_adds_up_and_keeps_the_guesses(name, norm, data):
             assert_allclose(outside, 0, atol=slack)
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_in_l1_nothing_is_cheaper_by_another_solver(data):
     table, need, _, release = data.draw(adjusted_tables("l1"))

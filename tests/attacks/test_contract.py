@@ -74,7 +74,7 @@ TRUTH = {"truth", "true", "true_values", "table", "microdata", "records"}
 
 
 # For a search that is content with any example.
-SOON = settings(deadline=None, max_examples=100, database=None, phases=[Phase.generate])
+SOON = settings(deadline=None, max_examples=65, database=None, phases=[Phase.generate])
 
 
 @dataclass(frozen=True)
@@ -284,7 +284,7 @@ def informative(case: Staged) -> bool:
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=10)
 @given(data=st.data())
 def test_every_attack_keeps_its_promises(name, data):
     assert complaints(data.draw(staged(name))) == []

@@ -94,7 +94,7 @@ def upper_bounds(outputs, points):
     return np.array(found), matrix, np.array(values)
 
 
-@settings(deadline=None, max_examples=36)
+@settings(deadline=None, max_examples=23)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_something_is_found_just_where_a_combination_is_bounded_below_the_threshold(seed):
     random = np.random.default_rng(seed)

@@ -15,7 +15,7 @@ from hitoku.model.release import Release
 from hitoku.model.table import Table
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=52)
 @given(data=st.data(), dims=st.integers(1, 3), hierarchical=st.booleans())
 def test_exposed_cells_are_those_of_exact_fractions(data, dims, hierarchical):
     table = data.draw(count_tables(max_side=3, dims=dims, hierarchical=hierarchical))
@@ -31,7 +31,7 @@ def test_exposed_cells_are_those_of_exact_fractions(data, dims, hierarchical):
     assert np.array_equal(bounds.upper[mask], table.value[mask])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=39)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_any_coefficients(seed):
     rng = np.random.default_rng(seed)

@@ -111,7 +111,7 @@ def test_example_2_of_minami_and_abe():
     assert bounds.upper[cells].tolist() == [23, 9, 9, 9]
 
 
-@settings(deadline=None, max_examples=24)
+@settings(deadline=None, max_examples=16)
 @given(pair=releases(count_tables(max_side=3, max_count=3)))
 def test_in_two_dimensions_it_agrees_with_listing_every_table_that_fits(pair):
     table, release = pair
@@ -123,7 +123,7 @@ def test_in_two_dimensions_it_agrees_with_listing_every_table_that_fits(pair):
     assert bounds.upper.tolist() == exact.upper.tolist()
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=26)
 @given(data=st.data(), kind=st.sampled_from(["cube", "hierarchy", "linked"]))
 def test_whole_bounds_agree_with_listing_every_table_that_fits(data, kind):
     some_tables = {
@@ -166,7 +166,7 @@ def test_whole_bounds_are_narrower_where_a_vertex_is_not_whole():
     assert whole.upper.tolist() == exact.upper.tolist()
 
 
-@settings(deadline=None, max_examples=32)
+@settings(deadline=None, max_examples=21)
 @given(pair=releases(tables()))
 def test_real_bounds_agree_with_cold_linear_programs(pair):
     _, release = pair
@@ -176,7 +176,7 @@ def test_real_bounds_agree_with_cold_linear_programs(pair):
     np.testing.assert_allclose(bounds.upper, upper, atol=1e-6)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=20)
 @given(data=st.data(), size=st.sampled_from([1e-4, 1.0, 1e7]))
 def test_magnitudes_of_any_size_agree_with_cold_linear_programs(data, size):
     table = data.draw(magnitude_tables(max_side=3))
@@ -192,7 +192,7 @@ def test_magnitudes_of_any_size_agree_with_cold_linear_programs(data, size):
     np.testing.assert_allclose(bounds.upper / (size * np.pi), upper, atol=1e-8 * top)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=39)
 @given(pair=releases(tables(12)))
 def test_flows_equal_linear_programs(pair):
     _, release = pair
@@ -201,7 +201,7 @@ def test_flows_equal_linear_programs(pair):
     np.testing.assert_allclose(flows.upper, programs.upper, atol=TOL)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=39)
 @given(pair=releases(tables(12)), integer=st.booleans())
 def test_the_truth_is_always_inside(pair, integer):
     table, release = pair
@@ -212,7 +212,7 @@ def test_the_truth_is_always_inside(pair, integer):
     assert not bounds.unknown.any()
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=32)
 @given(data=st.data(), table=tables(12))
 def test_withholding_more_never_narrows_an_interval(data, table):
     few, extra = data.draw(protections(table)), data.draw(protections(table))
@@ -222,7 +222,7 @@ def test_withholding_more_never_narrows_an_interval(data, table):
     assert np.all(narrow.upper <= wide.upper + TOL)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=39)
 @given(data=st.data(), pair=releases(tables(12)), integer=st.booleans())
 def test_meeting_a_target_is_what_the_bounds_say(data, pair, integer):
     table, release = pair
@@ -237,7 +237,7 @@ def test_meeting_a_target_is_what_the_bounds_say(data, pair, integer):
     assert np.array_equal(reached_high, bounds.upper >= high - TOL)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=20)
 @given(pair=releases(count_tables(max_side=4, max_count=9)))
 def test_two_dimensional_tables_are_networks(pair):
     settled = settle(Equations.of(pair[1]))

@@ -197,7 +197,7 @@ def test_magnitudes_are_refused():
         Matching(method=Fixed([0]), rules=RULES, width=9).run(release)
 
 
-@settings(max_examples=40)
+@settings(max_examples=26)
 @given(
     data=st.data(),
     table=count_tables(max_side=3, max_count=4) | count_tables(max_side=2, max_count=3, dims=3),

@@ -59,7 +59,7 @@ def cold_ends(release, cell):
         yield sign * found.fun if found.status == 0 else -sign * np.inf
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=39)
 @given(seed=st.integers(0, 2**32 - 1), size=st.sampled_from([1.0, 0.01, np.pi * 1e5]))
 def test_real_ends_are_those_of_cold_programs(seed, size):
     value, release = system(seed)
@@ -78,7 +78,7 @@ def test_real_ends_are_those_of_cold_programs(seed, size):
         assert bounds.upper[cell] / size == pytest.approx(high, abs=1e-6)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=52)
 @given(seed=st.integers(0, 2**32 - 1), slack=st.integers(1, 3))
 def test_whole_ends_are_those_of_listing_every_table(seed, slack):
     value, release = system(seed, largest=3)
@@ -89,7 +89,7 @@ def test_whole_ends_are_those_of_listing_every_table(seed, slack):
     assert bounds.upper.tolist() == exact.upper.tolist()
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=52)
 @given(seed=st.integers(0, 2**32 - 1), far=st.integers(0, 4), integer=st.booleans())
 def test_meeting_a_target_is_what_the_bounds_say(seed, far, integer):
     value, release = system(seed)

@@ -119,6 +119,7 @@ def test_a_search_without_an_instance_of_the_paper_is_told_before_anything_runs(
 
 
 @pytest.mark.shared
+@pytest.mark.long
 def test_a_search_goes_through_the_command_line_to_the_end(shared, tmp_path):
     instance = shared / "data" / "csplib" / "targus.jj.gz"
     words = ("--instances", instance, "--out", tmp_path, "--replications", 1, "--search", 2, "--jobs", 1)

@@ -96,4 +96,4 @@ def test_a_release_without_records_is_refused(firms, tmp_path, capsys):
     keys = {"cells": "cells.csv", "by": ["region"], "value": "n", "rules": ["min_frequency:n=2"]}
     run_recipe(Recipe.of(keys | {"frequency": "n"}, tmp_path), tmp_path / "release")
     err = refused(capsys, tmp_path / "release", "--data", firms / "firms.csv")
-    assert "a single table made from records" in err
+    assert "a single table made here from records" in err

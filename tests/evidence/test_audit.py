@@ -25,7 +25,7 @@ from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
 
-CASES = settings(max_examples=60, deadline=None)
+CASES = settings(max_examples=39, deadline=None)
 
 
 @st.composite
@@ -169,7 +169,7 @@ def test_the_reason_is_arithmetic_that_anyone_can_redo(case):
 
 
 @given(case=real_cases())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=13, deadline=None)
 def test_intervals_are_the_linear_programs_and_change_no_verdict(case):
     table, need, release = case
     plain, full = audit(table, need, release), audit(table, need, release, intervals=True)
@@ -181,7 +181,7 @@ def test_intervals_are_the_linear_programs_and_change_no_verdict(case):
 
 
 @given(case=real_cases())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=26, deadline=None)
 def test_the_basis_alone_gives_the_same_verdict(case):
     table, need, release = case
     with pytest.MonkeyPatch.context() as patch:

@@ -73,7 +73,7 @@ def test_it_is_written_as_if_it_were_in_memory(certificate, tmp_path):
     assert gzip.decompress(certificate.write(tmp_path / "proof.json.gz").read_bytes()) == plain
 
 
-@settings(max_examples=50)
+@settings(max_examples=32)
 @given(
     lists=st.dictionaries(st.text(max_size=3), st.lists(st.one_of(st.integers(), st.text(), st.none()))),
     at_once=st.integers(1, 3),

@@ -16,7 +16,7 @@ from hitoku.evidence.audit import audit
 from hitoku.evidence.grid import Grid
 from hitoku.evidence.problem import AuditProblem
 
-CASES = settings(max_examples=25, deadline=None)
+CASES = settings(max_examples=16, deadline=None)
 
 
 @pytest.fixture(scope="module", autouse=True)

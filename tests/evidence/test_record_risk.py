@@ -44,7 +44,7 @@ def released(draw, *, counts):
 
 
 @given(case=released(counts=False))
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_sums_agree_with_listing_every_table_that_fits(case):
     records, table, release, shares = case
     found = risk_per_record(table, ht.Interval().bounds(release), shares, counts=False)
@@ -58,7 +58,7 @@ def test_sums_agree_with_listing_every_table_that_fits(case):
 
 
 @given(case=released(counts=True))
-@settings(max_examples=14)
+@settings(max_examples=9)
 def test_counts_agree_with_listing_every_table_that_fits(case):
     records, table, release, shares = case
     found = risk_per_record(table, ht.Interval().bounds(release), shares, counts=True)

@@ -47,7 +47,7 @@ def judged(tmp_path, content, *, sign=True):
     return verify.verify(path)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=39)
 @given(data=st.data())
 def test_the_verifier_withholds_what_the_method_withholds(data):
     rows, columns = data.draw(st.integers(2, 13)), data.draw(st.integers(2, 13))

@@ -88,7 +88,7 @@ def smallest(found):
     }
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(drawn=firms(), size=st.integers(1, 2), seed=st.integers(0, 2**16))
 def test_the_search_finds_what_one_program_after_another_finds(drawn, size, seed):
     table, people = drawn

@@ -74,7 +74,7 @@ def test_every_acceptable_pattern_is_met_once(problem, data):
     assert picked == {p.tobytes() for p in expected if p.sum() <= most}
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(problem=problems(), extra=st.integers(0, 3))
 def test_a_weight_adds_up_the_smallest_sizes(problem, extra):
     tally = tallied(problem, len(problem[2]))
@@ -123,7 +123,7 @@ def test_spread_looks_at_tables_that_weigh_little_enough():
     assert spread(*problem, total.max(), np.zeros(6, dtype=bool))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=39, deadline=None)
 @given(cells=st.lists(st.booleans(), min_size=12, max_size=12))
 def test_pairs_are_a_maximum_matching(cells):
     rows, columns = 3, 4

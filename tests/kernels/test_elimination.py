@@ -13,7 +13,7 @@ RESIDUES = st.integers(0, 2**61 - 32)
 
 
 @pytest.mark.parametrize("c", PRIMES)
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=130)
 @given(a=RESIDUES, b=RESIDUES)
 def test_products_and_inverses_are_those_of_python(c, a, b):
     prime = 2**61 - c
@@ -55,7 +55,7 @@ def residues(matrix, c):
 
 
 @pytest.mark.parametrize("c", PRIMES)
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=65)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_rank_and_fixed_coordinates_are_those_of_fractions(c, seed):
     matrix = small_matrix(seed)
@@ -131,7 +131,7 @@ def test_propagation(matrix, rhs, lower, upper, expected):
     assert (low.tolist(), high.tolist()) == expected
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=65)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_propagation_keeps_every_point_that_fits(seed):
     rng = np.random.default_rng(seed)

@@ -11,7 +11,7 @@ from hitoku.model.release import Release
 from hitoku.model.table import Table
 
 
-@settings(max_examples=60)
+@settings(max_examples=39)
 @given(data=st.data())
 def test_lists_every_table_that_fits(data):
     rows, columns = data.draw(st.tuples(st.integers(2, 3), st.integers(2, 3)))

@@ -22,7 +22,7 @@ def number_of(words):
     return (int(words[0]) << 62) + int(words[1])
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=65)
 @given(WHOLE | st.integers(-(2**64), 2**64) | st.builds(lambda n, k: n << k, st.integers(-9, 9), st.just(53)))
 def test_the_nearest_double_is_that_of_python(number):
     # Python rounds an integer to the nearest double, ties to even.
@@ -42,7 +42,7 @@ def test_ties_go_to_the_even_one():
         assert fixed_point.round_all(words_of(number), 1.0)[0] == float(number)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=39)
 @given(
     st.lists(
         st.tuples(st.integers(0, 2), st.floats(-1e6, 1e6) | st.sampled_from([1e16, -1e16, 0.1, 1e-9])),
@@ -65,7 +65,7 @@ def test_sums_are_those_of_integers_in_any_order(rows, random):
     assert fixed_point.round_all(found[0], fine).tolist() == [float(Fraction(n, 2**60)) for n in exact]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=39)
 @given(st.lists(st.integers(-(2**53) + 1, 2**53 - 1), max_size=8))
 def test_squares_are_exact(amounts):
     high, low = np.int64(0), np.int64(0)
@@ -74,7 +74,7 @@ def test_squares_are_exact(amounts):
     assert number_of((high, low)) == sum(amount * amount for amount in amounts)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=39)
 @given(st.lists(st.tuples(st.integers(-(2**28), 2**28), *[st.integers(-(2**58), 2**58)] * 3), min_size=1))
 def test_parts_of_31_bits_are_added_apart(limbs):
     found = fixed_point.from_limbs(np.array(limbs, dtype=np.int64))
@@ -83,7 +83,7 @@ def test_parts_of_31_bits_are_added_apart(limbs):
     ]
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=20)
 @given(st.lists(WHOLE, min_size=12, max_size=12))
 def test_leaves_are_added_to_codes(numbers):
     words = np.concatenate([words_of(number) for number in numbers])  # two before, three leaves, two behind

@@ -12,7 +12,7 @@ from hitoku.kernels.mincut import push_arcs
 NODES = 5
 
 
-@settings(max_examples=60)
+@settings(max_examples=39)
 @given(data=st.data())
 def test_reaches_what_a_linear_program_reaches_and_cuts_say_why(data):
     n = data.draw(st.integers(2, 9))

@@ -37,7 +37,7 @@ def listed(table: Table, need: Need, weight: np.ndarray, forced: int, allowed: i
     return None
 
 
-@settings(max_examples=16)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_finds_the_first_safe_pattern_of_all(data):
     rows, columns = data.draw(st.sampled_from([(2, 2), (2, 3), (3, 2), (2, 4)]))

@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from hitoku.kernels import record_order
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=32)
 @given(st.lists(st.integers(0, 2**40 - 1), max_size=60))
 def test_sort_pairs_is_a_stable_sort(keys):
     key = np.array(keys, dtype=np.uint64)
@@ -20,7 +20,7 @@ def test_sort_pairs_is_a_stable_sort(keys):
     assert_array_equal(load, order)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=13)
 @given(st.lists(st.integers(0, 2), max_size=40))
 def test_leaf_counts(leaves):
     key = np.array([leaf + 4 * 7 for leaf in leaves], dtype=np.uint64)  # the leaf stands in the low two bits

@@ -33,7 +33,7 @@ INDPTR = np.concatenate([[0], np.cumsum([len(m) for m in MEMBERS])]).astype(np.i
 INDICES = np.array([leaf for leaves in MEMBERS for leaf in leaves], dtype=np.int64)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=39)
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3), st.integers(-2, 9)), max_size=40),
     st.integers(0, 3),
@@ -64,7 +64,7 @@ def test_following_and_merging_give_the_statistics_of_every_cell(rows, top, abso
         assert cells[cell, topk.FIRST : end].tolist() == largest
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=39)
 @given(st.lists(st.tuples(st.integers(1, 9), st.sampled_from([0.5, 1.0, 2.5])), max_size=12))
 def test_ranks_are_units_of_weight(pairs):
     end = topk.FIRST_WEIGHTED + 2 * 7  # six fill three ranks, and one tells that there were more
@@ -78,7 +78,7 @@ def test_ranks_are_units_of_weight(pairs):
     assert_allclose(largest[0], [(halves[2 * r] + halves[2 * r + 1]) / 2 for r in range(3)], atol=1e-12)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=26)
 @given(
     st.lists(st.tuples(st.integers(-2, 4), st.sampled_from([0.25, 0.5, 1.0, 2.5])), min_size=1, max_size=12),
     st.randoms(use_true_random=False),

@@ -14,7 +14,7 @@ from hitoku.methods.optimal.zero_half_cuts import factor, zero_half_cuts
 POINTS = np.array(list(product([0, 1], repeat=6)), dtype=float)
 
 
-@settings(max_examples=100)
+@settings(max_examples=65)
 @given(data=st.data())
 def test_halves_hold_wherever_their_rows_hold(data):
     n_rows = data.draw(st.integers(1, 8))

@@ -90,7 +90,7 @@ def levels(table, draw, *, most=4):
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
-@settings(max_examples=10)
+@settings(max_examples=6)
 @given(data=st.data(), table=count_tables(max_side=3, max_count=15))
 def test_optimal_senses_are_the_best_of_all(norm, data, table):
     need = levels(table, data.draw)
@@ -141,7 +141,7 @@ def test_whole_numbers_are_near_the_best_of_all_whole_tables(data, table):
     assert found.cost == pytest.approx(best)
 
 
-@settings(max_examples=25)
+@settings(max_examples=16)
 @given(table=magnitude_tables(max_side=3, hierarchical=True), senses=st.sampled_from(["up", "hash"]))
 def test_every_unsafe_cell_moves_and_every_sum_holds_exactly(table, senses):
     need = PPercent(p=10).assess(table)
@@ -237,7 +237,7 @@ def test_the_hash_sends_a_cell_the_same_way_in_every_table():
     assert 0.2 < (drawn == other).mean() < 0.8
 
 
-@settings(max_examples=20)
+@settings(max_examples=13)
 @given(table=magnitude_tables(max_side=3))
 def test_the_hash_reads_contributors_not_codes(table):
     renamed = Table(

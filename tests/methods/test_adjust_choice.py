@@ -40,7 +40,7 @@ def possible(table, need, held, sense):
     return closest_l1(table.relations, np.ones(table.n_cells), lower, upper) is not None
 
 
-@settings(max_examples=40)
+@settings(max_examples=26)
 @given(data=st.data(), table=count_tables(max_side=3, max_count=15))
 def test_no_repair_turns_fewer(data, table):
     need = needs(table, data.draw)

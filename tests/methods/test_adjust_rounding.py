@@ -21,7 +21,7 @@ def kept_cells(table, draw):
     return np.resize(np.array(mask), table.n_cells)
 
 
-@settings(max_examples=60)
+@settings(max_examples=39)
 @given(data=st.data(), table=count_tables(max_side=4, hierarchical=True))
 def test_whatever_is_chosen_the_rest_adds_up_and_kept_cells_stay(data, table):
     kept = kept_cells(table, data.draw)
@@ -60,7 +60,7 @@ def test_other_relations_are_not_followed(relations):
     assert Sums.of(matrix, np.zeros(matrix.shape[1], dtype=bool)) is None
 
 
-@settings(max_examples=40)
+@settings(max_examples=26)
 @given(data=st.data(), table=count_tables(max_side=2))
 def test_controlled_rounding_is_the_nearest_of_all_neighbours(data, table):
     numbers = st.lists(st.floats(-3, 3).map(lambda x: round(x, 2)), min_size=4, max_size=4)

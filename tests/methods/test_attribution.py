@@ -109,7 +109,7 @@ def test_no_method_gives_a_group_away(name, pair, table):
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=WORDS)
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=6)
 @given(table=count_tables(max_side=3, max_count=4), data=st.data())
 def test_what_is_called_safe_withstands_the_rule_s_own_attack(pair, table, data):
     """Whoever chose the pattern: a hand, too."""

@@ -88,7 +88,7 @@ def test_between_small_and_large_the_cheaper_of_two_patterns_is_taken(monkeypatc
     assert "the cheaper of two" in protection.note
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 10**6), keep=st.sampled_from([None, "margins"]))
 def test_no_safe_pattern_is_cheaper_than_the_bound(seed, keep):
     rng = np.random.default_rng(seed)

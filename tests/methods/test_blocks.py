@@ -50,7 +50,7 @@ RULES = st.builds(
 )  # fmt: skip
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=98)
 @given(data=st.data(), rule=RULES)
 def test_a_leaf_is_judged_as_by_listing_its_tables(data, rule):
     rows, columns = data.draw(st.sampled_from([(2, 2), (2, 3), (3, 2), (3, 3)]))
@@ -58,7 +58,7 @@ def test_a_leaf_is_judged_as_by_listing_its_tables(data, rule):
     assert wide_alone(local_of(*sums, rule))[0] == oracle.leaf_is_wide(*sums, rule)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=98)
 @given(data=st.data(), rule=RULES)
 def test_an_inner_node_is_judged_as_by_listing_its_tables(data, rule):
     (rows, columns), axis = data.draw(st.sampled_from([((2, 4), 1), ((4, 2), 0), ((3, 4), 1), ((2, 5), 1)]))
@@ -148,7 +148,7 @@ def test_withholding_leaves_without_looking_at_their_sums_would_tell_too_much():
     assert too_narrow(terms, [np.array(group) for group in found.values()])[1] > 0
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=16)
 @given(data=st.data())
 def test_the_width_holds_for_any_expectation(data):
     cells = data.draw(st.lists(st.integers(0, 3), min_size=8, max_size=8))
@@ -178,15 +178,12 @@ def test_an_outsider_is_left_with_the_width_on_a_large_table(seed):
     assert np.all(bounds.width[need.unsafe] >= 9)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_of_every_witness_the_method_publishes_the_same(seed):
     table = lognormal(14, seed, mean=40.0)
     rules = [MinFrequency(4)]
     method = Blocks(rules=rules, width=3)
-    try:
-        protection = method.protect(table, assess(table, rules, width=3))
-    except ScopeError:
-        pytest.skip("totals too small")
+    protection = method.protect(table, assess(table, rules, width=3))
     shown = Release.of(table, protection).published
     seen = [table.value]
     for move in protection.moves:

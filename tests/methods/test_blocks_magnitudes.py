@@ -163,7 +163,7 @@ def test_another_pattern_does_not_get_the_claim(firms):
     assert audit(table, need, other, reader=reader).withstands_known_method is False
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=26)
 @given(data=st.data())
 def test_the_verifier_withholds_what_the_method_withholds(data):
     rows, columns = data.draw(st.integers(2, 9)), data.draw(st.integers(2, 9))

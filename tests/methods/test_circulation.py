@@ -83,14 +83,14 @@ def judged(table, need, method=None):
 
 @pytest.mark.parametrize("hierarchical", [False, True])
 @pytest.mark.parametrize("dims", [1, 2, 3, 4, 5])
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=6)
 @given(data=st.data())
 def test_every_pattern_of_a_cross_table_is_audited_safe(dims, hierarchical, data):
     table = data.draw(cross_tables(dims, hierarchical=hierarchical))
     judged(table, needs(data.draw, table))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=26)
 @given(data=st.data(), dims=st.integers(1, 3), decimals=st.booleans())
 def test_values_below_zero_and_decimals(data, dims, decimals):
     table = data.draw(cross_tables(dims, hierarchical=True, negative=True, decimals=decimals))
@@ -105,7 +105,7 @@ def several_groupings(random):
     return Table(value=add_up(counts, dimensions), dimensions=dimensions, integer=True)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=20)
 @given(seed=st.integers(0, 2**32 - 1), data=st.data())
 def test_several_groupings_of_one_variable(seed, data):
     table = several_groupings(np.random.default_rng(seed))
@@ -131,7 +131,7 @@ def linked(random, sides=(3, 3, 3)):
     )
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=20)
 @given(seed=st.integers(0, 2**32 - 1), data=st.data())
 def test_linked_tables_are_protected_on_their_cover(seed, data):
     table = linked(np.random.default_rng(seed))
@@ -139,7 +139,7 @@ def test_linked_tables_are_protected_on_their_cover(seed, data):
     judged(table, needs(data.draw, table))
 
 
-@settings(deadline=None, max_examples=24)
+@settings(deadline=None, max_examples=16)
 @given(data=st.data(), hierarchical=st.booleans())
 def test_a_table_that_is_told_no_dimensions_is_protected_by_linear_programs(data, hierarchical):
     told = data.draw(cross_tables(2, hierarchical=hierarchical))
@@ -151,7 +151,7 @@ def test_a_table_that_is_told_no_dimensions_is_protected_by_linear_programs(data
     judged(table, needs(data.draw, table))
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=16)
 @given(data=st.data(), cost=st.sampled_from(["unit", "value", "log"]))
 def test_cells_to_keep_and_cells_to_start_from(data, cost):
     table = data.draw(cross_tables(2))
@@ -230,7 +230,7 @@ def test_time_that_runs_out_among_the_programs_leaves_what_was_found_by_then(mon
     assert 4 <= len(asked) <= 10
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=13)
 @given(data=st.data(), dims=st.integers(2, 3))
 def test_common_changes_keep_every_room_and_level_whatever_is_swept_and_tidied(data, dims):
     table = data.draw(cross_tables(dims, hierarchical=True))

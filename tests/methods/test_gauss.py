@@ -96,7 +96,7 @@ def counted(counts, shape=(4, 4)):
 
 
 @given(counts=COUNTS, least=st.integers(2, 8))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=39, deadline=None)
 def test_no_unsafe_cell_is_exposed_and_every_secondary_one_is_needed(counts, least):
     table = counted(counts, (2, 4, 2))
     need = assess(table, [MinFrequency(least)])
@@ -112,7 +112,7 @@ def test_no_unsafe_cell_is_exposed_and_every_secondary_one_is_needed(counts, lea
 
 
 @given(counts=COUNTS, moves=st.integers(1, 6))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=26, deadline=None)
 def test_as_many_independent_moves_are_left_as_asked_for(counts, moves):
     table = counted(counts)
     need = assess(table, [MinFrequency(6)])
@@ -122,7 +122,7 @@ def test_as_many_independent_moves_are_left_as_asked_for(counts, moves):
 
 
 @given(counts=COUNTS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=16, deadline=None)
 def test_width_goes_on_until_the_intervals_are_wide_enough(counts):
     table = counted(counts)
     need = assess(table, [MinFrequency(4)], width=7)
@@ -264,7 +264,7 @@ def test_an_audit_and_a_certificate_of_what_it_withholds(tmp_path):
 
 
 @given(counts=st.lists(st.integers(0, 4), min_size=9, max_size=9), k=st.integers(0, 2))
-@settings(max_examples=41, deadline=None)
+@settings(max_examples=27, deadline=None)
 def test_direct_disclosure_is_gone_for_every_coalition_of_k(counts, k):
     table = Table.from_array(np.array(counts).reshape(3, 3), names=("group", "value"))
     attack = Group(k, sensitive="value")

@@ -132,7 +132,7 @@ def problems(draw, *, with_rest=True):
 
 
 @given(problem=problems(), moves=st.sampled_from([0, 0, 1, 3]))
-@settings(max_examples=73, deadline=None)
+@settings(max_examples=47, deadline=None)
 def test_relations_and_definition_agree(problem, moves):
     table, order, unsafe, hidden, forced = problem
     columns, inner = incidence_of(table)
@@ -154,7 +154,7 @@ def test_relations_and_definition_agree(problem, moves):
 
 
 @given(problem=problems())
-@settings(max_examples=92, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_sums_of_inner_cells_and_definition_agree(problem):
     table, order, unsafe, hidden, forced = problem
     columns, inner = incidence_of(table)
@@ -167,7 +167,7 @@ def test_sums_of_inner_cells_and_definition_agree(problem):
 
 
 @given(data=st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=65, deadline=None)
 def test_any_matrix_and_definition_agree(data):
     n_rows, n = data.draw(st.integers(2, 5)), data.draw(st.integers(3, 9))
     entries = st.sampled_from([0, 0, 0, 1, 1, -1, 2])
@@ -186,7 +186,7 @@ def test_any_matrix_and_definition_agree(data):
 
 
 @given(problem=problems(with_rest=False))
-@settings(max_examples=76, deadline=None)
+@settings(max_examples=49, deadline=None)
 def test_to_publish_any_secondary_cell_after_all_exposes_an_unsafe_one(problem):
     table, order, unsafe, _, _ = problem
     columns, inner = incidence_of(table)

@@ -59,7 +59,7 @@ def published(found, unsafe):
 
 
 @given(problem=problems(all_unsafe=False))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=52, deadline=None)
 def test_firms_are_handled_as_defined(problem):
     matrix, order, unsafe, owner = problem
     found = secondary(matrix, order, unsafe, singleton=owner, singletons="firms")
@@ -70,7 +70,7 @@ def test_firms_are_handled_as_defined(problem):
 
 
 @given(problem=problems(all_unsafe=True))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=39, deadline=None)
 def test_any_sums_publishes_no_sum_of_singletons(problem):
     """No published combination has ones in one or two singletons and nothing elsewhere."""
     matrix, order, unsafe, owner = problem
@@ -85,7 +85,7 @@ def test_any_sums_publishes_no_sum_of_singletons(problem):
 
 
 @given(problem=problems(all_unsafe=True))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=39, deadline=None)
 def test_group_sums_protects_the_singletons_of_every_group(problem):
     matrix, order, unsafe, owner = problem
     found = secondary(matrix, order, unsafe, singleton=owner > 0, singletons="group_sums")
@@ -108,7 +108,7 @@ def told_beyond(matrix, order, unsafe, forced, owner):
 
 
 @given(problem=problems(all_unsafe=True, shapes=((3, 3), (2, 2, 3))), data=st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=52, deadline=None)
 def test_any_sums_holds_beside_forced_cells(problem, data):
     """What is forced is published without a test, so sums within each cell are watched too (R: subSumAny)."""
     matrix, order, unsafe, owner = problem
@@ -129,7 +129,7 @@ def test_a_sum_of_singletons_that_only_a_forced_cell_completes():
 
 
 @given(problem=problems(all_unsafe=True))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=39, deadline=None)
 def test_space_holds_against_all_singletons_together(problem):
     matrix, order, unsafe, owner = problem
     found = secondary(matrix, order, unsafe, singleton=owner > 0, singletons="space")
@@ -143,7 +143,7 @@ def test_space_holds_against_all_singletons_together(problem):
 
 
 @given(problem=problems(all_unsafe=True), way=st.sampled_from(["group_sums", "pairs", "firm_pairs"]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=39, deadline=None)
 def test_extra_sums_are_the_same_for_relations_and_for_sums_of_inner_cells(problem, way):
     matrix, order, unsafe, owner = problem
     columns, nothing = columns_of(matrix), np.zeros(matrix.shape[1], dtype=bool)
@@ -191,7 +191,7 @@ def test_a_firm_that_subtracts_its_own_cell():
 
 
 @given(problem=problems(all_unsafe=False, shapes=((2, 3), (3, 3), (2, 2, 2))))
-@settings(max_examples=104, deadline=None)
+@settings(max_examples=68, deadline=None)
 def test_zeros_are_handled_as_defined(problem):
     matrix, order, unsafe, owner = problem
     found = secondary(matrix, order, unsafe, singleton=owner > 0, singletons="zero_sums")
@@ -202,7 +202,7 @@ def test_zeros_are_handled_as_defined(problem):
 
 
 @given(counts=st.lists(st.sampled_from([0, 0, 0, 1, 2, 7, 9]), min_size=12, max_size=12))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=52, deadline=None)
 def test_readers_who_know_that_parts_of_a_zero_are_zero_learn_no_unsafe_count(counts):
     table = Table.from_array(np.array(counts).reshape(3, 4))
     need = Need(unsafe=(table.value > 0) & (table.value < 3))
@@ -238,7 +238,7 @@ def test_every_way_has_a_name_of_ours_and_one_of_r():
 @given(
     problem=problems(all_unsafe=False), way=st.sampled_from(["any_sums", "open_sums", "zero_sums", "space"])
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=52, deadline=None)
 def test_compiled_arithmetic_gives_the_same_answers(problem, way):
     matrix, order, unsafe, owner = problem
     columns = columns_of(matrix)

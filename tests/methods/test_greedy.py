@@ -151,7 +151,7 @@ def test_gives_the_pattern_of_the_literal_procedure(kind, prefer, data):
     assert [step.cell for step in protection.steps if step.reason is not Reason.POINT] == expected
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=20)
 @given(data=st.data(), table=count_tables(max_side=4, dims=2))
 def test_marks_made_by_hand_stay_and_missing_ones_are_added(data, table):
     need = data.draw(needs(table))
@@ -170,7 +170,7 @@ def test_marks_made_by_hand_stay_and_missing_ones_are_added(data, table):
     assert sufficient == (not any(step.reason not in PUBLISHED_AGAIN for step in protection.steps))
 
 
-@settings(deadline=None, max_examples=13)
+@settings(deadline=None, max_examples=8)
 @given(data=st.data(), table=count_tables(max_side=4, hierarchical=True))
 def test_tidying_only_takes_away_and_leaves_nothing_to_spare(data, table):
     need = data.draw(needs(table))
@@ -189,7 +189,7 @@ def test_tidying_only_takes_away_and_leaves_nothing_to_spare(data, table):
         assert not covers(bounds, table, need) or exact.any(), table.describe(int(cell))
 
 
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=6)
 @given(data=st.data(), table=count_tables(max_side=3, hierarchical=True))
 def test_every_step_tells_what_it_did(data, table):
     need = data.draw(needs(table))
@@ -227,7 +227,7 @@ def test_intervals_are_recorded_for_tables_that_are_not_too_large(record, limit,
 
 
 @given(table=magnitude_tables(max_side=3))
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=13)
 def test_the_same_input_gives_the_same_steps(table):
     need = PPercent(10).assess(table)
     try:

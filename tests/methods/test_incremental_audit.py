@@ -42,7 +42,7 @@ def hanging_together(relations, loose, cell):
     return reached
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=39)
 @given(data=st.data(), table=TABLES)
 def test_counts_and_groups_are_those_of_the_pattern(data, table):
     pinned = data.draw(st.lists(st.integers(0, table.n_cells - 1), max_size=3))
@@ -71,7 +71,7 @@ def test_counts_and_groups_are_those_of_the_pattern(data, table):
     assert not pattern.loose.any()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=39)
 @given(data=st.data(), table=TABLES)
 def test_limits_never_cut_into_an_interval(data, table):
     withheld = np.array(data.draw(st.lists(st.booleans(), min_size=table.n_cells, max_size=table.n_cells)))
@@ -82,7 +82,7 @@ def test_limits_never_cut_into_an_interval(data, table):
     assert np.all(table.value + limits.up >= bounds.upper - slack)
 
 
-@settings(deadline=None, max_examples=35)
+@settings(deadline=None, max_examples=23)
 @given(data=st.data(), table=TABLES)
 def test_verdicts_are_those_of_the_intervals_while_the_pattern_grows(data, table):
     with pytest.MonkeyPatch.context() as patch:
@@ -155,7 +155,7 @@ def test_what_only_a_linear_program_sees_counts_when_a_cell_is_published():
     assert audit.interval(0) == (0.0, 7.0)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=39)
 @given(data=st.data(), table=TABLES)
 def test_cells_that_are_given_away_follow_by_adding_and_subtracting(data, table):
     """Relation by relation is a part of what can be worked out; what it finds is exactly known."""

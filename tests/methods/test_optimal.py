@@ -61,13 +61,13 @@ def check(problem) -> None:
     assert np.array_equal(protection.withheld, expected)
 
 
-@settings(max_examples=20)
+@settings(max_examples=13)
 @given(problem=problems(count_tables(max_side=3)))
 def test_two_way_tables_get_the_first_safe_pattern_of_all(problem):
     check(problem)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(problem=problems(count_tables(max_side=4, hierarchical=True), most_free=10))
 def test_hierarchies_get_the_first_safe_pattern_of_all(problem):
     check(problem)
@@ -80,7 +80,7 @@ def cubes(draw) -> Table:
     return Table.from_array(np.array(counts).reshape(2, 2, 2))
 
 
-@settings(max_examples=13)
+@settings(max_examples=8)
 @given(problem=problems(cubes(), most_free=11))
 def test_three_way_tables_get_the_first_safe_pattern_of_all(problem):
     check(problem)
@@ -100,7 +100,7 @@ def linked_tables(draw) -> Table:
     )
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(problem=problems(linked_tables(), most_free=11))
 def test_linked_tables_get_the_first_safe_pattern_of_all(problem):
     check(problem)
@@ -115,7 +115,7 @@ def weighted_relations(draw) -> Table:
     return Table(value=np.concatenate([parts, weights @ parts]), relations=np.hstack([weights, -np.eye(3)]))
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(data=st.data(), table=weighted_relations())
 def test_any_linear_relations_get_the_first_safe_pattern_of_all(data, table):
     unsafe = np.arange(9) == data.draw(st.integers(0, 8))

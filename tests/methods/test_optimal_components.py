@@ -35,7 +35,7 @@ def side_by_side(tables: list[Table]) -> Table:
     )
 
 
-@settings(max_examples=10)
+@settings(max_examples=6)
 @given(
     data=st.data(),
     one=count_tables(max_side=4, max_count=20),

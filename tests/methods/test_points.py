@@ -23,7 +23,7 @@ FREE = [name for name in METHODS if not getattr(METHODS[name], "adds_no_cells", 
 
 
 @pytest.mark.parametrize("name", FREE)
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=6)
 @given(table=count_tables(max_side=4, max_count=8))
 def test_every_secondary_cell_has_more_than_one_possible_value(name, table):
     need = assess(table, [MinFrequency(3)], width=4)
@@ -35,7 +35,7 @@ def test_every_secondary_cell_has_more_than_one_possible_value(name, table):
     assert np.all(width[protection.secondary] > 1e-6)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=16)
 @given(table=count_tables(max_side=4, max_count=8))
 def test_to_publish_points_narrows_no_interval(table):
     mask = (table.value % 3 == 1) | (table.value % 5 == 2)
@@ -56,7 +56,7 @@ def test_by_hand_stays_by_hand():
     assert Greedy(start=start).protect(table, need).withheld[6]
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=16)
 @given(table=count_tables(max_side=4, max_count=20))
 def test_every_withheld_cell_is_wide_enough_as_in_the_paper(table):
     """Kikuchi and Minami, section 4.3: go on until all suppressed cells have sufficient width."""

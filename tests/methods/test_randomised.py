@@ -139,7 +139,7 @@ def test_drawing_follows_the_probabilities():
     table = table_of(world, cells)
     inner = np.flatnonzero(table.inner)
     need = assess(table, [MinFrequency(world.threshold)], width=world.need)
-    n = 400
+    n = 250
     found = Counter(
         frozenset(np.flatnonzero(method_of(world, seed).protect(table, need).withheld[inner]).tolist())
         for seed in range(n)

@@ -36,7 +36,7 @@ VALUES = st.recursive(
 GOOD = {"data": "firms.csv", "by": ["region", "size"], "rules": ["p_percent:p=10"]}
 
 
-@settings(max_examples=276)
+@settings(max_examples=179)
 @given(st.dictionaries(NAMES, VALUES, max_size=3), st.sets(st.sampled_from(sorted(GOOD)), max_size=1))
 def test_any_keys_are_read_or_refused_with_their_place(tmp_path_factory, more, left_out):
     keys = {name: value for name, value in GOOD.items() if name not in left_out} | more
@@ -59,7 +59,7 @@ def read(path):
         return None, refusal
 
 
-@settings(max_examples=200)
+@settings(max_examples=130)
 @given(st.text(st.sampled_from("ab=\"[]{}#\n.'1,\\ \t"), max_size=40))
 def test_any_text_is_read_or_refused(tmp_path_factory, text):
     path = tmp_path_factory.getbasetemp() / "recipe.toml"

@@ -11,7 +11,7 @@ from tests.strategies import count_tables, hierarchies, magnitude_tables, protec
 from hitoku.rules import PPercent
 
 # Finding one is enough, a smaller one says no more.
-QUICK = settings(max_examples=300, database=None, phases=[Phase.generate])
+QUICK = settings(max_examples=195, database=None, phases=[Phase.generate])
 
 
 @given(table=count_tables(max_side=3, max_count=4, dims=2))

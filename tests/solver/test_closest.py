@@ -132,7 +132,7 @@ def violated(problem, found, norm):
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])
-@settings(max_examples=44)
+@settings(max_examples=29)
 @given(data=st.data(), table=count_tables(max_side=4, hierarchical=True))
 def test_optimality_conditions_hold_and_scipy_agrees(norm, data, table):
     problem = problems(data, table, norm)

@@ -67,7 +67,7 @@ def test_a_cell_with_equal_bounds_counts_though_it_is_no_variable():
     assert found.deviation[:2].sum() == pytest.approx(4)
 
 
-@settings(max_examples=40)
+@settings(max_examples=26)
 @given(data=st.data(), table=count_tables(max_side=4, max_count=60, dims=2))
 def test_no_table_has_a_smaller_largest_move(data, table):
     marks = data.draw(st.lists(st.integers(0, 3), min_size=table.n_cells, max_size=table.n_cells))

@@ -13,7 +13,7 @@ from hitoku.solver.master import Master
 from hitoku.solver.solution import Status
 
 
-@settings(max_examples=60)
+@settings(max_examples=39)
 @given(data=st.data())
 def test_bounds_are_optima_and_stay_true_under_a_step_limit(data):
     n, m = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 6))

@@ -149,7 +149,7 @@ def test_an_optimum_where_nothing_moves_has_no_size_to_compare_with(cost, lower)
     assert found.conditions <= quadratic.CONDITIONS
 
 
-@settings(max_examples=60)
+@settings(max_examples=39)
 @given(data=st.data())
 def test_any_multipliers_give_a_bound(data):
     numbers = st.floats(-3, 3).map(lambda x: round(x, 3))
@@ -169,7 +169,7 @@ def test_any_multipliers_give_a_bound(data):
     assert found.value <= value + 1e-6
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(data=st.data(), table=count_tables(max_side=3, dims=3))
 def test_every_order_of_algorithms_finds_the_same_optimum(data, table):
     n = table.n_cells

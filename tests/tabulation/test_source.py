@@ -214,8 +214,10 @@ ERRORS = [
     pytest.param(records_with(), {"missing": "drop"}, ParameterError, "missing must be", id="missing"),
     pytest.param(records_with(), {"unseen": "drop"}, ParameterError, "unseen must be", id="unseen"),
     pytest.param(
-        records_with(), {"engine": "spark"},
-        ParameterError, "engine must be 'duckdb'", id="engine",
+        records_with(), {"engine": "sparkle"}, ParameterError, "engine must be 'duckdb'", id="engine",
+    ),
+    pytest.param(
+        records_with(), {"engine": "spark"}, ParameterError, "not with Spark", id="no cluster",
     ),
     pytest.param(records_with(), {"memory_limit": "lots"}, ParameterError, "memory_limit", id="memory"),
     pytest.param(records_with(), {"threads": 0}, ParameterError, "threads", id="threads"),

@@ -64,7 +64,7 @@ def assert_same(found, cells, top):
     assert_allclose(found.total, numbers(cells, "total"), rtol=1e-12, atol=1e-12)
 
 
-@settings(deadline=None, max_examples=16)
+@settings(deadline=None, max_examples=10)
 @given(microdata(names=("unit", "holding")), st.integers(1, 4))
 def test_units_and_holdings_agree_with_the_definition(given_records, top):
     by, records = given_records
@@ -84,7 +84,7 @@ def test_units_and_holdings_agree_with_the_definition(given_records, top):
         assert_array_equal(found.largest, [[float(x) for x in cell["largest"]] for cell in cells])
 
 
-@settings(deadline=None, max_examples=16)
+@settings(deadline=None, max_examples=10)
 @given(microdata(), st.integers(1, 3), st.sampled_from([None, "abs"]))
 def test_weights_fill_ranks(given_records, top, magnitude):
     by, records = given_records
@@ -101,7 +101,7 @@ def test_weights_fill_ranks(given_records, top, magnitude):
     assert not table.integer
 
 
-@settings(deadline=None, max_examples=17)
+@settings(deadline=None, max_examples=11)
 @given(
     microdata(values=(-100, -7, -0.3, 0, 0.1, 7, 100), names=("holding",)),
     st.sampled_from([None, "signed", "abs"]),
@@ -116,7 +116,7 @@ def test_contributions_below_zero(given_records, magnitude):
     assert table.holdings.magnitude == magnitude
 
 
-@settings(deadline=None, max_examples=16)
+@settings(deadline=None, max_examples=10)
 @given(microdata(names=()))
 def test_every_record_is_a_unit_where_none_is_named(given_records):
     by, records = given_records
@@ -129,7 +129,7 @@ def test_every_record_is_a_unit_where_none_is_named(given_records):
     assert "units" not in table.measures
 
 
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=6)
 @given(microdata())
 def test_counts(given_records):
     by, records = given_records

@@ -68,9 +68,9 @@ def published(frame, column):
     found = {}
     for name, ask in ASKED.items():
         out = ask(ht.Session("s", frame, policy="japan-2017"), column)
-        column = list(out.published.values())[-1 if name.startswith("top") else 0]
-        if out.status is Clearance.PASS and column[-1] is not None:
-            found[name] = column[-1]
+        said = list(out.published.values())[-1 if name.startswith("top") else 0]
+        if out.status is Clearance.PASS and said[-1] is not None:
+            found[name] = said[-1]
             if name.startswith("top"):
                 last = out.published["to_percent"][-1] - out.published["from_percent"][-1]
                 found[f"{name}, part"] = last / 100

@@ -136,7 +136,7 @@ def test_nothing_is_left_behind_when_writing_fails(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("hitoku.checks.submission.submission._fill", full)
+    monkeypatch.setattr("hitoku.checks.submission.writing._fill", full)
     with pytest.raises(OutputError, match="the disk is full"):
         session().submit(tmp_path / "submission")
     assert list(tmp_path.iterdir()) == []

@@ -99,7 +99,7 @@ CODES = st.lists(
 
 @pytest.mark.parametrize("name", READERS)
 @given(rows=CODES, columns=CODES)
-@settings(max_examples=20)
+@settings(max_examples=13)
 def test_codes_and_values_come_back_as_they_were(tmp_path_factory, name, rows, columns):
     table = Table.from_array(np.array([[0.5, 1.25], [0.0, 1e9]]), codes=[rows, columns], integer=False)
     file = tmp_path_factory.mktemp("formats") / "table"

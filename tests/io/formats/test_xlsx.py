@@ -237,7 +237,7 @@ def test_nothing_is_left_behind_and_bytes_are_the_same_on_any_day(persons, tmp_p
 
 
 @given(wanted=st.lists(st.text(max_size=40), max_size=30))
-@settings(max_examples=50)
+@settings(max_examples=32)
 def test_every_name_of_a_sheet_is_one_that_excel_takes(wanted):
     names = sheet_names(wanted)
     assert len({name.lower() for name in names}) == len(names)
@@ -249,7 +249,7 @@ def test_every_name_of_a_sheet_is_one_that_excel_takes(wanted):
 
 
 @given(sizes=st.lists(st.integers(2, 4), min_size=1, max_size=4), most=st.sampled_from([1, 40]))
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_every_cell_stands_in_exactly_one_place(sizes, most):
     table = Table.from_array(np.arange(np.prod(sizes)).reshape(sizes))
     release = Release.of(table, Protection.withhold(table, np.zeros(table.n_cells, dtype=bool)))

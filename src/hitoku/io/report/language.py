@@ -94,7 +94,7 @@ def read_po(text: str) -> dict[str, str]:
 
     Examples
     --------
-    >>> read_po('msgid "{n} of"\\n" {m}"\\nmsgstr "{m}"\\n"個中{n}個"')
+    >>> read_po('msgid "{n} of"\n" {m}"\nmsgstr "{m}"\n"個中{n}個"')
     {'{n} of {m}': '{m}個中{n}個'}
     """
     found: dict[str, str] = {}
