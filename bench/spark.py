@@ -78,6 +78,7 @@ def measure(way: str, path: str, few: str) -> dict[str, float]:
     else:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - only here
 
+        os.environ["PYSPARK_PYTHON"] = sys.executable
         session = (
             SparkSession.builder.master("local[2]")
             .config("spark.ui.enabled", "false")

@@ -41,7 +41,8 @@ needs_spark = [
 @pytest.fixture(scope="module")
 def session():
     sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed (hitoku[spark])")
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as here:
+        here.setenv("PYSPARK_PYTHON", sys.executable)
         warnings.simplefilter("ignore")
         made = (
             sql.SparkSession.builder.master("local[2]")
@@ -239,7 +240,7 @@ def test_spark_connect():
     pytest.importorskip("grpc", reason="grpcio is not installed (hitoku[spark])")
     done = subprocess.run(
         [sys.executable, "-c", CONNECT],
-        env=os.environ | {"SPARK_LOCAL_IP": "127.0.0.1"},
+        env=os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable},
         capture_output=True,
         text=True,
         check=False,

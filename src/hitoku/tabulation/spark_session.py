@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Any
 
 from hitoku.errors import DataError, ParameterError
@@ -28,6 +30,9 @@ def session_at(address: str | None = None) -> Any:
             return SparkSession.getActiveSession() or builder.getOrCreate()
         if address.startswith("sc://"):
             return builder.remote(address).getOrCreate()
+        if address.startswith("local"):
+            # On this machine executors run the Python that runs now, not whichever comes first on the path.
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         return builder.master(address).appName("hitoku").getOrCreate()
     except Exception as error:
         raise ParameterError(
