@@ -285,5 +285,6 @@ def test_two_releases_at_once_leave_once(kitchen):
     ]
     told = [process.communicate() for process in both]
     assert [process.returncode for process in both] == [0, 0], told
-    assert sorted("released before" in out for out, _ in told) == [False, True]
+    assert sorted("released before, receipt" in out for out, _ in told) == [False, True]
+    assert run(kitchen, ["ledger", "show", "new.ledger"]).out.count("; by Ito") == 1
     assert run(kitchen, ["ledger", "verify", "new.ledger"]).code == 0
