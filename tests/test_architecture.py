@@ -83,7 +83,7 @@ ONLY_IN = {
 }
 WITHOUT_A_DOOR = {"numpy"}
 # Modules that are installed under another name.
-OTHER_NAMES = {"argon2": "argon2-cffi"}
+OTHER_NAMES = {"argon2": "argon2-cffi", "ibis": "ibis-framework"}
 
 # An attack that peeks at the truth proves nothing.
 THE_TRUTH = ("table", "from_array", "from_frame", "link", "Table")

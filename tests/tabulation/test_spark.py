@@ -22,7 +22,7 @@ import hitoku as ht
 from hitoku.errors import HitokuError, ParameterError, TableError
 from hitoku.io.recipe.recipe import Recipe
 from hitoku.tabulation import spark_tasks
-from hitoku.tabulation.opening import is_spark
+from hitoku.tabulation.opening import is_ibis, is_spark
 from hitoku.tabulation.tabulate import tabulate
 
 # More cells than fit.
@@ -249,12 +249,13 @@ def test_spark_connect():
     assert "same bytes" in done.stdout, done.stderr[-3000:]
 
 
-def test_spark_is_not_imported_for_others():
+def test_engines_elsewhere_are_not_imported_for_others():
     assert not is_spark(pd.DataFrame({"g": ["a"]}))
+    assert not is_ibis(pd.DataFrame({"g": ["a"]}))
     code = "import sys, pandas, hitoku; hitoku.tabulate(pandas.DataFrame({'g': ['a']}), ['g'])"
-    code += "; print('pyspark' in sys.modules)"
+    code += "; print({'pyspark', 'ibis'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
+    assert done.stdout.strip() == "set()"
 
 
 def test_an_address_of_spark_goes_with_its_engine():

@@ -1,1 +1,1 @@
-"""From microdata to a table: an engine (DuckDB, Spark) reads and recodes, kernels rank contributors."""
+"""From microdata to a table: an engine (DuckDB, Spark, Ibis) reads and recodes, kernels rank contributors."""

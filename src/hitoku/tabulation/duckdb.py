@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from hitoku.errors import DataError
 from hitoku.kernels import record_order
 from hitoku.model.arrays import Floats
 from hitoku.tabulation import identity
@@ -17,7 +16,7 @@ from hitoku.tabulation.contributors import Ranking, State, by_contributor, leaf_
 from hitoku.tabulation.cube import FLOATS, Cube
 from hitoku.tabulation.identity import Identity
 from hitoku.tabulation.numbers import NumberFacts, Numbers, decimals_sql
-from hitoku.tabulation.source import Source, translate_errors
+from hitoku.tabulation.source import Source, records_changed, translate_errors
 from hitoku.tabulation.sums import LeafSums
 
 ROWS_PER_BATCH = 2**25
@@ -192,23 +191,15 @@ class DuckDB:
             for part in reader:
                 block = slice(filled, filled + part.num_rows)
                 if block.stop > n_rows:
-                    raise _changed(source)
+                    raise records_changed(source.where)
                 keys[block] = part.column("key").to_numpy()
                 xs[block] = part.column("x").to_numpy()
                 if weight:
                     ws[block] = part.column("w").to_numpy()
                 filled = block.stop
         if filled < n_rows:
-            raise _changed(source)
+            raise records_changed(source.where)
         return keys, xs, ws
-
-
-def _changed(source: Source) -> DataError:
-    return DataError(
-        "the number of records changed while they were read",
-        where=source.where,
-        fix="let nobody write to the data meanwhile, or work on a copy",
-    )
 
 
 def _size(amount: str) -> str:

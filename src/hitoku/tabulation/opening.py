@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,12 @@ def open_engine(
         with open_spark(data, columns, where=where, **limits) as spark:
             yield spark
         return
+    if is_ibis(data):
+        from hitoku.tabulation.ibis import open_ibis  # noqa: PLC0415 - see above
+
+        with open_ibis(data, columns, where=where, memory_limit=memory_limit) as warehouse:
+            yield warehouse
+        return
     with open_source(data, columns, where=where, file=file, **limits) as source:
         # Nobody should wait for numba to learn of a misspelt column.
         from hitoku.tabulation.duckdb import DuckDB  # noqa: PLC0415 - see above
@@ -49,6 +55,29 @@ def is_spark(data: Any) -> bool:
     )
 
 
+def is_ibis(data: Any) -> bool:
+    """Tell whether data are a table of Ibis, without importing Ibis."""
+    return any(
+        kind.__module__.startswith("ibis.expr") and kind.__name__ == "Table" for kind in type(data).__mro__
+    )
+
+
+def count_combinations(data: Any, names: Sequence[str], count: str) -> Any:
+    """Count the records of each combination of codes, of data that are elsewhere; None for all others.
+
+    An Arrow table with these columns and that of the counts.
+    """
+    if is_spark(data):
+        from hitoku.tabulation import spark  # noqa: PLC0415 - it needs Spark
+
+        return spark.count_combinations(data, names, count)
+    if is_ibis(data):
+        from hitoku.tabulation import ibis  # noqa: PLC0415 - it needs Ibis
+
+        return ibis.count_combinations(data, names, count)
+    return None
+
+
 def given_to(engine: Any, data: Any) -> Any:
     """Return data as the engine wants them: a path that Spark is to read becomes a frame of Spark.
 
@@ -62,7 +91,7 @@ def given_to(engine: Any, data: Any) -> Any:
             where="engine",
             fix=f"use {words}, or a session of Spark",
         )
-    if engine == "duckdb" or is_spark(data):
+    if engine == "duckdb" or is_spark(data) or is_ibis(data):
         return data
     if not isinstance(data, str | Path):
         raise ParameterError(

@@ -14,7 +14,7 @@ from hitoku.model.record_sets import Placement
 from hitoku.model.table import Table
 from hitoku.tabulation.cube import FLOATS, MISSING, OTHER, texts
 from hitoku.tabulation.file_format import FileFormat
-from hitoku.tabulation.opening import is_spark
+from hitoku.tabulation.opening import count_combinations
 from hitoku.tabulation.source import Where, open_source, translate_errors
 
 NOWHERE = -1
@@ -51,12 +51,10 @@ class RecordAtoms:
         """Find the atoms of these columns; ``data`` and ``file`` are what :func:`hitoku.tabulate` takes."""
         aliases = {f"c{number}": name for number, name in enumerate(dict.fromkeys(names))}
         count, columns = "count(*)", dict(aliases)
-        if is_spark(data):
-            from hitoku.tabulation.spark import count_combinations  # noqa: PLC0415 - only for those who have it
-
-            times = " of them"  # a name that no column has
-            data = count_combinations(data, list(aliases.values()), "".join(aliases.values()) + times)
-            count, columns = "sum(n)::BIGINT", aliases | {"n": "".join(aliases.values()) + times}
+        times = "".join(aliases.values()) + " of them"  # a name that no column has
+        counted = count_combinations(data, list(aliases.values()), times)
+        if counted is not None:
+            data, count, columns = counted, "sum(n)::BIGINT", aliases | {"n": times}
         with open_source(data, columns, file=file) as source:
             read = ", ".join(
                 f"CAST({alias + ' + 0' if source.types[alias] in FLOATS else alias} AS VARCHAR) AS {alias}"

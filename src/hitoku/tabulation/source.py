@@ -235,6 +235,25 @@ def memory_of(connection: duckdb.DuckDBPyConnection) -> int:
     return int(float(amount) * UNITS[unit])
 
 
+def allowed_memory(memory_limit: str | None = None) -> int:
+    """Return the bytes that a limit such as "4GB" means; without one, most of what the machine has."""
+    with tempfile.TemporaryDirectory(prefix="hitoku-") as spill:
+        connection = connect(spill, memory_limit)
+        try:
+            return memory_of(connection)
+        finally:
+            connection.close()
+
+
+def records_changed(where: str) -> DataError:
+    """Return what is said when records are no longer those that were looked at first."""
+    return DataError(
+        "the number of records changed while they were read",
+        where=where,
+        fix="let nobody write to the data meanwhile, or work on a copy",
+    )
+
+
 def kind_of(path: Path) -> str:
     """Tell the kind of a file by its name: "parquet", "text" or "frame"."""
     if not path.exists():

@@ -8,24 +8,23 @@ of :mod:`hitoku.kernels.fixed_point`, added in parts of 31 bits, which is why no
 from __future__ import annotations
 
 import re
-import tempfile
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 
 from hitoku.errors import DataError, TableError
 from hitoku.kernels import fixed_point
 from hitoku.model.frames import infinite, not_numbers
+from hitoku.tabulation.arrow_codes import codes_of, kind_of
 from hitoku.tabulation.contributors import Ranking, State
-from hitoku.tabulation.cube import FLOATS, Cube
+from hitoku.tabulation.cube import Cube
 from hitoku.tabulation.numbers import NumberFacts, Numbers, decimals_sql
-from hitoku.tabulation.source import Where, connect, memory_of, refuse_filter, require
+from hitoku.tabulation.source import Where, allowed_memory, refuse_filter, require
 from hitoku.tabulation.spark_tasks import OTHER_VERSION, SCHEMA, Work, own_version, task, unpack
 from hitoku.tabulation.sums import LeafSums
 
@@ -127,7 +126,7 @@ class Spark:
         counted: dict[str | None, int] = {}
         for code, n in zip(codes, table.column("n").to_pylist(), strict=True):
             counted[code] = counted.get(code, 0) + n
-        return counted, _kind(table.column("raw"))
+        return counted, kind_of(table.column("raw"))
 
     def _look_at_codes(self, columns: Sequence[str]) -> None:
         listed, sets = ", ".join(columns), ", ".join(f"({column})" for column in columns)
@@ -272,25 +271,6 @@ def count_combinations(data: Any, names: Sequence[str], count: str) -> Any:
         return table.rename_columns([*names, count])
 
 
-def codes_of(raw: Any) -> list[str | None]:
-    """Write codes as DuckDB does, for Spark writes some numbers differently: 1e10 is 1.0E10 there."""
-    connection = duckdb.connect(":memory:")
-    try:
-        connection.register("listed", pa.table({"raw": raw, "place": pa.array(range(len(raw)))}))
-        column = "raw + 0" if _kind(raw) in FLOATS else "raw"
-        rows = connection.sql(f"SELECT CAST({column} AS VARCHAR) FROM listed ORDER BY place").fetchall()
-    finally:
-        connection.close()
-    return [row[0] for row in rows]
-
-
-def _kind(raw: Any) -> str:
-    """Return DuckDB's type of an Arrow column."""
-    if pa.types.is_float64(raw.type):
-        return "DOUBLE"
-    return "FLOAT" if pa.types.is_float32(raw.type) else "other"
-
-
 def _filter(engine: Spark, where: Where) -> None:
     joined = f"{engine.records} AS r"
     for number, (column, codes) in enumerate(where.items()):
@@ -337,10 +317,7 @@ def _parallelism(session: Any) -> int:
 
 def _memory(session: Any, memory_limit: str | None) -> int:
     """Return what may be used: as asked, or what this machine has, or a worker has, if that is known."""
-    with tempfile.TemporaryDirectory(prefix="hitoku-") as spill:
-        connection = connect(spill, memory_limit)
-        allowed = memory_of(connection)
-        connection.close()
+    allowed = allowed_memory(memory_limit)
     with translate_errors("spark"):
         told = session.conf.get("spark.executor.pyspark.memory", None)
     found = re.fullmatch(r"(\d+)([kmgt]?)b?", str(told or "").lower())

@@ -57,8 +57,8 @@ def tabulate(
     Parameters
     ----------
     data
-        pandas, polars or pyarrow frame, DuckDB relation, Spark frame, or the path of a Parquet or CSV file.
-        The records of a Spark frame stay on its cluster.
+        pandas, polars or pyarrow frame, DuckDB relation, Spark frame, table of Ibis, or the path of a Parquet
+        or CSV file. The records of a Spark frame stay on its cluster, those of an Ibis table in its database.
     by
         Columns with the codes, one variable each.
     value
