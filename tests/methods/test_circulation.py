@@ -14,6 +14,7 @@ from hitoku.errors import NeedError, ParameterError, ProtectionError
 from hitoku.evidence.audit import audit
 from hitoku.evidence.verify import verify
 from hitoku.methods.circulation import Circulation
+from hitoku.methods.circulation.reach import CHEAPEST, DEAREST, levelled
 from hitoku.model.dimension import Dimension
 from hitoku.model.hierarchy import Hierarchy
 from hitoku.model.need import Need
@@ -296,3 +297,13 @@ def test_bad_parameters_are_refused():
     with pytest.raises(ProtectionError, match="must stay published"):
         Circulation(keep="margins", start=~table.inner).protect(table, need)
     assert repr(Circulation(cost=np.ones(3), time_limit_s=5)) == "Circulation(cost=<given>, time_limit_s=5)"
+
+
+@given(st.lists(st.floats(0.0, 1e6), min_size=2, max_size=8))
+def test_prices_come_nearer_to_each_other_and_keep_their_order(prices):
+    price = np.array([1.0, *prices])
+    near = levelled(price, price <= 1.0)
+    assert near.max() / near.min() <= DEAREST / CHEAPEST * (1 + 1e-12)
+    assert np.all(np.diff(near[np.argsort(price)]) >= 0)
+    between = (price >= CHEAPEST) & (price <= DEAREST)
+    assert np.array_equal(near[between], price[between])

@@ -40,7 +40,7 @@ PER_CELL = 1.0
 # Linear programs over the whole table pay up to so many cells; claims share one while they differ by no more.
 LARGEST_SWEPT, SPREAD = 12_000, 5.0
 # Programs that may be spent on publishing cells again.
-TRIES = 200
+TRIES = 100
 # A zero withheld fools few readers: it is taken only where nothing else will do.
 ZERO = 1e4
 

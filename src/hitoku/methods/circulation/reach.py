@@ -28,8 +28,9 @@ NODES, NODES_LAST, FEW = 200, 20_000, 4_000
 FAR = 2.0**51
 # Rooms as multiples of a claim, tried in this order before all of them.
 CAPS = (4.0, 256.0)
-# Cells that cost less than this share of the median cost as much.
-CHEAPEST = 1e-2
+# Prices of very different size make long work of a program (minutes instead of a second). As shares of the
+# dearest cell that is not zero: the least price, and the largest, which zeros have.
+CHEAPEST, DEAREST = 1e-6, 10.0
 # Up to so many cells a program is asked about all of them at once; of larger tables about a neighbourhood.
 AT_ONCE = 20_000
 # How often a change is sought with prices that gather it on few cells, and how dear cells are that it left.
@@ -201,14 +202,19 @@ class CellReach:
         both = sparse.hstack([relations, -relations], format="csr")
         # A cell that has little room is moved by little: its price counts once, not per step.
         cost = np.tile(price[cells], 2) / np.minimum(np.maximum(ends, 1.0), amount)
-        # Prices of very different size make long work of it.
-        cost = np.maximum(cost, CHEAPEST * np.median(cost[ends > 0]))
+        cost = levelled(cost, (ends > 0) & (np.tile(price[cells], 2) <= 1.0))
         return LinearProgram(cost, both, np.zeros(both.shape[0]), low, ends)
 
     def _read(self, cells: Integers, solution: Solution | None, step: float = 1.0) -> Change | None:
         if solution is None or solution.x is None:
             return None
         return self.exact(cells, step * (solution.x[: len(cells)] - solution.x[len(cells) :]))
+
+
+def levelled(cost: Floats, ordinary: Mask) -> Floats:
+    """Bring prices nearer to each other, as shares of the dearest among ordinary cells."""
+    dearest = float(cost[ordinary].max(initial=0.0)) or 1.0
+    return np.clip(cost, CHEAPEST * dearest, DEAREST * dearest)
 
 
 def _parts(program: LinearProgram) -> tuple[Any, ...]:

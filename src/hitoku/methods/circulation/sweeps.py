@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from hitoku.methods.circulation.batches import Batches, BatchProgram, WitnessBatch
+from hitoku.methods.circulation.reach import levelled
 from hitoku.model.arrays import Floats
 from hitoku.solver.linear import opened
 
@@ -69,7 +70,7 @@ def _sweep(
     for number, batch in enumerate(batches):
         if not more():
             break
-        asked = program.of(batch, state.price / (size + eps))
+        asked = program.of(batch, levelled(state.price / (size + eps), state.price <= 1.0))
         with opened(asked, work_limit=STEPS, dual=True) as warm:
             found = program.solved(batch, asked, warm)
         if found is not None:

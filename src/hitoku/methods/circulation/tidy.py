@@ -14,14 +14,12 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.methods.circulation.batches import Batches, BatchProgram, WitnessBatch
-from hitoku.methods.circulation.reach import CellReach
+from hitoku.methods.circulation.reach import CellReach, levelled
 from hitoku.model.arrays import Integers, Mask
 from hitoku.solver.linear import Warm, opened
 
 # Simplex steps of one try.
 STEPS = 1_500
-# Cells that cost less than this share of the dearest cost as much: else programs take long.
-CHEAPEST = 1e-6
 
 
 class BatchTidy:
@@ -51,7 +49,7 @@ class BatchTidy:
         held = self._held.astype(np.int64)
         self._left = np.asarray((relations != 0).astype(np.int64) @ held)
         self._program = BatchProgram(reach, relations, state, np.flatnonzero(self._held))
-        self._weight = np.maximum(state.price, CHEAPEST * float(state.price[self._held].max(initial=1.0)))
+        self._weight = levelled(state.price, self._held & (state.price <= 1.0))
         self.tried = 0
 
     def run(self, tries: int, more: Callable[[], bool]) -> list[WitnessBatch]:
