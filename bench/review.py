@@ -30,6 +30,7 @@ import sqlalchemy as sa
 
 from hitoku.review import log, sessions
 from hitoku.review.founding import add_project, found
+from hitoku.review.packing import packed
 from hitoku.review.people import add_person
 from hitoku.review.storage import moment, now, read_moment, writing
 from hitoku.review.tables import job, output, request, review, submission, vote
@@ -80,20 +81,22 @@ def view(rng):
                 ],
             }
         ],
-        "cells": {
-            "label": [f"region={k // SIDE}, job={k % SIDE}" for k in cells],
-            "shown": [None if withheld[k] else f"{counts[k]:,}" for k in cells],
-            "units": counts.tolist(),
-            "share": None,
-            "shared": [0.01] * len(cells),
-            "low": [0.0 if withheld[k] else None for k in cells],
-            "high": [400.0 if withheld[k] else None for k in cells],
-            "need": [[0.0, 0.0, 10.0] if withheld[k] else None for k in cells],
-            "decision": ["primary" if withheld[k] else "published" for k in cells],
-            "failing": [False] * len(cells),
-            "why": [""] * len(cells),
-            "rules": [["min_frequency"] if withheld[k] else [] for k in cells],
-        },
+        "cells": packed(
+            {
+                "label": [f"region={k // SIDE}, job={k % SIDE}" for k in cells],
+                "shown": [None if withheld[k] else f"{counts[k]:,}" for k in cells],
+                "units": counts.tolist(),
+                "share": None,
+                "shared": [0.01] * len(cells),
+                "low": [0.0 if withheld[k] else None for k in cells],
+                "high": [400.0 if withheld[k] else None for k in cells],
+                "need": [[0.0, 0.0, 10.0] if withheld[k] else None for k in cells],
+                "decision": ["primary" if withheld[k] else "published" for k in cells],
+                "failing": [False] * len(cells),
+                "why": [""] * len(cells),
+                "rules": [["min_frequency"] if withheld[k] else [] for k in cells],
+            }
+        ),
     }
 
 
@@ -180,7 +183,10 @@ class Served:
             str(self.port),
         ]
         self.process = subprocess.Popen(words, stderr=subprocess.DEVNULL)
-        os.sched_setaffinity(self.process.pid, {max(os.sched_getaffinity(0))})
+        cores = os.sched_getaffinity(0)
+        os.sched_setaffinity(self.process.pid, {max(cores)})
+        if len(cores) > 1:  # whoever asks, and the database, have the others
+            os.sched_setaffinity(0, cores - {max(cores)})
         until = time.monotonic() + 120
         while time.monotonic() < until:
             try:

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -23,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from hitoku.review.desk import Desk
 from hitoku.review.oidc import Provider
 from hitoku.review.pages import administration, entrance, leaving, outputs, policies, queue, requests
-from hitoku.review.web import Action, problem, route, static_folder
+from hitoku.review.web import NO_PAGE, TO_BEGINNING, Action, problem, route, static_folder, whoever_asks
 from hitoku.review.worker import Worker
 
 LOGGER = logging.getLogger("hitoku.review")
@@ -120,8 +121,9 @@ def make_app(desk: Desk, *, work: bool = True) -> Starlette:
 
     async def missing(http: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
-        what = "there is no such page" if status == 404 else "this cannot be done here"
-        return problem(desk, http, status, what, "go back to the beginning")
+        what = NO_PAGE if status == 404 else "this cannot be done here"
+        found = await run_in_threadpool(whoever_asks, desk, http)
+        return problem(desk, http, status, what, TO_BEGINNING, found)
 
     async def broken(http: Request, _error: Exception) -> Response:
         # The traceback goes to the log of the server, without local variables; the page says nothing of it.

@@ -22,6 +22,7 @@ from hitoku.checks.submission.releasing import release as let_go
 from hitoku.checks.submission.submission import CHECKER, PUBLIC
 from hitoku.errors import HitokuError, ParameterError
 from hitoku.files import new_folder, sha256
+from hitoku.review.packing import packed
 from hitoku.review.pairs import sums
 from hitoku.review.pictures import draw_picture
 from hitoku.review.views import draw
@@ -45,7 +46,8 @@ def check(task: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
         for place, each in enumerate(found.outputs):
             progress(total - len(found.outputs) + place, total, f"drawing {each.output.name}")
             view = draw(each, found.policy)
-            (draft / f"{place:03}.json").write_text(json.dumps(view), "utf-8")
+            drawn = {**view, "cells": packed(view["cells"])}
+            (draft / f"{place:03}.json").write_text(json.dumps(drawn), "utf-8")
             n_cells.append(len(view["cells"]["shown"]))
             picture = draw_picture(each.output)
             if picture:

@@ -14,9 +14,9 @@ from hitoku.errors import ParameterError, some
 from hitoku.files import sha256
 from hitoku.review import log
 from hitoku.review.comments import LONGEST
-from hitoku.review.desk import latest, move
+from hitoku.review.desk import latest, move, present
 from hitoku.review.permissions import Person
-from hitoku.review.reviewing import outputs_of
+from hitoku.review.reviewing import Outputs, outputs_of
 from hitoku.review.states import Event, RequestState, StateError
 from hitoku.review.storage import now
 from hitoku.review.tables import decision, output, settled
@@ -37,18 +37,33 @@ class Docket:
         return f"{len(self.undecided)} undecided: {some(self.undecided, 3)}" if self.undecided else ""
 
 
-def docket(connection: Connection, number: int) -> Docket:
-    """Look at the decisions about the present turn of a request."""
-    listed = outputs_of(connection, number)
-    rows = connection.execute(sa.select(decision).where(decision.c.output.in_([each.id for each in listed])))
+def docket(connection: Connection, number: int, listed: Outputs | None = None) -> Docket:
+    """Look at the decisions about the present turn of a request.
+
+    Parameters
+    ----------
+    connection, number
+        The request.
+    listed
+        Its outputs, by whoever has them already.
+    """
+    listed = outputs_of(connection, number) if listed is None else listed
+    rows = connection.execute(
+        sa.select(decision)
+        .join(output, output.c.id == decision.c.output)
+        .where(output.c.submission == present(number))
+    )
     made = {each.output: each for each in rows}
     return Docket(made, tuple(each.name for each in listed if each.id not in made))
 
 
 def settled_choices(connection: Connection, number: int) -> dict[int, str]:
     """Return what phase 1 recommends, output by output."""
-    places = [each.id for each in outputs_of(connection, number)]
-    rows = connection.execute(sa.select(settled).where(settled.c.output.in_(places)))
+    rows = connection.execute(
+        sa.select(settled)
+        .join(output, output.c.id == settled.c.output)
+        .where(output.c.submission == present(number))
+    )
     return {each.output: each.choice for each in rows}
 
 

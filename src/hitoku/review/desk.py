@@ -80,6 +80,17 @@ def latest(connection: Connection, number: int) -> Row[tuple[object, ...]] | Non
     ).first()
 
 
+def present(number: int) -> sa.ScalarSelect[int]:
+    """Return the number of the submission of the present turn, for use within a question."""
+    return (
+        sa.select(submission.c.id)
+        .where(submission.c.request == number)
+        .order_by(submission.c.turn.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+
+
 def standing(connection: Connection, number: int, settings: ReviewSettings) -> Standing | None:
     """Return what permissions ask about a request; None when there is none of this number."""
     row = connection.execute(sa.select(request).where(request.c.id == number)).first()

@@ -11,11 +11,13 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from hitoku.errors import DataError
 from hitoku.files import sha256
 from hitoku.review.storage import now
 from hitoku.review.tables import log
@@ -130,6 +132,19 @@ def from_csv(text: str) -> list[dict[str, Any]]:
         {**row, "number": int(row["number"]), "request": int(row["request"]) if row["request"] else None}
         for row in rows
     ]
+
+
+def read_export(path: Path) -> list[dict[str, Any]]:
+    """Read a file that :func:`to_csv` made; one that is something else is refused."""
+    try:
+        found = from_csv(path.read_text("utf-8"))
+        return [{name: entry[name] for name in COLUMNS} for entry in found]
+    except (OSError, ValueError, TypeError, KeyError, csv.Error) as error:
+        raise DataError(
+            f"{path.name!r} is no exported log",
+            where=str(path),
+            fix="give the log.csv that the page /log hands out",
+        ) from error
 
 
 def _digest(entry: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection, Row
 
 from hitoku.errors import some
 from hitoku.review import log
-from hitoku.review.desk import latest, move
+from hitoku.review.desk import latest, move, present
 from hitoku.review.permissions import Person, Standing
 from hitoku.review.states import Event, StateError
 from hitoku.review.storage import now
@@ -54,22 +54,33 @@ class Ballot:
         return ""
 
 
-def outputs_of(connection: Connection, number: int) -> Sequence[Row[tuple[object, ...]]]:
+Outputs = Sequence[Row[tuple[object, ...]]]
+
+
+def outputs_of(connection: Connection, number: int) -> Outputs:
     """Return the outputs of the present turn of a request."""
-    turn = latest(connection, number)
-    asked = sa.select(output).where(output.c.submission == (turn.id if turn else 0)).order_by(output.c.place)
+    asked = sa.select(output).where(output.c.submission == present(number)).order_by(output.c.place)
     return connection.execute(asked).all()
 
 
-def ballot(connection: Connection, number: int, who: int) -> Ballot:
-    """Look at somebody's own review of the present turn."""
-    turn = latest(connection, number)
-    own = _own(connection, turn.id if turn else 0, who)
+def ballot(connection: Connection, number: int, who: int, listed: Outputs | None = None) -> Ballot:
+    """Look at somebody's own review of the present turn.
+
+    Parameters
+    ----------
+    connection, number, who
+        The request, and the person.
+    listed
+        Its outputs, by whoever has them already.
+    """
+    own = connection.execute(
+        sa.select(review).where(review.c.submission == present(number), review.c.person == who)
+    ).first()
     votes: dict[int, str] = {}
     if own is not None:
         rows = connection.execute(sa.select(vote).where(vote.c.review == own.id))
         votes = {each.output: each.choice for each in rows}
-    listed = outputs_of(connection, number)
+    listed = outputs_of(connection, number) if listed is None else listed
     explained = set(
         connection.scalars(
             sa.select(comment.c.output).where(comment.c.request == number, comment.c.person == who)

@@ -112,6 +112,8 @@ def read_settings(folder: Path) -> ReviewSettings:
         raise ParameterError(
             f"not a TOML file: {error}", where=str(path), fix="correct the line named"
         ) from error
+    except UnicodeDecodeError:
+        raise ParameterError("not UTF-8 text", where=str(path), fix="save it as UTF-8") from None
     except ValidationError as error:
         first: Any = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])

@@ -34,7 +34,7 @@ def verified(
     with reading(desk.engine) as connection:
         known = connection.execute(sa.select(release.c.entries, release.c.head)).all()
         if export is not None:
-            found = log.from_csv(export.read_text("utf-8"))
+            found = log.read_export(export)
             return len(found), log.faults(found, heads)
         found = list(log.entries(connection))
         wrong = log.faults(found, [*heads, *(Head(row.entries, row.head) for row in known)])

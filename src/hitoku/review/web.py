@@ -37,6 +37,7 @@ LOGGER = logging.getLogger("hitoku.review")
 COOKIE = "hitoku_session"
 # A form without files; texts are bounded again where they are used.
 MOST_FIELDS, MOST_FORM_BYTES = 500, 1_000_000
+NO_PAGE, TO_BEGINNING = "there is no such page", "go back to the beginning"
 
 
 @dataclass(kw_only=True)
@@ -192,6 +193,7 @@ def route(action: Action, desk: Desk) -> Route:
 def _answer(
     action: Action, desk: Desk, http: Request, form: Mapping[str, str], files: Mapping[str, UploadFile]
 ) -> Response:
+    found = None
     try:
         found, fresh_cookie = _signed_in(desk, http)
         person, token = found or (None, "")
@@ -200,7 +202,8 @@ def _answer(
         if action.method == "POST" and person is not None:
             sent = form.get("form_token") or http.headers.get("x-form-token", "")
             if not sessions.same(sent, sessions.form_token(token)):
-                return problem(desk, http, 403, "the form is not of this session", "open the page again")
+                what = "the form is not of this session"
+                return problem(desk, http, 403, what, "open the page again", found)
         prepared = None
         with reading(desk.engine) as connection:
             call = _call(action, desk, http, connection, person, token, form, files)
@@ -216,7 +219,7 @@ def _answer(
         return refusal.response
     except HitokuError as error:
         status = 409 if isinstance(error, StateError) else 422
-        return problem(desk, http, status, error.what, error.fix)
+        return problem(desk, http, status, error.what, error.fix, found)
 
 
 def _out_of_order(desk: Desk, http: Request, error: Exception) -> Response:
@@ -240,6 +243,7 @@ def _call(
     call = Call(
         desk=desk, http=http, connection=connection, person=person, token=token, form=form, files=files
     )
+    known = None if person is None else (person, token)
     number = http.path_params.get("request")
     if "output" in http.path_params:
         call.output = connection.execute(
@@ -253,12 +257,13 @@ def _call(
         call.what = standing(connection, call.number, desk.settings)
         if call.what is None or person is None or not may(person, "see", call.what):
             # Not "forbidden": whether there is such a request is nobody's business.
-            raise _Refusal(problem(desk, http, 404, "there is no such page", "go back to the beginning"))
+            raise _Refusal(problem(desk, http, 404, NO_PAGE, TO_BEGINNING, known))
     if action.may is not None and (person is None or not may(person, action.may, call.what)):
-        what = f"you may not do this: {action.may}"
-        raise _Refusal(
-            problem(desk, http, 403, what, "look at the request again: its state may have changed")
+        what, fix = (
+            f"you may not do this: {action.may}",
+            "look at the request again: its state may have changed",
         )
+        raise _Refusal(problem(desk, http, 403, what, fix, known))
     return call
 
 
@@ -361,9 +366,28 @@ def _page_of(http: Request) -> Any:
     return urlsplit(http.headers.get("hx-current-url") or http.headers.get("referer") or "/")
 
 
-def problem(desk: Desk, http: Request, status: int, what: str, fix: str) -> Response:
-    """Say what is wrong and what to do: a page, or a notice in the page that is there."""
-    call = Call(desk=desk, http=http, connection=None, person=None)  # type: ignore[arg-type]
+def whoever_asks(desk: Desk, http: Request) -> tuple[Person, str] | None:
+    """Return who is signed in with their token, for pages that are shown to everybody."""
+    try:
+        return _signed_in(desk, http)[0]
+    except OperationalError:
+        return None
+
+
+def problem(
+    desk: Desk, http: Request, status: int, what: str, fix: str, found: tuple[Person, str] | None = None
+) -> Response:
+    """Say what is wrong and what to do: a page, or a notice in the page that is there.
+
+    Parameters
+    ----------
+    desk, http, status, what, fix
+        Of the answer.
+    found
+        Who is signed in, with their token: the page has their navigation.
+    """
+    person, token = found or (None, "")
+    call = Call(desk=desk, http=http, connection=None, person=person, token=token)  # type: ignore[arg-type]
     template = "notice.html" if call.htmx else "problem.html"
     return call.page(template, status=status, what=what, fix=fix, back=local_path(_path_of(_page_of(http))))
 

@@ -195,7 +195,10 @@ def policy(name: str | Path | Policy) -> Policy:
         path = Path(name)
         if not path.is_file():
             raise ParameterError(f"no policy file {path.name!r}", where=str(path), fix="check the path")
-        return parsed(path.read_text("utf-8"), path.name)
+        try:
+            return parsed(path.read_text("utf-8"), path.name)
+        except UnicodeDecodeError:
+            raise ParameterError("not UTF-8 text", where=path.name, fix="save it as UTF-8") from None
     known = policy_names()
     if name not in known:
         fix = did_you_mean(

@@ -11,7 +11,7 @@ from hitoku.errors import ParameterError
 from hitoku.review import people
 from hitoku.review.permissions import Role
 from hitoku.review.tables import job, person, request, session
-from hitoku.review.web import Action, Call, field_of, on_loopback, problem
+from hitoku.review.web import NO_PAGE, TO_BEGINNING, Action, Call, field_of, on_loopback, problem
 
 
 def show(call: Call) -> Response:
@@ -63,7 +63,8 @@ def change(call: Call) -> Response:
 def metrics(call: Call) -> Response:
     """Say how much is done and how quickly, as Prometheus reads it; to this machine and to administrators."""
     if not on_loopback(call.http) and not call.may("administer"):
-        return problem(call.desk, call.http, 404, "there is no such page", "go back to the beginning")
+        found = None if call.person is None else (call.person, call.token)
+        return problem(call.desk, call.http, 404, NO_PAGE, TO_BEGINNING, found)
     counts, seconds = call.http.app.state.counts, call.http.app.state.seconds
     lines = ["# TYPE hitoku_answers_total counter"]
     lines += [

@@ -15,6 +15,7 @@ from hitoku.errors import DataError, ParameterError
 from hitoku.review import cellwords, comments, deciding, reviewing
 from hitoku.review.changes import changes
 from hitoku.review.facts import cells_of_form, expiry_of_form, facts_of_form, rests_on
+from hitoku.review.packing import unpacked
 from hitoku.review.states import RequestState
 from hitoku.review.submitting import previous
 from hitoku.review.tables import output, submission
@@ -30,7 +31,9 @@ MOST_CHANGES = 500
 
 @lru_cache(maxsize=64)
 def _read(path: Path) -> Any:
-    return json.loads(path.read_bytes())
+    found = json.loads(path.read_bytes())
+    # Checks of the first version had a list for every column.
+    return {**found, "cells": unpacked(found["cells"])} if isinstance(found, dict) else found
 
 
 def view_of(call: Call, turn: int, place: int) -> dict[str, Any]:
@@ -57,7 +60,8 @@ def show(call: Call) -> Response:
     present = row.turn == max(
         call.connection.scalars(sa.select(submission.c.turn).where(submission.c.request == row.request))
     )
-    made = deciding.docket(call.connection, call.number)
+    listed = siblings if present else None
+    made = deciding.docket(call.connection, call.number, listed)
     own = call.who.id == call.standing.author
     values = {
         "row": row,
@@ -71,7 +75,7 @@ def show(call: Call) -> Response:
         "picture": _picture(call, row).is_file(),
         "siblings": siblings,
         "present": present,
-        "ballot": reviewing.ballot(call.connection, call.number, call.who.id),
+        "ballot": reviewing.ballot(call.connection, call.number, call.who.id, listed),
         "opened": {} if own else reviewing.opened(call.connection, call.number, call.standing),
         "recommended": {} if own else deciding.settled_choices(call.connection, call.number),
         "decision": None

@@ -40,11 +40,11 @@ def overview(call: Call) -> dict[str, Any]:
         "what": what,
         "report": json.loads(turn.report) if turn is not None and turn.report else None,
         "outputs": [(each, json.loads(each.principles)) for each in outputs],
-        "ballot": reviewing.ballot(connection, number, call.who.id),
+        "ballot": reviewing.ballot(connection, number, call.who.id, outputs),
         "opened": {} if call.who.id == what.author else reviewing.opened(connection, number, what),
         "split": [] if not call.may("settle") else [each.id for each in reviewing.split(connection, number)],
         "settled": deciding.settled_choices(connection, number) if call.who.id != what.author else {},
-        "docket": deciding.docket(connection, number),
+        "docket": deciding.docket(connection, number, outputs),
         "show_decisions": call.who.id != what.author
         or what.state in {RequestState.RELEASED, RequestState.REJECTED, RequestState.APPROVED},
         "comments": comments.visible(connection, number, call.who, what),
