@@ -10,6 +10,10 @@ PACK := .bench/pack-venv
 ALONE := .bench/alone-venv
 # What pytest is told: two processes, unless somebody says otherwise.
 PYTEST ?= -n 2
+# Which doors make fuzz throws bytes at (all of them), and how many at each; guided by atheris where it installs.
+DOORS ?=
+RUNS ?= 100000
+GUIDE := .bench/atheris
 # How long make fuzz begins new rounds; with SEED there is one round, a replay.
 MINUTES ?= 5
 # Set-up is repeated when one of these changes.
@@ -56,7 +60,8 @@ test-slow: $(VENV)/.installed-dev  ## browser, PostgreSQL, Spark and long enumer
 test-browser test-postgresql test-spark test-long: test-%: $(VENV)/.installed-dev
 	$(BIN)/pytest --durations=10 -m $* $(PYTEST)
 
-fuzz: $(VENV)/.installed-dev  ## property tests with other examples: MINUTES=10 PYTEST=tests/rules
+fuzz: $(VENV)/.installed-dev $(GUIDE)/.installed  ## other examples, mutated files at every door: MINUTES=10 PYTEST=tests/rules
+	PYTHONPATH=$(GUIDE) $(BIN)/python -m tests.doors $(DOORS) --minutes $(MINUTES) --runs $(RUNS) $(if $(SEED),--seed $(SEED))
 	$(BIN)/python -m tests.mutations --minutes $(MINUTES) $(if $(SEED),--seed $(SEED) --most 1)
 	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(PYTEST)
 
@@ -119,6 +124,13 @@ $(VENV)/.installed-dev: $(VENV)/.created $(PINS)
 $(PEERS)/.installed: $(VENV)/.created
 	@echo "installing peers into $(PEERS)" && $(PYTHON) -m venv $(PEERS)
 	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check pytauargus && touch $@
+
+# Beside the environment, not in it: nothing but make fuzz needs it.
+$(GUIDE)/.installed: $(VENV)/.created
+	@mkdir -p $(GUIDE)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target $(GUIDE) atheris==3.0.0 \
+	  || echo "atheris does not install here: inputs are not guided by what they reach"
+	@touch $@
 
 $(PACK)/.installed:
 	@mkdir -p $(@D) && $(PYTHON) -m venv $(PACK)

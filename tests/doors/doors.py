@@ -1,0 +1,210 @@
+"""Every door through which bytes of others come in: each takes any bytes, and reads or refuses them.
+
+A door returns, or raises :class:`~hitoku.errors.HitokuError`; everything else is our mistake. Where a file
+carries its own hash, what is inside is drawn and the hash is made to fit, as a clever forger would.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from tests.checks.submissions import reseal
+
+from hitoku.checks.decisions import read_decisions
+from hitoku.checks.ledger.receipt import receipts
+from hitoku.checks.ledger.store import LedgerStore, create, verify_store
+from hitoku.checks.policies.policy import policy
+from hitoku.checks.submission.recheck import recheck
+from hitoku.evidence.verify import fingerprint, verify
+from hitoku.io.argus.apriori import read_apriori
+from hitoku.io.argus.batch import read_batch
+from hitoku.io.argus.batch_check import check_batch
+from hitoku.io.argus.code_list import read_code_list
+from hitoku.io.argus.metadata import parse_metadata, read_metadata, write_metadata
+from hitoku.io.argus.microdata import read_microdata
+from hitoku.io.argus.recode import read_recode
+from hitoku.io.argus.safe_reader import read_code_value, read_sbs
+from hitoku.io.argus.table_file import read_table
+from hitoku.io.argus.tree import read_tree
+from hitoku.io.jj import read_jj, read_jj_pattern
+from hitoku.io.marked_cells import read_marked_cells
+from hitoku.io.recipe.code_tree import read_code_tree
+from hitoku.io.recipe.draft import draft_recipe
+from hitoku.io.recipe.recipe import Recipe
+from hitoku.io.release.read import read_release
+from hitoku.review.intake import MANIFEST, unpack
+from hitoku.review.log import faults, read_export
+from hitoku.review.settings import FILE, ReviewSettings, read_settings
+from hitoku.tabulation.tabulate import tabulate
+
+Door = Callable[[bytes, Path], object]
+DOORS: dict[str, Door] = {}
+# What a submission may hold; an archive that says more is refused before it is unpacked.
+BOUNDS = ReviewSettings(unpacked_bytes=200_000, most_files=50)
+FREE = parse_metadata('<SEPARATOR> ";"\nR 3\n<RECODEABLE>\nV 9 999\n<NUMERIC>')
+FIXED = parse_metadata("R 1 2\n<RECODEABLE>\nV 4 4 9999\n<NUMERIC>")
+CELLS = parse_metadata(
+    '<SEPARATOR> ";"\nR\n<RECODEABLE>\nS\n<RECODEABLE>\n<HIERLEVELS> 1 1\n<HIERARCHICAL>\n'
+    "V\n<NUMERIC>\nN\n<FREQUENCY>\nST\n<STATUS>\nT\n<MAXSCORE>"
+)
+
+
+def door(name: str) -> Callable[[Door], Door]:
+    """Register a door."""
+
+    def put(function: Door) -> Door:
+        DOORS[name] = function
+        return function
+
+    return put
+
+
+def _file(content: bytes, scratch: Path, name: str) -> Path:
+    path = scratch / name
+    path.write_bytes(content)
+    return path
+
+
+def _of_a_file(name: str, file: str, *reads: Callable[[Path], object]) -> None:
+    """Register a door that is one file; the first byte says which way it is read, where there are several."""
+
+    def read(content: bytes, scratch: Path) -> object:
+        way = content[0] % len(reads) if len(reads) > 1 and content else 0
+        return reads[way](_file(content[1:] if len(reads) > 1 else content, scratch, file))
+
+    DOORS[name] = read
+
+
+_of_a_file(
+    "csv",
+    "x.csv",
+    draft_recipe,
+    lambda path: tabulate(path, ["a"], value="x"),
+    lambda path: read_marked_cells(path, ["a"], "x", "mark"),
+    read_code_tree,
+)
+_of_a_file("recipe", "x.toml", Recipe.read)
+_of_a_file("jj", "x.jj", lambda path: (read_jj(path), read_jj_pattern(path)))
+_of_a_file("argus-rda", "x.rda", read_metadata)
+_of_a_file("argus-hrc", "x.hrc", read_tree)
+_of_a_file("argus-cdl", "x.cdl", read_code_list)
+_of_a_file("argus-grc", "x.grc", read_recode)
+_of_a_file(
+    "argus-asc", "x.asc", lambda path: read_microdata(path, FREE), lambda path: read_microdata(path, FIXED)
+)
+_of_a_file(
+    "argus-tab",
+    "x.tab",
+    lambda path: read_table(path, CELLS, additivity="open"),
+    lambda path: read_table(path, CELLS, additivity="recompute"),
+    lambda path: read_table(path, CELLS),
+)
+_of_a_file("argus-hst", "x.hst", lambda path: read_apriori(path, 2))
+_of_a_file(
+    "argus-safe",
+    "x.csv",
+    lambda path: read_code_value(path, 2),
+    lambda path: read_code_value(path, 2, statuses=True),
+    lambda path: read_sbs(path, 2),
+    lambda path: read_sbs(path, 2, levels=True),
+)
+_of_a_file("policy", "x.toml", policy)
+_of_a_file("decisions", "x.toml", read_decisions)
+_of_a_file("settings", FILE, lambda path: read_settings(path.parent))
+_of_a_file("log", "log.csv", lambda path: faults(read_export(path)))
+
+
+@door("argus-arb")
+def batch(content: bytes, scratch: Path) -> object:
+    """Read a batch beside the files that ours name."""
+    _file(b"N;1;10;3;S;5\n", scratch, "x.tab")
+    _file(b"N1;12.50\n", scratch, "x.asc")
+    _file(b"N;1;u\n", scratch, "x.hst")
+    write_metadata(scratch / "x.rda", CELLS)
+    return check_batch(read_batch(_file(content, scratch, "x.arb")))
+
+
+@door("certificate")
+def certificate(content: bytes, scratch: Path) -> object:
+    """Verify a certificate: as it is, and with a fingerprint that fits."""
+    path = _file(content, scratch, "certificate.json")
+    verify(path)
+    given = _json(content)
+    if not isinstance(given, dict):
+        return None
+    given["sha256"] = fingerprint(given)
+    path.write_text(json.dumps(given), "utf-8")
+    return verify(path)
+
+
+@door("ledger")
+def ledger(content: bytes, scratch: Path) -> object:
+    """Verify a ledger: any file, or a log whose chain is whole."""
+    path = scratch / "x.ledger"
+    path.unlink(missing_ok=True)
+    lines = _json(content)
+    if not isinstance(lines, list):
+        path.write_bytes(content)
+        return verify_store(path)
+    store = LedgerStore(path, [], b"k" * 32)
+    for line in lines:
+        if isinstance(line, list) and len(line) == 2 and isinstance(line[0], str):
+            store.add(line[0], line[1])
+    create(path, store.lines, store.key, {"0": b"\0" * 8})
+    verify_store(path)
+    return receipts(path)
+
+
+@door("upload")
+def upload(content: bytes, scratch: Path) -> object:
+    """Unpack an archive in quarantine; whatever it says, nothing lies beside its folder."""
+    quarantine = scratch / "quarantine"
+    quarantine.mkdir(exist_ok=True)
+    outside = {path.name for path in scratch.iterdir()}
+    packed = _file(content, scratch, "x.zip")
+    try:
+        return unpack(packed, quarantine, "one", BOUNDS)
+    finally:
+        shutil.rmtree(quarantine)
+        assert {path.name for path in scratch.iterdir()} <= outside | {"x.zip"}, (
+            "something was unpacked outside"
+        )
+
+
+@door("submission")
+def submission(content: bytes, scratch: Path) -> object:
+    """Check a submission of which one file is other people's, with a manifest that fits where it can."""
+    return _in_folder(content, scratch / "whole" / "submission", recheck)
+
+
+@door("release")
+def release(content: bytes, scratch: Path) -> object:
+    """Read a release of which one file is other people's."""
+    return _in_folder(content, scratch / "whole" / "release", read_release)
+
+
+def _in_folder(content: bytes, folder: Path, read: Callable[[Path], object]) -> object:
+    """Put bytes in the place of a file, which the first byte chooses, and read the folder."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    before = {path: path.read_bytes() for path in files}
+    files[content[0] % len(files) if content else 0].write_bytes(content[1:])
+    try:
+        if (folder / MANIFEST).is_file():
+            with suppress(ValueError, TypeError, LookupError, AttributeError, RecursionError):
+                reseal(folder)
+        return read(folder)
+    finally:
+        for path, old in before.items():
+            path.write_bytes(old)
+
+
+def _json(content: bytes) -> Any:
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        return None

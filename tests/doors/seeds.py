@@ -1,0 +1,67 @@
+"""What mutations begin with: small files in this folder, and what the program itself writes."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zipfile
+from pathlib import Path
+
+from tests.checks.submissions import PEOPLE
+
+from hitoku.checks.ledger.settings import init
+from hitoku.checks.ledger.store import verify_store
+from hitoku.checks.policies.policy import FOLDER as POLICIES
+from hitoku.checks.policies.policy import policy_names
+from hitoku.checks.session import Session
+from hitoku.checks.submission.releasing import release
+from hitoku.io.recipe.recipe import Recipe
+from hitoku.pipeline.recipe import run_recipe
+
+FOLDER = Path(__file__).with_name("seeds")
+
+
+def kept(name: str) -> list[bytes]:
+    """Return the seeds of a door that are in the repository: small files, and whatever once broke it."""
+    return [path.read_bytes() for path in sorted((FOLDER / name).glob("*"))]
+
+
+def make(folder: Path) -> dict[str, list[bytes]]:
+    """Write a submission, a release and a ledger into ``folder/whole``; return what doors can begin with."""
+    house = folder / "whole"
+    work = Session("wages", PEOPLE, unit="id", researcher="R. Kimura")
+    work.frequency_table(by=["region", "job"], name="people")
+    work.mean("income", by="region", name="means")
+    submission = work.submit(house / "submission")
+    PEOPLE.to_csv(house / "people.csv", index=False)
+    asked = {"data": "people.csv", "by": ["region", "job"], "rules": ["min_frequency:n=10"], "width": 5}
+    recipe = Recipe.of(asked, house)
+    released = house / "release"
+    run_recipe(recipe, out=released)
+    ledger = house / "x.ledger"
+    init(ledger, policy="japan-2017", unit="id", checkers=1)
+    release(submission, ledger=ledger, data=house / "people.csv", checkers=["M. Sato"], out=house / "left")
+    lines = [[line.kind, line.body] for line in verify_store(ledger)]
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+        for path in sorted(submission.rglob("*")):
+            if path.is_file():
+                packed.write(path, path.relative_to(submission))
+    [certificate] = (released / "checker").glob("certificate.json*")
+    plain = certificate.read_bytes()
+    return {
+        "policy": [(POLICIES / f"{name}.toml").read_bytes() for name in policy_names()],
+        "jj": [gzip.decompress((released / "checker" / "table.jj.gz").read_bytes())],
+        "certificate": [gzip.decompress(plain) if plain[:2] == b"\x1f\x8b" else plain],
+        "ledger": [json.dumps(lines).encode(), json.dumps(lines[:2]).encode(), ledger.read_bytes()],
+        "upload": [archive.getvalue()],
+        "submission": _numbered(submission),
+        "release": _numbered(released),
+    }
+
+
+def _numbered(folder: Path) -> list[bytes]:
+    """Return the files of a folder, each after the byte that chooses it."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return [bytes([place]) + path.read_bytes() for place, path in enumerate(files)]
