@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 
 import pytest
 from hypothesis import given
@@ -21,6 +22,7 @@ from hitoku.files import (
     read_file,
     rearm,
     sha256,
+    spill_folder,
     write_file,
 )
 
@@ -199,3 +201,16 @@ def test_what_a_killed_program_left_is_removed_by_the_next(tmp_path):
             (other / "b.txt").write_text("b")
             assert (draft / "a.txt").exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == [".out-abc.draft", "out"]
+
+
+def test_records_that_a_killed_run_spilled_are_removed_by_the_next(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left = tmp_path / ".hitoku-spill-abcd1234.draft"
+    left.mkdir()
+    (left / "duckdb_temp_storage_0.tmp").write_bytes(b"records")
+    with spill_folder() as used:
+        assert list(tmp_path.iterdir()) == [used]
+        assert used.stat().st_mode & 0o777 == 0o700
+        with spill_folder():
+            assert used.exists()
+    assert list(tmp_path.iterdir()) == []

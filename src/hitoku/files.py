@@ -77,6 +77,13 @@ def private_folder(parent: Path, name: str) -> Iterator[Path]:
             os.close(lock)
 
 
+@contextmanager
+def spill_folder() -> Iterator[Path]:
+    """Yield a private folder for records that do not fit into memory; those of killed runs go first."""
+    with private_folder(Path(tempfile.gettempdir()), "hitoku-spill") as folder:
+        yield folder
+
+
 def _locked_folder(parent: Path, name: str) -> tuple[Path, int | None]:
     """Make a folder that is locked for as long as this program lives."""
     while True:

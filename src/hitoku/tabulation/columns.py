@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hitoku.errors import DataError
+from hitoku.files import spill_folder
 from hitoku.tabulation.source import NUMERIC, connect, literal, quoted, translate_errors
 from hitoku.tabulation.whole_file import attach_whole
 
@@ -144,7 +144,7 @@ def n_combinations(path: str | Path, columns: Sequence[Column]) -> int:
 @contextmanager
 def _asking(path: Path) -> Iterator[Callable[[str], list[Any]]]:
     """Yield a function that answers queries about the records of a file."""
-    with tempfile.TemporaryDirectory(prefix="hitoku-") as spill:
+    with spill_folder() as spill:
         connection = connect(spill)
 
         def ask(query: str) -> list[Any]:
@@ -153,7 +153,7 @@ def _asking(path: Path) -> Iterator[Callable[[str], list[Any]]]:
             return rows
 
         try:
-            attach_whole(connection, path, Path(spill))
+            attach_whole(connection, path, spill)
             yield ask
         finally:
             connection.close()

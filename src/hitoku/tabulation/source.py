@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ import narwhals as nw
 import pyarrow as pa
 
 from hitoku.errors import DataError, ParameterError, TableError, did_you_mean
+from hitoku.files import spill_folder
 from hitoku.model.frames import infinite, not_numbers
 from hitoku.tabulation.file_format import READING, FileFormat, TextFile, look_at, ragged, unreadable
 from hitoku.tabulation.frame_files import EXCEL, SAS, STATA, read_frame
@@ -111,11 +111,11 @@ def open_source(
         The file was read before, and how it was read is not told once more.
     """
     columns = {**columns, **{f"f{number}": column for number, column in enumerate(where or {})}}
-    with tempfile.TemporaryDirectory(prefix="hitoku-") as spill:
+    with spill_folder() as spill:
         connection = connect(spill, memory_limit, threads)
         try:
             if isinstance(data, str | Path):
-                place, backend = _attach_file(connection, Path(data), columns, file, Path(spill), again=again)
+                place, backend = _attach_file(connection, Path(data), columns, file, spill, again=again)
             else:
                 place, backend = "data", _attach_frame(connection, data, columns)
             with translate_errors(place):
@@ -202,11 +202,11 @@ def literal(text: str) -> str:
 
 
 def connect(
-    spill: str, memory_limit: str | None = None, threads: int | None = None
+    spill: Path, memory_limit: str | None = None, threads: int | None = None
 ) -> duckdb.DuckDBPyConnection:
     """Open a private database in memory."""
     config: dict[str, Any] = {
-        "temp_directory": spill,
+        "temp_directory": str(spill),
         # Nothing here depends on the order of records, and keeping it costs memory.
         "preserve_insertion_order": False,
         # An enclave has no network; a missing extension is an error, not a download.
@@ -237,7 +237,7 @@ def memory_of(connection: duckdb.DuckDBPyConnection) -> int:
 
 def allowed_memory(memory_limit: str | None = None) -> int:
     """Return the bytes that a limit such as "4GB" means; without one, most of what the machine has."""
-    with tempfile.TemporaryDirectory(prefix="hitoku-") as spill:
+    with spill_folder() as spill:
         connection = connect(spill, memory_limit)
         try:
             return memory_of(connection)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from hitoku.errors import DataError
+from hitoku.files import spill_folder
 from hitoku.tabulation.file_format import FileFormat, TextFile, look_at
 from hitoku.tabulation.frame_files import read_frame
 from hitoku.tabulation.number_style import MOST_SHAPES, NumberStyle, style_of
@@ -106,12 +106,12 @@ def read_whole(path: Path) -> pa.Table:
     if kind_of(path) == "frame":
         with translate_errors(path.name):
             return pa.Table.from_pandas(read_frame(path), preserve_index=False)
-    with tempfile.TemporaryDirectory(prefix="hitoku-") as spill:
+    with spill_folder() as spill:
         connection = connect(spill)
         try:
             # The hash of the data is that of their order as well.
             connection.execute("SET preserve_insertion_order = true")
-            attach_whole(connection, path, Path(spill), PLAIN)
+            attach_whole(connection, path, spill, PLAIN)
             with translate_errors(path.name):
                 return connection.sql("SELECT * FROM records").to_arrow_table()
         finally:
