@@ -305,7 +305,10 @@ def test_alone_the_two_filters_give_the_rest_away(house):
     assert recomputable(filters, shown | {"rest": shown["all"].assign(value=np.nan)}) > 0
 
 
-def test_filters_that_cross_each_other_are_not_called_proved(house):
+def test_filters_that_cross_each_other_are_not_called_proved_where_their_cross_is_too_large(
+    house, monkeypatch
+):
+    monkeypatch.setattr("hitoku.tabulation.linked.MOST_CROSSED", 1)
     crossing = WHERE.replace(
         'by = ["A21", "NUTS2"]\n[[tables]]', 'by = ["A21"]\nwhere = {SIZE = ["small"]}\n[[tables]]'
     )

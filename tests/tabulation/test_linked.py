@@ -146,6 +146,53 @@ def test_an_empty_cell_is_known_by_the_sets_behind_its_codes():
     assert cells_named(linked, "fine")["A", "S"] == cells_named(linked, "coarse")["A", "S"]
 
 
+def test_an_empty_cell_is_the_sum_of_what_its_codes_stand_for():
+    """Nobody of section A in town n1: who reads that knows it of both divisions of A, without a tree."""
+    records = register()
+    records = records[~((records["section"] == "A") & (records["town"] == "n1"))]
+    linked = link(
+        records, {"fine": {"by": ["division", "town", "size"]}, "coarse": {"by": ["section", "town"]}}
+    )
+    fine, coarse = cells_named(linked, "fine"), cells_named(linked, "coarse")
+    parts = [fine["01", "n1", "Total"], fine["02", "n1", "Total"]]
+    whole = linked.table
+    withheld = np.isin(
+        np.arange(whole.n_cells), [*parts, fine["01", "n2", "Total"], fine["02", "n2", "Total"]]
+    )
+    bounds = Interval().bounds(Release.of(whole, Protection.withhold(whole, withheld)))
+    assert whole.value[coarse["A", "n1"]] == 0
+    assert bounds.upper[parts].tolist() == [0, 0]
+
+
+@given(
+    data=st.data(), records=registers(), sizes=st.sampled_from(["1", "2"]), town=st.sampled_from(["n1", "s1"])
+)
+@settings(max_examples=4)
+def test_filters_that_cut_across_each_other_are_told_by_the_cover(data, records, sizes, town):
+    tables = {
+        "sizes": {"by": ["section"], "where": {"size": [sizes]}},
+        "towns": {"by": ["division"], "where": {"town": [town]}},
+        "all": {"by": ["division"]},
+    }
+    for spec in tables.values():
+        for name, codes in spec.get("where", {}).items():
+            assume(records[name].isin(codes).any())
+    linked = link(records, tables, value="turnover")
+    assert linked.complete
+    whole, cross = linked.table, with_levels(CROSS.to_frame(index=False))
+    drawn = np.array(data.draw(st.lists(st.booleans(), min_size=whole.n_cells, max_size=whole.n_cells)))
+    release = Release.of(whole, Protection.withhold(whole, drawn | ~whole.shown))
+    bounds = Interval().bounds(release)
+    rows = np.zeros((whole.n_cells, len(cross)))
+    for spec, (table, cells) in zip(tables.values(), linked.parts.values(), strict=True):
+        rows[cells] = memberships(table, spec.get("where", {}), cross)
+    shown = ~release.withheld
+    for cell in np.flatnonzero(release.withheld & whole.shown):
+        low, high = extremes(rows[cell], rows[shown], whole.value[shown])
+        assert bounds.lower[cell] >= low - 1e-6
+        assert bounds.upper[cell] <= high + 1e-6
+
+
 def test_a_flat_table_of_a_finer_column_gets_sums():
     linked = link(register(), {"fine": {"by": ["division"]}, "coarse": {"by": ["section", "size"]}})
     fine, coarse = cells_named(linked, "fine"), cells_named(linked, "coarse")
@@ -196,7 +243,8 @@ def test_cells_with_the_same_records_are_joined_though_nothing_says_so():
     assert any("in these data" in remark.reason for remark in linked.remarks)
 
 
-def test_filters_that_cut_across_each_other_are_reported():
+def test_filters_that_cut_across_each_other_are_reported_where_the_cover_is_too_large(monkeypatch):
+    monkeypatch.setattr(linking, "MOST_CROSSED", 1)
     linked = link(
         register(),
         {

@@ -20,11 +20,11 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.dimension import Dimension
 from hitoku.model.labels import Labels
 from hitoku.model.link import assemble
 from hitoku.model.record_sets import Placement, RecordSets, add_up_atoms, leaves_of
 from hitoku.model.table import Table
+from hitoku.model.unions import empty_unions, unions
 
 # The key of a variable that a cell does not restrict.
 ANY = -1
@@ -96,7 +96,8 @@ def join(
     divided = [place for family in families for place in family]
     for one, other in permutations(range(len(tables)), 2):
         if tables[one].measure == tables[other].measure:
-            rows += _unions(sets[one], sets[other], cell[one], cell[other])
+            rows += unions(sets[one], sets[other], cell[one], cell[other])
+            rows += empty_unions(sets[one], sets[other], cell[one], cell[other])
             # What a filter takes from a table without one is said by the tables that divide its records.
             if one in divided or other not in divided:
                 n_cut = _cut(sets[one], sets[other])
@@ -268,28 +269,6 @@ def _partners(
             kept.append((cells[0], tables))
 
 
-def _unions(
-    one: RecordSets, other: RecordSets, cell: Integers, there: Integers
-) -> Iterator[tuple[Integers, Floats]]:
-    """Find cells of one table that are sums of leaf cells of another."""
-    both = one.inside & other.inside
-    n_leaves, n_other = (int(np.prod([len(d.leaves) for d in s.dimensions])) for s in (one, other))
-    met = sparse.coo_array(
-        (one.placement.records[both].astype(np.float64), (one.leaf[both], other.leaf[both])),
-        shape=(n_leaves, n_other),
-    ).tocsr()
-    shared = sparse.csr_array(_closure(one.dimensions) @ met)
-    whole = np.zeros(n_other)
-    np.add.at(whole, other.leaf[other.inside], other.placement.records[other.inside].astype(np.float64))
-    contained = np.asarray(shared.data == whole[shared.indices])
-    leaf_cells = _leaf_cells(other.dimensions)
-    for place in np.flatnonzero(~np.isin(cell, there) & (one.records > 0)):
-        entries = slice(shared.indptr[place], shared.indptr[place + 1])
-        if contained[entries].all() and shared.data[entries].sum() == one.records[place]:
-            parts = there[leaf_cells[_box(shared.indices[entries], other, whole)]]
-            yield np.append(parts, cell[place]), np.append(np.ones(len(parts)), -1.0)
-
-
 def _cut(one: RecordSets, other: RecordSets) -> int:
     """Count the cells of one table of which the filter of another keeps a part."""
     if np.array_equal(one.inside, one.inside & other.inside):
@@ -298,30 +277,6 @@ def _cut(one: RecordSets, other: RecordSets) -> int:
         one.leaf, one.inside & other.inside, one.placement.records.astype(np.uint64), one.dimensions
     )
     return int(np.count_nonzero((kept > 0) & (kept < one.records.astype(np.uint64))))
-
-
-def _closure(dimensions: Sequence[Dimension]) -> sparse.csr_array:
-    """Cells by leaf cells, one where the leaf belongs to the cell."""
-    closure = sparse.csr_array(np.ones((1, 1)))
-    for dimension in dimensions:
-        closure = sparse.csr_array(sparse.kron(closure, dimension.closure, format="csr"))
-    return closure
-
-
-def _leaf_cells(dimensions: Sequence[Dimension]) -> Integers:
-    """Return the positions of the leaf cells among all cells of a table."""
-    shape = [len(d) for d in dimensions]
-    leaves = np.meshgrid(*[np.arange(len(d.leaves)) for d in dimensions], indexing="ij")
-    return np.asarray(np.ravel_multi_index(leaves, shape), dtype=np.int64).ravel()
-
-
-def _box(met: Integers, other: RecordSets, whole: Floats) -> Integers:
-    """Add the empty leaf cells between those that a union is made of, where no others are among them."""
-    shape = tuple(len(d.leaves) for d in other.dimensions)
-    sides = [np.unique(places) for places in np.unravel_index(met, shape)]
-    box = np.ravel_multi_index(np.meshgrid(*sides, indexing="ij"), shape).ravel()
-    strangers = box[~np.isin(box, met)]
-    return met if np.any(whole[strangers] > 0) else np.asarray(box, dtype=np.int64)
 
 
 def _families(

@@ -4,7 +4,8 @@ Tables link where the records behind their cells are the same, whatever the cell
 tables that nobody publishes are added where they are needed. A table under a filter divides every cell of the
 unfiltered ones into what it keeps and **the rest**, and a reader who has both subtracts. And where tables
 cross each other in a ring (A by B, B by C, C by A), what follows from all of them together is more than what
-follows from the cells that they share: then the **cover**, the full cross of all their variables, says it.
+follows from the cells that they share: then the **cover**, the full cross of all their variables, says it. So
+it does where two filters cut across each other.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from hitoku.tabulation.tabulate import tabulate
 
 # A cover with more leaf cells than this is not made; that the tables form a ring is said instead.
 MOST_COVERED = 100_000
+# Nor one with more than this for filters that cut across each other: mostly the person can do without them.
+MOST_CROSSED = 20_000
 COVER = "cover"
 
 
@@ -161,24 +164,57 @@ def put_together(data: Any, specs: Mapping[str, TableSpec], tables: Mapping[str,
             families.append(list(range(len(made), len(made) + len(group))))
         made += [spec.make(data) for spec in group]
         told += group
+    owners = _owners(list(tables), families, n_rest)
+    measures = [table.measure for table in made]
     remarks: list[Finding] = []
-    if not acyclic(_edges(told, atoms)):
-        cover = _cover(told, atoms)
-        if cover is None:
-            remarks.append(_too_large())
-        else:
-            made.append(cover.make(data))
-            told.append(cover)
-    places = [atoms.place(table, spec.where) for table, spec in zip(made, told, strict=True)]
-    found = join(made, places, families)
+    covered: dict[str, bool] = {}
+    for measure in dict.fromkeys(measures):
+        same = [spec for spec, its in zip(told, measures, strict=True) if its == measure]
+        if not acyclic(_edges(same, atoms)):
+            covered[measure] = _add_cover(data, same, atoms, MOST_COVERED, made, told)
+            remarks += [] if covered[measure] else [_too_large()]
+    found = _joined(made, told, families, atoms)
+    crossed = {measures[one] for one, other in found.overlapping if max(one, other) < len(owners)}
+    n_joined = len(made)
+    for measure in sorted(crossed - set(covered)):
+        same = [spec for spec, its in zip(told, measures, strict=True) if its == measure]
+        covered[measure] = _add_cover(data, same, atoms, MOST_CROSSED, made, told)
+    if len(made) > n_joined:
+        found = _joined(made, told, families, atoms)
+    open_cuts = {
+        pair: n_cells for pair, n_cells in found.overlapping.items() if not covered.get(made[pair[0]].measure)
+    }
     names = [*tables, *(f"rest {number}" for number in range(1, len(made) - len(tables) + 1))]
     shown = [place < len(tables) for place in range(len(made))]
     return LinkedTables(
         table=whole(made, found, names, shown),
         parts={name: (table, found.cell[place]) for place, (name, table) in enumerate(tables.items())},
         rest=tuple((made[place], found.cell[place]) for place in range(len(tables), n_rest)),
-        remarks=(*remarks, *_remarks(found, _owners(list(tables), families, n_rest))),
+        remarks=(*remarks, *_remarks(found.in_these_data, open_cuts, owners)),
     )
+
+
+def _joined(
+    made: Sequence[Table], specs: Sequence[TableSpec], families: Sequence[Sequence[int]], atoms: RecordAtoms
+) -> Joint:
+    places = [atoms.place(table, spec.where) for table, spec in zip(made, specs, strict=True)]
+    return join(made, places, families)
+
+
+def _add_cover(
+    data: Any,
+    same: Sequence[TableSpec],
+    atoms: RecordAtoms,
+    most: int,
+    made: list[Table],
+    told: list[TableSpec],
+) -> bool:
+    """Add the full cross of all variables to what is made; False where it is too large."""
+    cover = _cover(same, atoms, most)
+    if cover is not None:
+        made.append(cover.make(data))
+        told.append(cover)
+    return cover is not None
 
 
 def _complements(spec: TableSpec, atoms: RecordAtoms) -> Iterator[TableSpec]:
@@ -282,11 +318,11 @@ def acyclic(edges: Sequence[set[str]]) -> bool:
             return False
 
 
-def _cover(specs: Sequence[TableSpec], atoms: RecordAtoms) -> TableSpec | None:
+def _cover(specs: Sequence[TableSpec], atoms: RecordAtoms, most: int) -> TableSpec | None:
     """Return the full cross of the finest variables; None where it is too large."""
     finest = _finest(list(atoms.columns), atoms)
     size = float(np.prod([float(len(atoms.columns[name].codes)) for name in finest]))
-    if size > MOST_COVERED:
+    if size > most:
         return None
     return TableSpec(by=finest, options=dict(specs[0].options) | {"missing": "code"})
 
@@ -310,16 +346,18 @@ def _owners(names: Sequence[str], families: Sequence[Sequence[int]], n_rest: int
     return owners
 
 
-def _remarks(found: Joint, owners: Sequence[str]) -> Iterator[Finding]:
-    if found.in_these_data:
+def _remarks(
+    in_these_data: int, overlapping: Mapping[tuple[int, int], int], owners: Sequence[str]
+) -> Iterator[Finding]:
+    if in_these_data:
         yield Finding(
             severity=Severity.NOTE,
             place="linked tables",
-            reason=f"{found.in_these_data} cell(s) were joined that have the same records in these data, "
+            reason=f"{in_these_data} cell(s) were joined that have the same records in these data, "
             "for other categories are empty",
         )
     cells: dict[tuple[str, str], int] = {}
-    for (one, other), n_cells in found.overlapping.items():
+    for (one, other), n_cells in overlapping.items():
         if one < len(owners) and other < len(owners):
             pair = owners[min(one, other)], owners[max(one, other)]
             pair = (pair[1], pair[0]) if pair[::-1] in cells else pair
