@@ -213,3 +213,44 @@ def test_a_code_with_two_meanings_is_refused():
     other = grouped({"West": ["N1", "S1"], "East": ["N2", "S2"]})
     with pytest.raises(ParameterError, match="split differently"):
         differencing([one, other])
+
+
+def few_people(n_outputs):
+    """Tables with free cut points about 150 people: nearly everything follows from something."""
+    random = np.random.default_rng(5)
+    age, others = random.integers(0, 100, 150), random.integers(0, 4, (3, 150))
+    for number in range(n_outputs):
+        cuts = np.sort(random.choice(np.arange(1, 100), 4, replace=False))
+        bands, other = np.searchsorted(cuts, age, side="right"), others[number % 3]
+        parts = (bands * 10 + other, bands, other, np.zeros(150, dtype=int))
+        numbered = [np.unique(part, return_inverse=True)[1] + 1 for part in parts]
+        yield [Partition.published(f"output {number}", part, part=p) for p, part in enumerate(numbered)]
+
+
+def test_work_has_a_limit_which_is_told_and_two_outputs_are_compared_all_the_same():
+    *before, last = few_people(4)
+    found = {}
+    for effort in (0, 4_000_000, 40_000_000):
+        search = DifferencingSearch(150, depth=3, effort=effort)
+        for output in before:
+            search.release(output)
+        found[effort] = search.searched(last)
+    nothing, some, more = found.values()
+    assert nothing.compared == 0 < nothing.left_out
+    # A comparison costs 20,000 steps at least.
+    assert 0 < some.compared <= 200 < more.compared <= 2_000
+    assert more.left_out > 0
+    pairs = DifferencingSearch(150, depth=2, effort=0)
+    for output in before:
+        pairs.release(output)
+    of_two = {group.hash for group in pairs.check(last)}
+    assert of_two
+    assert of_two <= {group.hash for group in nothing.small} <= {group.hash for group in some.small}
+
+
+def test_a_search_that_ends_leaves_nothing_out():
+    search = DifferencingSearch(100, threshold=THRESHOLD)
+    for number, codes in enumerate(chain(2)):
+        output = [Partition.published(str(number), codes)]
+        assert search.searched(output).left_out == 0
+        search.release(output)

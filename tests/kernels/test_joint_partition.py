@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -9,8 +11,11 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from hitoku.attacks.differencing.joint_partition import JointPartition
-from hitoku.attacks.differencing.partition import Partition
-from hitoku.kernels.joint_partition import bridges, count_pairs, cross_tabulate, narrow_edges
+from hitoku.attacks.differencing.partition import Partition, unit_keys
+from hitoku.kernels.joint_graph import bridges
+from hitoku.kernels.joint_partition import count_pairs, cross_tabulate
+
+NONE = np.empty(0, dtype=np.uint64)
 
 
 def two(seed, n_units=40, n_groups=4):
@@ -53,8 +58,17 @@ def test_narrow_joint_cells_are_those_a_linear_program_bounds(seed):
     upper = [
         -linprog(-np.eye(n_edges)[edge], A_eq=sums, b_eq=sums @ joint.size).fun for edge in range(n_edges)
     ]
-    graph = joint.tail, joint.head, joint.size, joint.start, joint.incident
-    assert narrow_edges(*graph, threshold).tolist() == [most < threshold - 1e-6 for most in upper]
+    groups = list(joint.small(threshold, NONE))
+    assert all(0 < group.size < threshold for group in groups)
+    assert len({group.hash for group in groups}) == len(groups)
+    # Every cell of a small group is bounded by it, and whatever is bounded is in one.
+    inside = {edge for group in groups for edge in group.edges.tolist()}
+    assert inside == {edge for edge, most in enumerate(upper) if most < threshold - 1e-6}
+    for place, group in enumerate(groups):
+        known = np.sort(np.array([each.hash for each in groups[: place + 1]], dtype=np.uint64))
+        assert [each.hash for each in joint.small(threshold, known)] == [
+            each.hash for each in groups[place + 1 :]
+        ], group
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -70,4 +84,25 @@ def test_bridges_are_the_edges_without_which_the_graph_falls_apart(seed):
     expected = [
         components(every & (np.arange(len(every)) != e)) > components(every) for e in range(len(every))
     ]
-    assert bridges(joint.tail, joint.head, joint.start, joint.incident).tolist() == expected
+    found, hashes = bridges(joint.tail, joint.head, joint.start, joint.incident, joint.hashes)
+    assert found.tolist() == expected
+    # The hash of a bridge is that of the units in its joint cell.
+    first, second = joint.first.codes, joint.second.codes
+    column = np.where(joint.head == 0, 0, joint.head - len(joint.first))
+    for edge in np.flatnonzero(found):
+        units = (first == joint.tail[edge]) & (second == column[edge])
+        assert hashes[edge] == unit_keys(len(first))[units].sum(dtype=np.uint64)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("listed", [(True, True), (True, False), (False, True)])
+def test_listed_units_are_joined_as_if_all_were(seed, listed):
+    parts = [Partition.published(name, codes) for name, codes in zip("ab", two(seed), strict=True)]
+    whole = JointPartition.of(*parts)
+    short = []
+    for part, few in zip(parts, listed, strict=True):
+        units = np.flatnonzero(part.codes)
+        short.append(replace(part, codes=part.codes[units], units=units) if few else part)
+    some = JointPartition.of(*short)
+    for name in ("tail", "head", "size", "start", "incident"):
+        assert getattr(some, name).tolist() == getattr(whole, name).tolist()

@@ -87,9 +87,10 @@ def relax_a_little() -> None:
 
 def compare_a_little() -> None:
     """Hold two outputs against each other, on the smallest inputs there are."""
-    from hitoku.kernels import joint_partition
+    from hitoku.kernels import joint_graph, joint_partition
 
-    joint_partition.warm_up()
+    for kernel in (joint_partition, joint_graph):
+        kernel.warm_up()
 
 
 def prove_a_little() -> None:
@@ -145,6 +146,7 @@ JOBS: Mapping[str, Callable[[], None]] = {
     "shave": match_a_little,
     "random_walk": match_a_little,
     "joint_partition": compare_a_little,
+    "joint_graph": compare_a_little,
     "circulation": prove_a_little,
     "box_search": circulate_a_little,
     "packing": circulate_a_little,

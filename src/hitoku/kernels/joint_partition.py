@@ -1,10 +1,7 @@
-"""The joint partition of two partitions of the same units: its cells, and which of them are known closely.
+"""The joint partition of two partitions of the same units: its cells, as the edges of a bipartite graph.
 
-A joint cell is an edge of a bipartite graph, between a cell of the first partition (a row) and a cell of the
-second (a column); whoever is outside of a partition is at node 0, the ground, which is row and column at
-once. Published are the sums of rows and of columns. An edge has unlimited capacity from row to column and its
-size as capacity back, so the largest size of a joint cell is its own plus a maximum flow from its column to
-its row through other edges.
+A joint cell is an edge between a cell of the first partition (a row) and a cell of the second (a column);
+whoever is outside of a partition is at node 0, the ground, which is row and column at once.
 """
 
 from __future__ import annotations
@@ -16,7 +13,8 @@ from hitoku.kernels.compiled import compiled
 
 Integers = NDArray[np.int64]
 Codes = NDArray[np.int32]
-Mask = NDArray[np.bool_]
+# Tail and head of every edge, its size, and the edges at every node: those of node n from start[n] on.
+Graph = tuple[Integers, Integers, Integers, Integers, Integers]
 
 
 @compiled
@@ -70,158 +68,100 @@ def count_pairs(
 
 
 @compiled
-def search_residual(
-    tail: Integers, head: Integers, room: Integers, start: Integers, incident: Integers, edge: int,
-    came: Integers, queue: Integers,
-) -> None:  # fmt: skip
-    """Search breadth first for an augmenting path from the column of an edge to its row, without the edge."""
-    source, sink = head[edge], tail[edge]
-    came[:] = -1
-    came[source] = edge
-    queue[0] = source
-    first, last = 0, 1
-    while first < last and came[sink] < 0:
-        node = queue[first]
-        first += 1
-        for place in range(start[node], start[node + 1]):
-            e = incident[place]
-            forward = tail[e] == node
-            if e == edge or not (forward or room[e] > 0):
-                continue
-            other = head[e] if forward else tail[e]
-            if came[other] < 0:
-                came[other] = e
-                queue[last] = other
-                last += 1
-
-
-@compiled
-def send_flow(
-    tail: Integers, head: Integers, size: Integers, start: Integers, incident: Integers, edge: int,
-    wanted: int, room: Integers, came: Integers, queue: Integers,
-) -> int:  # fmt: skip
-    """Send a flow of up to ``wanted`` from the column of an edge to its row, without the edge; return it.
-
-    Edges lead from ``tail`` (row) to ``head`` (column). ``room`` is the residual capacity back along each;
-    where less went than wanted, nodes with ``came >= 0`` are the source's side of a minimum cut.
-    """
-    source, sink = head[edge], tail[edge]
-    room[:] = size
-    sent = 0
-    while sent < wanted:
-        search_residual(tail, head, room, start, incident, edge, came, queue)
-        if came[sink] < 0:
-            break
-        amount = wanted - sent
-        node = sink
-        while node != source:
-            e = came[node]
-            forward = head[e] == node
-            if not forward:
-                amount = min(amount, room[e])
-            node = tail[e] if forward else head[e]
-        node = sink
-        while node != source:
-            e = came[node]
-            forward = head[e] == node
-            room[e] += amount if forward else -amount
-            node = tail[e] if forward else head[e]
-        sent += amount
-    return sent
-
-
-@compiled
-def has_room(
-    tail: Integers, head: Integers, size: Integers, start: Integers, incident: Integers, edge: int,
-    wanted: int, hub: Integers, marked: Integers,
-) -> bool:  # fmt: skip
-    """Tell by a quick sufficient test that the flow exists: through the largest other edge of its column.
-
-    Everything may pass from the column to the row of that edge, from there freely to its columns, and from
-    those back to the row of the edge in question. Sufficient, not necessary.
-    """
-    best = hub[head[edge]]
-    if best == edge or best < 0 or size[best] < wanted:
-        return False
-    row, through = tail[edge], tail[best]
-    if through == row:
-        return False
-    for place in range(start[through], start[through + 1]):
-        e = incident[place]
-        if tail[e] == through:
-            marked[head[e]] = edge
-    total = 0
-    for place in range(start[row], start[row + 1]):
-        e = incident[place]
-        if e != edge and tail[e] == row and marked[head[e]] == edge:
-            total += size[e]
-            if total >= wanted:
-                return True
-    return False
-
-
-@compiled
-def narrow_edges(
-    tail: Integers, head: Integers, size: Integers, start: Integers, incident: Integers, threshold: int
-) -> Mask:
-    """Edges whose joint cell can hold fewer units than ``threshold``, whatever the unpublished counts are."""
-    n_nodes, n_edges = len(start) - 1, len(tail)
-    hub = np.full(n_nodes, -1, dtype=np.int64)
+def connect(rows: Integers, columns: Integers, size: Integers, n_rows: int, n_columns: int) -> Graph:
+    """Make the graph of joint cells: the ground, then a node for every row, then one for every column."""
+    n_edges, n_nodes = len(rows), 1 + n_rows + n_columns
+    tail, head = rows.copy(), columns.copy()
+    start = np.zeros(n_nodes + 1, dtype=np.int64)
     for e in range(n_edges):
-        if hub[head[e]] < 0 or size[e] > size[hub[head[e]]]:
-            hub[head[e]] = e
-    room, marked = np.zeros(n_edges, dtype=np.int64), np.full(n_nodes, -1, dtype=np.int64)
-    came, queue = np.empty(n_nodes, dtype=np.int64), np.empty(n_nodes, dtype=np.int64)
-    found = np.zeros(n_edges, dtype=np.bool_)
-    for e in range(n_edges):
-        if size[e] < threshold:
-            wanted = threshold - size[e]
-            if not has_room(tail, head, size, start, incident, e, wanted, hub, marked):
-                sent = send_flow(tail, head, size, start, incident, e, wanted, room, came, queue)
-                found[e] = sent < wanted
-    return found
+        if head[e] > 0:
+            head[e] += n_rows
+        start[tail[e] + 1] += 1
+        start[head[e] + 1] += 1
+    for node in range(n_nodes):
+        start[node + 1] += start[node]
+    place, incident = start[:-1].copy(), np.empty(2 * n_edges, dtype=np.int64)
+    for ends in (tail, head):
+        for e in range(n_edges):
+            incident[place[ends[e]]] = e
+            place[ends[e]] += 1
+    return tail, head, size, start, incident
 
 
 @compiled
-def bridges(tail: Integers, head: Integers, start: Integers, incident: Integers) -> Mask:
-    """Bridges of the graph, whose removal disconnects it: the size of such a joint cell is known exactly."""
-    n_nodes, n_edges = len(start) - 1, len(tail)
-    found = np.zeros(n_edges, dtype=np.bool_)
-    when, low = np.full(n_nodes, -1, dtype=np.int64), np.zeros(n_nodes, dtype=np.int64)
-    along, at = np.full(n_nodes, -1, dtype=np.int64), start[:-1].copy()
-    stack = np.empty(n_nodes, dtype=np.int64)
-    clock = 0
-    for root in range(n_nodes):
-        if when[root] >= 0:
-            continue
-        when[root] = low[root] = clock
-        clock += 1
-        stack[0] = root
-        depth = 1
-        while depth > 0:
-            node = stack[depth - 1]
-            if at[node] < start[node + 1]:
-                e = incident[at[node]]
-                at[node] += 1
-                if e == along[node]:
-                    continue
-                other = head[e] if tail[e] == node else tail[e]
-                if when[other] < 0:
-                    along[other] = e
-                    when[other] = low[other] = clock
-                    clock += 1
-                    stack[depth] = other
-                    depth += 1
-                else:
-                    low[node] = min(low[node], when[other])
-            else:
-                depth -= 1
-                if depth > 0:
-                    parent = stack[depth - 1]
-                    low[parent] = min(low[parent], low[node])
-                    if low[node] > when[parent]:
-                        found[along[node]] = True
-    return found
+def list_cells(counts: Integers, first_sizes: Integers, second_sizes: Integers) -> Graph:
+    """Make the graph of the joint cells in a matrix; whoever is in one partition only is what is left."""
+    n_rows, n_columns, n_edges = len(first_sizes), len(second_sizes), 0
+    counts[0, :], counts[:, 0] = second_sizes, first_sizes
+    counts[0, 0] = 0
+    for row in range(1, n_rows):
+        for column in range(1, n_columns):
+            counts[row, 0] -= counts[row, column]
+            counts[0, column] -= counts[row, column]
+    for row in range(n_rows):
+        for column in range(n_columns):
+            n_edges += counts[row, column] > 0
+    rows, columns, size = (
+        np.empty(n_edges, dtype=np.int64),
+        np.empty(n_edges, dtype=np.int64),
+        np.empty(n_edges, dtype=np.int64),
+    )
+    n = 0
+    for row in range(n_rows):
+        for column in range(n_columns):
+            if counts[row, column] > 0:
+                rows[n], columns[n], size[n] = row, column, counts[row, column]
+                n += 1
+    graph: Graph = connect(rows, columns, size, n_rows - 1, n_columns - 1)
+    return graph
+
+
+@compiled
+def count_common(
+    first: Codes, first_units: Integers, second: Codes, second_units: Integers, counts: Integers
+) -> None:
+    """Count pairs of codes of the units that are in two lists, both in order."""
+    one, other = 0, 0
+    while one < len(first) and other < len(second):
+        if first_units[one] < second_units[other]:
+            one += 1
+        elif second_units[other] < first_units[one]:
+            other += 1
+        else:
+            counts[first[one], second[other]] += 1
+            one += 1
+            other += 1
+
+
+@compiled
+def join(
+    first: Codes, first_units: Integers, first_listed: bool, first_sizes: Integers,
+    second: Codes, second_units: Integers, second_listed: bool, second_sizes: Integers,
+) -> Graph:  # fmt: skip
+    """Count the joint cells of two partitions in a matrix, and make their graph.
+
+    Parameters
+    ----------
+    first, second
+        Codes: of all units, or of those that are listed.
+    first_units, second_units, first_listed, second_listed
+        Which units are listed, in order, and whether any are.
+    first_sizes, second_sizes
+        Sizes of the groups; position 0 stands for units in none.
+    """
+    counts = np.zeros((len(first_sizes), len(second_sizes)), dtype=np.int64)
+    if first_listed and second_listed:
+        count_common(first, first_units, second, second_units, counts)
+    elif first_listed:
+        for place in range(len(first)):
+            counts[first[place], second[first_units[place]]] += 1
+    elif second_listed:
+        for place in range(len(second)):
+            counts[first[second_units[place]], second[place]] += 1
+    else:
+        cross_tabulate(first, second, counts)
+    graph: Graph = list_cells(counts, first_sizes, second_sizes)
+    return graph
 
 
 def warm_up() -> None:
@@ -229,7 +169,5 @@ def warm_up() -> None:
     codes, one = np.ones(2, dtype=np.int32), np.ones(1, dtype=np.int64)
     cross_tabulate(codes, codes, np.zeros((2, 2), dtype=np.int64))
     count_pairs(np.arange(2), codes, codes, 2)
-    start, incident, nodes = np.array([0, 0, 1, 2]), np.zeros(2, dtype=np.int64), np.empty(3, dtype=np.int64)
-    narrow_edges(one, 2 * one, one, start, incident, 3)
-    bridges(one, 2 * one, start, incident)
-    send_flow(one, 2 * one, one, start, incident, 0, 1, one.copy(), nodes, nodes.copy())
+    join(codes, np.arange(2), True, np.array([0, 2]), codes, np.arange(2), False, np.array([0, 2]))
+    connect(one, one, 2 * one, 1, 1)

@@ -313,6 +313,24 @@ def test_a_harmless_output_passes_with_the_scope(tmp_path):
     )
 
 
+def test_where_the_work_has_an_end_that_is_said_then_and_later(tmp_path):
+    path, unit = tmp_path / "x.ledger", np.arange(100)
+    ledger = Ledger.open(path, data_hash="d", n_units=100)
+    ledger.search.effort = 0
+    for number, inside in enumerate([unit < 60, unit < 30, unit >= 70]):
+        ledger.remember(str(number), [Partition.published(str(number), inside.astype(int))])
+    new = [Partition.published("new", ((unit >= 30) & (unit < 58)).astype(int))]
+    (alarm,) = ledger.check("new", new)
+    assert alarm.concern is Concern.LIMIT
+    assert "comparisons of what follows were left out" in alarm.text
+    (verdict,) = ledger.verdicts([alarm])
+    assert (verdict.status, verdict.reason) == (Clearance.LOOK, "limit_of_work")
+    again = Ledger.open(path, data_hash="d", n_units=100)
+    assert again.scope.endswith("of 2 not all that follows is known")
+    # What was left out then is compared again: a chain of three is found with the groups that are known.
+    assert [found.concern for found in again.check("new", new)] == [Concern.SMALL_GROUP]
+
+
 def test_inner_cells_and_margins_are_parts_of_one_output(tmp_path):
     # The area's total is published, its smallest band withheld: the output gives it away alone.
     inner = np.where(banded([19, 26]) == 1, 0, banded([19, 26]) - 1)

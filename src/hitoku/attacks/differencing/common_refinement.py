@@ -80,6 +80,10 @@ class CommonRefinement:
         """Tell whether a partition is in the refinement."""
         return id(part) in self._codes
 
+    def has_met(self, other: Partition) -> bool:
+        """Tell whether a partition was cross-tabulated already."""
+        return id(other) in self._met
+
     def joint(self, part: Partition, other: Partition) -> Joint:
         """Cross-tabulate a partition of the refinement with another one, of all units."""
         combination, column, size = self._counted(other)

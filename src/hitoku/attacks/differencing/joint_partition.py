@@ -9,13 +9,9 @@ difference is the group: for two partitions the search is complete.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from hitoku.attacks.differencing.common_refinement import CommonRefinement, Joint
 from hitoku.attacks.differencing.partition import Cell, Codes, Hashes, Partition, added, combined
@@ -23,6 +19,8 @@ from hitoku.model.arrays import Integers, Mask
 
 # Two partitions with fewer joint cells than this are counted in a matrix of all of them.
 DENSE = 2**20
+GROUND: Hashes = np.zeros(1, dtype=np.uint64)
+NOBODY: Integers = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -47,12 +45,12 @@ class Difference:
     hash: int
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class JointPartition:
     """The nonempty joint cells of two partitions, as edges of a bipartite graph from rows to columns.
 
     Node 0, the ground, stands for units in no group; the groups of the first partition follow, then those of
-    the second.
+    the second. ``hashes`` are those of the groups at the nodes.
     """
 
     first: Partition
@@ -62,6 +60,7 @@ class JointPartition:
     size: Integers
     start: Integers
     incident: Integers
+    hashes: Hashes
 
     @classmethod
     def of(
@@ -83,89 +82,87 @@ class JointPartition:
         refinement
             A common refinement that holds the first partition, where there is one.
         """
+        from hitoku.kernels.joint_partition import connect, join  # noqa: PLC0415 - numba takes a second to load
+
+        hashes = np.concatenate([GROUND, first.hashes, second.hashes])
         if refinement is not None and refinement.suits(first, second):
-            rows, columns, size = inside_groups(refinement.joint(first, second))
+            cells = inside_groups(refinement.joint(first, second))
+        elif (len(first) + 1) * (len(second) + 1) > DENSE:
+            cells = joint_cells(first, second, order)
         else:
-            rows, columns, size = joint_cells(first, second, order)
-        tail, head = rows, np.where(columns == 0, 0, columns + len(first))
-        n_nodes = 1 + len(first) + len(second)
-        ends = np.concatenate([tail, head])
-        start = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=n_nodes))])
-        incident = np.tile(np.arange(len(tail)), 2)[np.argsort(ends, kind="stable")]
-        return cls(first, second, tail, head, size, start, incident)
+            tail, head, size, start, incident = join(*_in_arrays(first), *_in_arrays(second))
+            return cls(first, second, tail, head, size, start, incident, hashes)
+        tail, head, size, start, incident = connect(*cells, len(first), len(second))
+        return cls(first, second, tail, head, size, start, incident, hashes)
 
-    def small(self, threshold: int) -> Iterator[Difference]:
-        """Return every group below a threshold that the two single out, each once."""
-        from hitoku.kernels.joint_partition import narrow_edges  # noqa: PLC0415 - numba takes a second to load
+    def small(self, threshold: int, known: Hashes) -> Iterator[Difference]:
+        """Return every group below a threshold that the two single out, each once.
 
-        if not len(self.size) or self.size.min() >= threshold:
-            return
-        graph = self.tail, self.head, self.size, self.start, self.incident
-        seen: set[bytes] = set()
-        for edge in np.flatnonzero(narrow_edges(*graph, threshold)):
-            found = self._cut(int(edge), threshold)
-            if found.edges.tobytes() not in seen:
-                seen.add(found.edges.tobytes())
-                yield found
+        Parameters
+        ----------
+        threshold
+            Groups with fewer units are small.
+        known
+            Hashes of groups that are left out, in order.
+        """
+        from hitoku.kernels.joint_graph import singled_out  # noqa: PLC0415 - numba takes a second to load
 
-    def exact(self, known: AbstractSet[int]) -> Iterator[Difference]:
-        """Return groups of any size that follow exactly, without those whose hash is known.
+        for edge in singled_out(*self._graph, self.hashes, len(self.first), threshold, known).tolist():
+            yield self._cut(edge, threshold)
+
+    def exact(self, known: Hashes) -> Iterator[Difference]:
+        """Return groups of any size that follow exactly, without those whose hash is known, in order.
 
         They are what cells leave of a cell that holds them, and bridges: joint cells that alone connect two
         parts of the graph.
         """
-        from hitoku.kernels.joint_partition import bridges  # noqa: PLC0415 - numba takes a second to load
+        from hitoku.kernels.joint_graph import crossed, remainders  # noqa: PLC0415 - numba takes a second to load
 
-        if not len(self.size):
-            return
-        yield from self._remainders(known)
-        alone = (np.diff(self.start) == 1) & (np.arange(len(self.start) - 1) > 0)
+        for ends, others, sense in ((self.head, self.tail, 1), (self.tail, self.head, -1)):
+            for whole in remainders(ends, others, self.start, self.hashes, known).tolist():
+                yield self._remainder(whole, ends, others, sense)
         # Beyond a bridge to a single cell there is that cell, and it was published.
-        inside = ~alone[self.tail] & ~alone[self.head]
-        if inside.any():
-            for edge in np.flatnonzero(inside & bridges(self.tail, self.head, self.start, self.incident)):
-                found = self._side(int(edge))
-                if found.hash not in known:
-                    yield found
+        bridges = crossed(self.tail, self.head, self.start, self.incident, self.hashes, known)
+        for edge in bridges.tolist():
+            yield self._beyond(edge)
+
+    @property
+    def _graph(self) -> tuple[Integers, ...]:
+        return self.tail, self.head, self.size, self.start, self.incident
 
     def _cut(self, edge: int, threshold: int) -> Difference:
-        from hitoku.kernels.joint_partition import send_flow  # noqa: PLC0415 - numba takes a second to load
+        """Take the group that the minimum cut at an edge singles out."""
+        from hitoku.kernels.joint_graph import send_flow, take_side  # noqa: PLC0415 - numba takes a second to load
 
         n_nodes = len(self.start) - 1
-        came = np.empty(n_nodes, dtype=np.int64)
+        came, own = np.empty(n_nodes, dtype=np.int64), np.zeros(n_nodes, dtype=np.bool_)
         room, queue = np.zeros(len(self.size), dtype=np.int64), np.empty(n_nodes, dtype=np.int64)
-        graph = self.tail, self.head, self.size, self.start, self.incident
-        send_flow(*graph, edge, threshold - int(self.size[edge]), room, came, queue)
-        reached = came >= 0
+        send_flow(*self._graph, edge, threshold - int(self.size[edge]), room, came, queue)
         # Columns reached less rows reached; seen from the other side when the ground is among them.
-        return self._group(edge, reached if not reached[0] else ~reached)
+        by_column = take_side(self.tail, self.head, self.start, self.incident, edge, came, own, queue)
+        return self._across(own, by_column=by_column)
 
-    def _side(self, edge: int) -> Difference:
-        """Take the part that a bridge cuts off from the ground, or from the rest."""
-        kept = np.ones(len(self.tail), dtype=bool)
-        kept[edge] = False
-        n_nodes = len(self.start) - 1
-        graph = sparse.coo_array(
-            (np.ones(kept.sum(), dtype=np.int8), (self.tail[kept], self.head[kept])), shape=(n_nodes, n_nodes)
-        )
-        _, part = connected_components(graph, directed=False)
-        away = self.head[edge] if part[self.head[edge]] != part[0] else self.tail[edge]
-        return self._group(edge, part == part[away])
+    def _beyond(self, edge: int) -> Difference:
+        """Take the joint cell of a bridge, by the part that it cuts off from the ground."""
+        from hitoku.kernels.joint_graph import beyond  # noqa: PLC0415 - numba takes a second to load
 
-    def _group(self, edge: int, nodes: Mask) -> Difference:
-        """Add up one side of a cut: its connected part that holds the edge."""
-        inside = nodes[self.tail] & nodes[self.head]
         n_nodes = len(self.start) - 1
-        graph = sparse.coo_array(
-            (np.ones(inside.sum(), dtype=np.int8), (self.tail[inside], self.head[inside])),
-            shape=(n_nodes, n_nodes),
-        )
-        _, part = connected_components(graph, directed=False)
-        columns_first = bool(nodes[self.head[edge]])
-        own = part == part[self.head[edge] if columns_first else self.tail[edge]]
-        own &= nodes
-        near, far = (self.head, self.tail) if columns_first else (self.tail, self.head)
-        return self._difference(own, own[near] & ~own[far], 1 if columns_first else -1)
+        own, queue = np.zeros(n_nodes, dtype=np.bool_), np.empty(n_nodes, dtype=np.int64)
+        by_column = beyond(self.tail, self.head, self.start, self.incident, edge, own, queue)
+        return self._across(own, by_column=by_column)
+
+    def _across(self, own: Mask, *, by_column: bool) -> Difference:
+        """Add up one side of a cut: its columns less its rows, or the other way round."""
+        near, far = (self.head, self.tail) if by_column else (self.tail, self.head)
+        return self._difference(own, own[near] & ~own[far], 1 if by_column else -1)
+
+    def _remainder(self, whole: int, ends: Integers, others: Integers, sense: int) -> Difference:
+        """Take what is left of a group without those of the other partition that it holds."""
+        nested = (np.diff(self.start)[others] == 1) & (others > 0) & (ends == whole)
+        own = np.zeros(len(self.start) - 1, dtype=np.bool_)
+        own[whole] = True
+        own[others[nested]] = True
+        return self._difference(own, (ends == whole) & ~nested, sense)
 
     def _difference(self, own: Mask, across: Mask, sense: int) -> Difference:
         n = len(self.first)
@@ -179,27 +176,6 @@ class JointPartition:
         plus, minus = (int(self.hashes[nodes].sum(dtype=np.uint64)) for nodes in (n + columns, rows))
         total = sense * (plus - minus) % 2**64
         return Difference(np.flatnonzero(across), int(self.size[across].sum()), certificate, total)
-
-    @cached_property
-    def hashes(self) -> Hashes:
-        """Hash of the group at every node."""
-        return np.concatenate([np.zeros(1, dtype=np.uint64), self.first.hashes, self.second.hashes])
-
-    def _remainders(self, known: AbstractSet[int]) -> Iterator[Difference]:
-        """Return what is left of a group without those of the other partition that it holds."""
-        n_nodes = len(self.start) - 1
-        degree = np.diff(self.start)
-        for ends, others, sense in ((self.head, self.tail, 1), (self.tail, self.head, -1)):
-            nested = (degree[others] == 1) & (others > 0) & (ends > 0)
-            held = np.bincount(ends[nested], minlength=n_nodes)
-            left = self.hashes.copy()
-            np.subtract.at(left, ends[nested], self.hashes[others[nested]])
-            for whole in np.flatnonzero((held > 0) & (held < degree)):
-                if int(left[whole]) not in known:
-                    own = np.zeros(n_nodes, dtype=bool)
-                    own[whole] = True
-                    own[others[nested & (ends == whole)]] = True
-                    yield self._difference(own, (ends == whole) & ~nested, sense)
 
     def units_of_each(self, groups: Sequence[Difference]) -> list[Integers]:
         """Which units are in each of some groups, which may overlap; units are gone through once for all."""
@@ -260,21 +236,15 @@ def joint_cells(
     first: Partition, second: Partition, order: Integers | None = None
 ) -> tuple[Integers, Integers, Integers]:
     """Return row, column and size of every joint cell that holds somebody in a group, in order."""
-    from hitoku.kernels.joint_partition import count_pairs, cross_tabulate  # noqa: PLC0415 - numba takes a second to load
+    from hitoku.kernels.joint_partition import count_pairs  # noqa: PLC0415 - numba takes a second to load
 
     if first.units is None and second.units is not None:
         rows, columns, size = joint_cells(second, first)
         turned = np.lexsort((rows, columns))
         return columns[turned], rows[turned], size[turned]
     codes = second.codes if first.units is None else looked_up(second, first.units)
-    if (len(first) + 1) * (len(second) + 1) <= DENSE:
-        counts = np.zeros((len(first) + 1, len(second) + 1), dtype=np.int64)
-        cross_tabulate(first.codes, codes, counts)
-        rows, columns = np.nonzero(counts)
-        size = counts[rows, columns]
-    else:
-        order = by_code(first) if order is None else order
-        rows, columns, size = count_pairs(order, first.codes, codes, len(second) + 1)
+    order = by_code(first) if order is None else order
+    rows, columns, size = count_pairs(order, first.codes, codes, len(second) + 1)
     if first.units is not None:
         # Whoever is not in the list is in no group of the first.
         left = second.sizes - np.bincount(columns, weights=size, minlength=len(second) + 1).astype(np.int64)
@@ -282,6 +252,10 @@ def joint_cells(
         rows = np.concatenate([np.zeros_like(others), rows])
         columns, size = np.concatenate([others, columns]), np.concatenate([left[others], size])
     return inside_groups((rows, columns, size))
+
+
+def _in_arrays(part: Partition) -> tuple[Codes, Integers, bool, Integers]:
+    return part.codes, NOBODY if part.units is None else part.units, part.units is not None, part.sizes
 
 
 def inside_groups(joint: Joint) -> Joint:

@@ -3,12 +3,17 @@
 Two outputs are compared completely. Groups of any size that follow exactly from two of them are treated as
 outputs in their own right and compared again, which finds what three outputs give away together; more on
 request. What is found is a proof: coefficients on published cells that add up to the group.
+
+Among few units nearly everything follows from something, and what follows could be compared for ever. So the
+work beyond two outputs has a limit, in steps and not in seconds: the same for everybody, and told.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
@@ -18,6 +23,16 @@ from hitoku.attacks.differencing.partition import Cell, Certificate, Codes, Hash
 from hitoku.attacks.differencing.verifying import verify
 from hitoku.errors import DataError, ParameterError
 from hitoku.model.arrays import Integers
+
+# Steps that a search beyond two outputs takes at most, some seconds of them: a comparison has as many as
+# there are units to go through, and never fewer than PAIR.
+EFFORT = 1_000_000_000
+PAIR = 20_000
+# What follows from an output is kept in so many partitions at most, the shortest sums first.
+MOST_DERIVED = 250
+# With fewer units than this, going through them takes no longer than finding out which are alike.
+FEW_UNITS = 10_000
+NONE: Hashes = np.empty(0, dtype=np.uint64)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -55,8 +70,24 @@ class SingledOut:
         return f"SingledOut({len(self.certificate)} cells of {len(self.outputs)} outputs)"
 
 
-# What a search finds: groups below the threshold, and partitions into groups of any size that follow exactly.
-Searched = tuple[list[SingledOut], list[Partition]]
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Searched:
+    """What a search finds.
+
+    Parameters
+    ----------
+    small
+        Groups below the threshold.
+    derived
+        Partitions into groups of any size that follow exactly.
+    compared, left_out
+        How many comparisons beyond two outputs were made, and how many were left out at the limit of work.
+    """
+
+    small: Sequence[SingledOut]
+    derived: Sequence[Partition]
+    compared: int
+    left_out: int
 
 
 class DifferencingSearch:
@@ -72,6 +103,8 @@ class DifferencingSearch:
         How many outputs are tested together at most.
     keys
         One number per unit, as the partitions were made with; :func:`unit_keys` when left out.
+    effort
+        How many steps a search takes at most beyond two outputs, which are always compared completely.
 
     Examples
     --------
@@ -87,7 +120,13 @@ class DifferencingSearch:
     """
 
     def __init__(
-        self, n_units: int, *, threshold: int = 10, depth: int = 3, keys: Hashes | None = None
+        self,
+        n_units: int,
+        *,
+        threshold: int = 10,
+        depth: int = 3,
+        keys: Hashes | None = None,
+        effort: int = EFFORT,
     ) -> None:
         if threshold < 1 or depth < 1:
             raise ParameterError(
@@ -95,7 +134,7 @@ class DifferencingSearch:
                 where="differencing",
                 fix="10 units and 3 outputs are usual",
             )
-        self.n_units, self.threshold, self.depth = n_units, threshold, depth
+        self.n_units, self.threshold, self.depth, self.effort = n_units, threshold, depth, effort
         self.keys: Hashes = unit_keys(n_units) if keys is None else keys
         self.released: list[Partition] = []
         self.derived: list[Partition] = []
@@ -105,8 +144,7 @@ class DifferencingSearch:
 
     def check(self, output: Sequence[Partition]) -> list[SingledOut]:
         """Return the groups below the threshold that an output would single out; nothing is remembered."""
-        small, _ = self._search_once(output)
-        return small
+        return list(self.searched(output).small)
 
     def release(self, output: Sequence[Partition]) -> None:
         """Remember an output, and what follows from it."""
@@ -148,7 +186,7 @@ class DifferencingSearch:
 
     def follows(self, output: Sequence[Partition]) -> list[Partition]:
         """Return the groups of any size that would follow exactly, disjoint ones in one partition."""
-        return self._search_once(output)[1]
+        return list(self.searched(output).derived)
 
     def exact(self, output: Sequence[Partition]) -> Iterator[SingledOut]:
         """Return the groups of any size that would follow exactly: magnitudes in them need a look as well."""
@@ -158,7 +196,7 @@ class DifferencingSearch:
                 units = inside if part.units is None else part.units[inside]
                 yield SingledOut(certificate=certificate, units=units, hash=int(part.hashes[number - 1]))
 
-    def _search_once(self, output: Sequence[Partition]) -> Searched:
+    def searched(self, output: Sequence[Partition]) -> Searched:
         """Search, or return what the last search of the same output found."""
         if self._last is None or self._last[0] != tuple(output):
             self._last = tuple(output), self._search(output)
@@ -170,63 +208,24 @@ class DifferencingSearch:
         published = _Told([*self.released, *output])
         known = _Told([*self.released, *output, *self.derived])
         small: dict[int, SingledOut] = {}
-        fresh: list[Partition] = []
-        parents: dict[int, tuple[Partition, Partition]] = {}
-        queue = list(output)
-        refinement: CommonRefinement | None = None
-        while queue:
-            one = queue.pop(0)
-            if one.units is None and one not in output and (refinement is None or not refinement.holds(one)):
-                # What follows is compared with everything; all of it that is waiting goes through units once.
-                refinement = CommonRefinement([one, *(part for part in queue if part.units is None)])
-            counted = refinement if refinement is not None and refinement.holds(one) else None
-            order = self._order(one)
-            for other, nothing_new in self._partners(one, output, fresh, parents):
-                joint = JointPartition.of(one, other, order, counted)
-                tells = one.tells & other.tells
-                for group in self._small(joint, published.of(tells)):
-                    if name in group.outputs:
-                        small.setdefault(group.hash, group)
-                n_outputs = len(one.outputs | other.outputs)
-                if not nothing_new and (n_outputs < self.depth or n_outputs == 1):
-                    found = list(self._exact(joint, known.of(tells), tells))
-                    known.add(found)
-                    parents |= {id(part): (one, other) for part in found}
-                    fresh += found
-                    queue += found
+        turns = _Turns(self, output)
+        for one, other, nothing_new in turns:
+            joint = JointPartition.of(one, other, turns.order, turns.refinement(one))
+            tells = one.tells & other.tells
+            for group in self._small(joint, published.of(tells)):
+                if name in group.outputs and group.hash not in small:
+                    small[group.hash] = group
+                    published.met(group.hash)
+            n_outputs = len(one.outputs | other.outputs)
+            if not nothing_new and (n_outputs < self.depth or n_outputs == 1) and turns.has_room():
+                found = list(self._exact(joint, known.of(tells), tells))
+                known.add(found)
+                turns.follows(found, (one, other))
         # Not by hash: the order must not depend on a secret.
         ranked = sorted(small.values(), key=lambda group: (len(group.outputs), len(group), group.cells))
         places = {**self._places, **_placed(output)}
         verify(ranked, places)
-        return ranked, fresh
-
-    def _order(self, part: Partition) -> Integers | None:
-        """Sort the units by code where the joint cells are too many for a matrix."""
-        large = part.units is None and len(part) * max(map(len, self.released), default=0) > DENSE
-        return by_code(part) if large else None
-
-    def _partners(
-        self,
-        one: Partition,
-        output: Sequence[Partition],
-        fresh: Sequence[Partition],
-        parents: Mapping[int, tuple[Partition, Partition]],
-    ) -> Iterator[tuple[Partition, bool]]:
-        """Yield the partitions to compare one with, and whether it was derived from all outputs of theirs.
-
-        What two partitions give together was found when they were compared; then only their own descendants
-        with other parts of the same outputs are new, as outputs may have several parts.
-        """
-        new = one in output
-        others = [part for part in output if part is not one] if new else []
-        for other in [*self.released, *self.derived, *others, *fresh]:
-            if other is one or len(one.outputs | other.outputs) > self.depth or not one.outputs:
-                continue
-            if not one.tells & other.tells:
-                continue  # nobody subtracts incomes from heads
-            nothing_new = not new and other.outputs <= one.outputs
-            if not (nothing_new and any(other is parent for parent in parents[id(one)])):
-                yield other, nothing_new
+        return Searched(small=ranked, derived=turns.fresh, compared=turns.compared, left_out=turns.left_out)
 
     def _name(self, output: Sequence[Partition]) -> str:
         names = frozenset[str]().union(*(part.outputs for part in output))
@@ -246,20 +245,21 @@ class DifferencingSearch:
             )
         return next(iter(names), "")
 
-    def _small(self, joint: JointPartition, published: set[int]) -> Iterator[SingledOut]:
-        fresh = [found for found in joint.small(self.threshold) if found.hash not in published]
+    def _small(self, joint: JointPartition, known: Hashes) -> Iterator[SingledOut]:
+        fresh = list(joint.small(self.threshold, known))
         if fresh:
             for found, units in zip(fresh, joint.units_of_each(fresh), strict=True):
                 yield SingledOut(certificate=found.certificate, units=units, hash=found.hash)
 
-    def _exact(self, joint: JointPartition, known: set[int], tells: frozenset[str]) -> Iterator[Partition]:
+    def _exact(self, joint: JointPartition, known: Hashes, tells: frozenset[str]) -> Iterator[Partition]:
         """Gather groups that follow exactly and are new, disjoint ones in one partition."""
         batches: list[list[Difference]] = []
         taken: list[set[int]] = []
+        met: set[int] = set()
         for found in joint.exact(known):
-            if found.hash in known:
+            if found.hash in met:
                 continue  # met twice in this pair
-            known.add(found.hash)
+            met.add(found.hash)
             edges = set(found.edges.tolist())
             for batch, used in zip(batches, taken, strict=True):
                 if not used & edges:
@@ -278,28 +278,143 @@ class DifferencingSearch:
         return Partition.derived(codes, units, self.n_units, certificates, self.keys, tells)
 
 
+class _Turns:
+    """Which partitions are compared when, the most telling first, until the work is done or at its limit.
+
+    An output is compared with everything; what follows with everything published, and when nothing new
+    follows from that, with whatever else follows.
+
+    Parameters
+    ----------
+    search
+        What was released, and what followed from it.
+    output
+        The new partitions.
+    """
+
+    def __init__(self, search: DifferencingSearch, output: Sequence[Partition]) -> None:
+        self._search, self._output = search, output
+        self._parents: dict[int, tuple[Partition, Partition]] = {}
+        self._waiting, self._later = deque[Partition](), deque[Partition]()
+        self._met: list[Partition] = []
+        self._refinement: CommonRefinement | None = None
+        self._effort = 0
+        self.fresh: list[Partition] = []
+        self.order: Integers | None = None
+        self.compared = self.left_out = 0
+
+    def has_room(self) -> bool:
+        """Tell whether more of what follows can be kept; where not, it is left out."""
+        full = len(self.fresh) >= MOST_DERIVED
+        self.left_out += full
+        return not full
+
+    def follows(self, found: Sequence[Partition], parents: tuple[Partition, Partition]) -> None:
+        """Take note of what follows from two partitions."""
+        self.fresh += found
+        self._waiting += found
+        self._parents |= {id(part): parents for part in found}
+
+    def __iter__(self) -> Iterator[tuple[Partition, Partition, bool]]:
+        """Yield two partitions, and whether the first was derived from all outputs of the second."""
+        released, derived, output = self._search.released, self._search.derived, list(self._output)
+        for place, one in enumerate(output):
+            self._prepare(one)
+            # Two outputs are compared whatever it takes.
+            yield from (
+                (one, other, False) for other in self._partners(one, [*released, *output[place + 1 :]])
+            )
+            yield from ((one, other, False) for other in self._affordable(one, self._partners(one, derived)))
+        while self._waiting or self._later:
+            if self._waiting:
+                one, others = self._waiting.popleft(), [*released, *output]
+                self._later.append(one)
+            else:
+                one, others = self._later.popleft(), [*derived, *self._met]
+                self._met.append(one)
+            self._prepare(one)
+            for other in self._affordable(one, self._partners(one, others)):
+                yield one, other, other.outputs <= one.outputs and other not in output
+
+    def refinement(self, one: Partition) -> CommonRefinement | None:
+        """Return the common refinement that has a partition, if there is one."""
+        return self._refinement if self._refinement is not None and self._refinement.holds(one) else None
+
+    def _prepare(self, one: Partition) -> None:
+        """Sort units by code where the joint cells are too many for a matrix; or read them for several."""
+        widest = max(map(len, self._search.released), default=0)
+        self.order = by_code(one) if one.units is None and len(one) * widest > DENSE else None
+        if one.n_units < FEW_UNITS or one.units is not None or id(one) not in self._parents:
+            return
+        if self.refinement(one) is None:
+            # What follows is compared with everything; all of it that is waiting goes through units once.
+            others = [part for part in (*self._waiting, *self._later) if part.units is None]
+            self._refinement = CommonRefinement([one, *(part for part in others if part is not one)])
+
+    def _partners(self, one: Partition, others: Sequence[Partition]) -> Iterator[Partition]:
+        """Yield the partitions with which one may give something away.
+
+        What two partitions give together was found when they were compared; then only their own descendants
+        with other parts of the same outputs are new, as outputs may have several parts.
+        """
+        parents = self._parents.get(id(one), ())
+        for other in others:
+            if other is one or len(one.outputs | other.outputs) > self._search.depth or not one.outputs:
+                continue
+            # Nobody subtracts incomes from heads.
+            if one.tells & other.tells and not any(other is parent for parent in parents):
+                yield other
+
+    def _affordable(self, one: Partition, others: Iterable[Partition]) -> Iterator[Partition]:
+        """Yield partitions as long as there is work left."""
+        for other in others:
+            if self._effort >= self._search.effort:
+                self.left_out += 1
+                continue
+            self.compared += 1
+            self._effort += max(PAIR, self._steps(one, other))
+            yield other
+
+    def _steps(self, one: Partition, other: Partition) -> int:
+        """Count the units to go through."""
+        refinement = self.refinement(one)
+        if refinement is not None and refinement.suits(one, other):
+            return 0 if refinement.has_met(other) else one.n_units
+        listed = [len(part.codes) for part in (one, other) if part.units is not None]
+        return min(listed, default=one.n_units)
+
+
 class _Told:
     """The groups of which something is known, by what it is."""
 
     def __init__(self, parts: Sequence[Partition]) -> None:
-        self._by: dict[str, set[int]] = {}
-        self._all: dict[frozenset[str], set[int]] = {}
+        self._by: dict[str, list[Hashes]] = {}
+        self._all: dict[frozenset[str], Hashes] = {}
+        self._of_anything: list[int] = []
         self.add(parts)
 
-    def of(self, tells: frozenset[str]) -> set[int]:
-        """Return the hashes of the groups of which all of this is known."""
+    def of(self, tells: frozenset[str]) -> Hashes:
+        """Return the hashes of the groups of which all of this is known, in order."""
         if tells not in self._all:
-            self._all[tells] = set[int].intersection(*(self._by.get(each, set()) for each in tells))
+            every = [np.concatenate([NONE, *self._by.get(each, [])]) for each in sorted(tells)]
+            both = reduce(np.intersect1d, every[1:], np.unique(every[0]))
+            self._all[tells] = np.union1d(both, np.array(self._of_anything, dtype=np.uint64))
         return self._all[tells]
 
     def add(self, parts: Sequence[Partition]) -> None:
         """Take note of groups."""
         for part in parts:
             for each in part.tells:
-                self._by.setdefault(each, set()).update(part.hashes.tolist())
+                self._by.setdefault(each, []).append(part.hashes)
             for tells, hashes in self._all.items():
                 if tells <= part.tells:
-                    hashes.update(part.hashes.tolist())
+                    self._all[tells] = np.union1d(hashes, part.hashes)
+
+    def met(self, group: int) -> None:
+        """Take note of a group of which nothing more need be known."""
+        self._of_anything.append(group)
+        for tells, hashes in self._all.items():
+            self._all[tells] = np.union1d(hashes, np.array([group], dtype=np.uint64))
 
 
 def _placed(parts: Sequence[Partition]) -> dict[tuple[str, int], Partition]:

@@ -33,6 +33,7 @@ class Concern(StrEnum):
     SMALL_GROUP = "small group"
     MAGNITUDE = "magnitude"
     NOT_TESTABLE = "not testable"
+    LIMIT = "limit of work"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +75,7 @@ class Alarm:
     @property
     def verdict(self) -> PrincipleVerdict:
         """The same as a verdict: what only who knows the data can do, or cannot be tested, needs a look."""
-        look = self.concern is Concern.NOT_TESTABLE or self.grade is Grade.IN_DATA
+        look = self.concern in {Concern.NOT_TESTABLE, Concern.LIMIT} or self.grade is Grade.IN_DATA
         return PrincipleVerdict(
             principle=Principle.DIFFERENCING,
             status=Clearance.LOOK if look else Clearance.FAIL,

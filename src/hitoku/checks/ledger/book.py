@@ -160,11 +160,13 @@ class Ledger:
     def scope(self) -> str:
         """How far the test goes; never "safe"."""
         together = WORDS.get(self.search.depth, f"{self.search.depth} outputs together")
-        known = self._n_known
-        if self._numbers is None or not known or self._numbers.max() < known:
-            return f"tested up to {together}"
-        new = int((self._numbers >= known).sum())
-        return f"tested up to {together}; {new:,} of {len(self._numbers):,} units are new to the ledger"
+        said, known = [f"tested up to {together}"], self._n_known
+        if self._numbers is not None and known and self._numbers.max() >= known:
+            new = int((self._numbers >= known).sum())
+            said.append(f"{new:,} of {len(self._numbers):,} units are new to the ledger")
+        if stopped := [self._shown(key) for key, entry in self._entries.items() if entry.left_out]:
+            said.append(f"of {some(stopped, 3)} not all that follows is known")
+        return "; ".join(said)
 
     @property
     def _n_known(self) -> int:
@@ -238,6 +240,8 @@ class Ledger:
             alarms += self._magnitudes(own, measures, rules, percent, speaker)
         if self._unknown:
             alarms.append(self._not_testable(self._unknown, "not testable"))
+        if left_out := self.search.searched(own).left_out:
+            alarms.append(_stopped(left_out))
         return alarms
 
     def verdicts(self, alarms: Sequence[Alarm]) -> tuple[PrincipleVerdict, ...]:
@@ -284,6 +288,7 @@ class Ledger:
             parts=None if own is None else (),
             derived=(),
             tells=_tells(own) if own else COUNTS,
+            left_out=self.search.searched(own).left_out if own else 0,
         )
         self._entries[key] = remembered if self._draft else self._stored(remembered, own)
         if own is not None:
@@ -457,6 +462,17 @@ class Ledger:
         """Name an output; one of another project with its project."""
         project, _, name = key.partition("/")
         return name if project == self.project else f"{name} (project {project or 'without a name'})"
+
+
+def _stopped(left_out: int) -> Alarm:
+    """Say how far the search went, where it did not go as far as it should."""
+    return Alarm(
+        concern=Concern.LIMIT,
+        outputs=(),
+        text=f"two outputs together were compared completely, three and more up to the limit of work: "
+        f"{left_out:,} comparisons of what follows were left out",
+        remedy="coarser groups leave less to compare; or have a person look at it",
+    )
 
 
 def _tells(parts: Sequence[Partition]) -> frozenset[str]:

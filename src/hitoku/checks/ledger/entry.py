@@ -25,6 +25,8 @@ class Entry:
     derived: tuple[tuple[Certificate, ...], ...]
     # What is said of every cell; of an output of before counts, and amounts of what it measures.
     tells: frozenset[str] = COUNTS
+    # Comparisons left out when it was released: not all that follows from it is known.
+    left_out: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -40,6 +42,7 @@ class Entry:
                 for batch in self.derived
             ],
             "tells": sorted(self.tells),
+            **({"left_out": self.left_out} if self.left_out else {}),
         }
 
     @classmethod
@@ -58,4 +61,5 @@ class Entry:
                 for batch in plain["derived"]
             ),
             tells=frozenset(plain.get("tells", [COUNT, *plain["measures"]])),
+            left_out=plain.get("left_out", 0),
         )
