@@ -91,10 +91,14 @@ def protect(
         str | None, typer.Option(help="Sign between groups of three digits in a text file; left out, found.")
     ] = None,
     jobs: Annotated[
-        int | None,
+        str | None,
         typer.Option(
-            help="Processes for groups of tables that share nothing; left out, one or all processors."
+            help="Where groups of tables that share nothing are worked on: so many processes, dask, spark, "
+            "dask:tcp://host:8786, ...; left out, one or all processors."
         ),
+    ] = None,
+    memory_limit: Annotated[
+        str | None, typer.Option(help="Memory for reading and adding up records: 4GB; left out, most of it.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Write the release even if it is not safe.")] = False,
     as_json: AsJson = False,
@@ -146,7 +150,8 @@ def protect(
         "thousands": thousands,
     }
     with notes("hitoku.reading") as read:
-        run = _run(read_recipe(data, options, out), out, force=force, jobs=jobs)
+        recipe = read_recipe(data, options, out)
+        run = _run(recipe, out, force=force, n_jobs=jobs, memory_limit=memory_limit)
     if as_json:
         _print_counts(run, read)
     else:
@@ -155,19 +160,20 @@ def protect(
         raise typer.Exit(FOUND)
 
 
-def _run(recipe: Recipe, out: Path | None, *, force: bool, jobs: int | None) -> Run:
+def _run(recipe: Recipe, out: Path | None, **options: Any) -> Run:
     """Run a recipe with a progress bar."""
     # A command loads what it needs.
     from hitoku.pipeline.protect import STAGES
     from hitoku.pipeline.recipe import STEPS, run_recipe
 
+    if options["n_jobs"] is None and recipe.keys.jobs is None and len(recipe.tables) >= MANY_TABLES:
+        options["n_jobs"] = -1
     # Counts and magnitudes go through the same stages one after the other.
     with progress(len(STEPS) + (len(STAGES) if recipe.counts else 0)) as step:
         return run_recipe(
             recipe,
             out,
-            force=force,
-            n_jobs=jobs if jobs is not None else -1 if len(recipe.tables) >= MANY_TABLES else None,
+            **options,
             report=lambda stage: step(STEPS[stage]),
             progress=lambda done, total: step(f"{STEPS['protect']}: {_share(done, total)}", begins=False),
         )

@@ -14,7 +14,7 @@ from hitoku.errors import HitokuError, OutputError
 from hitoku.evidence.outcome import Outcome
 from hitoku.files import new_folder, refuse_occupied
 from hitoku.io.publication import PublicationPlan
-from hitoku.io.recipe.recipe import Recipe
+from hitoku.io.recipe.recipe import OF_RUNNING, Recipe
 from hitoku.io.release.overview import OverviewGroup, write_publication
 from hitoku.io.release.write import write_release
 from hitoku.methods import METHODS
@@ -27,12 +27,14 @@ from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
 from hitoku.pipeline.compare import recomputable
+from hitoku.pipeline.fan_out import Jobs, parse_jobs
 from hitoku.pipeline.magnitude import WIDTH_SHARE
 from hitoku.pipeline.protect import STAGES
 from hitoku.pipeline.recipe_cells import cells_for, cost_factors, rules_for
 from hitoku.pipeline.recipe_tables import Built, build
 from hitoku.pipeline.recipe_tasks import GroupTask, run_tasks
 from hitoku.tabulation.nested_columns import Nested
+from hitoku.tabulation.source import limited_memory
 
 # What is done, in this order, in words for a person who waits.
 STEPS = {"build": "tabulating", **STAGES, "write": "writing the release"}
@@ -109,7 +111,8 @@ def run_recipe(
     force: bool = False,
     report: Callable[[str], None] | None = None,
     progress: Progress | None = None,
-    n_jobs: int | None = None,
+    n_jobs: Jobs = None,
+    memory_limit: str | None = None,
 ) -> Run:
     """Run a recipe: tabulate, assess, protect, attack, audit, and write the release.
 
@@ -127,16 +130,38 @@ def run_recipe(
         Called with the name of each stage as it begins (see ``STEPS``), and within the method; where several
         groups of tables share nothing, with how many of them are done.
     n_jobs
-        Processes among which such groups are shared out; -1 for all processors. None leaves it to
-        ``joblib.parallel_config``, by which the work may also be sent elsewhere.
+        Where such groups are worked on: a number of processes (-1 for all processors), "dask" or "spark",
+        also with an address, "spark:spark://host:7077". Left out, the recipe's ``jobs``; without that it is
+        left to ``joblib.parallel_config``. It changes no byte.
+    memory_limit
+        Memory for reading and adding up records, such as "4GB"; instead of the recipe's. What does not fit
+        goes to a temporary folder. It changes no byte.
     """
     tell = report or (lambda _stage: None)
     asked = recipe if isinstance(recipe, Recipe) else Recipe.read(recipe)
     folder = _folder(asked, out)
+    jobs = n_jobs if n_jobs is not None else asked.keys.jobs
+    try:
+        parse_jobs(jobs)  # before any work
+    except HitokuError as error:
+        raise asked.origin.blamed(error, ("jobs",)) if n_jobs is None else error from None
+    with limited_memory(memory_limit or asked.keys.memory_limit):
+        return _run(asked, folder, tell, progress, jobs, force=force)
+
+
+def _run(
+    asked: Recipe,
+    folder: Path | None,
+    tell: Callable[[str], None],
+    progress: Progress | None,
+    jobs: Jobs,
+    *,
+    force: bool,
+) -> Run:
     tell("build")
     groups, hashes = build(asked)
     try:
-        done = run_tasks(_tasks(asked, groups), tell, progress, n_jobs)
+        done = run_tasks(_tasks(asked, groups), tell, progress, jobs)
     except HitokuError as error:
         raise type(error)(error.what, where=error.where, fix=asked.origin.spoken(error.fix)) from error
     run = _gather(groups, done, folder)
@@ -144,7 +169,7 @@ def run_recipe(
         return replace(run, folder=None)
     tell("write")
     prints = [(group.fingerprints(), group.nested()) for group in groups]
-    asked_for = asked.keys.model_dump(exclude_unset=True, exclude={"out"}) | {"sha256": hashes}
+    asked_for = asked.keys.model_dump(exclude_unset=True, exclude={"out", *OF_RUNNING}) | {"sha256": hashes}
     if list(run.outcomes) == ["table"]:
         _write(folder, run, "table", asked, asked_for, prints[0])
         return run

@@ -16,6 +16,7 @@ from hitoku.methods.method import Method, Progress
 from hitoku.model.arrays import Integers
 from hitoku.model.finding import Finding
 from hitoku.model.table import Table
+from hitoku.pipeline.fan_out import Jobs, fan_out
 from hitoku.pipeline.magnitude import counts_of, suppress_magnitude
 from hitoku.pipeline.protect import protect_table
 from hitoku.pipeline.rest import judge_rest
@@ -87,7 +88,7 @@ def run_tasks(
     tasks: Sequence[GroupTask],
     tell: Callable[[str], None],
     progress: Progress | None = None,
-    n_jobs: int | None = None,
+    jobs: Jobs = None,
 ) -> list[dict[str, Outcome]]:
     """Do tasks, several at a time; what comes of one does not depend on how many.
 
@@ -97,16 +98,14 @@ def run_tasks(
         The groups.
     tell, progress
         Of a single group the name of each stage and how far its method is; of several only how many are done.
-    n_jobs
-        Processes; -1 for all processors. None leaves it to ``joblib.parallel_config``.
+    jobs
+        Where they are done; see :mod:`hitoku.pipeline.fan_out`.
     """
     if len(tasks) == 1:
         return [tasks[0].run(tell, progress)]
-    from joblib import Parallel, delayed  # noqa: PLC0415 - most recipes have one group
-
     tell("protect")
     done: list[dict[str, Outcome]] = []
-    for found in Parallel(n_jobs=n_jobs, return_as="generator")(delayed(task.run)() for task in tasks):
+    for found in fan_out([task.run for task in tasks], jobs):
         done.append(found)
         if progress is not None:
             progress(len(done), len(tasks))

@@ -19,7 +19,10 @@ from hitoku.tabulation.numbers import NumberFacts, Numbers, decimals_sql
 from hitoku.tabulation.source import Source, records_changed, translate_errors
 from hitoku.tabulation.sums import LeafSums
 
-ROWS_PER_BATCH = 2**25
+# Rows that are sorted at a time: at most so many, and what half of the memory holds, key, value and weight
+# each twice.
+ROWS_PER_BATCH, FEWEST_ROWS = 2**25, 2**16
+BYTES_PER_ROW = 48
 ROWS_PER_READ = 2**20
 
 
@@ -144,6 +147,10 @@ class DuckDB:
             state.add_records(key, x, w)
         return state
 
+    @property
+    def _rows_per_batch(self) -> int:
+        return min(ROWS_PER_BATCH, max(FEWEST_ROWS, self.memory // 2 // BYTES_PER_ROW))
+
     def _named_rows(
         self, bits: int, who: Identity, numbers: Numbers
     ) -> Iterator[tuple[record_order.Keys, Floats, Floats]]:
@@ -153,7 +160,7 @@ class DuckDB:
             return
         key = f"({who.who}) * {1 << bits} + ({self.leaf})"
         # All records of a contributor come in one batch: only then may batches be merged.
-        n_batches = math.ceil(n_rows / ROWS_PER_BATCH)
+        n_batches = math.ceil(n_rows / self._rows_per_batch)
         for batch in range(n_batches):
             chosen = f"({who.who}) % {n_batches} = {batch}" if n_batches > 1 else "TRUE"
             where = f"({who.who}) IS NOT NULL AND {chosen}" if who.n_own else chosen
@@ -165,7 +172,7 @@ class DuckDB:
         """Read the records that are contributors of their own, with their leaf."""
         if who.n_own == 0:
             return
-        n_batches = math.ceil(who.n_own / ROWS_PER_BATCH)
+        n_batches = math.ceil(who.n_own / self._rows_per_batch)
         for batch in range(n_batches):
             chosen = f"({self.leaf}) % {n_batches} = {batch}" if n_batches > 1 else "TRUE"
             n_rows = who.n_own if n_batches == 1 else None

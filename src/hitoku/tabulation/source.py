@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
 # Columns and the codes that are kept.
 Where = Mapping[str, Sequence[str]]
 NUMERIC = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
+# What databases that are given no limit may use; see limited_memory.
+LIMIT: ContextVar[str | None] = ContextVar("memory_limit", default=None)
 UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 # The numbers in DuckDB's complaint about a line of a text file; the rest of it quotes the line.
@@ -201,6 +204,16 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+@contextmanager
+def limited_memory(memory_limit: str | None) -> Iterator[None]:
+    """Let every database that is opened meanwhile have this limit, where it is given no other."""
+    before = LIMIT.set(memory_limit)
+    try:
+        yield
+    finally:
+        LIMIT.reset(before)
+
+
 def connect(
     spill: Path, memory_limit: str | None = None, threads: int | None = None
 ) -> duckdb.DuckDBPyConnection:
@@ -212,6 +225,7 @@ def connect(
         # An enclave has no network; a missing extension is an error, not a download.
         "autoinstall_known_extensions": False,
     }
+    memory_limit = memory_limit or LIMIT.get()
     if memory_limit is not None:
         config["memory_limit"] = memory_limit
     if threads is not None:

@@ -205,6 +205,14 @@ class RecipeKeys(TableKeys):
         None, description=f"files in public/: {', '.join(FORMATS)}; csv always, left out csv, html and xlsx"
     )
     out: str | None = Field(None, description="folder to write; must not hold anything yet")
+    jobs: int | str | None = Field(
+        None,
+        description="where groups of tables that share nothing are worked on: a number of processes, or "
+        '"dask:tcp://host:8786", "spark:spark://host:7077"; changes no byte',
+    )
+    memory_limit: str | None = Field(
+        None, description='memory for reading and adding up records, such as "4GB"; changes no byte'
+    )
     rules: list[RuleWord] = Field(default_factory=list, description="what makes a cell unsafe")
     unsafe: list[Cells] = Field(default_factory=list, description="further unsafe cells, by their codes")
     width: float | None = Field(

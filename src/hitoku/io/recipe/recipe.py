@@ -29,6 +29,8 @@ from hitoku.rules.word import made, parsed
 OF_RECORDS = ("weight", "unit", "holding", "where", "magnitude", "missing", "unseen", "top", "decimals")
 # Keys for records that say how a table is made, beside what is handed to tabulate.
 OF_MAKING = ("empty", "engine", "spark")
+# Keys that say how the work is done, not what comes of it.
+OF_RUNNING = ("jobs", "memory_limit")
 OF_CELLS = ("frequency", "largest", "cost", "fixed", "totals")
 # Names that tables cannot have, and why.
 RESERVED = {

@@ -1,0 +1,150 @@
+"""Where independent tasks run: in this process, in others of this machine, or on a cluster, told by one word.
+
+======================== ==========================================================
+``4``, ``-1``            so many processes of this machine; all processors
+``loky:4``               the same
+``dask``                 Dask: the client that there is, or processes of this machine
+``dask:tcp://host:8786`` Dask: the scheduler at this address
+``spark``                Spark: the session that there is, or that settings lead to
+``spark:local[2]``       Spark: this master
+======================== ==========================================================
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module, metadata
+from typing import Any
+
+from hitoku.errors import HitokuError, ParameterError, TableError
+from hitoku.tabulation.spark_session import session_at
+
+Jobs = int | str | None
+BACKENDS = ("loky", "dask", "spark")
+
+
+def fan_out(tasks: Sequence[Callable[[], Any]], jobs: Jobs = None) -> Iterator[Any]:
+    """Do tasks, several at a time, and yield what comes of each, in their order; the same wherever they run.
+
+    Parameters
+    ----------
+    tasks
+        What is to be done; it can be pickled, and its results too.
+    jobs
+        Where; see above. None leaves it to ``joblib.parallel_config``.
+
+    Examples
+    --------
+    >>> from functools import partial
+    >>> list(fan_out([partial(abs, -1), partial(abs, 2)], 1))
+    [1, 2]
+    """
+    backend, given = parse_jobs(jobs)
+    from joblib import Parallel, delayed  # noqa: PLC0415 - most recipes have one group
+
+    work = [delayed(_run)(task, metadata.version("hitoku")) for task in tasks]
+    if backend == "loky":
+        yield from Parallel(n_jobs=given, return_as="generator")(work)
+        return
+    with _sent_to(backend, str(given)):
+        # Not every backend hands on one result after the other.
+        yield from Parallel(n_jobs=-1)(work)
+
+
+def parse_jobs(jobs: Jobs) -> tuple[str, int | str | None]:
+    """Split the word into the backend and a number of processes or an address.
+
+    Examples
+    --------
+    >>> parse_jobs(4), parse_jobs("dask:tcp://host:8786"), parse_jobs("spark")
+    (('loky', 4), ('dask', 'tcp://host:8786'), ('spark', ''))
+    """
+    if jobs is None or (isinstance(jobs, int) and not isinstance(jobs, bool)):
+        backend, given = "loky", "" if jobs is None else str(jobs)
+    else:
+        backend, _, given = str(jobs).partition(":")
+        if backend.lstrip("-").isdigit() and not given:
+            backend, given = "loky", backend
+    if backend not in BACKENDS or (backend == "loky" and given and not given.lstrip("-").isdigit()):
+        raise ParameterError(f"jobs is {jobs!r}, which names no place to work", where="jobs", fix=FIX)
+    if backend != "loky":
+        return backend, given
+    if given == "0":
+        raise ParameterError("jobs is 0: nobody would work", where="jobs", fix=FIX)
+    return backend, int(given) if given else None if jobs is None else -1
+
+
+FIX = 'write a number of processes (-1: all processors), or "dask:tcp://host:8786", "spark:spark://host:7077"'
+
+
+def _run(task: Callable[[], Any], version: str) -> Any:
+    """Do a task, wherever this is; another hitoku might give another answer."""
+    found = metadata.version("hitoku")
+    if found != version:
+        raise TableError(
+            f"a worker has hitoku {found}, here it is {version}",
+            where="jobs",
+            fix="install the same version of hitoku where the work is done",
+        )
+    return task()
+
+
+@contextmanager
+def _sent_to(backend: str, address: str) -> Iterator[None]:
+    """Let joblib send work to a cluster."""
+    from joblib import parallel_config  # noqa: PLC0415 - see above
+
+    with _client(backend, address):
+        try:
+            with warnings.catch_warnings():
+                # joblibspark warns of what it cannot do and is not asked for.
+                warnings.simplefilter("ignore")
+                with parallel_config(backend=backend):
+                    yield
+        except HitokuError:
+            raise
+        except Exception as error:
+            if type(error).__module__.partition(".")[0] not in {"py4j", "pyspark", "distributed"}:
+                raise
+            raise TableError(
+                f"work sent to {backend} came to nothing ({type(error).__name__})",
+                where="jobs",
+                fix=f"install hitoku {metadata.version('hitoku')} where the work is done, and look at the "
+                f"messages of {backend}",
+            ) from error
+
+
+@contextmanager
+def _client(backend: str, address: str) -> Iterator[None]:
+    if backend == "spark":
+        register = _imported("joblibspark", "spark").register_spark
+        session_at(address or None)
+        register()
+        yield
+        return
+    distributed = _imported("distributed", "dask")
+    try:
+        distributed.default_client() if not address else None
+        opened = None if not address else distributed.Client(address, timeout=30)
+    except ValueError:  # there is no client yet
+        opened = distributed.Client(dashboard_address=None)
+    except OSError as error:
+        raise ParameterError(
+            f"nobody answers at {address!r}", where="jobs", fix="check the address of the scheduler"
+        ) from error
+    try:
+        yield
+    finally:
+        if opened is not None:
+            opened.close()
+
+
+def _imported(package: str, extra: str) -> Any:
+    try:
+        return import_module(package)
+    except ImportError:
+        raise ParameterError(
+            f"{package} is not installed here", where="jobs", fix=f"install hitoku[{extra}]"
+        ) from None
