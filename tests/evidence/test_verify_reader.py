@@ -148,7 +148,7 @@ def test_a_pattern_of_another_method_does_not_get_the_claim(tmp_path):
         pytest.param({"rows": 13}, "another table", id="another shape"),
         pytest.param({"rows": 11, "columns": 14}, "other sums", id="rows and columns exchanged"),
         pytest.param({"method": "greedy"}, "unknown method", id="another method"),
-        pytest.param({"version": 3}, "unknown method", id="another version"),
+        pytest.param({"version": 4}, "unknown method", id="another version"),
         pytest.param({"split": "halves"}, "unknown split", id="another split"),
         pytest.param({"expected": [[1, 2], [3, 4]]}, "no expectation", id="an expectation of another table"),
         pytest.param({"width": "9"}, "without numbers", id="a width in words"),

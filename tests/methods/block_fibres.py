@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 from itertools import islice
 
 import numpy as np
 from tests.oracles import blocks as oracle
 
+from hitoku.errors import NeedError
 from hitoku.methods.blocks.expectation import expectation
+from hitoku.methods.blocks.flags import closure, flagged, groups_of
 from hitoku.methods.blocks.pattern import pattern
 from hitoku.methods.blocks.terms import Terms
 from hitoku.methods.blocks.tree import Nodes, tree
+from hitoku.methods.blocks.witnessed import witnessed
 
 
 def forest(levels, n, n_rows):
@@ -54,6 +58,30 @@ def fibres(example, threshold, width, *, zeros=False, split="count", expected=No
     _, group = np.unique(shown, axis=0, return_inverse=True)
     order = np.argsort(group, kind="stable")
     return terms, np.split(tables[order], np.flatnonzero(np.diff(group[order])) + 1)
+
+
+def witnessed_fibres(example, threshold, width, *, zeros=False, expected=None, size=2, count=1):
+    """The same for proof="witnesses"; also what is shown, flags and verdict of every table.
+
+    Groups are those of tables that are published.
+    """
+    terms = Terms.below(example.shape, threshold, width, zeros=zeros)
+    plan = expectation(example.sum(axis=1), example.sum(axis=0), expected)
+    found, verdicts = defaultdict(list), defaultdict(set)
+    for cells in oracle.tables(example.sum(axis=1).tolist(), example.sum(axis=0).tolist()):
+        values = np.array(cells)
+        marked = flagged(groups_of(plan, size), terms.unsafe(values))
+        hidden = closure(marked, plan, width, count) if marked.any() else marked
+        shown = np.where(hidden, -1, values).tobytes()
+        try:
+            again, _ = witnessed(values, terms, plan, size, count)
+        except NeedError:
+            verdicts[shown, marked.tobytes()].add("refused")
+            continue
+        assert np.array_equal(again, hidden)
+        verdicts[shown, marked.tobytes()].add("published")
+        found[shown].append(values)
+    return terms, [np.array(group) for group in found.values()], verdicts
 
 
 def too_narrow(terms, groups):

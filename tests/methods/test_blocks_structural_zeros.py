@@ -14,7 +14,7 @@ from tests.oracles import blocks as oracle
 
 import hitoku as ht
 from hitoku.methods.blocks.reach import FAR
-from hitoku.methods.blocks.structural_zeros import Rectangle, push, reach, wide_around_zeros
+from hitoku.methods.blocks.structural_zeros import Rectangle, push_beside, reach, wide_around_zeros
 from hitoku.methods.blocks.terms import beside_zeros
 from hitoku.model.dimension import Dimension
 from hitoku.model.relations import add_up
@@ -70,7 +70,7 @@ def test_a_cell_reaches_what_listing_shows_and_no_sum_changes(case, data):
         down, up = reach(values, free, row, column, 99, 99)
         assert (values[row, column] - down, values[row, column] + up) == (min(found), max(found))
     moved = values.copy()
-    n = push(moved, free, 0, 1, 2)
+    n = push_beside(moved, free, 0, 1, 2)
     assert (moved.sum(axis=0) == sums[1]).all()
     assert (moved.sum(axis=1) - sums[0]).tolist() == [-n, n, *[0] * (len(values) - 2)]
     assert np.all(moved >= 0)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import islice
 
 import pytest
-from tests.methods.block_fibres import fibres, random_examples, too_narrow
+from tests.methods.block_fibres import fibres, random_examples, too_narrow, witnessed_fibres
+from tests.oracles import blocks as oracle
 
 pytestmark = pytest.mark.long
 
@@ -29,3 +30,26 @@ def test_no_unsafe_cell_of_any_table_is_too_narrow(structural, n_examples, least
     assert cells > least_cells
     # Some are not withheld whole, or nothing would have been tried.
     assert several > n_examples // 20
+
+
+# Totals with more tables than this would take too long: each is walked from.
+FEW = 300
+
+
+def test_no_unsafe_cell_is_too_narrow_where_witnesses_prove():
+    """The same for proof="witnesses": tables that are refused are left out by the reader, too."""
+    cells = published = alike = 0
+    for place, (example, drawn) in enumerate(islice(random_examples(11), 200)):
+        given = {name: drawn[name] for name in ("threshold", "width", "zeros", "expected")}
+        if len(list(islice(oracle.tables(example.sum(1).tolist(), example.sum(0).tolist()), FEW + 1))) > FEW:
+            continue
+        size, count = 2 + place % 2, 1 + place // 2 % 2
+        terms, groups, verdicts = witnessed_fibres(example, **given, size=size, count=count)
+        n_cells, narrow = too_narrow(terms, groups)
+        assert narrow == 0, (example.tolist(), given, size, count)
+        assert all(len(each) == 1 for each in verdicts.values())
+        cells += n_cells
+        published += sum(map(len, groups))
+        alike += len(verdicts)
+    assert cells > 5_000
+    assert published > 2 * alike

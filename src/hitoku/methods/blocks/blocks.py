@@ -23,11 +23,13 @@ from hitoku.methods.blocks.terms import (
     of_counts,
     refuse_hierarchies,
     refuse_other_kinds,
+    refuse_witnesses,
     refuse_zeros,
     terms_of,
     totals,
 )
 from hitoku.methods.blocks.tree import tree
+from hitoku.methods.blocks.witnessed import Step, witnessed
 from hitoku.methods.blocks.witnesses import same_release
 from hitoku.methods.method import Progress
 from hitoku.model.arrays import Integers, Mask
@@ -37,6 +39,8 @@ from hitoku.model.table import Table
 from hitoku.rules.rule import Rule
 
 Split = Literal["auto", "count", "mass"]
+Proof = Literal["theorem", "witnesses"]
+PROOFS = ("theorem", "witnesses")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -67,6 +71,15 @@ class Blocks:
         in the order of ``table.cells``; NaN where nothing is known. None: what the totals give. The better it
         predicts small cells, the fewer cells are withheld. Nothing confidential may enter: the tree made from
         it counts as known.
+    proof
+        "theorem": rectangles, as above; only totals can lead to a refusal. "witnesses": for flat tables of
+        counts, about half as many cells. Cells are withheld in small groups, anywhere in the table, and
+        further ones are chosen by which groups are withheld; then tables are looked for that show the same
+        and leave every cell of these groups wide. Where none are found the table is refused, and that
+        depends on its cells: publish nothing of it then, and do not try again with other parameters.
+    group, closure
+        With "witnesses": cells per group, at least two; and how many further cells, large ones as far as one
+        can expect, a row or column with withheld cells gets. More of either is refused more seldom.
 
     Examples
     --------
@@ -92,8 +105,22 @@ class Blocks:
     width: ArrayLike | None = None
     split: Split = "auto"
     expected: ArrayLike | None = None
+    proof: Proof = "theorem"
+    group: int = 2
+    closure: int = 2
 
     def __post_init__(self) -> None:
+        if self.proof not in PROOFS:
+            raise ParameterError(
+                f"no proof named {self.proof!r}", where="blocks, proof", fix=did_you_mean(self.proof, PROOFS)
+            )
+        for name, least in (("group", 2), ("closure", 1)):
+            if getattr(self, name) < least:
+                raise ParameterError(
+                    f"{name} is less than {least}",
+                    where=f"blocks, {name}",
+                    fix="leave it out for the default",
+                )
         if self.split not in {"auto", *SPLITS}:
             raise ParameterError(
                 f"no split named {self.split!r}",
@@ -128,6 +155,8 @@ class Blocks:
                 fix="write Blocks(rules=[MinFrequency(5)], width=9), as for assess, or --width 9",
             )
         refuse_other_kinds(table)
+        if self.proof == "witnesses":
+            refuse_witnesses(table)
         if magnitudes or self.width is None:
             refuse_zeros(table)
             return self._magnitudes(table, need, self.rules)
@@ -147,17 +176,26 @@ class Blocks:
         unsafe, width = (np.zeros((rows + 1, columns + 1), dtype=kind) for kind in (np.bool_, np.int64))
         unsafe[:-1, :-1], width[:-1, :-1] = terms.unsafe(values), terms.width
         refuse_other_needs(table, need, width.ravel(), unsafe.ravel())
-        plenty = PLENTY * (int(terms.last.max()) + 1)
+        by_witnesses = self.proof == "witnesses"
+        plenty = None if by_witnesses else PLENTY * (int(terms.last.max()) + 1)
         expected = expectation(*totals(table, rows, columns), self.expected, plenty)
         if terms.free is not None:
             expected = expected * terms.free
         withheld = np.zeros((rows + 1, columns + 1), dtype=np.bool_)
+        public = None if self.expected is None else expected
+        stated = claim(terms, public)
+        if by_witnesses:
+            withheld[:-1, :-1], steps = witnessed(values, terms, expected, self.group, self.closure)
+            if stated is not None:
+                stated |= {"version": 3, "group": self.group, "closure": self.closure}
+                stated["steps"] = [written(step, columns + 1) for step in steps]
+            return protection_of(table, need, withheld.ravel(), stated)
         levels = tree_of(expected, terms, self.split)
         withheld[:-1, :-1] = pattern(levels, values, terms)
-        public = None if self.expected is None else expected
-        stated = claim(terms, self.split, public)
-        decided = protection_of(table, need, withheld.ravel(), stated)
-        return decided if stated is None else replace(decided, moves=same_release(levels, values, terms))
+        if stated is None:
+            return protection_of(table, need, withheld.ravel(), None)
+        decided = protection_of(table, need, withheld.ravel(), stated | {"version": 1, "split": self.split})
+        return replace(decided, moves=same_release(levels, values, terms))
 
     def _magnitudes(self, table: Table, need: Need, rules: Sequence[Rule]) -> Protection:
         """Treat a flat table of magnitudes: levels as the need has them."""
@@ -206,7 +244,12 @@ def protection_of(table: Table, need: Need, withheld: Mask, reader: dict[str, An
     )
 
 
-def claim(terms: Terms, split: str, expected: Integers | None) -> dict[str, Any] | None:
+def written(step: Step, across: int) -> list[list[int]]:
+    """Write a step from table to table: positions among all cells of the table, and changes."""
+    return [[row * across + column for row, column in step], [*step.values()]]
+
+
+def claim(terms: Terms, expected: Integers | None) -> dict[str, Any] | None:
     """State for a certificate what the reader who knows the method is left with.
 
     None where its cells are not all judged in the same way: the verifier does not go that far.
@@ -218,13 +261,11 @@ def claim(terms: Terms, split: str, expected: Integers | None) -> dict[str, Any]
         return None
     return {
         "method": "blocks",
-        "version": 1,
         "rows": terms.width.shape[0],
         "columns": terms.width.shape[1],
         "first": first[0],
         "last": last[0],
         "width": width[0],
-        "split": split,
         "expected": None if expected is None else expected.tolist(),
     }
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from hitoku.methods.blocks.exchange import push
 from hitoku.methods.blocks.reach import FAR, Local
 from hitoku.model.arrays import Integers, Mask
 
@@ -59,7 +60,7 @@ class Rectangle:
                 values[row] *= inside
                 lacking = goal - int(values[row].sum())
                 lines = (len(values) - 1, row) if lacking > 0 else (row, len(values) - 1)
-                push(values, free, *lines, abs(lacking))
+                push_beside(values, free, *lines, abs(lacking))
                 if first <= values[row].sum() <= last:
                     yield values, free, row, inside
 
@@ -131,67 +132,13 @@ def reach(values: Integers, free: Mask, row: int, column: int, down: int, up: in
     for source, sink, most in ((n_rows + column, row, min(down, own)), (row, n_rows + column, up)):
         others, open_cells = values.copy(), free.copy()
         others[row, column], open_cells[row, column] = 0, False
-        found.append(push(others, open_cells, source, sink, int(most)))
+        found.append(push_beside(others, open_cells, source, sink, int(most)))
     return found[0], found[1]
 
 
-def push(values: Integers, free: Mask, source: int, sink: int, most: int) -> int:
-    """Push units from one line to another through the cells of a table, which is changed; return how many.
-
-    Lines are rows, then columns. From a row to a column a unit goes by lowering their cell, from a column to
-    a row by raising it, so all other sums stay. Shortest paths first: every path meets a line once at most,
-    and the number of paths is bounded whatever the numbers are.
-
-    Examples
-    --------
-    >>> table, free = np.array([[5, 0], [2, 3]]), np.ones((2, 2), dtype=bool)
-    >>> push(table, free, 0, 1, 4), table.tolist()  # from the first row to the second
-    (4, [[1, 0], [6, 3]])
-    """
-    pushed = 0
-    while pushed < most:
-        path = _shortest(values, free, source, sink)
-        if path is None:
-            break
-        lowered, raised = path
-        step = min([most - pushed, *(int(values[cell]) for cell in lowered)])
-        for cell in lowered:
-            values[cell] -= step
-        for cell in raised:
-            values[cell] += step
-        pushed += step
-    return pushed
-
-
-def _shortest(
-    values: Integers, free: Mask, source: int, sink: int
-) -> tuple[list[tuple[int, int]], list[tuple[int, int]]] | None:
-    """Find the cells to lower and to raise along a shortest path from line to line."""
-    n_rows, n_columns = values.shape
-    before = np.full(n_rows + n_columns, -1)
-    before[source] = source
-    frontier = np.array([source])
-    while before[sink] < 0 and len(frontier):
-        by_row = frontier[0] < n_rows
-        if by_row:
-            steps = (values[frontier] > 0) & (before[n_rows:] < 0)
-        else:
-            steps = (free[:, frontier - n_rows] & (before[:n_rows] < 0)[:, None]).T
-        met = np.flatnonzero(steps.any(axis=0))
-        before[met + n_rows if by_row else met] = frontier[steps[:, met].argmax(axis=0)]
-        frontier = met + n_rows if by_row else met
-    if before[sink] < 0:
-        return None
-    lowered, raised = [], []
-    line = sink
-    while line != source:
-        other = int(before[line])
-        if other < n_rows:
-            lowered.append((other, line - n_rows))
-        else:
-            raised.append((line, other - n_rows))
-        line = other
-    return lowered, raised
+def push_beside(values: Integers, free: Mask, source: int, sink: int, most: int) -> int:
+    """Push units from one line to another; cells that are free may grow without end."""
+    return push(values, np.zeros_like(values), np.where(free, FAR, 0), source, sink, most)
 
 
 def _swaps(values: Integers, free: Mask) -> Integers:

@@ -218,6 +218,16 @@ def refuse_hierarchies(table: Table) -> None:
         )
 
 
+def refuse_witnesses(table: Table) -> None:
+    """Raise unless a table is a flat one of counts: no others are proved by witnesses."""
+    if not of_counts(table) or any(len(d.groups) > 1 for d in table.dimensions):
+        raise ScopeError(
+            "proof='witnesses' is for flat tables of counts",
+            where="blocks, proof",
+            fix="use proof='theorem'",
+        )
+
+
 def refuse_unsafe_totals(table: Table, unsafe: Mask) -> None:
     places = np.flatnonzero(unsafe & ~table.inner)
     if len(places):

@@ -13,7 +13,7 @@ from itertools import zip_longest
 import numpy as np
 
 from hitoku.methods.blocks.pattern import settled
-from hitoku.methods.blocks.structural_zeros import Rectangle, push
+from hitoku.methods.blocks.structural_zeros import Rectangle, push_beside
 from hitoku.methods.blocks.terms import Terms
 from hitoku.methods.blocks.tree import Nodes
 from hitoku.model.arrays import Integers, Mask
@@ -120,6 +120,6 @@ def _end(values: Integers, free: Mask, row: int, column: int, most: int, *, up: 
     table[row, column], open_cells[row, column] = 0, False
     lines = (row, len(values) + column)
     source, sink = lines if up else lines[::-1]
-    moved = push(table, open_cells, source, sink, most if up else min(most, own))
+    moved = push_beside(table, open_cells, source, sink, most if up else min(most, own))
     table[row, column] = own + (moved if up else -moved)
     return table

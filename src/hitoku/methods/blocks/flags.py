@@ -1,0 +1,143 @@
+"""Flags instead of rectangles: which cells are withheld follows from what is public and from a bit per group.
+
+Cells of which about the same is expected are put together in small groups, anywhere in the table. A group is
+*flagged* when one of its cells is unsafe, and is then withheld whole. Further cells are chosen from the flags
+and from what is public alone, so that every line with withheld cells has some that can give way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hitoku.methods.blocks.expectation import PARTS
+from hitoku.model.arrays import Integers, Mask
+
+# How many times the width is expected in a cell that is to give way.
+AMPLE = 6
+# A line with so many flagged cells for each one that is asked for gives way by itself.
+MANY = 6
+
+
+def groups_of(expected: Integers, size: int) -> Integers:
+    """Put cells together, those with the least expectation first; rows by columns, numbers of groups.
+
+    What is left over joins the last group.
+
+    Examples
+    --------
+    >>> groups_of(np.array([[1, 9, 2], [8, 3, 30]]), 2)
+    array([[0, 2, 0],
+           [1, 1, 2]])
+    """
+    group = np.empty(expected.size, dtype=np.int64)
+    last = max(expected.size // size - 1, 0)
+    group[np.argsort(expected, axis=None, kind="stable")] = np.minimum(np.arange(expected.size) // size, last)
+    return group.reshape(expected.shape)
+
+
+def flagged(group: Integers, unsafe: Mask) -> Mask:
+    """Tell which cells belong to a group with an unsafe cell.
+
+    Examples
+    --------
+    >>> flagged(np.array([[0, 1], [1, 0]]), np.array([[True, False], [False, False]])).astype(int)
+    array([[1, 0],
+           [0, 1]])
+    """
+    marked = np.zeros(int(group.max()) + 1, dtype=np.bool_)
+    marked[group[unsafe]] = True
+    return marked[group]
+
+
+def closure(marked: Mask, expected: Integers, width: int, count: int) -> Mask:
+    """Add cells until every line that holds a withheld one has ``count`` others that can give way.
+
+    Parameters
+    ----------
+    marked
+        Cells of flagged groups.
+    expected
+        What everybody expects, in parts of 1/1024.
+    width, count
+        The largest width that is asked for; cells per line.
+
+    Examples
+    --------
+    >>> marked = np.eye(4, dtype=bool) & (np.arange(4) < 2)
+    >>> closure(marked, np.full((4, 4), 100 * PARTS), 5, 1).astype(int)
+    array([[1, 1, 0, 0],
+           [1, 1, 0, 0],
+           [0, 0, 0, 0],
+           [0, 0, 0, 0]])
+    """
+    lines = Lines(marked, marked.copy(), expected, AMPLE * width * PARTS, count)
+    lines.widen()
+    going = True
+    while going:
+        going = False
+        for axis in (0, 1):
+            for line in range(marked.shape[axis]):
+                going |= lines.lacks(axis, line) and lines.add(axis, line)
+    return lines.hidden
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Rows (axis 0) and columns (axis 1) while cells are added.
+
+    Parameters
+    ----------
+    marked, hidden
+        Cells of flagged groups; all cells withheld so far.
+    expected, enough
+        What is expected, and how much makes a cell give way.
+    count
+        How many such cells a line is to have.
+    """
+
+    marked: Mask
+    hidden: Mask
+    expected: Integers
+    enough: int
+    count: int
+
+    def lacks(self, axis: int, line: int) -> bool:
+        """Tell whether a line with withheld cells needs one more."""
+        n_hidden = int(self._along(self.hidden, axis)[line].sum())
+        n_marked = int(self._along(self.marked, axis)[line].sum())
+        return 0 < n_hidden < n_marked + self.count and n_marked < MANY * self.count
+
+    def add(self, axis: int, line: int) -> bool:
+        """Withhold one more cell of a line; False when there is none."""
+        hidden, expected = self._along(self.hidden, axis), self._along(self.expected, axis)[line]
+        places = np.flatnonzero(~hidden[line])
+        if not len(places):
+            return False
+        ample = places[expected[places] >= self.enough]
+        touched = ample[hidden[:, ample].any(axis=0)]
+        if len(touched):
+            lacking = np.array([self.lacks(1 - axis, int(place)) for place in touched])
+            place = touched[np.lexsort((expected[touched], ~lacking))[0]]
+        elif len(ample):
+            place = ample[expected[ample].argmin()]
+        else:
+            place = places[expected[places].argmax()]
+        hidden[line, place] = True
+        return True
+
+    def widen(self) -> None:
+        """Withhold a cell of the largest line where a single row or column is touched: alone it tells all."""
+        for axis in (0, 1):
+            hidden, expected = self._along(self.hidden, axis), self._along(self.expected, axis)
+            lines = np.flatnonzero(hidden.any(axis=1))
+            if len(lines) == 1:
+                others = expected.sum(axis=1)
+                others[lines] = -1
+                columns = np.flatnonzero(hidden[lines[0]])
+                hidden[others.argmax(), columns] = True
+
+    @staticmethod
+    def _along(cells: np.ndarray, axis: int) -> np.ndarray:
+        return cells if axis == 0 else cells.T

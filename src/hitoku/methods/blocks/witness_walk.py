@@ -1,0 +1,260 @@
+"""A walk through tables that have the same release and the same flags, from a start made of these two alone.
+
+The reader who knows the method must hold possible every table that adds up, shows the same and has an unsafe
+cell in just the same groups. This walk goes from one such table to the next until the cells of flagged groups
+are wide. Nothing here knows the true table: what is withheld, sums and flags are all that comes in. So all
+those tables would have been judged alike, and whether the method refuses tells nothing about the withheld
+cells beyond the flags (docs/explanation/blocks.md).
+
+In every group one cell, its *guard*, is kept unsafe, so that tables form a transportation problem; to move
+the guard itself, another cell of its group takes over first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hitoku.methods.blocks.exchange import Cell, push
+from hitoku.methods.blocks.reach import FAR
+from hitoku.methods.blocks.terms import Terms
+from hitoku.model.arrays import Integers, Mask
+
+# How often all cells that are not wide yet are tried, and groups that have no guard yet.
+ROUNDS, STARTS = 4, 6
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """What everybody sees of a table, and the flags.
+
+    Parameters
+    ----------
+    rows, columns
+        What the withheld cells of every row and column add up to.
+    hidden, marked
+        Withheld cells; those of flagged groups among them.
+    group
+        Numbers of the groups of cells.
+    expected
+        What everybody expects, in whole counts.
+    terms
+        Which counts are unsafe, and what width is asked for.
+    """
+
+    rows: Integers
+    columns: Integers
+    hidden: Mask
+    marked: Mask
+    group: Integers
+    expected: Integers
+    terms: Terms
+
+    def never_unsafe(self, cell: Cell) -> bool:
+        """Tell whether the sums alone keep a cell from having an unsafe count."""
+        row, column = cell
+        first, last = self.terms.first[cell], self.terms.last[cell]
+        of_row, of_column = int(self.rows[row]), int(self.columns[column])
+        beside, above = self.hidden[row].copy(), self.hidden[:, column].copy()
+        beside[column], above[row] = False, False
+        least = max(of_row - self.columns[beside].sum(), of_column - self.rows[above].sum())
+        return bool(first > last or min(of_row, of_column) < first or least > last)
+
+
+@dataclass(eq=False)
+class Walk:
+    """Where the walk stands, and what it has met.
+
+    Parameters
+    ----------
+    shown
+        What it is made of.
+    values, lower, upper
+        The table on which it stands, and between what its cells may move.
+    low, high
+        Least and largest values met.
+    guards
+        By flagged group, the cell that is kept unsafe.
+    steps
+        Changes from one table met to the next; the first one is the start itself.
+    """
+
+    shown: Shown
+    values: Integers
+    lower: Integers
+    upper: Integers
+    low: Integers = field(init=False)
+    high: Integers = field(init=False)
+    guards: dict[int, Cell] = field(default_factory=dict)
+    members: dict[int, list[Cell]] = field(default_factory=dict)
+    steps: list[dict[Cell, int]] = field(default_factory=list)
+
+    @classmethod
+    def begin(cls, shown: Shown) -> Walk | None:
+        """Find a table to start from; None when the search for one ends without."""
+        secondary = shown.hidden & ~shown.marked
+        lower = np.where(secondary, shown.terms.last + 1, 0)
+        upper = np.where(shown.hidden, FAR, 0)
+        walk = cls(shown, lower.copy(), lower, upper)
+        for row, column in np.argwhere(shown.marked).tolist():
+            walk.members.setdefault(int(shown.group[row, column]), []).append((row, column))
+        if not walk._fill() or not walk._set_guards():
+            return None
+        walk.low, walk.high = walk.values.copy(), walk.values.copy()
+        walk.steps = [{cell: int(walk.values[cell]) for cell in cells_of(shown.hidden)}]
+        return walk
+
+    def _fill(self) -> bool:
+        """Fill the withheld cells up to their sums: what is expected first, then what is left."""
+        rows = self.shown.rows - self.values.sum(axis=1)
+        columns = self.shown.columns - self.values.sum(axis=0)
+        if np.any(rows < 0) or np.any(columns < 0):
+            return False
+        for most in (self.shown.expected, np.full(self.values.shape, FAR)):
+            for row in range(len(rows)):
+                places = np.flatnonzero(self.shown.hidden[row])
+                for column in places[np.argsort(-columns[places], kind="stable")].tolist():
+                    more = min(rows[row], columns[column], most[row, column])
+                    self.values[row, column] += more
+                    rows[row] -= more
+                    columns[column] -= more
+        for row in np.flatnonzero(rows).tolist():
+            for column in np.flatnonzero(columns).tolist():
+                most_here = int(min(rows[row], columns[column]))
+                moved = push(self.values, self.lower, self.upper, len(rows) + column, row, most_here)
+                rows[row] -= moved
+                columns[column] -= moved
+        return not rows.any()
+
+    def _set_guards(self) -> bool:
+        """Make one cell of every flagged group unsafe, and keep it so."""
+        waiting = sorted(self.members)
+        for _ in range(STARTS):
+            waiting = [group for group in waiting if not self._guarded(group, self.members[group])]
+            if not waiting:
+                return True
+            self._change_guards()
+        return False
+
+    def _guarded(self, group: int, candidates: list[Cell]) -> bool:
+        """Make one of these cells unsafe, the nearest first; nothing is changed when that fails."""
+        for cell in sorted(candidates, key=lambda one: abs(self._lacks(one))):
+            touched: set[Cell] = set()
+            before = self.values.copy()
+            self.move(cell, self._lacks(cell), touched)
+            if self._lacks(cell) == 0:
+                self.guards[group] = cell
+                self._bound(cell, kept=True)
+                return True
+            for one in touched:
+                self.values[one] = before[one]
+        return False
+
+    def _lacks(self, cell: Cell) -> int:
+        """By how much a cell must move to be unsafe."""
+        value, terms = int(self.values[cell]), self.shown.terms
+        return max(int(terms.first[cell]) - value, 0) + min(int(terms.last[cell]) - value, 0)
+
+    def _bound(self, cell: Cell, *, kept: bool) -> None:
+        terms = self.shown.terms
+        self.lower[cell] = terms.first[cell] if kept else 0
+        self.upper[cell] = terms.last[cell] if kept else FAR
+
+    def _change_guards(self) -> None:
+        """Where another cell of a group is unsafe, too, it becomes the guard."""
+        for group, guard in self.guards.items():
+            other = next((c for c in self.members[group] if c != guard and self._lacks(c) == 0), None)
+            if other is not None:
+                self._bound(guard, kept=False)
+                self._bound(other, kept=True)
+                self.guards[group] = other
+
+    def _relieve(self, group: int) -> None:
+        """Let another cell of a group take over from its guard, which may move at once."""
+        guard = self.guards[group]
+        before = self.values.copy()
+        self._bound(guard, kept=False)
+        if self._guarded(group, [cell for cell in self.members[group] if cell != guard]):
+            self._note(before, None)
+        else:
+            self._bound(guard, kept=True)
+
+    def _note(self, before: Integers, touched: set[Cell] | None) -> None:
+        """Note the table as one that was met."""
+        cells = cells_of(before != self.values) if touched is None else sorted(touched)
+        step = {cell: int(self.values[cell] - before[cell]) for cell in cells}
+        step = {cell: change for cell, change in step.items() if change}
+        for cell in step:
+            self.low[cell] = min(self.low[cell], self.values[cell])
+            self.high[cell] = max(self.high[cell], self.values[cell])
+        if step:
+            self.steps.append(step)
+
+    def move(self, cell: Cell, amount: int, touched: set[Cell]) -> None:
+        """Raise or lower a cell, as far as the others allow: by one exchange, or along paths."""
+        row, column = cell
+        way = 1 if amount > 0 else -1
+        own = int(self.values[cell])
+        most = min(abs(amount), int(self.upper[cell] - own if way > 0 else own - self.lower[cell]))
+        if most <= 0:
+            return
+        hidden = self.shown.hidden
+        rows, columns = np.flatnonzero(hidden[:, column]), np.flatnonzero(hidden[row])
+        rows, columns = rows[rows != row], columns[columns != column]
+        if len(rows) and len(columns):
+            room = np.minimum(self._room(rows, column, -way)[:, None], self._room(row, columns, -way)[None])
+            room = np.minimum(room, self._room(rows[:, None], columns[None], way))
+            i, j = divmod(int(room.argmax()), len(columns))
+            if room[i, j] >= most:
+                other = int(rows[i]), int(columns[j])
+                for each, sign in ((cell, 1), (other, 1), ((other[0], column), -1), ((row, other[1]), -1)):
+                    self.values[each] += sign * way * most
+                    touched.add(each)
+                return
+        bounds = self.lower[cell], self.upper[cell]
+        self.lower[cell] = self.upper[cell] = own
+        lines = (row, len(hidden) + column)
+        source, sink = lines if way > 0 else lines[::-1]
+        moved = push(self.values, self.lower, self.upper, source, sink, most, touched)
+        self.lower[cell], self.upper[cell] = bounds
+        self.values[cell] = own + way * moved
+        touched.add(cell)
+
+    def _room(self, rows: Integers | int, columns: Integers | int, way: int) -> Integers:
+        at = rows, columns
+        room = self.upper[at] - self.values[at] if way > 0 else self.values[at] - self.lower[at]
+        return np.asarray(room)
+
+    def narrow(self) -> Iterator[tuple[int, Cell]]:
+        """List groups and their cells that are not wide yet and may be unsafe in some table."""
+        for group in sorted(self.members):
+            for cell in self.members[group]:
+                if not self._wide(cell) and not self.shown.never_unsafe(cell):
+                    yield group, cell
+
+    def _wide(self, cell: Cell) -> bool:
+        return bool(self.high[cell] - self.low[cell] >= self.shown.terms.width[cell])
+
+    def widen(self) -> bool:
+        """Go on until all cells are wide; False when that does not come about."""
+        for _ in range(ROUNDS):
+            for group, cell in self.narrow():
+                if self.guards[group] == cell:
+                    self._relieve(group)
+                width = int(self.shown.terms.width[cell])
+                for up in (True, False):
+                    if not self._wide(cell):
+                        goal = self.low[cell] + width if up else self.high[cell] - width
+                        before, touched = self.values.copy(), set[Cell]()
+                        self.move(cell, int(goal - self.values[cell]), touched)
+                        self._note(before, touched)
+            if next(self.narrow(), None) is None:
+                return True
+            self._change_guards()
+        return False
+
+
+def cells_of(mask: Mask) -> list[Cell]:
+    return [(row, column) for row, column in np.argwhere(mask).tolist()]

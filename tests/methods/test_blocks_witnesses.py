@@ -1,0 +1,215 @@
+"""Blocks with proof="witnesses": small tables are listed, large ones walked through again."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections import defaultdict
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.methods.block_fibres import too_narrow, witnessed_fibres
+from tests.oracles import blocks as oracle
+
+from hitoku.attacks.matching import Matching
+from hitoku.errors import NeedError, ParameterError, ScopeError
+from hitoku.evidence import verify, verify_blocks
+from hitoku.methods.blocks import Blocks
+from hitoku.methods.blocks.expectation import expectation
+from hitoku.methods.blocks.flags import AMPLE, PARTS, closure, flagged, groups_of
+from hitoku.methods.blocks.terms import Terms
+from hitoku.model.need import Need
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+from hitoku.pipeline.protect import protect_table
+from hitoku.rules import MinFrequency, PPercent, assess
+
+RULES = [MinFrequency(5)]
+# Totals of which all tables are listed: threshold, width, zeros unsafe, cells per group, closure.
+EXAMPLES = {
+    "long": ([[4, 0, 2, 1], [0, 6, 4, 6]], 3, 2, False, 3, 1),
+    "tall": ([[3, 0], [6, 1], [2, 4], [5, 2]], 3, 2, False, 3, 1),
+    "pairs": ([[5, 3, 7], [0, 6, 2]], 4, 3, False, 2, 1),
+    "two more per line": ([[7, 0], [2, 6], [5, 4]], 3, 2, False, 2, 2),
+    "unsafe zeros": ([[3, 3, 1, 6], [4, 0, 6, 0]], 2, 3, True, 2, 1),
+}
+
+
+@pytest.fixture(scope="module", params=EXAMPLES)
+def listed(request):
+    values, threshold, width, zeros, size, count = EXAMPLES[request.param]
+    return witnessed_fibres(np.array(values), threshold, width, zeros=zeros, size=size, count=count)
+
+
+def test_the_reader_who_knows_the_method_is_left_with_the_width(listed):
+    terms, groups, _ = listed
+    cells, narrow = too_narrow(terms, groups)
+    assert cells > 40
+    assert len(groups) > 1
+    assert narrow == 0
+
+
+def test_whether_a_table_is_refused_follows_from_release_and_flags(listed):
+    _, _, verdicts = listed
+    assert all(len(each) == 1 for each in verdicts.values())
+    assert set().union(*verdicts.values()) == {"refused", "published"}
+
+
+def test_publishing_without_looking_for_witnesses_would_tell_too_much():
+    # The culprit: groups and further cells, and no walk.
+    values, threshold, width, *_ = EXAMPLES["pairs"]
+    example = np.array(values)
+    terms = Terms.below(example.shape, threshold, width)
+    plan = expectation(example.sum(axis=1), example.sum(axis=0), None)
+    found = defaultdict(list)
+    for cells in oracle.tables(example.sum(axis=1).tolist(), example.sum(axis=0).tolist()):
+        table = np.array(cells)
+        marked = flagged(groups_of(plan, 2), terms.unsafe(table))
+        hidden = closure(marked, plan, width, 1) if marked.any() else marked
+        found[np.where(hidden, -1, table).tobytes()].append(table)
+    assert too_narrow(terms, [np.array(group) for group in found.values()])[1] > 0
+
+
+@pytest.mark.parametrize("name", ["long", "tall"])
+def test_matching_finds_no_interval_below_the_need(name):
+    values, threshold, width, _, size, count = EXAMPLES[name]
+    rules = [MinFrequency(threshold)]
+    method = Blocks(rules=rules, width=width, proof="witnesses", group=size, closure=count)
+    for cells in (values, [line[::-1] for line in values]):
+        table = Table.from_array(cells)
+        need = assess(table, rules, width=width)
+        release = Release.of(table, method.protect(table, need))
+        matched = Matching(method=method, rules=rules, width=width).run(release)
+        assert matched.complete
+        assert need.unsafe.sum() > 1
+        assert np.all(matched.bounds.width[need.unsafe] >= width)
+
+
+def drawn(side, seed):
+    rng = np.random.default_rng(seed)
+    return Table.from_array(np.abs(np.rint(rng.normal(15, 10, (side, side)))).astype(np.int64))
+
+
+def test_of_every_table_on_the_way_the_method_publishes_the_same():
+    table = drawn(12, 1)
+    method = Blocks(rules=RULES, width=9, proof="witnesses")
+    protection = method.protect(table, assess(table, RULES, width=9))
+    shown, value, seen = Release.of(table, protection).published, table.value.copy(), [table.value]
+    for cells, changes in protection.reader["steps"]:
+        value = value.copy()
+        value[cells] += changes
+        seen.append(value)
+    for one in seen[1::9]:
+        other = Table.from_array(one.reshape(table.shape)[:-1, :-1].astype(int))
+        again = method.protect(other, assess(other, RULES, width=9))
+        np.testing.assert_array_equal(Release.of(other, again).published, shown)
+    unsafe = assess(table, RULES, width=9).unsafe
+    assert unsafe.sum() > 10
+    assert np.all(np.ptp(seen, axis=0)[unsafe] >= 9)
+
+
+def test_fewer_cells_than_rectangles():
+    for seed in range(3):
+        table = drawn(30, seed)
+        need = assess(table, RULES, width=9)
+        rectangles, groups = (
+            int(Blocks(rules=RULES, width=9, proof=proof).protect(table, need).withheld.sum())
+            for proof in ("theorem", "witnesses")
+        )
+        assert groups < 0.75 * rectangles
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 10**6), size=st.integers(2, 4), count=st.integers(1, 3))
+def test_the_verifier_withholds_what_the_method_withholds(seed, size, count):
+    rng = np.random.default_rng(seed)
+    shape = tuple(rng.integers(2, 10, 2))
+    expected = rng.integers(0, 40, shape) * PARTS
+    unsafe = rng.random(shape) < rng.choice([0.02, 0.2])
+    marked = flagged(groups_of(expected, size), unsafe)
+    flags = verify_blocks.Flags(expected.tolist(), size, {(int(i), int(j)) for i, j in np.argwhere(unsafe)})
+    assert flags.marked == {(int(i), int(j)) for i, j in np.argwhere(marked)}
+    if unsafe.any():
+        mine = closure(marked, expected, 3, count)
+        lines = verify_blocks.Lines(flags.marked, expected.tolist(), AMPLE * 3 * PARTS, count)
+        assert lines.closed() == {(int(i), int(j)) for i, j in np.argwhere(mine)}
+
+
+@pytest.fixture(scope="module")
+def certificate():
+    outcome = protect_table(drawn(10, 4), RULES, method=Blocks(proof="witnesses"), width=9)
+    return dict(outcome.audit.certificate.content)
+
+
+def judged(tmp_path, content):
+    path = tmp_path / "certificate.json"
+    path.write_text(json.dumps({**content, "sha256": verify.fingerprint(content)}))
+    return verify.verify(path)
+
+
+def test_the_certificate_carries_the_claim_and_its_tables(tmp_path, certificate):
+    verdict = judged(tmp_path, certificate)
+    assert verdict.ok
+    assert "a width of 9" in verdict.reason
+    assert "the same flags" in verdict.reason
+
+
+def without_one(steps):
+    # The last step that matters is gone: some cell is not wide.
+    del steps[1:]
+
+
+def not_adding_up(steps):
+    steps[1][1][0] += 1
+
+
+def elsewhere(steps):
+    steps[1][0][0] = 10
+
+
+def far_away(steps):
+    steps[1][1][:] = [100 * change for change in steps[1][1]]
+
+
+@pytest.mark.parametrize(
+    ("forge", "reason"),
+    [
+        (without_one, "narrow"),
+        (not_adding_up, "add up"),
+        (elsewhere, "published"),
+        (far_away, "negative|flags"),
+    ],
+)
+def test_forged_tables_are_refuted(tmp_path, certificate, forge, reason):
+    content = copy.deepcopy(certificate)
+    forge(content["reader"]["steps"])
+    verdict = judged(tmp_path, content)
+    assert not verdict.ok
+    assert any(word in verdict.reason for word in reason.split("|"))
+
+
+def test_other_closures_and_parameters_are_refused(tmp_path, certificate):
+    content = copy.deepcopy(certificate)
+    content["reader"]["closure"] = 4
+    assert not judged(tmp_path, content).ok
+    for wrong, word in ({"proof": "luck"}, "proof"), ({"group": 1}, "group"), ({"closure": 0}, "closure"):
+        with pytest.raises(ParameterError, match=word):
+            Blocks(**wrong)
+
+
+def test_a_refusal_says_that_it_depends_on_the_cells():
+    table = Table.from_array([[1, 9, 30], [9, 9, 9], [9, 9, 9]])
+    with pytest.raises(NeedError, match="publish nothing of this table"):
+        Blocks(rules=RULES, width=9, proof="witnesses", closure=1).protect(
+            table, assess(table, RULES, width=9)
+        )
+
+
+def test_other_tables_than_flat_counts_are_refused():
+    table = replace(Table.from_array([[10.5, 20.0], [30.0, 40.0]]), integer=False)
+    need = Need(unsafe=table.value == 20, width=9.0)
+    with pytest.raises(ScopeError, match="flat tables of counts"):
+        Blocks(rules=[PPercent(10)], proof="witnesses").protect(table, need)
