@@ -280,6 +280,7 @@ def test_a_package_without_a_door_is_noticed():
         pytest.param("hitoku.methods.gauss", "from numba import njit", id="numba outside kernels"),
         pytest.param("hitoku.evidence.verify", "import numpy", id="verify, numpy"),
         pytest.param("hitoku.evidence.verify_blocks", "import numpy", id="verify_blocks, numpy"),
+        pytest.param("hitoku.evidence.verify_witnesses", "import numpy", id="verify_witnesses, numpy"),
         pytest.param("hitoku.evidence.verify", "from hitoku.errors import HitokuError", id="verify, ours"),
         pytest.param("hitoku.evidence.verify", "from . import audit", id="verify, ours, relative"),
         pytest.param("hitoku.rules.dominance", "import hitoku as ht", id="the front door from inside"),

@@ -16,7 +16,7 @@ from tests.oracles import blocks as oracle
 
 from hitoku.attacks.matching import Matching
 from hitoku.errors import NeedError, ParameterError, ScopeError
-from hitoku.evidence import verify, verify_blocks
+from hitoku.evidence import verify, verify_witnesses
 from hitoku.methods.blocks import Blocks
 from hitoku.methods.blocks.expectation import expectation
 from hitoku.methods.blocks.flags import AMPLE, PARTS, closure, flagged, groups_of
@@ -130,11 +130,13 @@ def test_the_verifier_withholds_what_the_method_withholds(seed, size, count):
     expected = rng.integers(0, 40, shape) * PARTS
     unsafe = rng.random(shape) < rng.choice([0.02, 0.2])
     marked = flagged(groups_of(expected, size), unsafe)
-    flags = verify_blocks.Flags(expected.tolist(), size, {(int(i), int(j)) for i, j in np.argwhere(unsafe)})
+    flags = verify_witnesses.Flags(
+        expected.tolist(), size, {(int(i), int(j)) for i, j in np.argwhere(unsafe)}
+    )
     assert flags.marked == {(int(i), int(j)) for i, j in np.argwhere(marked)}
     if unsafe.any():
         mine = closure(marked, expected, 3, count)
-        lines = verify_blocks.Lines(flags.marked, expected.tolist(), AMPLE * 3 * PARTS, count)
+        lines = verify_witnesses.Lines(flags.marked, expected.tolist(), AMPLE * 3 * PARTS, count)
         assert lines.closed() == {(int(i), int(j)) for i, j in np.argwhere(mine)}
 
 

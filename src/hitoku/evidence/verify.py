@@ -260,7 +260,7 @@ def prove(content: dict[str, Any]) -> str:
     groups = f" and {len(content['groups'])} groups" if content.get("groups") else ""
     answer = f"{len(unsafe)} unsafe cells{groups} are safe, {len(witnesses)} witnesses prove it"
     if "reader" in content:
-        answer += "; " + beside("verify_blocks.py").withstood(content, table, withheld, demand)
+        answer += "; " + beside("verify_blocks.py").withstood(content, table, withheld, demand, beside)
     return answer
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from hitoku.evidence import verify, verify_blocks
+from hitoku.evidence import verify, verify_blocks, verify_witnesses
 from hitoku.evidence.outcome import Outcome
 from hitoku.files import new_file
 from hitoku.io.publication import PublicationPlan
@@ -141,9 +141,17 @@ def page(
         sha256=dict(sha256 or {}),
         fingerprint=fingerprint(sha256 or {}),
         verifier=_sha256_of(verify.__file__),
-        claim_verifier=_sha256_of(verify_blocks.__file__) if getattr(cells.audit, "reader", None) else "",
+        claim_verifiers=_claim_verifiers(getattr(cells.audit, "reader", None)),
         linked=linked,
     )
+
+
+def _claim_verifiers(reader: Mapping[str, Any] | None) -> dict[str, str]:
+    """Name the files that check a claim about a reader who knows the method, with their hashes."""
+    files = [] if reader is None else [verify_blocks.__file__]
+    if reader is not None and "steps" in reader:
+        files.append(verify_witnesses.__file__)
+    return {Path(file).name: _sha256_of(file) for file in files}
 
 
 def _sha256_of(path: str) -> str:

@@ -107,7 +107,7 @@ class Lines:
         """Tell whether a line with withheld cells needs one more."""
         n_hidden = int(self._along(self.hidden, axis)[line].sum())
         n_marked = int(self._along(self.marked, axis)[line].sum())
-        return 0 < n_hidden < n_marked + self.count and n_marked < MANY * self.count
+        return 0 < n_hidden < max(2, n_marked + self.count) and n_marked < MANY * self.count
 
     def add(self, axis: int, line: int) -> bool:
         """Withhold one more cell of a line; False when there is none."""

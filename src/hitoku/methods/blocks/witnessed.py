@@ -36,10 +36,10 @@ def witnessed(
     >>> expected = expectation(values.sum(axis=1), values.sum(axis=0), None)
     >>> withheld, steps = witnessed(values, Terms.below((4, 4), 5, 9), expected, 2, 1)
     >>> withheld.astype(int)
-    array([[1, 1, 0, 0],
-           [1, 1, 0, 0],
+    array([[1, 1, 0, 1],
            [0, 0, 0, 0],
-           [0, 0, 0, 0]])
+           [0, 0, 0, 0],
+           [1, 1, 0, 1]])
     """
     if terms.free is not None or np.any(terms.large < FAR):
         raise ScopeError(
