@@ -60,32 +60,40 @@ def test_whether_a_table_is_refused_follows_from_release_and_flags(listed):
 
 def test_publishing_without_looking_for_witnesses_would_tell_too_much():
     # The culprit: groups and further cells, and no walk.
-    values, threshold, width, *_ = EXAMPLES["pairs"]
-    example = np.array(values)
-    terms = Terms.below(example.shape, threshold, width)
-    plan = expectation(example.sum(axis=1), example.sum(axis=0), None)
-    found = defaultdict(list)
-    for cells in oracle.tables(example.sum(axis=1).tolist(), example.sum(axis=0).tolist()):
-        table = np.array(cells)
-        marked = flagged(groups_of(plan, 2), terms.unsafe(table))
-        hidden = closure(marked, plan, width, 1) if marked.any() else marked
-        found[np.where(hidden, -1, table).tobytes()].append(table)
-    assert too_narrow(terms, [np.array(group) for group in found.values()])[1] > 0
+    narrow = 0
+    for values, threshold, width, zeros, size, count in EXAMPLES.values():
+        example = np.array(values)
+        terms = Terms.below(example.shape, threshold, width, zeros=zeros)
+        plan = expectation(example.sum(axis=1), example.sum(axis=0), None)
+        found = defaultdict(list)
+        for cells in oracle.tables(example.sum(axis=1).tolist(), example.sum(axis=0).tolist()):
+            table = np.array(cells)
+            marked = flagged(groups_of(plan, size), terms.unsafe(table))
+            hidden = closure(marked, plan, width, count) if marked.any() else marked
+            found[np.where(hidden, -1, table).tobytes()].append(table)
+        narrow += too_narrow(terms, [np.array(group) for group in found.values()])[1]
+    assert narrow > 0
 
 
 @pytest.mark.parametrize("name", ["long", "tall"])
 def test_matching_finds_no_interval_below_the_need(name):
     values, threshold, width, _, size, count = EXAMPLES[name]
-    rules = [MinFrequency(threshold)]
+    example, rules, judged_tables = np.array(values), [MinFrequency(threshold)], 0
     method = Blocks(rules=rules, width=width, proof="witnesses", group=size, closure=count)
-    for cells in (values, [line[::-1] for line in values]):
-        table = Table.from_array(cells)
+    for cells in list(oracle.tables(example.sum(axis=1).tolist(), example.sum(axis=0).tolist()))[::9]:
+        table = Table.from_array(np.array(cells))
         need = assess(table, rules, width=width)
-        release = Release.of(table, method.protect(table, need))
+        try:
+            release = Release.of(table, method.protect(table, need))
+        except NeedError:
+            continue
         matched = Matching(method=method, rules=rules, width=width).run(release)
         assert matched.complete
-        assert need.unsafe.sum() > 1
         assert np.all(matched.bounds.width[need.unsafe] >= width)
+        judged_tables += bool(need.unsafe.any())
+        if judged_tables == 2:
+            return
+    assert judged_tables > 0
 
 
 def drawn(side, seed):
@@ -136,7 +144,7 @@ def test_the_verifier_withholds_what_the_method_withholds(seed, size, count):
     assert flags.marked == {(int(i), int(j)) for i, j in np.argwhere(marked)}
     if unsafe.any():
         mine = closure(marked, expected, 3, count)
-        lines = verify_witnesses.Lines(flags.marked, expected.tolist(), AMPLE * 3 * PARTS, count)
+        lines = verify_witnesses.ClosedLines(flags.marked, expected.tolist(), AMPLE * 3 * PARTS, count)
         assert lines.closed() == {(int(i), int(j)) for i, j in np.argwhere(mine)}
 
 

@@ -24,7 +24,7 @@ def shown_by(
     size, count = claim["group"], claim["closure"]
     demand(type(size) is type(count) is int and size >= 2 and count >= 1, "a claim without numbers", 2)
     flags = Flags(expected, size, {cell for cell, x in numbered(values) if rule.marks(0, 0, x)})
-    hidden = Lines(flags.marked, expected, AMPLE * rule.width * PARTS, count).closed()
+    hidden = ClosedLines(flags.marked, expected, AMPLE * rule.width * PARTS, count).closed()
     table, met = {cell: x for cell, x in numbered(values) if cell in hidden}, {}
     for cell in flags.marked:
         met[cell] = {table[cell]}
@@ -84,7 +84,7 @@ class Flags:
         self.marked = {cell for cell, number in self.group.items() if number in flagged}
 
 
-class Lines:
+class ClosedLines:
     """Rows (axis 0) and columns (axis 1) while cells are withheld that let flagged ones move."""
 
     def __init__(self, marked: set[Cell], expected: Grid, enough: int, count: int) -> None:

@@ -27,7 +27,7 @@ ROUNDS, STARTS = 4, 6
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class FlaggedRelease:
     """What everybody sees of a table, and the flags.
 
     Parameters
@@ -64,7 +64,7 @@ class Shown:
 
 
 @dataclass(eq=False)
-class Walk:
+class WitnessWalk:
     """Where the walk stands, and what it has met.
 
     Parameters
@@ -81,7 +81,7 @@ class Walk:
         Changes from one table met to the next; the first one is the start itself.
     """
 
-    shown: Shown
+    shown: FlaggedRelease
     values: Integers
     lower: Integers
     upper: Integers
@@ -92,7 +92,7 @@ class Walk:
     steps: list[dict[Cell, int]] = field(default_factory=list)
 
     @classmethod
-    def begin(cls, shown: Shown) -> Walk | None:
+    def begin(cls, shown: FlaggedRelease) -> WitnessWalk | None:
         """Find a table to start from; None when the search for one ends without."""
         secondary = shown.hidden & ~shown.marked
         lower = np.where(secondary, shown.terms.last + 1, 0)

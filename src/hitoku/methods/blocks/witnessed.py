@@ -15,7 +15,7 @@ from hitoku.methods.blocks.expectation import PARTS
 from hitoku.methods.blocks.flags import closure, flagged, groups_of
 from hitoku.methods.blocks.reach import FAR
 from hitoku.methods.blocks.terms import Terms
-from hitoku.methods.blocks.witness_walk import Shown, Walk
+from hitoku.methods.blocks.witness_walk import FlaggedRelease, WitnessWalk
 from hitoku.model.arrays import Integers, Mask
 
 # A change from one table to the next: cells, and by how much.
@@ -55,7 +55,7 @@ def witnessed(
     inside = np.where(hidden, values, 0)
     # From here on nothing knows the values but by these sums.
     sums = inside.sum(axis=1), inside.sum(axis=0)
-    walk = Walk.begin(Shown(*sums, hidden, marked, group, expected // PARTS, terms))
+    walk = WitnessWalk.begin(FlaggedRelease(*sums, hidden, marked, group, expected // PARTS, terms))
     if walk is None or not walk.widen():
         raise NeedError(
             "no tables were found that show the same and leave every cell wide enough",
