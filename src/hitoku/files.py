@@ -90,12 +90,15 @@ def _locked_folder(parent: Path, name: str) -> tuple[Path, int | None]:
         draft = Path(tempfile.mkdtemp(prefix=f".{name}-", suffix=DRAFT, dir=parent))
         if fcntl is None:
             return draft, None
-        lock = os.open(draft, os.O_RDONLY)
+        try:
+            lock = os.open(draft, os.O_RDONLY)
+        except FileNotFoundError:
+            continue  # somebody took it for a left-over
         with suppress(OSError):  # a disk without locks: nobody will take it for a left-over either
             fcntl.flock(lock, fcntl.LOCK_SH)
         if draft.exists():
             return draft, lock
-        os.close(lock)  # somebody took it for a left-over before it was locked
+        os.close(lock)  # the same, before it was locked
 
 
 def _remove_drafts(parent: Path, name: str) -> None:

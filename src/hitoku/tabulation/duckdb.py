@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -163,8 +164,9 @@ class DuckDB:
         n_batches = math.ceil(n_rows / self._rows_per_batch)
         for batch in range(n_batches):
             chosen = f"({who.who}) % {n_batches} = {batch}" if n_batches > 1 else "TRUE"
-            where = f"({who.who}) IS NOT NULL AND {chosen}" if who.n_own else chosen
-            yield self._read(key, who, where, numbers, n_rows if n_batches == 1 else None)
+            where = f"({who.who}) IS NOT NULL AND {chosen}" if who.n_own or n_batches > 1 else chosen
+            joins = who.joins(batch, n_batches)
+            yield self._read(key, joins, where, numbers, n_rows if n_batches == 1 else None)
 
     def _own_rows(
         self, who: Identity, numbers: Numbers
@@ -176,10 +178,10 @@ class DuckDB:
         for batch in range(n_batches):
             chosen = f"({self.leaf}) % {n_batches} = {batch}" if n_batches > 1 else "TRUE"
             n_rows = who.n_own if n_batches == 1 else None
-            yield self._read(self.leaf, who, f"({who.who}) IS NULL AND {chosen}", numbers, n_rows)
+            yield self._read(self.leaf, "", f"({who.given}) IS NULL AND {chosen}", numbers, n_rows)
 
     def _read(
-        self, key: str, who: Identity, where: str, numbers: Numbers, n_rows: int | None
+        self, key: str, joins: str, where: str, numbers: Numbers, n_rows: int | None
     ) -> tuple[record_order.Keys, Floats, Floats]:
         source = self.source
         x = "CAST(r.x AS DOUBLE)" if "x" in self.names else "0.0::DOUBLE"
@@ -187,24 +189,20 @@ class DuckDB:
         if numbers.scale != 1.0 or numbers.rounded:
             x = f"round({x} * {numbers.scale!r}::DOUBLE)"
         w = ", CAST(r.w AS DOUBLE) AS w" if weight else ""
-        tail = f"FROM records AS r{self.joins}{who.joins} WHERE {where}"
-        if n_rows is None:
-            n_rows = int(source.rows(f"SELECT count(*) {tail}")[0][0])
-        keys, xs, ws = np.empty(n_rows, np.uint64), np.empty(n_rows), np.empty(n_rows if weight else 0)
+        tail = f"FROM records AS r{self.joins}{joins} WHERE {where}"
+        columns = ["key", "x", "w"][: 2 + weight]
+        blocks: dict[str, list[Any]] = {
+            "key": [np.empty(0, np.uint64)],
+            "x": [np.empty(0)],
+            "w": [np.empty(0)],
+        }
         with translate_errors(source.where):
             query = f"SELECT CAST({key} AS UBIGINT) AS key, {x} AS x{w} {tail}"
-            reader = source.connection.sql(query).to_arrow_reader(ROWS_PER_READ)
-            filled = 0
-            for part in reader:
-                block = slice(filled, filled + part.num_rows)
-                if block.stop > n_rows:
-                    raise records_changed(source.where)
-                keys[block] = part.column("key").to_numpy()
-                xs[block] = part.column("x").to_numpy()
-                if weight:
-                    ws[block] = part.column("w").to_numpy()
-                filled = block.stop
-        if filled < n_rows:
+            for part in source.connection.sql(query).to_arrow_reader(ROWS_PER_READ):
+                for name in columns:
+                    blocks[name].append(part.column(name).to_numpy())
+        keys, xs, ws = (np.concatenate(blocks.pop(name)) for name in ("key", "x", "w"))
+        if n_rows is not None and len(keys) != n_rows:
             raise records_changed(source.where)
         return keys, xs, ws
 

@@ -18,8 +18,10 @@ class Identity:
     who
         SQL for the contributor of a record ``r``: 0 up to ``size`` - 1, NULL for a record that is a
         contributor of its own.
-    joins
-        SQL that ``who`` needs after ``FROM records AS r``.
+    given
+        SQL for something that is NULL where a contributor has no name.
+    named
+        Tables of names that ``who`` needs: the column, its name in SQL, and what is added to its numbers.
     size
         One more than the largest number.
     n_own
@@ -27,9 +29,22 @@ class Identity:
     """
 
     who: str = "NULL::BIGINT"
-    joins: str = ""
+    given: str = "NULL"
+    named: tuple[tuple[str, str, int], ...] = ()
     size: int = 0
     n_own: int = 0
+
+    def joins(self, part: int = 0, n_parts: int = 1) -> str:
+        """Write SQL that ``who`` needs after ``FROM records AS r``.
+
+        With the names of one part only, contributors of all others have no number: few names fit into memory
+        where all of them would not.
+        """
+        return "".join(
+            f" LEFT JOIN (SELECT name, who FROM who_{column} WHERE (who + {added}) % {n_parts} = {part}) "
+            f"AS named_{column} ON named_{column}.name = {given}"
+            for column, given, added in self.named
+        )
 
 
 def of_records(n_records: int) -> Identity:
@@ -56,14 +71,13 @@ def of_column(source: Source, column: str, n_leaves: int) -> Identity:
             return Identity(n_own=n_own)
         size = int(high) - int(low) + 1
         if size * n_leaves * 2 < WIDEST and abs(int(low)) < WIDEST:
-            return Identity(f"(CAST(r.{column} AS BIGINT) - ({low}))", "", size, n_own)
+            return Identity(f"(CAST(r.{column} AS BIGINT) - ({low}))", given, (), size, n_own)
     source.run(
         f"CREATE TABLE who_{column} AS SELECT name, row_number() OVER (ORDER BY name) - 1 AS who "
         f"FROM (SELECT DISTINCT {given} AS name FROM records AS r) WHERE name IS NOT NULL"
     )
     size = int(source.rows(f"SELECT count(*) FROM who_{column}")[0][0])
-    joins = f" LEFT JOIN who_{column} AS named_{column} ON named_{column}.name = {given}"
-    return Identity(f"named_{column}.who", joins, size, n_own)
+    return Identity(f"named_{column}.who", given, ((column, given, 0),), size, n_own)
 
 
 def of_holdings(source: Source, holdings: Identity, units: Identity | None) -> Identity:
@@ -73,7 +87,9 @@ def of_holdings(source: Source, holdings: Identity, units: Identity | None) -> I
     """
     if units is None or holdings.n_own == 0 or units.size == 0:
         return holdings
-    who = f"coalesce({holdings.who}, {holdings.size} + {units.who})"
-    joins = holdings.joins + units.joins
-    n_own = source.rows(f"SELECT count(*) FROM records AS r{joins} WHERE {who} IS NULL")[0][0]
-    return Identity(who, joins, holdings.size + units.size, int(n_own))
+    who = f"CASE WHEN {holdings.given} IS NULL THEN {holdings.size} + {units.who} ELSE {holdings.who} END"
+    neither = f"{holdings.given} IS NULL AND {units.given} IS NULL"
+    n_own = source.rows(f"SELECT count(*) FROM records AS r WHERE {neither}")[0][0]
+    named = holdings.named + tuple((column, name, holdings.size) for column, name, _ in units.named)
+    given = f"CASE WHEN {neither} THEN NULL ELSE TRUE END"
+    return Identity(who, given, named, holdings.size + units.size, int(n_own))
