@@ -23,6 +23,7 @@ from hitoku.errors import HitokuError, ParameterError, TableError
 from hitoku.io.recipe.recipe import Recipe
 from hitoku.tabulation import spark_tasks
 from hitoku.tabulation.opening import is_ibis, is_spark
+from hitoku.tabulation.spark_session import session_at
 from hitoku.tabulation.tabulate import tabulate
 
 # More cells than fit.
@@ -272,3 +273,34 @@ def test_an_engine_that_there_is_not(engine):
 def test_a_frame_on_this_machine_is_not_sent_to_a_cluster():
     with pytest.raises(ParameterError, match="a DataFrame is on this machine"):
         tabulate(pd.DataFrame({"g": ["a"]}), ["g"], engine="spark")
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("sparkk://host:7077", "no master of Spark"),
+        ("localhost", "no master of Spark"),
+        ("local[two]", "no master of Spark"),
+        ("spark://127.0.0.1:1", "nobody answers"),
+        ("sc://127.0.0.1:1/;token=x", "nobody answers"),
+    ],
+)
+def test_an_address_where_no_spark_is_is_told_at_once(address, told):
+    pytest.importorskip("pyspark.sql", reason="pyspark is not installed (hitoku[spark])")
+    if shutil.which("java") is None and not address.startswith("sc:"):
+        pytest.skip("Java is not installed")
+    with pytest.raises(ParameterError, match=told):
+        session_at(address)
+
+
+def test_without_java_or_spark_the_message_says_what_to_install(monkeypatch):
+    with monkeypatch.context() as here:
+        here.setenv("PATH", "")
+        here.delenv("JAVA_HOME", raising=False)
+        pytest.importorskip("pyspark.sql", reason="pyspark is not installed (hitoku[spark])")
+        with pytest.raises(ParameterError, match="Java is not installed"):
+            session_at("local[2]")
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
+    with pytest.raises(ParameterError, match="Spark is not installed") as caught:
+        session_at("local[2]")
+    assert caught.value.fix == "install hitoku[spark]"

@@ -29,7 +29,7 @@ from hitoku.tabulation.file_format import FileFormat
 from hitoku.tabulation.fingerprints import RecordPrints
 from hitoku.tabulation.linked import LinkedTables, TableSpec
 from hitoku.tabulation.nested_columns import Nested, nested_columns
-from hitoku.tabulation.opening import given_to
+from hitoku.tabulation.opening import given_to, refuse_other_than_parquet
 from hitoku.tabulation.spark_session import session_at
 
 Parts = Mapping[str, tuple[Table, Integers]]
@@ -212,6 +212,7 @@ def _records_of(keys: TableKeys, file: Callable[[str], Path], frames: dict[Any, 
         return file(name)
     # A place that only the cluster knows is no path of this machine.
     path = name if "://" in name else str(file(name).resolve())
+    refuse_other_than_parquet(path)
     if (keys.spark, path) not in frames:
         frames[keys.spark, path] = given_to(session_at(keys.spark), path)
     return frames[keys.spark, path]

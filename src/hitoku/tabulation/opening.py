@@ -99,12 +99,17 @@ def given_to(engine: Any, data: Any) -> Any:
             where="engine",
             fix="leave engine out, or give a Spark frame, or a path of Parquet that the cluster can read",
         )
+    refuse_other_than_parquet(data)
+    from hitoku.tabulation.spark_session import read_parquet  # noqa: PLC0415 - it needs Spark
+
+    return read_parquet(engine if session else None, str(data))
+
+
+def refuse_other_than_parquet(data: str | Path) -> None:
+    """Raise on a path that Spark is to read and that is no Parquet by its name."""
     if not str(data).rstrip("/").lower().endswith(PARQUET):
         raise DataError(
             f"Spark is to read {Path(data).name!r}, which is no Parquet file by its name",
             where="data",
             fix="give the path of a .parquet file or folder, or a Spark frame that reads anything else",
         )
-    from hitoku.tabulation.spark_session import read_parquet  # noqa: PLC0415 - it needs Spark
-
-    return read_parquet(engine if session else None, str(data))

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
+import socket
 import sys
 from typing import Any
 
 from hitoku.errors import DataError, ParameterError
+
+ADDRESS = re.compile(r"(local(\[[\d*, ]+\])?|yarn|(spark|sc|k8s)://.+)$")
+PORTS = {"spark": 7077, "sc": 15002}  # where they listen unless told otherwise
+SECONDS = 10
 
 
 def session_at(address: str | None = None) -> Any:
@@ -24,6 +31,7 @@ def session_at(address: str | None = None) -> Any:
         raise ParameterError(
             "Spark is not installed here", where="engine", fix="install hitoku[spark]"
         ) from None
+    _refuse_address(address)
     try:
         builder = SparkSession.builder
         if address is None:
@@ -40,6 +48,41 @@ def session_at(address: str | None = None) -> Any:
             where=f"spark {address!r}" if address else "engine",
             fix="check the address, that the cluster runs, and that Java is installed (not needed for sc://)",
         ) from error
+
+
+def _refuse_address(address: str | None) -> None:
+    """Raise on what Spark would try for minutes, or answer with pages of its own."""
+    where = f"spark {address!r}" if address else "engine"
+    if address is not None and not ADDRESS.match(address):
+        raise ParameterError(
+            "no master of Spark, nor Spark Connect, has such an address",
+            where=where,
+            fix="write spark://host:7077, sc://host:15002, yarn, k8s://..., or local[4] for this machine",
+        )
+    scheme, _, hosts = (address or "").partition("://")
+    here = os.environ.get("JAVA_HOME") or shutil.which("java")
+    if scheme != "sc" and not here:
+        raise ParameterError(
+            "Java is not installed here",
+            where=where,
+            fix="install Java 17, or use Spark Connect (sc://host:15002), which needs none here",
+        )
+    if scheme in PORTS and not any(_answers(host, PORTS[scheme]) for host in hosts.split(",")):
+        raise ParameterError(
+            f"nobody answers at {address!r}",
+            where=where,
+            fix="check host and port, and that the cluster runs",
+        )
+
+
+def _answers(host: str, port: int) -> bool:
+    """Tell whether somebody listens at host:port, or host:port/;options as Spark Connect has it."""
+    name, _, told = host.partition("/")[0].rpartition(":")
+    try:
+        with socket.create_connection((name, int(told)) if name else (told, port), timeout=SECONDS):
+            return True
+    except (OSError, ValueError):
+        return False
 
 
 def read_parquet(session: Any, path: str) -> Any:
