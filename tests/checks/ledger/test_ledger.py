@@ -316,8 +316,8 @@ def test_a_harmless_output_passes_with_the_scope(tmp_path):
 def test_where_the_work_has_an_end_that_is_said_then_and_later(tmp_path):
     path, unit = tmp_path / "x.ledger", np.arange(100)
     ledger = Ledger.open(path, data_hash="d", n_units=100)
-    ledger.search.effort = 0
     for number, inside in enumerate([unit < 60, unit < 30, unit >= 70]):
+        ledger.search.effort = 0 if number == 2 else ledger.search.effort
         ledger.remember(str(number), [Partition.published(str(number), inside.astype(int))])
     new = [Partition.published("new", ((unit >= 30) & (unit < 58)).astype(int))]
     (alarm,) = ledger.check("new", new)

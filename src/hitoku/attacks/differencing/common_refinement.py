@@ -80,6 +80,9 @@ class CommonRefinement:
         """Tell whether a partition is in the refinement."""
         return id(part) in self._codes
 
+    def __len__(self) -> int:
+        return len(self._codes)
+
     def has_met(self, other: Partition) -> bool:
         """Tell whether a partition was cross-tabulated already."""
         return id(other) in self._met

@@ -28,6 +28,8 @@ from hitoku.model.arrays import Integers
 # there are units to go through, and never fewer than PAIR.
 EFFORT = 1_000_000_000
 PAIR = 20_000
+# So many steps per unit it takes to make a partition of what follows, or to refine one.
+DERIVING = 20
 # What follows from an output is kept in so many partitions at most, the shortest sums first.
 MOST_DERIVED = 250
 # With fewer units than this, going through them takes no longer than finding out which are alike.
@@ -305,7 +307,7 @@ class _Turns:
 
     def has_room(self) -> bool:
         """Tell whether more of what follows can be kept; where not, it is left out."""
-        full = len(self.fresh) >= MOST_DERIVED
+        full = len(self.fresh) >= MOST_DERIVED or self._effort >= self._search.effort
         self.left_out += full
         return not full
 
@@ -313,6 +315,7 @@ class _Turns:
         """Take note of what follows from two partitions."""
         self.fresh += found
         self._waiting += found
+        self._effort += DERIVING * sum(len(part.codes) for part in found)
         self._parents |= {id(part): parents for part in found}
 
     def __iter__(self) -> Iterator[tuple[Partition, Partition, bool]]:
@@ -321,10 +324,10 @@ class _Turns:
         for place, one in enumerate(output):
             self._prepare(one)
             # Two outputs are compared whatever it takes.
-            yield from (
-                (one, other, False) for other in self._partners(one, [*released, *output[place + 1 :]])
-            )
-            yield from ((one, other, False) for other in self._affordable(one, self._partners(one, derived)))
+            others = [*released, *output[place + 1 :]]
+            yield from ((one, other, False) for other in self._partners(one, others))
+            others = [*derived, *self.fresh]
+            yield from ((one, other, False) for other in self._affordable(one, self._partners(one, others)))
         while self._waiting or self._later:
             if self._waiting:
                 one, others = self._waiting.popleft(), [*released, *output]
@@ -334,7 +337,9 @@ class _Turns:
                 self._met.append(one)
             self._prepare(one)
             for other in self._affordable(one, self._partners(one, others)):
-                yield one, other, other.outputs <= one.outputs and other not in output
+                # Of many units, what is left of what is left of one output is worked out no further.
+                closed = one.n_units >= FEW_UNITS or other not in output
+                yield one, other, closed and other.outputs <= one.outputs
 
     def refinement(self, one: Partition) -> CommonRefinement | None:
         """Return the common refinement that has a partition, if there is one."""
@@ -350,6 +355,7 @@ class _Turns:
             # What follows is compared with everything; all of it that is waiting goes through units once.
             others = [part for part in (*self._waiting, *self._later) if part.units is None]
             self._refinement = CommonRefinement([one, *(part for part in others if part is not one)])
+            self._effort += DERIVING * len(self._refinement) * one.n_units
 
     def _partners(self, one: Partition, others: Sequence[Partition]) -> Iterator[Partition]:
         """Yield the partitions with which one may give something away.
