@@ -353,6 +353,14 @@ def test_totals_of_any_name_are_found_by_their_sums(tmp_path, total):
     text = draft_recipe(path, tmp_path)
     assert tomllib.loads(text)["total"] == total
     assert "cells" in tomllib.loads(text)
+    assert f'# trade = "{total}"' in text or f'# region = "{total}"' in text
+
+
+@pytest.mark.parametrize("name", ["Betriebe", "Anzahl", "Effectif", "事業所数"])
+def test_numbers_of_respondents_are_known_in_other_languages(tmp_path, name):
+    path = tmp_path / "cells.csv"
+    cells_with("Insgesamt").rename(columns={"n": name}).to_csv(path, index=False)
+    assert tomllib.loads(draft_recipe(path, tmp_path))["frequency"] == name
 
 
 def test_a_code_that_is_large_but_no_sum_is_no_total(tmp_path):

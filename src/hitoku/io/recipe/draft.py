@@ -71,7 +71,7 @@ def draft_recipe(data: str | Path, folder: str | Path = ".") -> str:
         f"out = {toml_value(release)}",
         '# formats = ["csv", "html", "xlsx"]  # files in public/; also sdmx-csv, parquet, json-stat',
         "",
-        *_trees(chosen[0].name, _groupings(path, chosen, guess.codes, nests) if kind == "data" else {}),
+        *_trees(chosen[0], _groupings(path, chosen, guess.codes, nests) if kind == "data" else {}),
     ]
     return "\n".join(lines) + "\n"
 
@@ -87,8 +87,8 @@ def _totals(path: Path, columns: Sequence[Column], *, able: bool) -> list[str]:
         raise DataError(
             f"the file seems to be a table with totals, not records: there is {told}",
             where=path.name,
-            fix="leave rows with totals out; or spell totals alike in a CSV file with one row per cell and a "
-            "column with the number of respondents",
+            fix="leave rows with totals out; or spell totals alike in a CSV file with one row per cell, and "
+            "call the column with the number of respondents n or count",
         )
     return [f"total = {toml_value(next(iter(codes)))}  # the code of totals: {told}", ""]
 
@@ -229,7 +229,8 @@ def _groupings(
     return found
 
 
-def _trees(variable: str, groupings: Mapping[str, Sequence[str]]) -> list[str]:
+def _trees(first: Column, groupings: Mapping[str, Sequence[str]]) -> list[str]:
+    variable = first.name
     if groupings:
         head = [
             "# Groups of codes: columns that group those of a variable, fine to coarse.",
@@ -248,7 +249,7 @@ def _trees(variable: str, groupings: Mapping[str, Sequence[str]]) -> list[str]:
         "",
         "# Cells that must stay published (or [[withhold]]), by codes; a variable left out means all.",
         "# [[keep]]",
-        f'# {variable} = "Total"',
+        f"# {toml_key(variable)} = {toml_value(first.total or 'Total')}",
     ]
 
 

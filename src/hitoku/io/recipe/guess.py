@@ -30,7 +30,11 @@ LIKE_WEIGHT = _named("weight", "wgt", "grossing")
 LIKE_CODE = _named(
     "code", "class", "region", "county", "sector", "nace", "isic", "nuts", "zip", "year", "month"
 )
-LIKE_COUNT = _named("n", "nb", "obs", "freq", "frequency", "count", "number", "ant", "persons", "respondents")
+LIKE_COUNT = _named(
+    *("n", "nb", "obs", "freq", "frequency", "count", "number", "ant", "persons", "respondents"),
+    *("anzahl", "betriebe", "unternehmen", "personen", "fälle", "nombre", "effectif", "aantal"),
+    *("件数", "度数", "人数", "事業所数", "企業数", "世帯数"),
+)
 LIKE_MARK = _named("status", "mark", "marked", "flag", "secret", "suppressed", "withheld")
 
 
