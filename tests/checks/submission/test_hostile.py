@@ -7,12 +7,13 @@ import json
 import shutil
 
 import pytest
-from tests.checks.submissions import PEOPLE, reseal
+from tests.checks.submissions import PEOPLE, reseal, resealed, session
 
 from hitoku.checks.principles.verdict import Clearance
 from hitoku.checks.session import Session
 from hitoku.checks.submission.recheck import recheck
 from hitoku.errors import DataError
+from hitoku.io.check_page import page
 
 WRONG = (
     None,
@@ -93,3 +94,13 @@ def test_a_definition_with_a_parameter_too_many_is_found(honest, tmp_path):
     first, second = recheck(folder).outputs
     assert "no parameter 'weihgt', did you mean 'weight'?" in str(first.findings[0])
     assert second.findings == ()
+
+
+@pytest.mark.parametrize("gone", ["n_units", "n_records", "unit", "written", "researcher"])
+def test_a_page_is_made_of_a_manifest_that_says_less(tmp_path, gone):
+    folder = session(researcher="R. Kimura").submit(tmp_path / "submission")
+    resealed(folder, "manifest.json", lambda manifest: manifest.pop(gone))
+    check = recheck(folder)
+    text = page(check)
+    assert "people" in text
+    assert ("240 records" in text) is (gone not in {"n_units", "n_records"})

@@ -335,3 +335,74 @@ def test_what_differs_from_an_output_that_stays_may_leave(tmp_path, ledger):
     again = made("again")
     again.frequency_table(by=["region"], name="regions")
     assert "differencing fail" in let_go(again.submit(tmp_path / "again"), ledger).blocked
+
+
+# Six people of E are too few for anything about them to pass.
+FEW = PEOPLE.iloc[:186].assign(early=PEOPLE["id"] % 2)
+E_INCOMES = sorted(FEW.income[FEW.region == "E"])
+
+
+def survived():
+    """What a life table says of the people of E, interval by interval, by the actuarial estimate."""
+    own, left, told = FEW[FEW.region == "E"], 1.0, []
+    for start, end in ((0, 30), (30, 40), (40, 10**9)):
+        entered = own[own.income >= start]
+        inside = entered[entered.income < end]
+        events = int(inside.early.sum())
+        lost = len(inside) - events
+        left *= 1 - events / (len(entered) - lost / 2)
+        told.append([len(entered), events, lost, left])
+    return told
+
+
+SEALED = [
+    pytest.param(
+        lambda work: work.quantile_groups("income", 2, by="region", name="x"),
+        ("mean_income",),
+        [[sum(E_INCOMES[:3]) / 3], [sum(E_INCOMES[3:]) / 3]],
+        id="means of quantile groups",
+    ),
+    pytest.param(
+        lambda work: work.lorenz("income", 2, by="region", name="x"),
+        ("lorenz_income",),
+        [[sum(E_INCOMES[:3]) / sum(E_INCOMES)], [1.0]],
+        id="Lorenz curve",
+    ),
+    pytest.param(
+        lambda work: work.life_table("income", "early", [0, 30, 40], by="region", name="x"),
+        ("entered", "events", "last_seen", "survival"),
+        survived(),
+        id="life table",
+    ),
+]
+
+
+@pytest.mark.parametrize(("ask", "columns", "expected"), SEALED)
+def test_numbers_that_were_sealed_leave_by_decision_as_the_data_have_them(
+    tmp_path, ledger, ask, columns, expected
+):
+    work = Session("wages", FEW, unit="id", researcher="R. Kimura")
+    assert "E" not in ask(work).published["region"]
+    folder = work.submit(tmp_path / "submission")
+    assert all("E," not in path.read_text("utf-8") for path in (folder / "public").glob("*.csv"))
+    done = let_go(folder, ledger, decided("x", cells="all"), data=FEW)
+    told = [row for row in rows(done.folder, "01-x.csv") if row["region"] == "E"]
+    assert [[float(row[name]) for name in columns] for row in told] == [
+        pytest.approx(line) for line in expected
+    ]
+    # Nothing of it is withheld any more, nor looks so.
+    assert all("x" not in row.values() for row in told)
+
+
+def test_a_file_leaves_by_decision_byte_by_byte(tmp_path, ledger):
+    mine = tmp_path / "mine.do"
+    mine.write_bytes(b"regress y x\r\n")
+    work = made()
+    assert work.hand_over_file(mine, "how it was fitted", name="x").status == "look"
+    folder = work.submit(tmp_path / "submission")
+    assert let_go(folder, ledger).receipt is None
+    done = let_go(folder, ledger, decided("x"))
+    (left,) = (
+        path for path in done.folder.iterdir() if path.suffix not in {".csv", ".json"} and "x" in path.stem
+    )
+    assert left.read_bytes() == mine.read_bytes()

@@ -162,7 +162,8 @@ class LifeTable(TimedEvents[LifeEvidence]):
                 exposed = int(entered[first]) - seen / 2
                 value *= 1 - events / exposed if exposed else 1.0
                 number = value if self.decimals is None else round(value, self.decimals)
-                ends = self.edges[first], self.edges[last + 1] if last + 1 < len(self.edges) else None
+                # Behind the last edge there is no end; that it is withheld would be another thing.
+                ends = self.edges[first], self.edges[last + 1] if last + 1 < len(self.edges) else ""
                 rows.append((*evidence.labels[own[0]][:-1], *ends, int(entered[first]), events, seen, number))
         columns: dict[str, list[Any]] = {}
         words = ("from", "to", "entered", "events", "last_seen", "survival")
