@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hitoku.errors import NeedError
 from hitoku.methods.blocks import Blocks
 from hitoku.methods.greedy import Greedy
 from hitoku.model.table import Table
@@ -72,20 +73,30 @@ def cost(family: str, side: int, width: int, seeds: int) -> dict[str, object]:
         need = assess(table, RULES, width=wanted)
         row = {"unsafe": int(need.unsafe.sum())}
         methods = {"greedy": Greedy(keep="margins"), "blocks": Blocks(rules=RULES, width=wanted)}
+        witnesses = {"rules": RULES, "width": wanted, "proof": "witnesses"}
+        methods["witnesses"] = Blocks(**witnesses)
         if family == "interaction":
             methods["expected"] = Blocks(rules=RULES, width=wanted, expected=before)
+            methods["expected witnesses"] = Blocks(**witnesses, expected=before)
         for name, method in methods.items():
             start = time.process_time()
-            protection = method.protect(table, need)
+            try:
+                protection = method.protect(table, need)
+            except NeedError:
+                # By witnesses alone; what the others would have lost does not count then.
+                row |= {name: np.nan, f"{name} share": np.nan, f"{name} s": time.process_time() - start}
+                row[f"{name} refused"] = 1
+                continue
             row[name] = int(protection.withheld.sum())
+            row[f"{name} refused"] = 0
             lost = table.value[protection.withheld].sum() / table.value[table.inner].sum()
             row[f"{name} share"] = float(lost)
             row[f"{name} s"] = time.process_time() - start
         rows.append(row)
-    mean = {key: float(np.mean([row[key] for row in rows])) for key in rows[0]}
-    for name in ("blocks", "expected"):
+    mean = {key: float(np.nanmean([row[key] for row in rows])) for key in rows[0]}
+    for name in ("blocks", "expected", "witnesses", "expected witnesses"):
         if name in mean:
-            mean[f"{name} / greedy"] = float(np.mean([row[name] / row["greedy"] for row in rows]))
+            mean[f"{name} / greedy"] = float(np.nanmean([row[name] / row["greedy"] for row in rows]))
     return {"family": family, "side": side, "width": width, "seeds": seeds, **mean}
 
 

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
+from joblib import parallel_config
 from tests.oracles import blocks as oracle
 
+from hitoku.attacks.matching import Matching
+from hitoku.attacks.matching.matching import MANY_CELLS
 from hitoku.attacks.matching.suppressor import Suppressor
+from hitoku.attacks.matching.walks import random_cycle, walked
+from hitoku.errors import ParameterError
 from hitoku.methods import Blocks, Greedy, Optimal, Randomised
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
 from hitoku.pipeline.compare import compare
-from hitoku.pipeline.known_method import KnownMethod, against_known_method, random_cycle, walked
+from hitoku.pipeline.known_method import KnownMethod, against_known_method
 from hitoku.rules import MinFrequency, assess
 
 RULES = [MinFrequency(3)]
@@ -86,11 +94,19 @@ def test_blocks_are_proved_by_verifying_their_claim():
     assert str(against_known_method(table, need, forged, method, rules, 9)) != "proved"
 
 
+def seen_from(table, need, release, method, steps):
+    def same(values):
+        return Suppressor(method, RULES, WIDTH).reproduces(release, values)
+
+    wanted = np.where(need.unsafe, need.width, 0)
+    return walked(release, same, table.value.astype(int), wanted, steps=steps, seed=1)
+
+
 def test_the_walk_meets_only_tables_that_lead_to_the_same_release():
     table, method = small(3), Greedy(keep="margins")
     need = assess(table, RULES, width=WIDTH)
     release = Release.of(table, method.protect(table, need))
-    low, high = walked(table, need, release, Suppressor(method, RULES, WIDTH), steps=80, seed=1)
+    low, high = seen_from(table, need, release, method, steps=80)
     assert np.all(high - low <= reader(table, method))
 
 
@@ -104,7 +120,7 @@ def test_the_walk_shows_cells_safe_where_the_pattern_does_not_depend_on_them():
     table = corner_table()
     need = assess(table, RULES, width=WIDTH)
     release = Release.of(table, Square().protect(table, need))
-    low, high = walked(table, need, release, Suppressor(Square(), RULES, WIDTH), steps=60, seed=1)
+    low, high = seen_from(table, need, release, Square(), steps=60)
     assert high[0] - low[0] >= WIDTH
 
 
@@ -147,3 +163,33 @@ def test_randomised_is_not_called_proved_by_a_walk():
     method = Randomised(rules=rules, width=9, seed=1)
     found = against_known_method(table, need, method.protect(table, need), method, rules, 9)
     assert found.safe + found.leaking + found.unknown == 1
+
+
+def test_on_a_large_table_walks_prove_widths_and_processes_change_nothing():
+    class Quarter:
+        def protect(self, table, need, progress=None):  # noqa: ARG002 - as the protocol has it
+            mask = np.zeros(table.shape, dtype=bool)
+            mask[:11, :11] = True
+            return Protection.withhold(table, mask.ravel(), need)
+
+    counts = np.random.default_rng(1).poisson(20, (14, 14)) + 5
+    counts[[0, 3, 8], [2, 9, 5]] = 2
+    table, method = Table.from_array(counts), Quarter()
+    need = assess(table, RULES, width=WIDTH)
+    release = Release.of(table, method.protect(table, need))
+    assert release.withheld.sum() > MANY_CELLS
+    attack = Matching(method=method, rules=RULES, width=WIDTH, strategy="sample", limit=8, walks=3)
+    alone = attack.run(release, start=table.value)
+    with parallel_config(backend="threading"):
+        together = replace(attack, n_jobs=2).run(release, start=table.value)
+    assert need.unsafe.sum() == 3
+    assert alone.safe(WIDTH)[need.unsafe].all()
+    np.testing.assert_array_equal(alone.met.lower, together.met.lower)
+    np.testing.assert_array_equal(alone.met.upper, together.met.upper)
+    shorter = replace(attack, walks=1).run(release, start=table.value)
+    assert np.all(shorter.met.width <= alone.met.width)
+    assert np.all(alone.met.lower >= alone.feasible.lower)
+    with pytest.raises(ParameterError, match="does not fit the release"):
+        attack.run(release, start=table.value + 1)
+    with pytest.raises(ParameterError, match="walks"):
+        replace(attack, walks=0)

@@ -11,16 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from hitoku.attacks.matching import Matching
 from hitoku.attacks.matching.suppressor import Suppressor
+from hitoku.attacks.matching.walks import flat_two_way, several
 from hitoku.errors import HitokuError
 from hitoku.evidence.audit import audit
 from hitoku.methods.method import Method, informed
-from hitoku.model.arrays import Integers, Mask
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
@@ -29,8 +30,6 @@ from hitoku.rules.rule import Rule
 
 # The matching attack is tried in full up to so many withheld cells, and candidates or nodes of its search.
 MOST_WITHHELD, MOST_CANDIDATES, MOST_NODES = 40, 300, 1_000_000
-# Cycles of at most so many cells; how far a cycle is pushed at a time.
-LONGEST, PUSHES = 12, (1, 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +64,10 @@ def against_known_method(
     rules: Sequence[Rule],
     width: Any,
     *,
+    walks: int = 1,
     steps: int = 60,
     seed: int = 0,
+    n_jobs: int | None = None,
 ) -> KnownMethod:
     """Tell what is known about a reader who knows the method, its rules and its width.
 
@@ -76,8 +77,11 @@ def against_known_method(
         What was protected, and how.
     method, rules, width
         What the reader knows.
-    steps, seed
-        How many tables the auditor's walk tries, and which way it goes.
+    walks, steps, seed
+        How many walks the auditor takes from the true table, how many tables each of them tries, and which
+        way they go.
+    n_jobs
+        Processes for the walks; the answer does not depend on it.
 
     Examples
     --------
@@ -111,76 +115,11 @@ def against_known_method(
         wide = bounds.width >= need.width
         narrow = ~wide & ~bounds.unknown
         wide &= ~bounds.unknown
-    if two_way(table) and np.any(need.unsafe & ~wide & ~narrow):
-        low, high = walked(table, need, release, Suppressor(method, rules, width), steps, seed)
+    if flat_two_way(release) and np.any(need.unsafe & ~wide & ~narrow):
+        same = partial(Suppressor(method, rules, width).reproduces, release)
+        start, wanted = np.rint(table.value).astype(np.int64), np.where(need.unsafe & ~wide, need.width, 0)
+        low, high = several(release, same, start, wanted, walks=walks, steps=steps, seed=seed, n_jobs=n_jobs)
         wide |= high - low >= need.width
     safe = int((need.unsafe & wide).sum())
     leaking = int((need.unsafe & narrow & ~wide).sum())
     return KnownMethod(safe, leaking, n_unsafe - safe - leaking)
-
-
-def two_way(table: Table) -> bool:
-    """Tell whether a table is a flat two-way one of counts."""
-    flat = len(table.dimensions) == 2 and all(len(d.groups) == 1 for d in table.dimensions)
-    return bool(flat and table.integer and np.all(table.lower == 0) and np.all(np.isinf(table.upper)))
-
-
-def walked(
-    table: Table, need: Need, release: Release, suppressor: Suppressor, steps: int, seed: int
-) -> tuple[Integers, Integers]:
-    """Walk from the true table through tables that lead to the same release; least and largest values met.
-
-    Every step pushes an unsafe cell that is not wide yet along a random cycle of withheld cells, of four
-    cells or more, and tries the method on the result.
-    """
-    shape = tuple(len(d) for d in table.dimensions)
-    values = np.rint(table.value).astype(np.int64)
-    low, high = values.copy(), values.copy()
-    hidden = release.withheld.reshape(shape)
-    random = np.random.default_rng(seed)
-    here = values.reshape(shape).copy()
-    targets = np.flatnonzero(need.unsafe)
-    for step in range(steps):
-        open_cells = targets[high[targets] - low[targets] < need.width[targets]]
-        if not len(open_cells) or hidden[-1].any() or hidden[:, -1].any():
-            break
-        cell = divmod(int(random.choice(open_cells)), shape[1])
-        cycle = random_cycle(hidden, cell, random)
-        if cycle is None:
-            continue
-        sign = 1 if random.random() < 0.5 else -1
-        push = sign * PUSHES[step % len(PUSHES)]
-        moved = here.copy()
-        for place, at in enumerate(cycle):
-            moved[at] += push * (1 - 2 * (place % 2))
-        if moved.min() < 0 or not suppressor.reproduces(release, moved.ravel()):
-            continue
-        here = moved
-        low, high = np.minimum(low, here.ravel()), np.maximum(high, here.ravel())
-    return low, high
-
-
-def random_cycle(
-    hidden: Mask, cell: tuple[int, int], random: np.random.Generator
-) -> list[tuple[int, int]] | None:
-    """Find a cycle of withheld cells through one of them, turning at every cell; None when it gets stuck."""
-    row, column = cell
-    path, used_rows, used_columns = [cell], {row}, {column}
-    while len(path) < LONGEST:
-        ways = [int(i) for i in np.flatnonzero(hidden[:, column]) if i not in used_rows]
-        if not ways:
-            return None
-        here = ways[int(random.integers(len(ways)))]
-        path.append((here, column))
-        used_rows.add(here)
-        across = [int(j) for j in np.flatnonzero(hidden[here]) if j not in used_columns]
-        closing = [j for j in across if hidden[row, j]]
-        if closing and (len(path) > 2 or random.random() < 0.7):
-            last = closing[int(random.integers(len(closing)))]
-            return [*path, (here, last), (row, last)]
-        if not across:
-            return None
-        column = across[int(random.integers(len(across)))]
-        path.append((here, column))
-        used_columns.add(column)
-    return None

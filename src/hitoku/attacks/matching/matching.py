@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -12,16 +13,19 @@ from numpy.typing import ArrayLike
 from hitoku.attacks.attack import Inference
 from hitoku.attacks.deadline import Deadline
 from hitoku.attacks.exposure import null_dimension
+from hitoku.attacks.interval import Interval
 from hitoku.attacks.matching.attackers import Attacker, Support
 from hitoku.attacks.matching.enumeration import enumerated, unfinished
 from hitoku.attacks.matching.matched import Matched
-from hitoku.attacks.matching.sampling import sampled
+from hitoku.attacks.matching.sampling import fitting, inner_intervals, sampled
 from hitoku.attacks.matching.shaving import Board, shaved, sifted
 from hitoku.attacks.matching.suppressor import Suppressor
+from hitoku.attacks.matching.walks import flat_two_way, several
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model.arrays import Integers, Mask
 from hitoku.model.bounds import Bounds
 from hitoku.model.release import Release
+from hitoku.rules.assess import assess
 from hitoku.rules.rule import Rule
 
 Strategy = Literal["auto", "enumerate", "shave", "sample"]
@@ -31,6 +35,8 @@ STRATEGIES = ("auto", "enumerate", "shave", "sample")
 # look at all of them rather than to shave; boxes and patterns of the shaving; steps of the walk, with
 # compiled tests and without.
 CANDIDATES, FEW, NODES, STEPS, SLOW_STEPS = 200_000, 2_000, 10_000_000, 200_000, 2_000
+# Flat two-way releases with more withheld cells than this are walked through without a basis of all moves.
+MANY_CELLS, FAR_STEPS = 100, 100
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -58,8 +64,9 @@ class Matching:
     limit
         When to stop: candidates to list, boxes and patterns to look at when shaving, steps of the walk.
         Cells not finished by then are ``unknown``.
-    seed
-        For the walk.
+    seed, walks, n_jobs
+        For the walk. On large flat two-way tables that start from a given one there are ``walks`` of them,
+        each with a seed of its own, in ``n_jobs`` processes, which change nothing about the answer.
     time_limit_s
         Seconds for running the method on one candidate after the other; candidates not reached in time make
         every withheld cell ``unknown``. None: as long as it takes.
@@ -96,6 +103,8 @@ class Matching:
     strategy: Strategy = "auto"
     limit: int | None = None
     seed: int = 0
+    walks: int = 4
+    n_jobs: int | None = None
     time_limit_s: float | None = None
 
     def __post_init__(self) -> None:
@@ -115,6 +124,8 @@ class Matching:
             raise ParameterError(
                 "time_limit_s is negative", where="Matching", fix="give seconds, or None for no limit"
             )
+        if self.walks < 1:
+            raise ParameterError("walks must be positive", where="walks", fix="leave it out for the default")
         if self.limit is not None and self.limit < 1:
             raise ParameterError("limit must be positive", where="limit", fix="leave it out for the default")
         if self.strategy == "sample" and not isinstance(self.attacker, Support):
@@ -222,6 +233,9 @@ class Matching:
         return board
 
     def _sampled(self, release: Release, suppressor: Suppressor, start: ArrayLike | None) -> Matched:
+        many = release.withheld.sum() > MANY_CELLS and not suppressor.random
+        if start is not None and many and flat_two_way(release):
+            return self._walked(release, suppressor, fitting(release, start))
         board = None if suppressor.random else Board.of(release, suppressor)
 
         def one_by_one(candidates: Integers) -> Mask:
@@ -230,3 +244,19 @@ class Matching:
         steps = self.limit or (STEPS if board else SLOW_STEPS)
         test = board.reproduces if board else one_by_one
         return sampled(release, test, steps=steps, seed=self.seed, start=start)
+
+    def _walked(self, release: Release, suppressor: Suppressor, start: Integers) -> Matched:
+        """Walk from a table of a large release: what the unsafe cells of that one can be shown to keep."""
+        need = assess(release.completed(start), self.rules, width=self.width)
+        low, high = several(
+            release,
+            partial(suppressor.reproduces, release),
+            start,
+            np.where(need.unsafe, need.width, 0),
+            walks=self.walks,
+            steps=self.limit or FAR_STEPS,
+            seed=self.seed,
+            n_jobs=self.n_jobs,
+        )
+        met = Bounds(lower=low.astype(np.float64), upper=high.astype(np.float64))
+        return inner_intervals(Interval().bounds(release), met, null_dimension(release))

@@ -52,7 +52,7 @@ def sampled(
     lattice = Lattice.of(release)
     random = np.random.default_rng(seed)
     moves = random_moves(release, lattice, random)
-    x = lattice.solution.copy() if start is None else _start(release, lattice, start)
+    x = lattice.solution.copy() if start is None else fitting(release, start)[lattice.cells]
     n = len(lattice.cells)
     least, most = np.full(n, 2**60), np.full(n, -(2**60))
     found = np.empty((BATCH, n), dtype=np.int64)
@@ -74,14 +74,19 @@ def sampled(
     met = None
     if np.all(least <= most):
         met = over_all(release.published, lattice.cells, least, most)
-    reached = np.zeros(release.n_cells, dtype=np.bool_)
+    return inner_intervals(lattice.bounds, met, lattice.dimension)
+
+
+def inner_intervals(feasible: Bounds, met: Bounds | None, null_dimension: int) -> Matched:
+    """Sum up a walk: what it met is possible; beyond that nothing is known where it did not meet the ends."""
+    reached = np.zeros(len(feasible.lower), dtype=np.bool_)
     if met is not None:
-        reached = (met.lower <= lattice.bounds.lower) & (met.upper >= lattice.bounds.upper)
+        reached = (met.lower <= feasible.lower) & (met.upper >= feasible.upper)
     return Matched(
-        bounds=Bounds(lower=lattice.bounds.lower, upper=lattice.bounds.upper, unknown=~reached),
+        bounds=Bounds(lower=feasible.lower, upper=feasible.upper, unknown=~reached),
         met=met,
-        feasible=lattice.bounds,
-        null_dimension=lattice.dimension,
+        feasible=feasible,
+        null_dimension=null_dimension,
         strategy="sample",
     )
 
@@ -127,7 +132,8 @@ def circle(ends: Integers, matrix: sparse.csr_array, random: np.random.Generator
         visited[relation] = len(path)
 
 
-def _start(release: Release, lattice: Lattice, start: ArrayLike) -> Integers:
+def fitting(release: Release, start: ArrayLike) -> Integers:
+    """Read the values of all cells of a table that fits a release, or refuse."""
     values = np.asarray(start, dtype=np.float64)
     shown = ~release.withheld
     if (
@@ -141,4 +147,4 @@ def _start(release: Release, lattice: Lattice, start: ArrayLike) -> Integers:
             where="start",
             fix="give the values of all cells of the table that was protected",
         )
-    return values[lattice.cells].astype(np.int64)
+    return values.astype(np.int64)
