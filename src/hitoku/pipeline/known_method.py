@@ -30,6 +30,8 @@ from hitoku.rules.rule import Rule
 
 # The matching attack is tried in full up to so many withheld cells, and candidates or nodes of its search.
 MOST_WITHHELD, MOST_CANDIDATES, MOST_NODES = 40, 300, 1_000_000
+# Cells of a table up to which all these nodes are looked at.
+SMALL = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,9 @@ def against_known_method(
     wide = np.zeros(table.n_cells, dtype=np.bool_)
     narrow = wide.copy()
     if release.integer and release.withheld.sum() <= MOST_WITHHELD:
-        limit = MOST_NODES if hasattr(method, "two_way") else MOST_CANDIDATES
+        # A node of a large table takes longer.
+        nodes = MOST_NODES * SMALL // max(SMALL, table.n_cells)
+        limit = nodes if hasattr(method, "two_way") else MOST_CANDIDATES
         attack = Matching(method=method, rules=rules, width=width, limit=limit)
         try:
             bounds = attack.bounds(release)

@@ -17,6 +17,7 @@ from hitoku.methods.blocks.levels import level_by_level
 from hitoku.methods.blocks.magnitudes import magnitude_pattern
 from hitoku.methods.blocks.pattern import pattern
 from hitoku.methods.blocks.reach import FAR
+from hitoku.methods.blocks.sections import by_sections
 from hitoku.methods.blocks.terms import (
     LARGEST_TOTAL,
     Terms,
@@ -80,6 +81,9 @@ class Blocks:
     group, closure
         With "witnesses": cells per group, at least two; and how many further cells, large ones as far as one
         can expect, a row or column with withheld cells gets. More of either is refused more seldom.
+    sections
+        For counts with more variables: all but two of them. Every combination of their codes is then a
+        two-way table of its own, and a sum over sections is withheld where one of its parts is.
 
     Examples
     --------
@@ -108,6 +112,7 @@ class Blocks:
     proof: Proof = "theorem"
     group: int = 2
     closure: int = 2
+    sections: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if self.proof not in PROOFS:
@@ -154,6 +159,8 @@ class Blocks:
                 where=f"blocks, {'rules' if self.rules is None else 'width'}",
                 fix="write Blocks(rules=[MinFrequency(5)], width=9), as for assess, or --width 9",
             )
+        if len(self.sections) and self.width is not None:
+            return self._sections(table, need, self.rules, self.width)
         refuse_other_kinds(table)
         if self.proof == "witnesses":
             refuse_witnesses(table)
@@ -196,6 +203,25 @@ class Blocks:
             return protection_of(table, need, withheld.ravel(), None)
         decided = protection_of(table, need, withheld.ravel(), stated | {"version": 1, "split": self.split})
         return replace(decided, moves=same_release(levels, values, terms))
+
+    def _sections(self, table: Table, need: Need, rules: Sequence[Rule], width: ArrayLike) -> Protection:
+        """Treat the sections of a larger table one by one."""
+        asked = np.broadcast_to(np.asarray(width, dtype=np.float64), (table.n_cells,))
+        known = None if self.expected is None else np.asarray(self.expected, dtype=np.float64).ravel()
+        if known is not None and known.size != table.n_cells:
+            raise ParameterError(
+                "expected does not have a number for every cell of the table",
+                where="blocks, expected",
+                fix="with sections, give all cells in the order of table.cells; NaN where nothing is known",
+            )
+
+        def treat(section: Table, own_need: Need, cells: Integers) -> Mask:
+            expected = None if known is None else known[cells]
+            own = replace(self, sections=(), width=asked[cells], expected=expected)
+            return own.protect(section, own_need).withheld
+
+        withheld = by_sections(table, need, self.sections, rules, width, treat)
+        return protection_of(table, need, withheld, None)
 
     def _magnitudes(self, table: Table, need: Need, rules: Sequence[Rule]) -> Protection:
         """Treat a flat table of magnitudes: levels as the need has them."""

@@ -182,7 +182,8 @@ def refuse_other_kinds(table: Table) -> None:
             "only two-way tables are treated, of values that are not negative, with one hierarchy at most in "
             "either direction",
             where="blocks",
-            fix="use optimal, and measure what the matching attack learns",
+            fix="of counts with more variables, name all but two: Blocks(sections=['year']); else use "
+            "optimal, and measure what the matching attack learns",
         )
     known = np.zeros(table.n_cells, dtype=np.bool_) if table.fixed is None else table.fixed
     zeros = known & (table.value == 0) & (table.upper == 0)
@@ -202,7 +203,8 @@ def refuse_zeros(table: Table) -> None:
     """Raise where structural zeros are not treated."""
     if table.fixed is not None:
         raise ScopeError(
-            "structural zeros are treated in flat tables of counts alone",
+            "structural zeros are treated in flat tables of counts alone: with levels or magnitudes it is not "
+            "shown that withheld cells beside them can move far enough",
             where="blocks",
             fix="publish the finest level with its totals alone, or use another method",
         )
