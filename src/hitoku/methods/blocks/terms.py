@@ -203,8 +203,8 @@ def refuse_zeros(table: Table) -> None:
     """Raise where structural zeros are not treated."""
     if table.fixed is not None:
         raise ScopeError(
-            "structural zeros are treated in flat tables of counts alone: with levels or magnitudes it is not "
-            "shown that withheld cells beside them can move far enough",
+            "structural zeros are treated in flat tables of counts alone: with levels or magnitudes it is "
+            "not shown that withheld cells beside them can move far enough",
             where="blocks",
             fix="publish the finest level with its totals alone, or use another method",
         )
