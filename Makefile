@@ -14,13 +14,18 @@ PYTEST ?= -n 2
 DOORS ?=
 RUNS ?= 100000
 GUIDE := .bench/atheris
+# What make test-min installs, and what it runs.
+OLDEST := .bench/oldest-venv
+PINS_FOR ?= constraints-min.txt
+PART ?= tests/rules tests/evidence/test_verify.py tests/checks/policies tests/io/formats/test_formats.py \
+  tests/io/recipe/test_recipe.py tests/cli/test_verify.py tests/review/test_flow.py
 # How long make fuzz begins new rounds; with SEED there is one round, a replay.
 MINUTES ?= 5
 # Set-up is repeated when one of these changes.
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo setup test check format lint types tests test-slow test-browser test-postgresql test-spark test-long fuzz campaign bench bench-peers docs changelog \
+.PHONY: help demo setup test check format lint types tests test-slow test-browser test-postgresql test-spark test-long test-min fuzz campaign bench bench-peers docs changelog \
         dist sbom licences clean
 
 help:  ## show this list
@@ -59,6 +64,13 @@ test-slow: $(VENV)/.installed-dev  ## browser, PostgreSQL, Spark and long enumer
 
 test-browser test-postgresql test-spark test-long: test-%: $(VENV)/.installed-dev
 	$(BIN)/pytest --durations=10 -m $* $(PYTEST)
+
+test-min: dist  ## part of the tests with the oldest versions allowed, or with another Python: PYTHON=python3.13 PINS_FOR=constraints.txt
+	@rm -rf $(OLDEST) && $(PYTHON) -m venv $(OLDEST)
+	@$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --constraint $(PINS_FOR) \
+	  "$$(ls dist/*.whl)[review,regression,excel,postgresql,oidc]" pytest hypothesis httpx httpx2
+	@# Old packages on new ones warn about each other; that is no failure of ours.
+	PYTHONPATH= $(OLDEST)/bin/python -m pytest -W default -p no:cacheprovider $(PART)
 
 fuzz: $(VENV)/.installed-dev $(GUIDE)/.installed  ## other examples, mutated files at every door: MINUTES=10 PYTEST=tests/rules
 	PYTHONPATH=$(GUIDE) $(BIN)/python -m tests.doors $(DOORS) --minutes $(MINUTES) --runs $(RUNS) $(if $(SEED),--seed $(SEED))

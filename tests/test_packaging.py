@@ -81,6 +81,24 @@ def watched(home: Path, planted: str = "") -> tuple[int, list[str]]:
     return int(loaded), [line for line in seen if line]
 
 
+def test_the_oldest_versions_tested_are_those_that_are_allowed():
+    """A bound that nothing was tested with is a guess: make test-min installs exactly these."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = ("excel", "regression", "review", "postgresql", "oidc")
+    declared = [
+        *project["dependencies"],
+        *(each for name in extras for each in project["optional-dependencies"][name]),
+    ]
+    bounds = dict(re.match(r"([\w-]+)(?:\[\w+\])?>=([\d.]+)", each).groups() for each in declared)
+    lines = (ROOT / "constraints-min.txt").read_text("utf-8").splitlines()
+    tested = dict(line.split("==") for line in lines if not line.startswith("#"))
+    assert bounds.keys() == tested.keys()
+    for name, bound in bounds.items():
+        longer = max(len(bound.split(".")), len(tested[name].split(".")))
+        one, other = ([*map(int, text.split("."))] + [0] * longer for text in (bound, tested[name]))
+        assert one[:longer] == other[:longer], f"{name}: {bound} allowed, {tested[name]} tested"
+
+
 def test_importing_any_module_touches_neither_network_nor_home(tmp_path):
     loaded, seen = watched(tmp_path / "home")
     assert loaded > 300

@@ -12,13 +12,17 @@ import stat
 import subprocess
 import sys
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from hitoku.checks.ledger.receipt import receipts
+from hitoku.checks.ledger.store import verify_store
 from hitoku.checks.session import Session
+from hitoku.checks.submission.releasing import release
 
 pytestmark = pytest.mark.long
 
@@ -60,8 +64,8 @@ class Run:
     err: str
 
 
-def run(folder: Path, words: list[str], fault: str = "") -> Run:
-    """Run a command in a folder, with a temporary place of its own."""
+def run(folder: Path, words: list[str], fault: str = "", **elsewhere: str) -> Run:
+    """Run a command in a folder, with a temporary place of its own; ``elsewhere`` is its environment."""
     places = {
         "TMPDIR": str(folder / "tmp"),
         "FAULT_FOLDER": str(folder),
@@ -73,7 +77,7 @@ def run(folder: Path, words: list[str], fault: str = "") -> Run:
     done = subprocess.run(
         [sys.executable, "-m", "hitoku", *words],
         cwd=folder,
-        env={**os.environ, **places, "FAULT": fault, "PYTHONPATH": path},
+        env={**os.environ, **places, "FAULT": fault, "PYTHONPATH": path, **elsewhere},
         capture_output=True,
         text=True,
         check=False,
@@ -192,6 +196,52 @@ def test_a_full_disk_is_an_error_that_says_so_and_leaves_nothing(name, kitchen, 
         assert bytes_of(kitchen / target) in (None, whole)
         remove(kitchen / target)
     assert name == "demo" or list((kitchen / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize("fault", ["read-only", "denied"])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_where_nothing_may_be_written_it_says_so_and_leaves_nothing(name, fault, kitchen, clean):
+    whole, n_changes = clean(name)
+    words, target = COMMANDS[name]
+    before = names(kitchen)
+    for point in {1, n_changes}:
+        done = run(kitchen, words, f"{fault}:{point}")
+        assert done.code == 2, (point, done.out, done.err)
+        assert "Traceback" not in done.err
+        assert names(kitchen) - before <= {target}
+        assert bytes_of(kitchen / target) in (None, whole)
+        remove(kitchen / target)
+
+
+# A locale without UTF-8, one with other letters and decimals, and the two ends of the day.
+ELSEWHERE = {
+    "a locale of ASCII": {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    "another language": {"LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8", "TZ": "Pacific/Kiritimati"},
+    "the other end of the day": {"LANG": "de_DE.UTF-8", "TZ": "Pacific/Pago_Pago"},
+    "a clock that was set back": {"FAULT_CLOCK": "-315360000"},
+}
+
+
+@pytest.mark.parametrize("place", ELSEWHERE)
+@pytest.mark.parametrize("name", COMMANDS)
+def test_elsewhere_the_same_bytes_are_written(name, place, kitchen, clean):
+    whole, _ = clean(name)
+    words, target = COMMANDS[name]
+    done = run(kitchen, words, **ELSEWHERE[place])
+    assert done.code in (0, 1), done.err
+    assert bytes_of(kitchen / target) == whole
+    remove(kitchen / target)
+
+
+def test_a_release_after_the_clock_was_set_back_is_remembered_like_any_other(kitchen):
+    assert run(kitchen, LEDGER).code == 0
+    long_ago = datetime(2016, 2, 29, 12, tzinfo=UTC)
+    asked = {"ledger": kitchen / "new.ledger", "data": kitchen / "people.csv", "checkers": ["Ito"]}
+    first = release(kitchen / "submission", **asked, out=kitchen / "gone", now=long_ago)
+    assert first.receipt.released.startswith("2016-02-29")
+    assert release(kitchen / "submission", **asked, out=kitchen / "gone").again
+    verify_store(kitchen / "new.ledger")
+    assert [each.number for each in receipts(kitchen / "new.ledger")] == [1]
 
 
 @pytest.mark.parametrize("name", COMMANDS)

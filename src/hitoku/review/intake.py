@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterable
@@ -17,6 +18,11 @@ CHUNK = 1 << 20
 # Text packs well, but not better than this; below the second number nobody cares.
 MOST_RATIO, SMALL = 300, 10_000_000
 MANIFEST = "manifest.json"
+# What the standard library raises about archives that are none, among them names without a letter.
+BROKEN = (
+    zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError, ValueError,
+    LookupError, OSError,
+)  # fmt: skip
 
 
 def unpack(packed: Path, quarantine: Path, name: str, settings: ReviewSettings) -> tuple[Path, str]:
@@ -33,7 +39,7 @@ def unpack(packed: Path, quarantine: Path, name: str, settings: ReviewSettings) 
         try:
             with zipfile.ZipFile(packed) as archive:
                 _extract(archive, inner, settings)
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, OSError) as error:
+        except BROKEN as error:
             raise refused("it is no zip archive that can be read") from error
         whole = _root(inner)
         if target.exists():

@@ -1,7 +1,8 @@
 """Loaded by Python itself when this folder is on its path: lets the n-th change to the disk go wrong.
 
-FAULT is "count", "kill:n" (the process is gone before its n-th change) or "full:n" (from the n-th change on
-there is no room). Only changes below FAULT_FOLDER count; with "count" their number is written to FAULT_COUNT.
+FAULT is "count", "kill:n" (the process is gone before its n-th change), "full:n", "read-only:n" or "denied:n"
+(from the n-th change on there is no room, or nothing may be written). FAULT_CLOCK is by how many seconds
+``time.time`` is wrong. Only changes below FAULT_FOLDER count; with "count" their number goes to FAULT_COUNT.
 """
 # ruff: noqa: PTH100, PTH123 - loaded before everything else, by every Python below
 
@@ -14,6 +15,7 @@ import sys
 KIND, _, AT = os.environ.get("FAULT", "").partition(":")
 FOLDER = os.environ.get("FAULT_FOLDER", "")
 CHANGES = {"os.mkdir", "os.rename", "os.link", "os.symlink", "os.truncate"}
+REFUSED = {"full": errno.ENOSPC, "read-only": errno.EROFS, "denied": errno.EACCES}
 seen = [0]
 
 
@@ -33,8 +35,8 @@ def hook(event, args):
     seen[0] += 1
     if KIND == "kill" and seen[0] == int(AT):
         os.kill(os.getpid(), signal.SIGKILL)
-    if KIND == "full" and seen[0] >= int(AT):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    if KIND in REFUSED and seen[0] >= int(AT):
+        raise OSError(REFUSED[KIND], os.strerror(REFUSED[KIND]))
 
 
 def tell():
@@ -47,3 +49,9 @@ if KIND:
     if KIND == "count":
         atexit.register(tell)
     sys.addaudithook(hook)
+
+if os.environ.get("FAULT_CLOCK"):
+    import time
+
+    WRONG, right = float(os.environ["FAULT_CLOCK"]), time.time
+    time.time = lambda: right() + WRONG

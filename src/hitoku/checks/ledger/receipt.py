@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from hitoku.checks.ledger.store import LedgerStore, read_store
+from hitoku.checks.ledger.store import LedgerStore, as_written, read_store
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,4 +114,5 @@ def receipts_of(store: LedgerStore) -> tuple[Receipt, ...]:
 
 def receipts(path: str | Path) -> tuple[Receipt, ...]:
     """Return everything that left by a ledger, in order."""
-    return receipts_of(read_store(Path(path)))
+    with as_written(Path(path)):
+        return receipts_of(read_store(Path(path)))

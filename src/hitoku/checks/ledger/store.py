@@ -150,7 +150,7 @@ class LedgerStore:
                     found = database.execute(wanted, (receipt, name)).fetchone()
         if found is None:
             raise damaged(self.path, f"file {name} of receipt {receipt} is gone")
-        return bytes(found[0])
+        return _bytes(self.path, found[0])
 
 
 def fresh_store(path: Path, body: Mapping[str, Any], key: bytes | None = None) -> LedgerStore:
@@ -164,7 +164,7 @@ def read_store(path: Path) -> LedgerStore:
     """Read a ledger as it is at this moment; every hash is compared."""
     if _is_version_2(path):
         return _in_memory(path)
-    with _connected(path, 60.0, only_read=True) as database, _translated(path):
+    with as_written(path), _connected(path, 60.0, only_read=True) as database, _translated(path):
         database.execute("begin")
         return _load(path, database)
 
@@ -180,6 +180,17 @@ def verify_store(path: Path, head: str | None = None) -> list[LogLine]:
         The head on some receipt, which must be in the log.
     """
     store = read_store(path)
+    with as_written(path):
+        _compare(store, path)
+    if head is not None and head not in {line.head for line in store.lines}:
+        raise damaged(
+            path, "the head of the receipt is not in its log: lines were taken out, or it is another ledger"
+        )
+    return store.lines
+
+
+def _compare(store: LedgerStore, path: Path) -> None:
+    """Compare every vector and every file that left with its hash in the log."""
     for body in store.of("output"):
         own = body.get("units")
         named = [*(body["parts"] or ()), *([own, *own.get("contents", ())] if own else ())]
@@ -192,11 +203,6 @@ def verify_store(path: Path, head: str | None = None) -> list[LogLine]:
             for name, digest in output["files"].items():
                 if hashlib.sha256(store.release_file(body["number"], name)).hexdigest() != digest:
                     raise damaged(path, f"file {name} of receipt {body['number']} is not what left")
-    if head is not None and head not in {line.head for line in store.lines}:
-        raise damaged(
-            path, "the head of the receipt is not in its log: lines were taken out, or it is another ledger"
-        )
-    return store.lines
 
 
 @contextmanager
@@ -300,11 +306,27 @@ def _load(path: Path, database: sqlite3.Connection) -> LedgerStore:
             fix="use the version of hitoku that wrote it, or a newer one",
         )
     found = database.execute("select key from secret").fetchone()
-    key = bytes(found[0]) if found else b""
+    key = _bytes(path, found[0]) if found else b""
     if hashlib.sha256(key).hexdigest() != lines[0].body["key"]:
         raise damaged(path, "the key is not the one it began with")
-    vectors = {name: bytes(content) for name, content in database.execute("select name, content from vector")}
-    return LedgerStore(path, lines, key, vectors)
+    rows = database.execute("select name, content from vector")
+    return LedgerStore(path, lines, key, {name: _bytes(path, content) for name, content in rows})
+
+
+def _bytes(path: Path, content: Any) -> bytes:
+    # Not bytes(content): of a number it makes so many zeros.
+    if not isinstance(content, bytes):
+        raise damaged(path, "what should be bytes is something else")
+    return content
+
+
+@contextmanager
+def as_written(path: Path) -> Iterator[None]:
+    """Turn what goes wrong with a log that hangs together, and that we never wrote, into words."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        raise damaged(path, "its log holds what this program does not write") from error
 
 
 def _chained(head: str, kind: str, body: Mapping[str, Any]) -> LogLine:
