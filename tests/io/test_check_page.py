@@ -69,11 +69,11 @@ def test_every_status_has_a_word_and_a_sign_of_its_own(check):
         assert f'<td class="status {status}">{SIGNS[status]} {status}</td>' in html
 
 
-def test_in_print_nothing_is_cut_off_and_every_output_has_its_page(check):
+def test_in_print_nothing_is_cut_off_and_an_output_stays_together(check):
     html = page(check)
     printed = html[html.index("@media print") : html.index("</style>")]
     assert ".scroll { overflow: visible;" in printed
-    assert ".output { break-before: page; }" in printed
+    assert ".output { break-inside: avoid; }" in printed
     assert html.count('<section class="output"') == len(check.outputs)
 
 
