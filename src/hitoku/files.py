@@ -53,6 +53,16 @@ def refuse_occupied(path: Path) -> None:
         )
 
 
+def refuse_existing(path: Path) -> None:
+    """Raise when a file that a person named for writing is there already."""
+    if path.exists():
+        raise OutputError(
+            f"the file {path.name!r} exists already",
+            where=str(path),
+            fix="choose another name, or move the old one away first",
+        )
+
+
 @contextmanager
 def private_folder(parent: Path, name: str) -> Iterator[Path]:
     """Yield a temporary folder in ``parent`` that only its owner can read; it goes when the block ends.
@@ -189,7 +199,7 @@ def replaced_folder(path: Path, known: Collection[str]) -> Iterator[Path]:
 def new_file(path: Path) -> Iterator[Path]:
     """Yield a private temporary file beside ``path``; rename it to ``path`` when the block succeeds.
 
-    Who may overwrite what is the caller's business.
+    Who may overwrite what is the caller's business: commands ask :func:`refuse_existing` first.
     """
     try:
         # A folder of its own: a private file would keep its private permissions when it is renamed.

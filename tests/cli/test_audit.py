@@ -96,6 +96,16 @@ def test_the_proof_can_be_kept(jj, tmp_path):
     assert verify(proof).ok
 
 
+def test_no_file_is_written_over(jj, tmp_path, capsys):
+    notes = tmp_path / "notes.txt"
+    notes.write_text("mine", encoding="utf-8")
+    with pytest.raises(SystemExit) as left:
+        main(["audit", str(jj(WITH_OTHERS)), "--certificate", str(notes)])
+    assert left.value.code == BAD_INPUT
+    assert "exists already" in capsys.readouterr().err
+    assert notes.read_text(encoding="utf-8") == "mine"
+
+
 @pytest.mark.parametrize("missing", ["public/table.csv", "checker/table.jj.gz", "checker/summary.json"])
 def test_half_a_folder_is_bad_input(folder, capsys, missing):
     path = folder(WITH_OTHERS)

@@ -10,7 +10,7 @@ import typer
 from hitoku.cli.exit_codes import FOUND
 from hitoku.cli.terminal import AsJson, print_json
 from hitoku.errors import ParameterError
-from hitoku.files import require_path
+from hitoku.files import refuse_existing, require_path
 
 if TYPE_CHECKING:
     from hitoku.evidence.audit_result import Audit
@@ -36,7 +36,9 @@ def audit(
     integer: Annotated[
         bool, typer.Option("--integer", help="Values of the JJ file are counts, and readers know it.")
     ] = False,
-    certificate: Annotated[Path | None, typer.Option(help="Write the proof to this file.")] = None,
+    certificate: Annotated[
+        Path | None, typer.Option(help="Write the proof to this file; must not exist.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Work out whether every unsafe cell of a release is blurred as far as it must be.
@@ -68,6 +70,8 @@ def audit(
     from hitoku.rules import RULES, assess, rule_from_word
 
     paths = [each for path in paths for each in release_folders(path)]
+    if certificate is not None:
+        _refuse_place(certificate, len(paths))
     if len(paths) > 1:
         _audit_together(paths, as_json=as_json)
         return
@@ -100,6 +104,17 @@ def audit(
             typer.echo(f"  proof: {certificate}")
     if not found.safe:
         raise typer.Exit(FOUND)
+
+
+def _refuse_place(certificate: Path, n_folders: int) -> None:
+    """Raise where no proof can be written."""
+    if n_folders > 1:
+        raise ParameterError(
+            "folders that are judged together have no proof in one file",
+            where="--certificate",
+            fix="leave it out; each folder keeps its own in checker/",
+        )
+    refuse_existing(certificate)
 
 
 def _show(path: Path, found: Audit) -> None:

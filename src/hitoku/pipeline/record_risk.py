@@ -12,7 +12,7 @@ import numpy as np
 from hitoku.attacks.interval import Interval
 from hitoku.errors import DataError, OutputError, ScopeError
 from hitoku.evidence.record_risk import RecordRisk, risk_per_record
-from hitoku.files import disarm, new_file
+from hitoku.files import disarm, new_file, refuse_existing
 from hitoku.io.recipe.recipe import Recipe
 from hitoku.model.release import Release
 from hitoku.model.table import Table
@@ -119,8 +119,7 @@ def write_record_risk(path: str | Path, risk: RecordRisk) -> None:
             where=str(file),
             fix="write it into the folder checker, or elsewhere",
         )
-    if file.exists():
-        raise OutputError("the file exists already", where=str(file), fix="choose another name")
+    refuse_existing(file)
     columns = risk.columns
     with new_file(file) as draft, draft.open("w", newline="", encoding="utf-8") as open_file:
         writer = csv.writer(open_file, lineterminator="\n")

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from hitoku.errors import DataError, OutputError, ParameterError
-from hitoku.files import new_file
+from hitoku.files import new_file, refuse_existing
 from hitoku.io.formats import known_format
 from hitoku.io.release.read import read_cells, read_publication, read_release
 from hitoku.io.sdmx import write_transmission
@@ -41,12 +41,7 @@ def convert(
     """
     chosen = known_format(to)
     file = Path(out) if out is not None else Path(f"{table}{'-confidential' * confidential}{chosen.suffix}")
-    if file.exists():
-        raise OutputError(
-            f"the file {file.name!r} exists already",
-            where=str(file),
-            fix="choose another name, or move the old one away first",
-        )
+    refuse_existing(file)
     with new_file(file) as draft:
         if confidential:
             _transmit(Path(release), to, draft, table)
