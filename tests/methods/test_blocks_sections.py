@@ -17,7 +17,7 @@ from hitoku.model.table import Table
 from hitoku.rules import GroupDisclosure, MinFrequency, assess
 
 RULES, WIDTH = [MinFrequency(3)], 2
-METHOD = Blocks(rules=RULES, width=WIDTH, sections=["layer"])
+METHOD = Blocks(rules=RULES, width=WIDTH, sections="layer")
 
 
 def layered(*layers):

@@ -82,7 +82,7 @@ class Blocks:
         With "witnesses": cells per group, at least two; and how many further cells, large ones as far as one
         can expect, a row or column with withheld cells gets. More of either is refused more seldom.
     sections
-        For counts with more variables: all but two of them. Every combination of their codes is then a
+        For counts with more variables: all but two of them, by name. Every combination of their codes is then a
         two-way table of its own, and a sum over sections is withheld where one of its parts is.
 
     Examples
@@ -112,7 +112,7 @@ class Blocks:
     proof: Proof = "theorem"
     group: int = 2
     closure: int = 2
-    sections: Sequence[str] = ()
+    sections: str | Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if self.proof not in PROOFS:
@@ -220,7 +220,8 @@ class Blocks:
             own = replace(self, sections=(), width=asked[cells], expected=expected)
             return own.protect(section, own_need).withheld
 
-        withheld = by_sections(table, need, self.sections, rules, width, treat)
+        named = [self.sections] if isinstance(self.sections, str) else self.sections
+        withheld = by_sections(table, need, named, rules, width, treat)
         return protection_of(table, need, withheld, None)
 
     def _magnitudes(self, table: Table, need: Need, rules: Sequence[Rule]) -> Protection:
