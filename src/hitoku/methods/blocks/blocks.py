@@ -82,8 +82,8 @@ class Blocks:
         With "witnesses": cells per group, at least two; and how many further cells, large ones as far as one
         can expect, a row or column with withheld cells gets. More of either is refused more seldom.
     sections
-        For counts with more variables: all but two of them, by name. Every combination of their codes is then a
-        two-way table of its own, and a sum over sections is withheld where one of its parts is.
+        For counts with more variables: the names of all but two of them. Every combination of their codes is
+        then a two-way table of its own, and a sum over sections is withheld where one of its parts is.
 
     Examples
     --------
