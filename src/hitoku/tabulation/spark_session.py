@@ -11,7 +11,7 @@ from typing import Any
 
 from hitoku.errors import DataError, ParameterError
 
-ADDRESS = re.compile(r"(local(\[[\d*, ]+\])?|yarn|(spark|sc|k8s)://.+)$")
+ADDRESS = re.compile(r"(local(\[[\d*, ]+\]|-cluster\[.+\])?|yarn|(spark|sc|k8s)://.+)$")
 PORTS = {"spark": 7077, "sc": 15002}  # where they listen unless told otherwise
 SECONDS = 10
 
