@@ -135,7 +135,7 @@ $(VENV)/.installed-dev: $(VENV)/.created $(PINS)
 # Peers get an environment of their own: their solvers cannot share a process with ours.
 $(PEERS)/.installed: $(VENV)/.created
 	@echo "installing peers into $(PEERS)" && $(PYTHON) -m venv $(PEERS)
-	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check pytauargus && touch $@
+	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check pytauargus acro pyarrow && touch $@
 
 # Beside the environment, not in it: nothing but make fuzz needs it.
 $(GUIDE)/.installed: $(VENV)/.created

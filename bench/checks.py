@@ -51,8 +51,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--jobs", type=int, default=100, help="columns of the table with many unsafe cells")
+    parser.add_argument("--keep", action="store_true", help="leave the records in .bench/people.parquet")
     options = parser.parse_args()
     frame = people(options.records, 47, 20)
+    OUT.mkdir(exist_ok=True)
+    if options.keep:
+        frame.to_parquet(OUT / "people.parquet")
     found = {"records": options.records}
     by = ["region", "job"]
     found["pandas crosstab"] = seconds(lambda: pd.crosstab(frame["region"], frame["job"]))
@@ -89,7 +93,6 @@ def main():
     for name, value in many.items():
         print(f"{name:30} {value:>12}")
     found |= many
-    OUT.mkdir(exist_ok=True)
     (OUT / "checks.json").write_text(json.dumps(found, indent=1), "utf-8")
 
 
