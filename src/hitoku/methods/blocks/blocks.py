@@ -74,7 +74,7 @@ class Blocks:
         it counts as known.
     proof
         "theorem": rectangles, as above; only totals can lead to a refusal. "witnesses": for flat tables of
-        counts, about half as many cells. Cells are withheld in small groups, anywhere in the table, and
+        counts, 20 to 60 percent fewer cells. Cells are withheld in small groups, anywhere in the table, and
         further ones are chosen by which groups are withheld; then tables are looked for that show the same
         and leave every cell of these groups wide. Where none are found the table is refused, and that
         depends on its cells: publish nothing of it then, and do not try again with other parameters.
