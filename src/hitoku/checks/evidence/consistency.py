@@ -69,7 +69,8 @@ def compare_contributions(
         if np.any((n <= top) & (size - largest.sum(axis=1) > slack)):
             yield "few contributors, who do not make up their total"
     # Nobody else has more than the last of the largest.
-    others = np.maximum(n - top, 0) * largest[:, -1]
+    with np.errstate(over="ignore"):  # a forger's number may be beyond all numbers
+        others = np.maximum(n - top, 0) * largest[:, -1]
     if np.any(size > largest.sum(axis=1) + others + slack):
         yield "the largest contributions are too small for so many contributors to make up their total"
 
