@@ -166,6 +166,7 @@ def csplib(shared, tmp_path_factory) -> ExperimentResult:
     return run(instances, plan, tmp_path_factory.mktemp("csplib"))
 
 
+@pytest.mark.long
 @pytest.mark.shared
 def test_two_instances_of_the_paper_lead_to_its_conclusions(csplib):
     safe, unsafe, *_ = conclusions(csplib.shares, NORMS)
@@ -174,6 +175,7 @@ def test_two_instances_of_the_paper_lead_to_its_conclusions(csplib):
     assert csplib.failures == ()
 
 
+@pytest.mark.long
 @pytest.mark.shared
 def test_dimensions_are_those_of_table_1(csplib):
     for instance in csplib.instances:
@@ -184,6 +186,7 @@ def test_dimensions_are_those_of_table_1(csplib):
         assert instance.relations.nnz == printed.terms
 
 
+@pytest.mark.long
 @pytest.mark.shared
 @pytest.mark.parametrize("scenario", ["B3", "C"])
 @pytest.mark.parametrize("instance", ["targus", "table8"])

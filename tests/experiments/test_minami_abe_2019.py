@@ -155,6 +155,7 @@ def test_randomised_withstands_both_attackers(found):
             assert sum(row.unsafe for row in found[case]) == 0
 
 
+@pytest.mark.long
 def test_answers_do_not_depend_on_the_number_of_processes(found, tmp_path):
     again = run(SMALL, tmp_path, jobs=2)
 

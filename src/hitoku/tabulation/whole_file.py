@@ -93,6 +93,7 @@ def read_whole(path: Path) -> pa.Table:
 
     Examples
     --------
+    >>> import tempfile
     >>> place = Path(tempfile.mkdtemp()) / "people.csv"
     >>> _ = place.write_text("region,age,income\n01,40,1.5\n12,39,\n")
     >>> read_whole(place).to_pylist()
