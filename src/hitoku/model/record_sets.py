@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from hitoku.errors import TableError
 from hitoku.model.arrays import Integers, Mask
@@ -89,6 +91,14 @@ class RecordSets:
         for dimension in dimensions:
             extent = np.multiply.outer(extent, np.diff(dimension.closure.indptr)).ravel()
         return cls(dimensions, placement, inside, leaf, hashes, records, extent)
+
+    @cached_property
+    def closure(self) -> sparse.csr_array:
+        """Cells by leaf cells, one where the leaf belongs to the cell."""
+        closure = sparse.csr_array(np.ones((1, 1)))
+        for dimension in self.dimensions:
+            closure = sparse.csr_array(sparse.kron(closure, dimension.closure, format="csr"))
+        return closure
 
     def members(self, cell: int) -> Mask:
         """Tell which atoms are in a cell."""

@@ -28,7 +28,7 @@ def unions(
         (one.placement.records[both].astype(np.float64), (one.leaf[both], other.leaf[both])),
         shape=(n_leaves, n_other),
     ).tocsr()
-    shared = sparse.csr_array(_closure(one.dimensions) @ met)
+    shared = sparse.csr_array(one.closure @ met)
     whole = np.zeros(n_other)
     np.add.at(whole, other.leaf[other.inside], other.placement.records[other.inside].astype(np.float64))
     contained = np.asarray(shared.data == whole[shared.indices])
@@ -153,14 +153,6 @@ def _crossing(other: RecordSets, sides: Sequence[Side]) -> Integers:
         listed.append(np.flatnonzero(same)[-1:] if same.any() and kept.any() else np.flatnonzero(kept))
     shape = [len(d) for d in other.dimensions]
     return np.asarray(np.ravel_multi_index(np.meshgrid(*listed, indexing="ij"), shape), np.int64).ravel()
-
-
-def _closure(dimensions: Sequence[Dimension]) -> sparse.csr_array:
-    """Cells by leaf cells, one where the leaf belongs to the cell."""
-    closure = sparse.csr_array(np.ones((1, 1)))
-    for dimension in dimensions:
-        closure = sparse.csr_array(sparse.kron(closure, dimension.closure, format="csr"))
-    return closure
 
 
 def _leaf_cells(dimensions: Sequence[Dimension]) -> Integers:

@@ -84,7 +84,9 @@ class RecordAtoms:
     def determines(self, fine: str, coarse: str) -> bool:
         """Tell whether every code of one column comes with one code of another only."""
         one, other = self.columns[fine].number, self.columns[coarse].number
-        return len(np.unique(np.stack([one, other]), axis=1).T) == len(np.unique(one))
+        with_it = np.zeros(len(self.columns[fine].raw), dtype=np.int64)
+        with_it[one] = other
+        return bool(np.all(with_it[one] == other))
 
     def others(self, name: str, codes: Sequence[str]) -> list[str]:
         """Return the codes of a column that a filter leaves out, as the data write them."""
