@@ -109,6 +109,28 @@ def has_room(
 
 
 @compiled
+def walk_from(
+    tail: Integers, head: Integers, start: Integers, incident: Integers, origin: int, without: int,
+    open_to: Mask, own: Mask, queue: Integers,
+) -> None:  # fmt: skip
+    """Mark in ``own`` the nodes that are reached from one through open nodes, without one edge."""
+    own[:] = False
+    own[origin] = True
+    queue[0] = origin
+    first, last = 0, 1
+    while first < last:
+        node = queue[first]
+        first += 1
+        for place in range(start[node], start[node + 1]):
+            e = incident[place]
+            other = head[e] if tail[e] == node else tail[e]
+            if e != without and open_to[other] and not own[other]:
+                own[other] = True
+                queue[last] = other
+                last += 1
+
+
+@compiled
 def take_side(
     tail: Integers, head: Integers, start: Integers, incident: Integers, edge: int, came: Integers,
     own: Mask, queue: Integers,
@@ -120,20 +142,7 @@ def take_side(
     """
     by_column = bool(came[0] < 0)
     origin = head[edge] if by_column else tail[edge]
-    own[:] = False
-    own[origin] = True
-    queue[0] = origin
-    first, last = 0, 1
-    while first < last:
-        node = queue[first]
-        first += 1
-        for place in range(start[node], start[node + 1]):
-            e = incident[place]
-            other = head[e] if tail[e] == node else tail[e]
-            if not own[other] and (came[other] >= 0) == by_column:
-                own[other] = True
-                queue[last] = other
-                last += 1
+    walk_from(tail, head, start, incident, origin, -1, (came >= 0) == by_column, own, queue)
     return by_column
 
 
@@ -142,22 +151,10 @@ def beyond(
     tail: Integers, head: Integers, start: Integers, incident: Integers, edge: int, own: Mask, queue: Integers
 ) -> bool:
     """Take the part that a bridge cuts off from the ground, or its column's; tell if the column is in it."""
+    everywhere = np.ones(len(own), dtype=np.bool_)
     for by_column in (True, False):
         origin = head[edge] if by_column else tail[edge]
-        own[:] = False
-        own[origin] = True
-        queue[0] = origin
-        first, last = 0, 1
-        while first < last:
-            node = queue[first]
-            first += 1
-            for place in range(start[node], start[node + 1]):
-                e = incident[place]
-                other = head[e] if tail[e] == node else tail[e]
-                if e != edge and not own[other]:
-                    own[other] = True
-                    queue[last] = other
-                    last += 1
+        walk_from(tail, head, start, incident, origin, edge, everywhere, own, queue)
         if not own[0]:
             return by_column
     return False
