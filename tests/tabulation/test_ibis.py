@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
-from tests.tabulation.spark_records import BY, HIERARCHIES, assert_same_bytes, make_records
+from tests.tabulation.engine_records import (
+    BY,
+    HIERARCHIES,
+    ODD_CODES,
+    ODD_CODES_ASKED,
+    REFUSED,
+    UNFIT,
+    assert_refused_alike,
+    assert_same_bytes,
+    make_records,
+)
 
 import hitoku as ht
-from hitoku.errors import DataError, HitokuError, ParameterError
+from hitoku.errors import DataError, ParameterError
 from hitoku.tabulation.tabulate import tabulate
 
 ibis = pytest.importorskip("ibis", reason="ibis is not installed (hitoku[ibis])")
@@ -72,54 +81,14 @@ def test_every_measure_has_the_bytes_of_duckdb(options, records, table):
 
 
 def test_missing_and_unseen_codes_structural_zeros_and_floats_as_codes(connection):
-    records = pd.DataFrame(
-        {
-            "g": ["a", None, "b", "zz", "", "a"],
-            "rate": [1e10, 0.0, -0.0, 2.0, None, 2.0],
-            "x": [1.5, 2.5, 3.25, 4.0, 5.0, 6.0],
-        }
-    )
-    options = {
-        "value": "x",
-        "missing": "code",
-        "unseen": "code",
-        "hierarchies": {"g": ht.Hierarchy.flat(["a", "b", "c", "missing", "other"])},
-        "structural_zeros": pd.DataFrame({"g": ["c"], "rate": ["Total"]}),
-    }
-    table = stored(connection, "codes", records)
-    here = tabulate(records, ["g", "rate"], **options)
-    assert_same_bytes(here, tabulate(table, ["g", "rate"], **options))
+    table = stored(connection, "codes", ODD_CODES)
+    assert_same_bytes(tabulate(ODD_CODES, **ODD_CODES_ASKED), tabulate(table, **ODD_CODES_ASKED))
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"by": ["regoin"]},
-        {"by": ["g"]},
-        {"by": ["year"], "value": "text"},
-        {"by": ["year"], "value": "holes"},
-        {"by": ["year"], "weight": "below"},
-        {"by": ["year"], "hierarchies": {"year": ht.Hierarchy.flat(["2020"])}},
-        {"by": ["year"], "where": {"year": ["1999"]}},
-        {"by": ["year"], "where": {"year": ["2020"], "g": ["c"]}},
-    ],
-)
+@pytest.mark.parametrize("options", REFUSED)
 def test_what_is_refused_is_refused_in_the_same_words(options):
-    records = pd.DataFrame(
-        {
-            "g": ["a", None, "c"],
-            "year": [2020, 2021, 2021],
-            "text": ["1,5", "2", "3"],
-            "holes": [1.0, None, np.inf],
-            "below": [1.0, -1.0, 2.0],
-        }
-    )
-    told = []
-    for data in (records, ibis.memtable(pa.Table.from_pandas(records, preserve_index=False))):
-        with pytest.raises(HitokuError) as caught:
-            tabulate(data, **options)
-        told.append((type(caught.value), str(caught.value)))
-    assert told[0] == told[1]
+    table = ibis.memtable(pa.Table.from_pandas(UNFIT, preserve_index=False))
+    assert_refused_alike([UNFIT, table], options)
 
 
 def test_what_sql_cannot_do_is_refused_by_name(table):

@@ -11,12 +11,21 @@ import subprocess
 import sys
 import warnings
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.tabulation.spark_records import BY, HIERARCHIES, assert_same_bytes, make_records
+from tests.tabulation.engine_records import (
+    BY,
+    HIERARCHIES,
+    ODD_CODES,
+    ODD_CODES_ASKED,
+    REFUSED,
+    UNFIT,
+    assert_refused_alike,
+    assert_same_bytes,
+    make_records,
+)
 
 import hitoku as ht
 from hitoku.errors import HitokuError, ParameterError, TableError
@@ -101,54 +110,20 @@ class TestCodesAndRefusals:
     pytestmark = needs_spark
 
     def test_missing_and_unseen_codes_structural_zeros_and_floats_as_codes(self, session):
-        records = pd.DataFrame(
-            {
-                "g": ["a", None, "b", "zz", "", "a"],
-                "rate": [1e10, 0.0, -0.0, 2.0, None, 2.0],
-                "x": [1.5, 2.5, 3.25, 4.0, 5.0, 6.0],
-            }
-        )
-        tree = ht.Hierarchy.flat(["a", "b", "c", "missing", "other"])
-        zeros = pd.DataFrame({"g": ["c"], "rate": ["Total"]})
-        options = {"value": "x", "missing": "code", "unseen": "code", "hierarchies": {"g": tree}}
-        options["structural_zeros"] = zeros
-        frame = session.createDataFrame(pa.Table.from_pandas(records, preserve_index=False))
-        assert_same_bytes(
-            tabulate(records, ["g", "rate"], **options), tabulate(frame, ["g", "rate"], **options)
-        )
+        frame = session.createDataFrame(pa.Table.from_pandas(ODD_CODES, preserve_index=False))
+        assert_same_bytes(tabulate(ODD_CODES, **ODD_CODES_ASKED), tabulate(frame, **ODD_CODES_ASKED))
 
     @pytest.mark.parametrize(
         "options",
         [
-            {"by": ["regoin"]},
-            {"by": ["g"]},
-            {"by": ["year"], "value": "text"},
-            {"by": ["year"], "value": "holes"},
-            {"by": ["year"], "weight": "below"},
-            {"by": ["year"], "hierarchies": {"year": ht.Hierarchy.flat(["2020"])}},
-            {"by": ["year"], "where": {"year": ["1999"]}},
+            *REFUSED,
             {"by": ["year"], "where": {"year": "2020"}},
-            {"by": ["year"], "where": {"year": ["2020"], "g": ["c"]}},
             {"by": ["year", "text"], "hierarchies": LARGE, "memory_limit": "1GB"},
         ],
     )
     def test_what_is_refused_is_refused_in_the_same_words(self, options, session):
-        records = pd.DataFrame(
-            {
-                "g": ["a", None, "c"],
-                "year": [2020, 2021, 2021],
-                "text": ["1,5", "2", "3"],
-                "holes": [1.0, None, np.inf],
-                "below": [1.0, -1.0, 2.0],
-            }
-        )
-        frame = session.createDataFrame(pa.Table.from_pandas(records, preserve_index=False))
-        told = []
-        for data in (records, frame):
-            with pytest.raises(HitokuError) as caught:
-                tabulate(data, **{"value": None, **options})
-            told.append((type(caught.value), str(caught.value)))
-        assert told[0] == told[1]
+        frame = session.createDataFrame(pa.Table.from_pandas(UNFIT, preserve_index=False))
+        assert_refused_alike([UNFIT, frame], {"value": None, **options})
 
     def test_linked_tables_and_trees_of_columns(self, session):
         records = make_records(300)
@@ -219,7 +194,7 @@ CONNECT = """
 import sys, warnings
 warnings.simplefilter("ignore")
 from pyspark.sql import SparkSession
-from tests.tabulation.spark_records import BY, HIERARCHIES, assert_same_bytes, make_records
+from tests.tabulation.engine_records import BY, HIERARCHIES, assert_same_bytes, make_records
 from hitoku.tabulation.tabulate import tabulate
 import pyarrow as pa
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.tabulation.spark_records import make_records
+from tests.tabulation.engine_records import make_records
 
 ROOT = Path(__file__).resolve().parents[2]
 CLASSES = "org.apache.spark.deploy"
@@ -26,7 +26,7 @@ DRIVER = """
 import sys, warnings
 warnings.simplefilter("ignore")
 from pyspark.sql import SparkSession
-from tests.tabulation.spark_records import BY, HIERARCHIES, assert_same_bytes
+from tests.tabulation.engine_records import BY, HIERARCHIES, assert_same_bytes
 from hitoku.tabulation.tabulate import tabulate
 
 master, path, flag = sys.argv[1:]

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.tabulation.spark_records import assert_same_bytes
+from tests.tabulation.engine_records import assert_same_bytes
 
 from hitoku.errors import HitokuError
 from hitoku.tabulation import duckdb

@@ -1,11 +1,14 @@
-"""Records for Spark, as hard as they get, and tables compared bit by bit."""
+"""Records for every engine, as hard as they get, and tables compared bit by bit."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 
+from hitoku.errors import HitokuError
 from hitoku.model.hierarchy import Hierarchy
+from hitoku.tabulation.tabulate import tabulate
 
 REGION = Hierarchy.from_tree({"N": {"N1": ["N11", "N12"], "N2": None}, "S": ["S1", "S2", "S3"]})
 COAST = Hierarchy.from_tree({"Coast": ["N11", "S1"], "Inland": ["N12", "N2", "S2", "S3"]})
@@ -59,3 +62,52 @@ def assert_same_bytes(one, other):
             for name in ("count", "largest", "total"):
                 assert getattr(mine, name).tobytes() == getattr(theirs, name).tobytes(), (level, name)
             assert (mine.negative, mine.magnitude) == (theirs.negative, theirs.magnitude)
+
+
+# Codes that are missing, unseen, empty, or numbers that are written in more than one way.
+ODD_CODES = pd.DataFrame(
+    {
+        "g": ["a", None, "b", "zz", "", "a"],
+        "rate": [1e10, 0.0, -0.0, 2.0, None, 2.0],
+        "x": [1.5, 2.5, 3.25, 4.0, 5.0, 6.0],
+    }
+)
+ODD_CODES_ASKED = {
+    "by": ["g", "rate"],
+    "value": "x",
+    "missing": "code",
+    "unseen": "code",
+    "hierarchies": {"g": Hierarchy.flat(["a", "b", "c", "missing", "other"])},
+    "structural_zeros": pd.DataFrame({"g": ["c"], "rate": ["Total"]}),
+}
+# Records that fit nothing, and what is refused about them.
+UNFIT = pd.DataFrame(
+    {
+        "g": ["a", None, "c"],
+        "year": [2020, 2021, 2021],
+        "text": ["1,5", "2", "3"],
+        "holes": [1.0, None, np.inf],
+        "below": [1.0, -1.0, 2.0],
+    }
+)
+REFUSED = [
+    {"by": ["regoin"]},
+    {"by": ["g"]},
+    {"by": ["year"], "value": "text"},
+    {"by": ["year"], "value": "holes"},
+    {"by": ["year"], "weight": "below"},
+    {"by": ["year"], "hierarchies": {"year": Hierarchy.flat(["2020"])}},
+    {"by": ["year"], "where": {"year": ["1999"]}},
+    {"by": ["year"], "where": {"year": ["2020"], "g": ["c"]}},
+]
+
+
+def assert_refused_alike(frames, options):
+    """Every engine refuses the same request, with the same words."""
+    told = []
+    for data in frames:
+        with pytest.raises(HitokuError) as caught:
+            tabulate(data, **options)
+        told.append((type(caught.value), str(caught.value)))
+    assert len(told) > 1
+    assert len(set(told)) == 1
