@@ -6,7 +6,7 @@ add up to which can be read off the codes, without anything of hitoku.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -20,8 +20,6 @@ from hitoku.model.table import Table
 
 Code = tuple[int, ...]
 Cell = tuple[Any, ...]
-# Cells at the most: an independent program runs for each of the ends.
-MOST_CELLS = 400
 
 
 @dataclass(frozen=True)
@@ -49,17 +47,16 @@ def text(code: Code) -> str:
     return "Total" if not code else "c" + ".".join(map(str, code))
 
 
-def tree(generator: np.random.Generator, n_leaves: int, *, deep: bool) -> list[Code]:
+def tree(generator: np.random.Generator, n_leaves: int, depth: int, above: Code = ()) -> list[Code]:
     """Draw the codes of a variable, the total first; groups have two parts or more, or a single one."""
-    codes: list[Code] = [()]
-    leaves: list[Code] = [(number,) for number in range(n_leaves)]
-    if deep and n_leaves > 3:
-        cut = int(generator.integers(1, n_leaves - 1))
-        leaves = [(0, number) for number in range(cut)] + [
-            (number,) for number in range(1, n_leaves - cut + 1)
-        ]
-        codes.append((0,))
-    return codes + leaves
+    if depth <= 1 or n_leaves <= 3:
+        return [above, *((*above, number) for number in range(n_leaves))]
+    cut = int(generator.integers(1, n_leaves - 1))
+    return [
+        above,
+        *tree(generator, cut, depth - 1, (*above, 0)),
+        *((*above, number) for number in range(1, n_leaves - cut + 1)),
+    ]
 
 
 def children(code: Code, codes: Sequence[Code]) -> list[Code]:
@@ -84,36 +81,56 @@ def sums_of(cells: Sequence[Cell], variables: Sequence[Sequence[Code]]) -> np.nd
 
 def drawn(generator: np.random.Generator, family: str) -> Instance:
     """Draw a table of a family."""
-    dims = {"1 dimension": 1, "3 dimensions": 3, "4 dimensions": 4}.get(family, 2)
-    longest = {1: 12, 2: 7, 3: 4, 4: 3}[dims]
-    deep = family == "hierarchies"
+    drawing = FAMILIES[family]
+    if drawing.linked:
+        return linked(generator, family, drawing.depth)
+    longest = {1: 12, 2: 7, 3: 4, 4: 3}[drawing.n_variables]
+    least = 4 if drawing.depth > 1 else 2
     variables = [
-        tree(generator, int(generator.integers(4 if deep else 2, longest + 1)), deep=deep)
-        for _ in range(dims)
+        tree(generator, int(generator.integers(least, max(least, longest) + 1)), drawing.depth)
+        for _ in range(drawing.n_variables)
     ]
-    if family == "linked":
-        return linked(generator)
-    amounts, integer = inner(generator, family, variables)
-    return made(generator, family, variables, amounts, integer=integer)
-
-
-def inner(
-    generator: np.random.Generator, family: str, variables: Sequence[Sequence[Code]]
-) -> tuple[dict[Cell, float], bool]:
-    """Draw the inner cells."""
     leaves = list(product(*([c for c in codes if not children(c, codes)] for codes in variables)))
-    n = len(leaves)
-    counts = np.where(generator.random(n) < 0.3, generator.integers(0, 4, n), generator.integers(0, 40, n))
-    values, integer = counts.astype(float), True
-    if family == "decimals":
-        values, integer = np.round(generator.lognormal(3, 2, n), 2), False
-    elif family == "giants":
-        values = np.where(generator.random(n) < 0.1, counts * 10.0 ** generator.integers(6, 12, n), counts)
-    elif family == "negatives":
-        values, integer = np.round(generator.normal(5, 30, n), 1), False
-    elif family == "large amounts":
-        values, integer = np.round(generator.lognormal(12, 2, n)), False
-    return dict(zip(leaves, values.tolist(), strict=True)), integer
+    values = drawing.amounts(generator, len(leaves))
+    amounts = dict(zip(leaves, values.tolist(), strict=True))
+    return made(generator, family, variables, amounts, integer=drawing.counted)
+
+
+def counts(generator: np.random.Generator, n: int) -> np.ndarray:
+    few = generator.random(n) < 0.3
+    return np.where(few, generator.integers(0, 4, n), generator.integers(0, 40, n)).astype(float)
+
+
+def giants(generator: np.random.Generator, n: int) -> np.ndarray:
+    """Counts, and beside them numbers of persons a million times as large."""
+    small = counts(generator, n)
+    return np.where(generator.random(n) < 0.1, small * 10.0 ** generator.integers(6, 12, n), small)
+
+
+def decimals(generator: np.random.Generator, n: int) -> np.ndarray:
+    return np.round(generator.lognormal(3, 2, n), 2)
+
+
+def negatives(generator: np.random.Generator, n: int) -> np.ndarray:
+    return np.round(generator.normal(5, 30, n), 1)
+
+
+def large(generator: np.random.Generator, n: int) -> np.ndarray:
+    return np.round(generator.lognormal(12, 2, n))
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """How many variables, how many levels their trees have, what is in the cells, one table or two."""
+
+    n_variables: int = 2
+    depth: int = 1
+    amounts: Callable[[np.random.Generator, int], np.ndarray] = counts
+    linked: bool = False
+
+    @property
+    def counted(self) -> bool:
+        return self.amounts in (counts, giants)
 
 
 def made(
@@ -125,13 +142,7 @@ def made(
     integer: bool,
 ) -> Instance:
     """Build a table out of inner cells, and line up our own sums with its cells."""
-    dimensions = tuple(
-        Dimension.of(
-            f"v{axis}",
-            Hierarchy.from_pairs([(text(code), text(code[:-1])) for code in codes[1:]], total="Total"),
-        )
-        for axis, codes in enumerate(variables)
-    )
+    dimensions = tuple(dimension(f"v{axis}", codes) for axis, codes in enumerate(variables))
     named = [{text(code): code for code in codes} for codes in variables]
     shape = tuple(len(d.leaves) for d in dimensions)
     array = np.array(
@@ -142,8 +153,7 @@ def made(
     ).reshape(shape)
     # Decimals of two digits are added as whole numbers, so that sums hold to the last digit.
     value = np.round(add_up(np.round(array * 100), dimensions)) / 100
-    counted = family in {"negatives", "decimals", "large amounts"}
-    table = Table(value=value, dimensions=dimensions, integer=integer, frequency=None if counted else value)
+    table = Table(value=value, dimensions=dimensions, integer=integer, frequency=value if integer else None)
     cells = [
         tuple(names[code] for names, code in zip(named, codes, strict=True))
         for codes in product(*(d.codes for d in dimensions))
@@ -151,40 +161,50 @@ def made(
     return judged(generator, family, table, sums_of(cells, variables))
 
 
-def linked(generator: np.random.Generator) -> Instance:
+def linked(generator: np.random.Generator, family: str, depth: int) -> Instance:
     """Two tables of the same records with one variable in common, linked by what they share."""
-    shape = tuple(int(n) for n in generator.integers(2, 5, 3))
-    counts = np.where(
-        generator.random(shape) < 0.3, generator.integers(0, 4, shape), generator.integers(0, 30, shape)
-    )
-    names = ("a", "b", "c")
-    parts = [
-        Table.from_array(counts.sum(axis=out), names=[name for axis, name in enumerate(names) if axis != out])
-        for out in (2, 1)
-    ]
+    variables = [tree(generator, int(generator.integers(2, 5 + depth)), depth) for _ in "abc"]
+    ends = [[code for code in codes if not children(code, codes)] for codes in variables]
+    shape = tuple(map(len, ends))
+    inner = counts(generator, int(np.prod(shape))).reshape(shape)
+    parts = []
+    for out in (2, 1):
+        kept = [axis for axis in range(3) if axis != out]
+        dimensions = tuple(dimension("abc"[axis], variables[axis]) for axis in kept)
+        placed = inner.sum(axis=out)[
+            np.ix_(
+                *(
+                    [[text(code) for code in ends[axis]].index(leaf) for leaf in each.leaves]
+                    for axis, each in zip(kept, dimensions, strict=True)
+                )
+            )
+        ]
+        value = add_up(placed, dimensions)
+        parts.append(Table(value=value, dimensions=dimensions, integer=True, frequency=value))
     table = Table.link(parts)
-    labels = [table.labels.describe(cell) for cell in range(table.n_cells)]
-    place = {label: number for number, label in enumerate(labels)}
+    place = {table.labels.describe(cell): cell for cell in range(table.n_cells)}
     rows = []
     for out in (2, 1):
         kept = [axis for axis in range(3) if axis != out]
-        for at in product(*(range(shape[axis] + 1) for axis in kept)):
+        for codes in product(*(variables[axis] for axis in kept)):
             for side, axis in enumerate(kept):
-                if at[side] < shape[axis]:
+                below = children(codes[side], variables[axis])
+                if not below:
                     continue
                 row = np.zeros(table.n_cells)
-                for part in range(shape[axis] + 1):
-                    codes = dict(zip(kept, at, strict=True)) | {axis: part, out: shape[out]}
-                    label = ", ".join(
-                        f"{name}={'Total' if codes[x] == shape[x] else codes[x] + 1}"
-                        for x, name in enumerate(names)
-                    )
-                    row[place[label]] = -1 if part == shape[axis] else 1
+                for sign, code in [(-1, codes[side]), *((1, code) for code in below)]:
+                    cell: dict[int, Code] = dict(zip(kept, codes, strict=True)) | {axis: code, out: ()}
+                    row[place[", ".join(f"{'abc'[x]}={text(cell[x])}" for x in range(3))]] = sign
                 rows.append(row)
     whole = Table(
         value=table.value, relations=table.relations, labels=table.labels, integer=True, frequency=table.value
     )
-    return judged(generator, "linked", whole, np.array(rows))
+    return judged(generator, family, whole, np.array(rows))
+
+
+def dimension(name: str, codes: Sequence[Code]) -> Dimension:
+    pairs = [(text(code), text(code[:-1])) for code in codes[1:]]
+    return Dimension.of(name, Hierarchy.from_pairs(pairs, total="Total"))
 
 
 def judged(generator: np.random.Generator, family: str, table: Table, sums: np.ndarray) -> Instance:
@@ -196,15 +216,22 @@ def judged(generator: np.random.Generator, family: str, table: Table, sums: np.n
     return Instance(family, table, sums, unsafe, level)
 
 
-FAMILIES = (
-    "1 dimension",
-    "2 dimensions",
-    "3 dimensions",
-    "4 dimensions",
-    "hierarchies",
-    "linked",
-    "decimals",
-    "negatives",
-    "giants",
-    "large amounts",
-)
+FAMILIES = {
+    "1 dimension": Drawing(n_variables=1),
+    "2 dimensions": Drawing(),
+    "3 dimensions": Drawing(n_variables=3),
+    "4 dimensions": Drawing(n_variables=4),
+    "hierarchies": Drawing(depth=2),
+    "deep": Drawing(depth=3),
+    "3 hierarchies": Drawing(n_variables=3, depth=2),
+    "decimals": Drawing(amounts=decimals),
+    "decimals, deep": Drawing(depth=3, amounts=decimals),
+    "negatives": Drawing(amounts=negatives),
+    "negatives, 3-D": Drawing(n_variables=3, amounts=negatives),
+    "giants": Drawing(amounts=giants),
+    "giants, deep": Drawing(depth=3, amounts=giants),
+    "giants, 3-D": Drawing(n_variables=3, amounts=giants),
+    "large amounts": Drawing(amounts=large),
+    "linked": Drawing(linked=True),
+    "linked, deep": Drawing(depth=3, linked=True),
+}

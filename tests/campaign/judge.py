@@ -1,4 +1,7 @@
-"""What a reader can infer, by scipy alone: one linear or integer program for each end of each interval."""
+"""What a reader can infer and what protection must cost, by numpy and scipy alone.
+
+One linear or integer program for each end of each interval; one integer program for the cheapest pattern.
+"""
 
 from __future__ import annotations
 
@@ -49,3 +52,70 @@ def ends(
             found.append(float(answer.x[place]))
     smallest, largest = (end * unit if np.isfinite(end) else end for end in found)
     return float(value[cell]) + smallest, float(value[cell]) + largest
+
+
+def worked_out(sums: np.ndarray, withheld: np.ndarray, cell: int) -> bool:
+    """Tell whether a cell follows from sums alone: its unit vector is among their combinations."""
+    free = np.flatnonzero(withheld)
+    if cell not in free:
+        return True
+    matrix = sums[:, free]
+    unit = (free == cell).astype(float)
+    return bool(np.linalg.matrix_rank(np.vstack([matrix, unit])) == np.linalg.matrix_rank(matrix))
+
+
+def cheapest(
+    sums: np.ndarray,
+    value: np.ndarray,
+    lower: np.ndarray,
+    unsafe: np.ndarray,
+    below: np.ndarray,
+    above: np.ndarray,
+    width: np.ndarray,
+) -> int | None:
+    """Count the cells of the cheapest pattern: a binary for each cell, two real tables for each unsafe one.
+
+    The whole program as Fischetti & Salazar write it, without a single cut; None where scipy has no answer.
+    """
+    n, hidden = len(value), np.flatnonzero(unsafe)
+    most = float(2 * (np.abs(value).max() + below.max() + above.max() + width.max()))
+    down, up = np.minimum(value - lower, most), np.full(n, most)
+    n_tables = 2 * len(hidden)
+    n_all = n * (1 + n_tables)
+    rows, least, greatest = [], [], []
+
+    def row(at: np.ndarray, factors: np.ndarray, low: float, high: float) -> None:
+        made = np.zeros(n_all)
+        made[at] = factors
+        rows.append(made)
+        least.append(low)
+        greatest.append(high)
+
+    everywhere = np.arange(n)
+    for number in range(n_tables):
+        start = n * (1 + number)
+        for each in sums:
+            row(start + everywhere, each, 0, 0)
+        for cell in range(n):
+            row(np.array([start + cell, cell]), np.array([1.0, -up[cell]]), -np.inf, 0)
+            row(np.array([start + cell, cell]), np.array([1.0, down[cell]]), 0, np.inf)
+    for number, cell in enumerate(hidden):
+        low, high = n * (1 + 2 * number) + cell, n * (2 + 2 * number) + cell
+        row(np.array([low]), np.array([1.0]), -np.inf, -below[cell])
+        row(np.array([high]), np.array([1.0]), above[cell], np.inf)
+        row(np.array([high, low]), np.array([1.0, -1.0]), width[cell], np.inf)
+    cost = np.zeros(n_all)
+    cost[:n] = 1
+    limits = Bounds(
+        np.concatenate([unsafe.astype(float), *[-down] * n_tables]),
+        np.concatenate([np.ones(n), *[up] * n_tables]),
+    )
+    whole = np.concatenate([np.ones(n), np.zeros(n_all - n)])
+    answer = milp(
+        cost,
+        constraints=[LinearConstraint(np.array(rows), least, greatest)],
+        bounds=limits,
+        integrality=whole,
+        options={"time_limit": 30.0, "mip_rel_gap": 0.0},
+    )
+    return None if answer.status != 0 else round(float(answer.fun))

@@ -6,9 +6,9 @@ import json
 
 import numpy as np
 import pytest
-from tests.campaign.__main__ import attacked, audited, differs, kept, shown
-from tests.campaign.families import FAMILIES, drawn
-from tests.campaign.judge import ends
+from tests.campaign.__main__ import attacked, audited, dear, differs, is_met, kept, moved, shown
+from tests.campaign.families import FAMILIES, Instance, drawn
+from tests.campaign.judge import cheapest, ends, worked_out
 from tests.oracles.enumeration import enumerated_bounds
 
 from hitoku.attacks.interval import Interval
@@ -25,7 +25,7 @@ def test_sums_written_here_tie_the_same_cells(family):
         assert np.allclose(instance.sums @ instance.table.value, 0, atol=1e-3)
         theirs = instance.table.relations.toarray()
         ranks = [
-            np.linalg.matrix_rank(rows)
+            np.linalg.matrix_rank(rows.T @ rows, hermitian=True)
             for rows in (instance.sums, theirs, np.vstack([instance.sums, theirs]))
         ]
         assert ranks[0] == ranks[1] == ranks[2]
@@ -77,6 +77,56 @@ def test_a_wrong_verdict_is_found(monkeypatch):
 
     monkeypatch.setattr("tests.campaign.__main__.is_met", lambda *_: True)
     assert audited(instance, need, release, generator)["wrong"] != []
+
+
+def test_the_cheapest_pattern_by_one_program_and_a_dear_one_told():
+    """The table of the matching attack's paper: four cells, all of them inner, blur the zero by nine."""
+    table = Table.from_array(np.array([[15, 15, 12, 10], [19, 14, 13, 9], [8, 8, 11, 14], [9, 9, 26, 0]]))
+    need = Need(unsafe=table.value == 0, lower=0, upper=0, width=9)
+    sums = table.relations.toarray()
+    assert cheapest(sums, table.value, table.lower, need.unsafe, need.lower, need.upper, need.width) == 4
+    instance = Instance("2 dimensions", table, sums, need.unsafe, need.lower)
+    square = np.isin(np.arange(25), [0, 3, 15, 18])
+    assert dear(instance, need, Protection.withhold(table, square)) == []
+    assert dear(instance, need, Protection.withhold(table, square | (np.arange(25) == 4))) == [
+        "5 cells are called the cheapest, 4 are"
+    ]
+
+
+def test_what_follows_from_sums_alone():
+    table, release = two_by_two()
+    sums = table.relations.toarray()
+    assert not worked_out(sums, release.withheld, 0)
+    assert worked_out(sums, release.withheld & (np.arange(9) != 4), 0)
+    assert worked_out(sums, release.withheld, 8)
+
+
+def test_values_published_instead_must_add_up_and_be_far_enough():
+    table, _ = two_by_two()
+    unsafe = np.arange(9) == 0
+    instance = Instance("2 dimensions", table, table.relations.toarray(), unsafe, unsafe * 2.0)
+    need = Need(unsafe=unsafe, lower=2, upper=2)
+
+    def instead(by):
+        return Protection(
+            value=table.value + by, withheld=np.zeros(9, dtype=bool), secondary=np.zeros(9, dtype=bool)
+        )
+
+    swap = np.array([1, -1, 0, -1, 1, 0, 0, 0, 0])
+    assert moved(instance, need, instead(2 * swap)) == []
+    assert moved(instance, need, instead(swap)) == ["cell 0 stays near its value"]
+    assert moved(instance, need, instead(2 * (np.arange(9) == 0))) == ["published values do not add up"]
+
+
+def test_giants_beside_counts_are_judged_to_the_unit():
+    """A count in one sum with a giant: two units of room are not three."""
+    table = Table.from_array(np.array([[2, 10**12], [40, 50]]))
+    unsafe = np.arange(9) == 0
+    instance = Instance("giants", table, table.relations.toarray(), unsafe, unsafe * 2.0)
+    withheld = np.isin(np.arange(9), [0, 1, 3, 4])
+    release = Release.of(table, Protection.withhold(table, withheld))
+    assert is_met(instance, Need(unsafe=unsafe, lower=2, upper=2), release, 0) is True
+    assert is_met(instance, Need(unsafe=unsafe, lower=3, upper=2), release, 0) is False
 
 
 def test_a_line_that_a_killed_run_left_half_written_is_dropped(tmp_path):
