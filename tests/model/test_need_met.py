@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hitoku.errors import NeedError
 from hitoku.evidence.problem import Demand
+from hitoku.model.attribution import Attributions
 from hitoku.model.bounds import Bounds
-from hitoku.model.need import Need
+from hitoku.model.need import Need, reaches
 from hitoku.model.table import Table
 from hitoku.model.tolerance import BOUND
 from hitoku.testing import covers
@@ -80,3 +82,63 @@ def test_cells_may_be_asked_about_one_by_one():
     assert need.met_by(below, above, rounding).tolist() == [False, True]
     assert [bool(need.met_by(below[i], above[i], rounding[i], i)) for i in (0, 1)] == [False, True]
     assert need.met_by(below[1:], above[1:], rounding[1:], np.array([1])).tolist() == [True]
+
+
+def test_a_scalar_level_is_asked_of_unsafe_cells_alone_and_a_list_is_taken_as_it_is():
+    assert Need(unsafe=[True, False], lower=2.0).lower.tolist() == [2.0, 0.0]
+    with pytest.raises(NeedError, match="a safe cell has a required upper"):
+        Need(unsafe=[True, False], upper=[1.0, 1.0])
+
+
+def test_what_is_just_reached_up_to_rounding_is_reached_and_a_move_of_rounding_is_none():
+    # All numbers are exact in binary.
+    assert reaches(1.5, 0.0, 2.0, 0.0, 0.0, 0.5)
+    assert reaches(0.0, 1.5, 0.0, 2.0, 0.0, 0.5)
+    assert reaches(1.0, 0.5, 0.0, 0.0, 2.0, 0.5)
+    assert not reaches(0.25, 0.25, 0.0, 0.0, 0.0, 0.5)
+
+
+def test_asking_of_some_cells_only_leaves_the_others_out_altogether():
+    need = Need(
+        unsafe=[True, True, False],
+        lower=[1, 2, 0],
+        upper=[3, 4, 0],
+        width=[5, 6, 0],
+        rules={"given": [True, True, False]},
+    ).only(np.array([False, True, True]))
+    levels = need.lower.tolist(), need.upper.tolist(), need.width.tolist()
+    assert levels == ([0, 2, 0], [0, 4, 0], [0, 6, 0])
+    assert need.unsafe.tolist() == [False, True, False]
+    assert (need.why(0), need.why(1)) == ((), ("given",))
+
+
+def test_merged_needs_remember_every_hit_of_a_rule_that_came_twice():
+    one = Need(unsafe=[True, False, False], lower=[2, 0, 0], rules={"zero": [True, False, False]})
+    two = Need(unsafe=[True, True, False], lower=[1, 3, 0], rules={"zero": [False, True, False]})
+    both = Need.merge([one, two])
+    assert both.rules["zero"].tolist() == [True, True, False]
+    assert both.lower.tolist() == [2, 3, 0]
+    assert both.unsafe.tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        pytest.param({"lower": [-1.0, 0.0]}, "negative or not finite", id="below zero"),
+        pytest.param({"width": [np.inf, 0.0]}, "negative or not finite", id="without end"),
+        pytest.param({"rules": {"zero": [False, True]}}, "not marked unsafe", id="a rule hits a safe cell"),
+        pytest.param({"attributions": Attributions.none(3)}, "about another table", id="of another table"),
+    ],
+)
+def test_a_need_that_contradicts_itself_is_refused(given, said):
+    with pytest.raises(NeedError, match=said):
+        Need(unsafe=[True, False], **given)
+
+
+def test_a_need_prints_how_many_and_by_which_rule():
+    need = Need(
+        unsafe=[True, True, False], rules={"zero": [True, False, False], "given": [True, True, False]}
+    )
+    assert repr(need) == "Need(2 of 3 cells unsafe: zero 1, given 2)"
+    assert repr(Need(unsafe=[False])) == "Need(0 of 1 cells unsafe)"
+    assert "2 of 3 cells are unsafe" in need._repr_html_()
