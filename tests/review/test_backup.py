@@ -7,6 +7,7 @@ import sqlalchemy as sa
 
 from hitoku.errors import DataError, OutputError
 from hitoku.files import sha256
+from hitoku.review import backup
 from hitoku.review.backup import back_up, restored
 from hitoku.review.desk import Desk
 from hitoku.review.storage import reading, writing
@@ -63,7 +64,7 @@ def test_nothing_is_written_over(worked, tmp_path):
         restored(tmp_path / "backup", worked.desk.folder)
 
 
-def test_a_backup_of_the_first_form_is_brought_to_the_present_one(worked, tmp_path):
+def test_a_backup_of_the_first_form_is_brought_to_the_present_one(worked, tmp_path, monkeypatch):
     """Decisions of the first form have neither cells nor a last day."""
     back_up(worked.desk, tmp_path / "backup")
     tables = tmp_path / "backup" / "tables.json"
@@ -82,8 +83,15 @@ def test_a_backup_of_the_first_form_is_brought_to_the_present_one(worked, tmp_pa
     tables.write_text(json.dumps({**whole, "form": "0001"}), "utf-8")
     hashes = tmp_path / "backup" / "sha256.json"
     hashes.write_text(json.dumps({**json.loads(hashes.read_text("utf-8")), "tables.json": sha256(tables)}))
+    seen = []
+
+    def verified_and_seen(desk):
+        with desk.engine.connect() as connection:
+            seen.append(tuple(connection.execute(sa.text("SELECT cells, expires FROM decision")).one()))
+        return verified(desk)
+
+    monkeypatch.setattr(backup, "verified", verified_and_seen)
     with pytest.raises(DataError, match="decisions are not those of the log"):
         restored(tmp_path / "backup", tmp_path / "again")
-    with Desk.open(tmp_path / "again").engine.connect() as connection:
-        found = connection.execute(sa.text("SELECT cells, expires FROM decision")).one()
-    assert tuple(found) == ("[]", None)
+    assert seen == [("[]", None)]
+    assert not (tmp_path / "again").exists(), "half of an application"

@@ -16,7 +16,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, Protocol
 
-from hitoku.errors import OutputError
+from hitoku.files import write_file
 from hitoku.io.content_policy import content_policy
 
 Cell = str | float | int | None
@@ -285,17 +285,11 @@ def _size(difference: str) -> float:
 
 
 def write(page: Page, folder: Path, name: str = "report") -> tuple[Path, Path]:
-    """Write ``report.md`` with its pictures and ``report.html``; return both paths."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for block in page.blocks:
-            if isinstance(block, Picture):
-                (folder / f"{block.name}.png").write_bytes(block.png())
-        paths = folder / f"{name}.md", folder / f"{name}.html"
-        for path, text in zip(paths, (markdown(page), html(page)), strict=True):
-            path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OutputError(
-            "cannot write the report", where=str(folder), fix="choose a folder that you may write to"
-        ) from error
+    """Write ``report.md`` with its pictures and ``report.html``, each whole; return both paths."""
+    for block in page.blocks:
+        if isinstance(block, Picture):
+            write_file(folder / f"{block.name}.png", block.png())
+    paths = folder / f"{name}.md", folder / f"{name}.html"
+    for path, text in zip(paths, (markdown(page), html(page)), strict=True):
+        write_file(path, text.encode())
     return paths

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -68,13 +68,18 @@ def restored(source: Path, folder: Path, database: str = "") -> Kept:
             where=str(source),
             fix="restore it with the version that wrote it",
         )
-    folder.mkdir(parents=True, exist_ok=True)
-    folder.chmod(0o700)
+    with new_folder(folder) as draft:
+        entries = _filled(draft, source, whole, database)
+    return Kept(entries, len(hashes))
+
+
+def _filled(folder: Path, source: Path, whole: dict[str, Any], database: str) -> int:
+    """Fill the folder of a restored application; return how many entries its log has."""
     for name in FOLDERS:
         if (source / name).is_dir():
             shutil.copytree(source / name, folder / name, symlinks=True)
     for name in ("quarantine", "inbox"):
-        (folder / name).mkdir(exist_ok=True)
+        (folder / name).mkdir()
     _settings(source, folder, database)
     desk = Desk.open(folder)
     # The rows go into the tables that they came from; later steps bring them to the present form.
@@ -89,11 +94,12 @@ def restored(source: Path, folder: Path, database: str = "") -> Kept:
                 _continue_numbers(connection, table)
     migrate(desk.engine)
     entries, wrong = verified(desk)
+    desk.engine.dispose()  # its file is closed before the folder gets its name
     if wrong:
         raise DataError(
-            f"the restored log is not whole: {wrong[0]}", where=str(folder), fix="use another backup"
+            f"the restored log is not whole: {wrong[0]}", where=str(source), fix="use another backup"
         )
-    return Kept(entries, len(hashes))
+    return entries
 
 
 def _settings(source: Path, folder: Path, database: str) -> None:

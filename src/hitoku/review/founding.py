@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from hitoku.errors import ParameterError, did_you_mean
-from hitoku.files import refuse_occupied
+from hitoku.files import new_folder
 from hitoku.review import log
 from hitoku.review.desk import Desk
 from hitoku.review.policies import add_shipped
@@ -20,18 +20,17 @@ from hitoku.review.tables import policy as policies
 
 
 def found(folder: Path, **settings: Any) -> Desk:
-    """Make a folder with settings, an empty database and the policies that come with hitoku."""
-    refuse_occupied(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    folder.chmod(0o700)
-    write_settings(folder, **settings)
-    desk = Desk.open(folder)
-    for place in (desk.quarantine, desk.inbox, folder / "ledgers"):
-        place.mkdir(exist_ok=True)
-    migrate(desk.engine)
-    with writing(desk.engine) as connection:
-        add_shipped(connection)
-    return desk
+    """Make a folder with settings, an empty database and the policies that come with hitoku, or none."""
+    with new_folder(folder) as draft:
+        write_settings(draft, **settings)
+        desk = Desk.open(draft)
+        for place in (desk.quarantine, desk.inbox, draft / "ledgers"):
+            place.mkdir()
+        migrate(desk.engine)
+        with writing(desk.engine) as connection:
+            add_shipped(connection)
+        desk.engine.dispose()  # its file is closed before it gets its name
+    return Desk.open(folder)
 
 
 def add_project(
