@@ -14,6 +14,10 @@ PYTEST ?= -n 2
 DOORS ?=
 RUNS ?= 100000
 GUIDE := .bench/atheris
+# Mutants that make mutants tries of each file (ALL=1: every one), and of which groups (tests/mutants/groups.toml).
+MOST ?= 30
+PACKAGES ?=
+MUTATOR := .bench/mutants/tool
 # What make test-min installs, and what it runs.
 OLDEST := .bench/oldest-venv
 PINS_FOR ?= constraints-min.txt
@@ -25,7 +29,7 @@ MINUTES ?= 5
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo setup test check format lint types tests test-slow test-browser test-postgresql test-spark test-long test-min fuzz campaign bench bench-peers docs changelog \
+.PHONY: help demo setup test check format lint types tests test-slow test-browser test-postgresql test-spark test-long test-min fuzz campaign mutants bench bench-peers docs changelog \
         dist sbom licences clean
 
 help:  ## show this list
@@ -79,6 +83,9 @@ fuzz: $(VENV)/.installed-dev $(GUIDE)/.installed  ## other examples, mutated fil
 
 campaign: $(VENV)/.installed-dev  ## random tables held against independent programs; MINUTES=60, goes on where it stopped
 	$(BIN)/python -m tests.campaign --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+
+mutants: $(VENV)/.installed-dev $(MUTATOR)/.installed  ## one thing changed in what must not be wrong: does a test notice? MOST=30, ALL=1
+	$(BIN)/python -m tests.mutants $(PACKAGES) --most $(MOST) $(if $(ALL),--all)
 
 bench: $(VENV)/.installed-dev  ## speed and memory, beside a baseline measured in the same run
 	@set -e; for file in bench/*.py; do \
@@ -142,6 +149,12 @@ $(GUIDE)/.installed: $(VENV)/.created
 	@mkdir -p $(GUIDE)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target $(GUIDE) atheris==3.0.0 \
 	  || echo "atheris does not install here: inputs are not guided by what they reach"
+	@touch $@
+
+# Beside the environment, too: what cosmic-ray brings must not stand before ours.
+$(MUTATOR)/.installed: $(VENV)/.created
+	@mkdir -p $(MUTATOR)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --target $(MUTATOR) cosmic-ray==8.7.0 coverage==7.17.2
 	@touch $@
 
 $(PACK)/.installed:
