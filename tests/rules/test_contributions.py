@@ -1,0 +1,85 @@
+"""Whom a rule looks at: units or holdings, as many of the largest as it needs; or what the table lacks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hitoku.errors import NeedError, RuleError
+from hitoku.model.contributors import Contributors
+from hitoku.model.table import Table
+from hitoku.rules import DirectDisclosure, MinFrequency, assess
+from hitoku.rules.contributions import contributors_at, ranked_at
+from hitoku.testing import one_cell
+
+TABLE = one_cell(60, 30, 10)
+# One holding owns the first two.
+HOLDINGS = Contributors(count=[2], largest=[[90, 10]], total=[100])
+
+
+def test_holdings_are_looked_at_where_they_are_known_unless_units_are_asked_for():
+    both = replace(TABLE, holdings=HOLDINGS)
+    assert contributors_at(both, "holding", "p_percent") is both.holdings
+    assert contributors_at(both, "unit", "p_percent") is both.units
+    assert contributors_at(TABLE, "holding", "p_percent") is TABLE.units
+
+
+@pytest.mark.parametrize(
+    ("holdings", "level", "said"),
+    [
+        pytest.param(HOLDINGS, "unit", "knows holdings, but not the units", id="holdings alone"),
+        pytest.param(None, "unit", "does not say who contributes", id="nobody, units asked for"),
+        pytest.param(None, "holding", "does not say who contributes", id="nobody, holdings asked for"),
+    ],
+)
+def test_what_a_table_lacks_is_said(holdings, level, said):
+    with pytest.raises(RuleError, match=said):
+        contributors_at(replace(TABLE, units=None, holdings=holdings), level, "p_percent")
+
+
+def test_as_many_of_the_largest_are_needed_as_the_rule_says():
+    assert ranked_at(TABLE, "unit", 3, "dominance").largest.tolist() == [[60, 30, 10]]
+    with pytest.raises(RuleError, match="needs the 4 largest contributions, the table keeps 3"):
+        ranked_at(TABLE, "unit", 4, "dominance")
+
+
+def test_contributions_below_zero_are_ranked_only_as_somebody_said():
+    below = replace(TABLE.units, negative=True)
+    with pytest.raises(RuleError, match="nobody has said how to rank them"):
+        ranked_at(replace(TABLE, units=below), "unit", 2, "p_percent")
+    said = replace(below, magnitude="signed")
+    assert ranked_at(replace(TABLE, units=said), "unit", 2, "p_percent") is not None
+
+
+def test_three_cells_that_may_not_be_withheld_are_named_of_any_number():
+    table = Table.from_array(np.ones((2, 2), dtype=int), names=("r", "c"))
+    table = replace(table, fixed=table.inner)
+    with pytest.raises(NeedError, match=r"4 unsafe cell\(s\) may not be withheld") as refused:
+        assess(table, [MinFrequency(3)])
+    assert str(refused.value).count("min_frequency") == 3
+
+
+# In the first row everybody has the attribute; a row of 9 leaves 3 elsewhere.
+ROWS = Table.from_array([[0, 7], [3, 6]], names=("place", "told"), codes=(("A", "B"), ("no", "yes")))
+
+
+def test_of_counts_a_group_is_asked_to_reach_one_more_than_the_coalition_elsewhere():
+    need = DirectDisclosure(k=1).assess(ROWS)
+    rows = {tuple(row): cell for cell, row in enumerate(ROWS.cells.astype(str).itertuples(index=False))}
+    yes = rows["A", "yes"]
+    assert need.unsafe[yes]
+    # Nobody is elsewhere; two must be able to be: one more than the single person who knows themselves.
+    assert need.lower[yes] == 2
+    own = [k for k in range(len(need.attributions)) if need.attributions.sums[[k]].toarray()[0, yes] < 0]
+    assert own
+    assert {float(need.attributions.goal[k]) for k in own} == {2.0}
+
+
+def test_of_amounts_no_group_is_asked_for_and_no_level_is_a_number_of_people():
+    amounts = replace(ROWS, value=10.5 * ROWS.value, frequency=ROWS.value, integer=False)
+    need = DirectDisclosure(k=1).assess(amounts)
+    assert need.unsafe.tolist() == DirectDisclosure(k=1).assess(ROWS).unsafe.tolist()
+    assert len(need.attributions) == 0
+    assert not need.lower.any()
