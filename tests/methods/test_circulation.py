@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 from tests.strategies import dimension_tuples
 
 from hitoku.attacks.interval import Interval
+from hitoku.boxes.claims import Claims, Rooms
 from hitoku.boxes.cover import cover_of
 from hitoku.errors import NeedError, ParameterError, ProtectionError
 from hitoku.evidence.audit import audit
 from hitoku.evidence.verify import verify
 from hitoku.methods.circulation import Circulation
+from hitoku.methods.circulation.free import free_moves
 from hitoku.methods.circulation.reach import CHEAPEST, DEAREST, levelled
 from hitoku.model.dimension import Dimension
 from hitoku.model.hierarchy import Hierarchy
@@ -307,3 +309,49 @@ def test_prices_come_nearer_to_each_other_and_keep_their_order(prices):
     assert np.all(np.diff(near[np.argsort(price)]) >= 0)
     between = (price >= CHEAPEST) & (price <= DEAREST)
     assert np.array_equal(near[between], price[between])
+
+
+def alone(table, need):
+    """Which unsafe cells are protected by withholding unsafe cells and nothing else."""
+    bounds = Interval().bounds(Release.of(table, Protection.withhold(table, need.unsafe, need)))
+    return need.unsafe & need.met(table.value, bounds) & (bounds.upper > bounds.lower)
+
+
+@settings(deadline=None, max_examples=30)
+@given(data=st.data(), hierarchical=st.booleans())
+def test_two_way_cells_that_protect_each_other_claim_nothing_more(data, hierarchical):
+    table = data.draw(cross_tables(2, hierarchical=hierarchical))
+    need = needs(data.draw, table)
+    rooms = Rooms.of(table, table.upper > table.lower)
+    try:
+        claims = Claims.of(table, need, rooms)
+    except NeedError:
+        return
+    before = claims.amount.copy()
+    moves = free_moves(table.relations, rooms, claims, need.unsafe)
+    low, high = np.zeros(table.n_cells), np.zeros(table.n_cells)
+    for move in moves:
+        change = np.zeros(table.n_cells)
+        change[list(move)] = list(move.values())
+        assert not np.any(table.relations @ change)
+        assert not np.any(change[~need.unsafe])
+        assert np.all((-rooms.down <= change) & (change <= rooms.up))
+        low, high = np.minimum(low, change), np.maximum(high, change)
+    claimed = claims.amount.reshape(2, -1).any(axis=0)
+    served = claims.cells[~claimed]
+    assert np.all(low[served] <= -need.lower[served])
+    assert np.all(high[served] >= need.upper[served])
+    assert np.all((high - low)[served] >= np.maximum(need.width[served], 1))
+    np.testing.assert_array_equal(claims.amount[np.tile(claimed, 2)], before[np.tile(claimed, 2)])
+    if not hierarchical:
+        # Flat tables are networks, so that flows decide: nothing more could be had for nothing.
+        assert not np.any(alone(table, need)[claims.cells[claimed]])
+
+
+def test_a_flat_table_whose_unsafe_cells_protect_each_other_loses_no_other():
+    counts = np.floor(np.exp(np.random.default_rng(1).normal(2.0, 1.3, (30, 30)))).astype(int)
+    table = Table.from_array(counts)
+    need = Need(unsafe=table.value < 4, width=5)
+    assert np.array_equal(alone(table, need), need.unsafe)
+    protection = judged(table, need)
+    assert not protection.secondary.any()

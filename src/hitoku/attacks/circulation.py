@@ -116,10 +116,17 @@ class NetworkCirculation:
             np.where(up & (far_up > self.high) & ~self.stuck[1], far_up, np.nan),
         )
 
-    def changes(self) -> Iterator[Floats]:
-        """Yield changes of the cells, in steps, until all are settled that can be."""
+    def changes(self, few: float = np.inf) -> Iterator[Floats]:
+        """Yield changes of the cells, in steps, until all are settled that can be.
+
+        Parameters
+        ----------
+        few
+            Cells are pushed one by one when no more than so many are open.
+        """
         yield from self.together()
-        for cell in self._open().tolist():
+        left = self._open()
+        for cell in left.tolist() if len(left) <= few else []:
             yield from self._first(cell)
 
     def together(self) -> Iterator[Floats]:

@@ -61,12 +61,4 @@ def packed(boxes: Boxes, rooms: Rooms, spread: float = np.inf) -> tuple[Moves, i
             part = slice(begins[loose], begins[loose + 1])
             tables.append((cell[part], amount[part]))
         n_even = len(tables) if even else n_even
-    ends = np.cumsum([0, *(len(cells) for cells, _ in tables)])
-    nothing = np.zeros(0, dtype=np.int64)
-    moves = Moves(
-        ends.astype(np.int64),
-        np.concatenate([nothing, *(cells for cells, _ in tables)]),
-        np.concatenate([nothing, *(amounts for _, amounts in tables)]),
-        scale=int(rooms.scale),
-    )
-    return moves, n_even
+    return Moves.of(tables, int(rooms.scale)), n_even

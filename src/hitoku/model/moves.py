@@ -38,6 +38,26 @@ class Moves(Sequence[Mapping[int, int]]):
     amounts: Integers
     scale: int
 
+    @classmethod
+    def of(cls, changes: Sequence[tuple[Integers, Integers]], scale: int) -> Moves:
+        """Write changes, each given by its cells and amounts, one after the other."""
+        nothing = np.zeros(0, dtype=np.int64)
+        return cls(
+            np.cumsum([0, *(len(cells) for cells, _ in changes)]).astype(np.int64),
+            np.concatenate([nothing, *(cells for cells, _ in changes)]),
+            np.concatenate([nothing, *(amounts for _, amounts in changes)]),
+            scale,
+        )
+
+    def and_then(self, others: Moves) -> Moves:
+        """Return these changes and others of the same scale after them."""
+        return Moves(
+            np.concatenate([self.begins, self.begins[-1] + others.begins[1:]]),
+            np.concatenate([self.cells, others.cells]),
+            np.concatenate([self.amounts, others.amounts]),
+            self.scale,
+        )
+
     def __len__(self) -> int:
         return len(self.begins) - 1
 

@@ -42,10 +42,12 @@ class Batches:
         What may move, and what must.
     price
         Of each cell; zero where it is withheld in any case.
+    ordinary
+        Cells by whose prices those of others are levelled: all but zeros, which are dear by agreement.
     """
 
-    def __init__(self, rooms: Rooms, claims: Claims, price: Floats) -> None:
-        self.price, self._claims = price, claims
+    def __init__(self, rooms: Rooms, claims: Claims, price: Floats, ordinary: Mask) -> None:
+        self.price, self.ordinary, self._claims = price, ordinary, claims
         self._cell = np.concatenate([claims.cells, claims.cells])
         even = np.minimum(rooms.even, FAR)
         self._rooms = {
@@ -166,8 +168,8 @@ def read_batches(moves: Moves, n_even: int, n_cells: int) -> list[WitnessBatch]:
 
 def written(batches: Sequence[WitnessBatch], scale: int) -> Moves:
     """Write batches as moves."""
-    cells = [np.flatnonzero(batch.change) for batch in batches]
-    nothing = np.zeros(0, dtype=np.int64)
-    amounts = [b.change[moved].astype(np.int64) for b, moved in zip(batches, cells, strict=True)]
-    ends = np.cumsum([0, *map(len, cells)]).astype(np.int64)
-    return Moves(ends, np.concatenate([nothing, *cells]), np.concatenate([nothing, *amounts]), scale)
+    moved = [np.flatnonzero(batch.change) for batch in batches]
+    return Moves.of(
+        [(cells, batch.change[cells].astype(np.int64)) for cells, batch in zip(moved, batches, strict=True)],
+        scale,
+    )

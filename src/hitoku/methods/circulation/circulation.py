@@ -22,6 +22,7 @@ from hitoku.boxes.packs import packed
 from hitoku.errors import ParameterError
 from hitoku.methods.attribution import opens_groups
 from hitoku.methods.circulation.batches import Batches, BatchProgram, read_batches, written
+from hitoku.methods.circulation.free import free_moves
 from hitoku.methods.circulation.reach import CellReach
 from hitoku.methods.circulation.sweeps import SHARPNESS, swept
 from hitoku.methods.circulation.tidy import BatchTidy
@@ -134,13 +135,13 @@ class Circulation:
         first = need.unsafe | start
         movable = (~stay | first) & (table.upper > table.lower)
         rooms = Rooms.of(table, movable)
-        search = Search(
-            table, rooms, Claims.of(table, need, rooms), _prices(table, need, cost, first), movable
-        )
+        claims = Claims.of(table, need, rooms)
+        free = free_moves(table.relations, rooms, claims, first)
+        search = Search(table, rooms, claims, _prices(table, need, cost, first), movable)
         clock = Clock(began, self.time_limit_s, 1 + self.rounds, progress)
         search.run(self.rounds, clock)
         withheld = first.copy()
-        moves = search.moves(clock if self.rounds > 0 and not clock.stopped else None)
+        moves = free.and_then(search.moves(clock if self.rounds > 0 and not clock.stopped else None))
         withheld[moves.cells] = True
         return Protection(
             withheld=withheld,
@@ -217,7 +218,7 @@ class Search:
         moves, _ = packed(self.boxes, self._rooms)
         if clock is None or len(moves) == 0 or self._table.n_cells > LARGEST_SWEPT:
             return moves
-        state = Batches(self._rooms, self._claims, self._price)
+        state = Batches(self._rooms, self._claims, self._price, self._table.value != 0)
         batches = read_batches(*packed(self.boxes, self._rooms, SPREAD), self._table.n_cells)
         relations = self._table.relations
         # Where all cells cost the same, sweeps only add cells: long circulations move many.

@@ -62,6 +62,7 @@ class CellReach:
         self._movable = movable
         self._everything = np.flatnonzero(movable)
         self._integer = table.integer
+        self._ordinary = table.value != 0
         whole = bool(np.all(self._rows.data == np.rint(self._rows.data)))
         self._whole: Any = self._columns.astype(np.int64) if whole else None
 
@@ -202,7 +203,7 @@ class CellReach:
         both = sparse.hstack([relations, -relations], format="csr")
         # A cell that has little room is moved by little: its price counts once, not per step.
         cost = np.tile(price[cells], 2) / np.minimum(np.maximum(ends, 1.0), amount)
-        cost = levelled(cost, (ends > 0) & (np.tile(price[cells], 2) <= 1.0))
+        cost = levelled(cost, (ends > 0) & np.tile(self._ordinary[cells], 2))
         return LinearProgram(cost, both, np.zeros(both.shape[0]), low, ends)
 
     def _read(self, cells: Integers, solution: Solution | None, step: float = 1.0) -> Change | None:

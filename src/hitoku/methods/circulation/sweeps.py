@@ -70,7 +70,7 @@ def _sweep(
     for number, batch in enumerate(batches):
         if not more():
             break
-        asked = program.of(batch, levelled(state.price / (size + eps), state.price <= 1.0))
+        asked = program.of(batch, levelled(state.price / (size + eps), state.ordinary))
         with opened(asked, work_limit=STEPS, dual=True) as warm:
             found = program.solved(batch, asked, warm)
         if found is not None:

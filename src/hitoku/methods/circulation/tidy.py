@@ -49,7 +49,7 @@ class BatchTidy:
         held = self._held.astype(np.int64)
         self._left = np.asarray((relations != 0).astype(np.int64) @ held)
         self._program = BatchProgram(reach, relations, state, np.flatnonzero(self._held))
-        self._weight = levelled(state.price, self._held & (state.price <= 1.0))
+        self._weight = levelled(state.price, self._held & state.ordinary)
         self.tried = 0
 
     def run(self, tries: int, more: Callable[[], bool]) -> list[WitnessBatch]:
