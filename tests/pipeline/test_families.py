@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -103,12 +104,52 @@ def atoms_of(records: pd.DataFrame) -> np.ndarray:
 
 
 def judged(tables: dict[str, dict], linked: LinkedTables) -> Iterator[np.ndarray]:
-    """List what is judged, as sets of atoms: every cell, and for every filter what it leaves out of it."""
+    """List what is judged, as sets of atoms: every cell, and what is left of it where others are subtracted.
+
+    Subtracted are cells under a narrower filter, or under as many as have no record in common, where they
+    are sums of cells of tables under these filters.
+    """
+    cells, plain, kept = [], [], []
     for spec, (table, _) in zip(tables.values(), linked.parts.values(), strict=True):
-        inside = memberships(table, spec["where"] or {}, CROSS)
-        yield from inside
-        if spec["where"]:
-            yield from memberships(table, {}, CROSS) - inside
+        cells.append(memberships(table, spec["where"] or {}, CROSS))
+        plain.append(memberships(table, {}, CROSS))
+        kept.append(plain[-1].max(axis=0) * filtered(spec))
+    yield from np.concatenate(cells)
+    for cell in np.concatenate(plain):
+        able = [n for n in range(len(cells)) if is_sum(cell * kept[n], cells[n])]
+        for whole in able:
+            inside = [n for n in able if np.all(filtered_at(tables, n) <= filtered_at(tables, whole))]
+            for parts in subtracted([n for n in inside if n != whole], kept):
+                yield cell * kept[whole] * (1 - np.max([kept[n] for n in parts], axis=0))
+
+
+def filtered(spec: dict) -> np.ndarray:
+    """Mark the atoms that a filter keeps."""
+    marks = [CROSS[name].isin(codes).to_numpy() for name, codes in (spec["where"] or {}).items()]
+    return np.all([np.ones(len(CROSS), dtype=bool), *marks], axis=0).astype(float)
+
+
+def filtered_at(tables: dict[str, dict], place: int) -> np.ndarray:
+    return filtered(list(tables.values())[place])
+
+
+def subtracted(places: list[int], kept: list[np.ndarray]) -> Iterator[tuple[int, ...]]:
+    """List tables, one alone or as many as share no atom."""
+    apart = [
+        parts
+        for n_parts in range(1, len(places) + 1)
+        for parts in combinations(places, n_parts)
+        if np.sum([kept[n] for n in parts], axis=0).max() <= 1
+    ]
+    for parts in apart:
+        if len(parts) == 1 or not any(set(parts) < set(more) for more in apart):
+            yield parts
+
+
+def is_sum(members: np.ndarray, cells: np.ndarray) -> bool:
+    """Tell whether a set of atoms is made of cells of a table."""
+    inside = cells[np.all(cells <= members, axis=1)]
+    return bool(np.array_equal(inside.max(axis=0, initial=0), members))
 
 
 def asked_for(kind: str, own: np.ndarray) -> tuple[float, float, float] | None:

@@ -79,6 +79,13 @@ def test_the_setting_of_a_recipe_changes_no_byte_but_its_own(recipe, tmp_path):
     assert {path.name for path in told} <= {"recipe.toml", "report.html"}  # which shows it
 
 
+def test_a_limit_that_is_no_size_is_told_with_its_line(recipe):
+    recipe.write_text('memory_limit = "much"\n' + recipe.read_text())
+    with pytest.raises(HitokuError, match="memory_limit") as caught:
+        run_recipe(recipe)
+    assert "line 1, key memory_limit" in caught.value.where
+
+
 ELSEWHERE = """
 import sys, warnings
 warnings.simplefilter("ignore")

@@ -73,6 +73,9 @@ def table(connection, records):
         pytest.param({"weight": "odd", "decimals": 0}, id="weights rounded", marks=pytest.mark.long),
         pytest.param({}, id="counts", marks=pytest.mark.long),
         pytest.param({"value": "whole", "where": {"year": ["2020"], "rate": ["0.5", "3.0"]}}, id="filter"),
+        pytest.param(
+            {"value": "whole", "outside": [{"year": ["2020"], "rate": ["0.5", "3.0"]}]}, id="outside"
+        ),
     ],
 )
 def test_every_measure_has_the_bytes_of_duckdb(options, records, table):

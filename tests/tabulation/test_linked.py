@@ -294,3 +294,67 @@ def test_a_filter_keeps_the_same_records_from_any_source(kind, tmp_path):
     kept = records[(records["size"] == "1") & (records["region"] == "N")]
     wanted = kept.groupby("section")["turnover"].sum()
     assert table.value.tolist() == [*wanted.tolist(), wanted.sum()]
+
+
+def judged_values(linked) -> dict[tuple[str, ...], set[float]]:
+    """Return what is judged beside the published cells: by codes, the values of rests."""
+    found: dict[tuple[str, ...], set[float]] = {}
+    for rest, _ in linked.rest:
+        for cell in range(rest.n_cells):
+            found.setdefault(rest.labels.codes_of(cell), set()).add(float(rest.value[cell]))
+    return found
+
+
+# Region N: eight firms of 20 that all filters below keep or subtract, and others of 100 and 50.
+FIRMS = pd.DataFrame(
+    [*[("N", "1", "x", 20)] * 8, ("N", "2", "x", 100), ("N", "1", "y", 50), *[("S", "3", "z", 10)] * 9],
+    columns=["region", "size", "form", "turnover"],
+)
+
+
+@pytest.mark.parametrize(
+    ("filters", "left"),
+    [
+        pytest.param([None, {"size": ["1"], "form": ["x"]}], 150, id="two columns: all that is not both"),
+        pytest.param([{"size": ["1"]}, {"form": ["x"], "size": ["1"]}], 50, id="a filter within a filter"),
+        pytest.param([None, {"form": ["x"]}, {"form": ["z"]}], 50, id="two filters without a common record"),
+    ],
+)
+def test_whatever_readers_get_by_subtracting_is_judged(filters, left):
+    tables = {f"t{number}": {"by": ["region"], "where": where} for number, where in enumerate(filters)}
+    linked = link(FIRMS, tables, value="turnover")
+    assert left in judged_values(linked)["N",]
+    assert linked.complete
+
+
+def test_a_rest_is_judged_at_the_level_at_which_it_can_be_computed():
+    firms = FIRMS.assign(town=FIRMS["region"] + FIRMS["form"])
+    tables = {
+        "counties": {"by": ["region"]},
+        "small": {"by": ["town"], "where": {"size": ["1"], "form": ["x"]}},
+    }
+    # Two firms of two towns are left of region N; each town alone would pass for one of many.
+    assert 150 in judged_values(link(firms, tables, value="turnover"))["N",]
+
+
+def test_a_filter_of_all_tables_leaves_no_rest():
+    where = {"size": ["1"]}
+    linked = link(
+        FIRMS,
+        {"a": {"by": ["region"], "where": where}, "b": {"by": ["form"], "where": where}},
+        value="turnover",
+    )
+    assert not linked.rest
+    assert linked.table.shown.all()
+
+
+def test_records_without_a_code_are_outside_a_filter():
+    firms = FIRMS.assign(form=FIRMS["form"].where(FIRMS["form"] != "y"))
+    rest = tabulate(firms, ["region"], value="turnover", outside=[{"form": ["x"]}])
+    assert rest.value.tolist() == [50, 90, 140]
+    both = link(
+        firms,
+        {"all": {"by": ["region"]}, "x": {"by": ["region"], "where": {"form": ["x"]}}},
+        value="turnover",
+    )
+    assert 50 in judged_values(both)["N",]

@@ -94,6 +94,9 @@ def frame(session, records):
         pytest.param({}, 2, id="counts"),
         pytest.param({"value": "any", "weight": "w", "decimals": 1, "unit": "u"}, 2, id="rounded"),
         pytest.param({"value": "whole", "where": {"year": ["2020"], "rate": ["0.5", "3.0"]}}, 2, id="filter"),
+        pytest.param(
+            {"value": "whole", "outside": [{"year": ["2020"], "rate": ["0.5", "3.0"]}]}, 2, id="outside"
+        ),
     ],
 )
 class TestSpark:

@@ -49,7 +49,7 @@ class Dimension:
         one = isinstance(hierarchy, Hierarchy)
         return cls(name, (hierarchy,) if one else tuple(hierarchy))  # type: ignore[arg-type]
 
-    @property
+    @cached_property
     def leaves(self) -> tuple[str, ...]:
         return self.hierarchies[0].leaves
 

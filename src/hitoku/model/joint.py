@@ -59,7 +59,7 @@ class Joint:
 
 
 def join(
-    tables: Sequence[Table], placements: Sequence[Placement], families: Sequence[Sequence[int]] = ()
+    tables: Sequence[Table], placements: Sequence[Placement], divisions: Sequence[Sequence[int]] = ()
 ) -> Joint:
     """Find the cells that are the same, and those that are sums of others, by the records behind them.
 
@@ -69,9 +69,9 @@ def join(
         Full cross tables of the same records; cells of different measures are never the same.
     placements
         The place of every atom in each of them.
-    families
-        Tables, by position, whose filters divide all records between them: those of one legal form and those
-        of all others.
+    divisions
+        Tables, by position, whose filters divide all records, or those of a wider filter, between them: those
+        of one legal form and those of all others.
 
     Examples
     --------
@@ -87,19 +87,20 @@ def join(
     """
     sets = [RecordSets.of(table, placement) for table, placement in zip(tables, placements, strict=True)]
     measures = list(dict.fromkeys(table.measure for table in tables))
-    keys, plain = _definitions(tables, placements, [measures.index(table.measure) for table in tables])
+    measures_of = [measures.index(table.measure) for table in tables]
+    keys, plain = _definitions(tables, placements, measures_of)
     numbers, in_these_data = _merged(keys, sets)
     ends = np.cumsum([table.n_cells for table in tables])[:-1]
     cell = np.split(numbers, ends)
-    rows = list(_families(families, cell, np.split(plain, ends), np.split(keys, ends)))
+    rows = list(_divided(divisions, cell, np.split(plain, ends), placements, measures_of))
     overlapping: dict[tuple[int, int], int] = {}
-    divided = [place for family in families for place in family]
+    known = _known_divisions(divisions, placements)
     for one, other in permutations(range(len(tables)), 2):
         if tables[one].measure == tables[other].measure:
             rows += unions(sets[one], sets[other], cell[one], cell[other])
             rows += empty_unions(sets[one], sets[other], cell[one], cell[other])
-            # What a filter takes from a table without one is said by the tables that divide its records.
-            if one in divided or other not in divided:
+            # What a filter takes from a table is said by the tables that divide its records.
+            if (placements[one].kept.tobytes(), placements[other].kept.tobytes()) not in known:
                 n_cut = _cut(sets[one], sets[other])
                 overlapping |= {(one, other): n_cut} if n_cut else {}
     n_cells = int(numbers.max()) + 1
@@ -279,27 +280,46 @@ def _cut(one: RecordSets, other: RecordSets) -> int:
     return int(np.count_nonzero((kept > 0) & (kept < one.records.astype(np.uint64))))
 
 
-def _families(
-    families: Sequence[Sequence[int]],
+def _divided(
+    divisions: Sequence[Sequence[int]],
     cells: Sequence[Integers],
     plain: Sequence[Integers],
-    keys: Sequence[Integers],
+    placements: Sequence[Placement],
+    measures: Sequence[int],
 ) -> Iterator[tuple[Integers, Floats]]:
-    """Add up the cells of tables whose filters divide all records between them to cells without a filter."""
-    unfiltered = {
-        int(key): int(number)
-        for own, bare, numbers in zip(keys, plain, cells, strict=True)
-        if np.array_equal(own, bare)
-        for key, number in zip(own, numbers, strict=True)
-    }
-    for family in families:
-        parts: dict[int, dict[int, None]] = {}
-        for table in family:
-            for key, number in zip(plain[table].tolist(), cells[table].tolist(), strict=True):
-                if key in unfiltered:
-                    parts.setdefault(key, {})[number] = None
-        for key, numbers in parts.items():
-            yield np.array([*numbers, unfiltered[key]]), np.array([1.0] * len(numbers) + [-1.0])
+    """Add up cells under filters that divide the records of a wider one to cells under that."""
+    under: dict[tuple[int, bytes], dict[int, int]] = {}
+    for place, (own, numbers) in enumerate(zip(plain, cells, strict=True)):
+        known = under.setdefault((measures[place], placements[place].kept.tobytes()), {})
+        for key, number in zip(own.tolist(), numbers.tolist(), strict=True):
+            known.setdefault(key, number)
+    told: set[tuple[int, tuple[bytes, ...]]] = set()
+    for places in divisions:
+        masks, whole = _division(places, placements)
+        measure = measures[places[0]]
+        if (measure, masks) in told:
+            continue
+        told.add((measure, masks))
+        parts = [under[measure, mask] for mask in masks]
+        for key, number in under.get((measure, whole), {}).items():
+            if all(key in part for part in parts):
+                added = list(dict.fromkeys(part[key] for part in parts))
+                yield np.array([*added, number]), np.array([1.0] * len(added) + [-1.0])
+
+
+def _division(places: Sequence[int], placements: Sequence[Placement]) -> tuple[tuple[bytes, ...], bytes]:
+    """Return the atoms that filters keep, in an order of their own, and what they divide between them."""
+    kept = [placements[place].kept for place in places]
+    masks = tuple(sorted({mask.tobytes() for mask in kept}))
+    return masks, np.logical_or.reduce(kept).tobytes()
+
+
+def _known_divisions(
+    divisions: Sequence[Sequence[int]], placements: Sequence[Placement]
+) -> set[tuple[bytes, bytes]]:
+    """Return pairs of filters, a wider one and one that is part of a division of it."""
+    told = (_division(places, placements) for places in divisions)
+    return {(whole, part) for masks, whole in told for part in masks}
 
 
 def _matrix(rows: Sequence[tuple[Integers, Floats]], n_cells: int) -> sparse.csr_array:

@@ -37,11 +37,16 @@ class Placement:
     records: Integers
     filters: Mapping[str, Mask] = field(default_factory=dict)
 
+    @cached_property
+    def kept(self) -> Mask:
+        """Atoms that the filters keep."""
+        every = np.ones(len(self.records), dtype=np.bool_)
+        return np.asarray(np.logical_and.reduce([every, *self.filters.values()]), dtype=np.bool_)
+
     @property
     def inside(self) -> Mask:
         """Atoms that are in the table."""
-        kept = [np.all(self.leaves >= 0, axis=1), *self.filters.values()]
-        return np.asarray(np.logical_and.reduce(kept), dtype=np.bool_)
+        return np.asarray(self.kept & np.all(self.leaves >= 0, axis=1), dtype=np.bool_)
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,8 +33,8 @@ from hitoku.pipeline.protect import STAGES
 from hitoku.pipeline.recipe_cells import cells_for, cost_factors, rules_for
 from hitoku.pipeline.recipe_tables import Built, build
 from hitoku.pipeline.recipe_tasks import GroupTask, run_tasks
+from hitoku.tabulation.database import allowed_memory, limited_memory
 from hitoku.tabulation.nested_columns import Nested
-from hitoku.tabulation.source import limited_memory
 
 # What is done, in this order, in words for a person who waits.
 STEPS = {"build": "tabulating", **STAGES, "write": "writing the release"}
@@ -145,7 +145,13 @@ def run_recipe(
         parse_jobs(jobs)  # before any work
     except HitokuError as error:
         raise asked.origin.blamed(error, ("jobs",)) if n_jobs is None else error from None
-    with limited_memory(memory_limit or asked.keys.memory_limit):
+    limit = memory_limit or asked.keys.memory_limit
+    try:
+        if limit is not None:
+            allowed_memory(limit)  # the same
+    except HitokuError as error:
+        raise asked.origin.blamed(error, ("memory_limit",)) if memory_limit is None else error from None
+    with limited_memory(limit):
         return _run(asked, folder, tell, progress, jobs, force=force)
 
 
@@ -159,7 +165,7 @@ def _run(
     force: bool,
 ) -> Run:
     tell("build")
-    groups, hashes = build(asked)
+    groups, hashes = build(asked, compare=folder is not None)
     try:
         done = run_tasks(_tasks(asked, groups), tell, progress, jobs)
     except HitokuError as error:
@@ -168,7 +174,7 @@ def _run(
     if folder is None or not (run.safe or force):
         return replace(run, folder=None)
     tell("write")
-    prints = [(group.fingerprints(), group.nested()) for group in groups]
+    prints = [(group.fingerprints, group.nested) for group in groups]
     asked_for = asked.keys.model_dump(exclude_unset=True, exclude={"out", *OF_RUNNING}) | {"sha256": hashes}
     if list(run.outcomes) == ["table"]:
         _write(folder, run, "table", asked, asked_for, prints[0])

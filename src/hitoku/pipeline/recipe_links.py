@@ -19,9 +19,10 @@ from hitoku.model.side_by_side import merge_groups
 from hitoku.model.table import Table
 from hitoku.model.tolerance import ADDITIVITY
 from hitoku.pipeline.same_records import Shared, same_records
-from hitoku.tabulation.linked import LinkedTables, TableSpec, acyclic, put_together
+from hitoku.tabulation.linked import LinkedTables, acyclic, put_together
 from hitoku.tabulation.placement import RecordAtoms
 from hitoku.tabulation.source import Where
+from hitoku.tabulation.table_spec import TableSpec
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +25,13 @@ from hitoku.model.link import MEASURE
 from hitoku.model.table import Table
 from hitoku.pipeline.recipe_links import MadeTable, link_made
 from hitoku.tabulation.column_tree import read_column_tree
-from hitoku.tabulation.file_format import FileFormat
 from hitoku.tabulation.fingerprints import RecordPrints
-from hitoku.tabulation.linked import LinkedTables, TableSpec
+from hitoku.tabulation.linked import LinkedTables
 from hitoku.tabulation.nested_columns import Nested, nested_columns
 from hitoku.tabulation.opening import given_to, refuse_other_than_parquet
+from hitoku.tabulation.shared_records import SharedRecords, share_records
 from hitoku.tabulation.spark_session import session_at
+from hitoku.tabulation.table_spec import TableSpec
 
 Parts = Mapping[str, tuple[Table, Integers]]
 MARK = "status"  # the column of marks, where a recipe names none
@@ -54,8 +55,10 @@ class Built:
         Tables of what filters leave out, each with the positions of its cells in ``table``.
     remarks
         What a person should know about how the tables share their records.
-    records
-        By name, tables that were made from records, with their file and how they were made.
+    fingerprints
+        Of the records behind every cell; empty where no table has records of this machine, or nobody asked.
+    nested
+        Columns of the records that group codes of the variables.
     """
 
     name: str
@@ -64,41 +67,43 @@ class Built:
     by_hand: Mask
     rest: tuple[tuple[Table, Integers], ...] = ()
     remarks: tuple[Finding, ...] = ()
-    records: Mapping[str, tuple[Path, TableSpec]] = field(default_factory=dict)
+    fingerprints: Sequence[str] = ()
+    nested: Nested = field(default_factory=dict)
 
-    def fingerprints(self) -> list[str]:
-        """Work out the fingerprint of the records behind every cell; nothing where no table has records."""
+    def compared(self, made: Mapping[str, MadeTable]) -> Built:
+        """Add what tells whether releases made apart have the same records; ``made`` are its tables."""
+        columns: dict[SharedRecords, dict[str, None]] = {}
+        for one in made.values():
+            if isinstance(one.data, SharedRecords):
+                columns.setdefault(one.data, {}).update(
+                    dict.fromkeys((*one.spec.by, *(one.spec.where or {})))
+                )
+        nested: Nested = {}
+        for data, used in columns.items():
+            for name, groups in nested_columns(data, list(used)).items():
+                nested.setdefault(name, {}).update(groups)
+        prints = {data: RecordPrints.of(data, list(used)) for data, used in columns.items()}
+        parts = self.parts or {name: (self.table, np.arange(self.table.n_cells)) for name in made}
         found = [""] * self.table.n_cells
-        parts = self.parts or {self.name: (self.table, np.arange(self.table.n_cells))}
-        prints = {
-            source: RecordPrints.of(source[0], used, source[1]) for source, used in self._columns().items()
-        }
-        for name, (path, spec) in self.records.items():
-            table, cells = parts[name]
-            own = prints[path, spec.options.get("file")].cells(table, spec.where)
-            for cell, each in zip(cells.tolist(), own, strict=True):
-                found[cell] = each
-        return found if any(found) else []
-
-    def nested(self) -> Nested:
-        """Find the columns of the records that group codes of the variables."""
-        found: Nested = {}
-        for (path, file), used in self._columns().items():
-            for name, columns in nested_columns(path, used, file).items():
-                found.setdefault(name, {}).update(columns)
-        return found
-
-    def _columns(self) -> dict[tuple[Path, FileFormat | None], list[str]]:
-        """Return the columns that tables and filters use, by file of records."""
-        columns: dict[tuple[Path, FileFormat | None], list[str]] = {}
-        for path, spec in self.records.values():
-            used = columns.setdefault((path, spec.options.get("file")), [])
-            used += [name for name in (*spec.by, *(spec.where or {})) if name not in used]
-        return columns
+        for name, one in made.items():
+            if one.data in prints:
+                table, cells = parts[name]
+                for cell, each in zip(
+                    cells.tolist(), prints[one.data].cells(table, one.spec.where), strict=True
+                ):
+                    found[cell] = each
+        return replace(self, fingerprints=found if any(found) else [], nested=nested)
 
 
-def build(recipe: Recipe) -> tuple[list[Built], dict[str, str]]:
-    """Read the files that a recipe names, and make its tables.
+def build(recipe: Recipe, *, compare: bool = False) -> tuple[list[Built], dict[str, str]]:
+    """Read the files that a recipe names, every one once, and make its tables.
+
+    Parameters
+    ----------
+    recipe
+        The recipe.
+    compare
+        Also work out fingerprints of the records behind cells, for a release.
 
     Returns
     -------
@@ -106,26 +111,31 @@ def build(recipe: Recipe) -> tuple[list[Built], dict[str, str]]:
         Groups of tables that share nothing, and fingerprints of the files that were read, by name.
     """
     hashes: dict[str, str] = {}
-    frames: dict[tuple[str | None, str], Any] = {}
-    made = {
-        name: _one(recipe, place, keys, hashes, frames)
-        for place, (name, keys) in enumerate(recipe.tables.items())
-    }
-    if not recipe.keys.tables:
-        (only,) = made.values()
-        return [Built("table", only.table, {}, only.by_hand, records=_records({"table": only}))], hashes
-    with _blaming(recipe.origin, ("classifications" if recipe.keys.classifications else "tables",)):
-        linked = link_made(made, recipe.keys.classifications)
-    return [_built(group, made, alone=len(linked) > 1) for group in linked], hashes
+    with ExitStack() as opened:
+        records = OpenedRecords(opened)
+        made = {
+            name: _one(recipe, place, keys, hashes, records)
+            for place, (name, keys) in enumerate(recipe.tables.items())
+        }
+        if not recipe.keys.tables:
+            (only,) = made.values()
+            alone = Built("table", only.table, {}, only.by_hand)
+            return [alone.compared(made) if compare else alone], hashes
+        with _blaming(recipe.origin, ("classifications" if recipe.keys.classifications else "tables",)):
+            linked = link_made(made, recipe.keys.classifications)
+        groups = []
+        for group in linked:
+            one = _built(group, made, alone=len(linked) > 1)
+            groups.append(one.compared({name: made[name] for name in group.parts}) if compare else one)
+    return groups, hashes
 
 
 def _built(group: LinkedTables, made: Mapping[str, MadeTable], *, alone: bool) -> Built:
     """Take a group of linked tables over; one that stands alone among others is a table like any other."""
-    records = _records({name: made[name] for name in group.parts})
     first, *others = group.parts
     table, cells = group.parts[first]
     if alone and not others and len(cells) == group.table.n_cells:
-        return Built(first, table, {}, made[first].by_hand, remarks=group.remarks, records=records)
+        return Built(first, table, {}, made[first].by_hand, remarks=group.remarks)
     by_hand = np.zeros(group.table.n_cells, dtype=bool)
     for name, (_, places) in group.parts.items():
         by_hand[places[made[name].by_hand]] = True
@@ -136,13 +146,37 @@ def _built(group: LinkedTables, made: Mapping[str, MadeTable], *, alone: bool) -
         by_hand,
         group.rest,
         group.remarks,
-        records,
     )
 
 
-def _records(made: Mapping[str, MadeTable]) -> dict[str, tuple[Path, TableSpec]]:
-    """Return those whose records are in a file of this machine."""
-    return {name: (one.data, one.spec) for name, one in made.items() if isinstance(one.data, Path)}
+@dataclass(frozen=True, eq=False)
+class OpenedRecords:
+    """The records of a recipe, opened when first asked for, and open for all tables of the same records.
+
+    Parameters
+    ----------
+    stack
+        Closes them.
+    """
+
+    stack: ExitStack
+    _known: dict[tuple[Any, ...], Any] = field(default_factory=dict)
+
+    def of(self, keys: TableKeys, file: Callable[[str], Path]) -> Any:
+        """Return the records that a table is made of; ``file`` finds the path of a name."""
+        name = str(keys.data)
+        if keys.engine == "duckdb":
+            path = file(name)
+            if (path, keys.file_format) not in self._known:
+                shared = self.stack.enter_context(share_records(path, keys.file_format))
+                self._known[path, keys.file_format] = shared
+            return self._known[path, keys.file_format]
+        # A place that only the cluster knows is no path of this machine.
+        place = name if "://" in name else str(file(name).resolve())
+        refuse_other_than_parquet(place)
+        if (keys.spark, place) not in self._known:
+            self._known[keys.spark, place] = given_to(session_at(keys.spark), place)
+        return self._known[keys.spark, place]
 
 
 def _one(
@@ -150,7 +184,7 @@ def _one(
     place: int,
     keys: TableKeys,
     hashes: dict[str, str],
-    frames: dict[tuple[str | None, str], Any],
+    opened: OpenedRecords,
 ) -> MadeTable:
     by = keys.by or []
 
@@ -167,7 +201,7 @@ def _one(
 
     def records() -> Any:
         with _blaming(recipe.origin, where("spark" if keys.spark else "data")):
-            return _records_of(keys, lambda name: file(name, where("data")), frames)
+            return opened.of(keys, lambda name: file(name, where("data")))
 
     trees: dict[str, Hierarchy | Sequence[Hierarchy]] = {}
     for variable, files in keys.hierarchies.items():
@@ -203,19 +237,6 @@ def _one(
     with _blaming(recipe.origin, where("start"), keys, where):
         marked = marked_cells(read_cell_file(path, [*by, mark]), table.labels, mark, path.name)
         return MadeTable(table, marked, data, spec)
-
-
-def _records_of(keys: TableKeys, file: Callable[[str], Path], frames: dict[Any, Any]) -> Any:
-    """Return the path of records, or a frame of Spark, the same one for all tables of the same records."""
-    name = str(keys.data)
-    if keys.engine == "duckdb":
-        return file(name)
-    # A place that only the cluster knows is no path of this machine.
-    path = name if "://" in name else str(file(name).resolve())
-    refuse_other_than_parquet(path)
-    if (keys.spark, path) not in frames:
-        frames[keys.spark, path] = given_to(session_at(keys.spark), path)
-    return frames[keys.spark, path]
 
 
 @contextmanager

@@ -15,9 +15,10 @@ from hitoku.model.arrays import Floats
 from hitoku.tabulation import identity
 from hitoku.tabulation.contributors import Ranking, State, by_contributor, leaf_bits
 from hitoku.tabulation.cube import FLOATS, Cube
+from hitoku.tabulation.database import translate_errors
 from hitoku.tabulation.identity import Identity
 from hitoku.tabulation.numbers import NumberFacts, Numbers, decimals_sql
-from hitoku.tabulation.source import Source, records_changed, translate_errors
+from hitoku.tabulation.source import Source, records_changed
 from hitoku.tabulation.sums import LeafSums
 
 # Rows that are sorted at a time: at most so many, and what half of the memory holds, key, value and weight

@@ -21,11 +21,14 @@ import numpy as np
 
 from hitoku.model.record_sets import Hashes, RecordSets, add_up_atoms
 from hitoku.model.table import Table
+from hitoku.tabulation.attach import kind_of
 from hitoku.tabulation.cube import FLOATS
+from hitoku.tabulation.database import translate_errors
 from hitoku.tabulation.file_format import FileFormat, look_at
 from hitoku.tabulation.frame_files import read_frame
 from hitoku.tabulation.placement import Coded, RecordAtoms
-from hitoku.tabulation.source import Source, Where, kind_of, open_source, translate_errors
+from hitoku.tabulation.shared_records import SharedRecords
+from hitoku.tabulation.source import Source, Where, open_source
 
 # Between the entries of a record, and for one that is missing: signs that no text has.
 BETWEEN, MISSING = "chr(31)", "chr(30)"
@@ -61,7 +64,9 @@ class RecordPrints:
     amounts: Hashes
 
     @classmethod
-    def of(cls, data: Path, names: Sequence[str], file: FileFormat | None = None) -> RecordPrints:
+    def of(
+        cls, data: Path | SharedRecords, names: Sequence[str], file: FileFormat | None = None
+    ) -> RecordPrints:
         """Read a file; ``names`` are the columns whose codes tell cells apart."""
         every = sorted(column_names(data, file))
         aliases = {f"c{number}": name for number, name in enumerate(every)}
@@ -99,8 +104,10 @@ class RecordPrints:
         ]
 
 
-def column_names(data: Path, file: FileFormat | None = None) -> list[str]:
+def column_names(data: Path | SharedRecords, file: FileFormat | None = None) -> list[str]:
     """Return the columns of a file of records."""
+    if isinstance(data, SharedRecords):
+        return data.names
     kind = kind_of(data)
     if kind == "text":
         return list(look_at(data, file).header)

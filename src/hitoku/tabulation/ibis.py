@@ -21,10 +21,12 @@ from hitoku.kernels import fixed_point, topk
 from hitoku.model.arrays import Floats, Integers
 from hitoku.model.frames import not_numbers
 from hitoku.tabulation.arrow_codes import codes_of, kind_of
+from hitoku.tabulation.attach import require
 from hitoku.tabulation.contributors import Ranking, State
 from hitoku.tabulation.cube import Cube
+from hitoku.tabulation.database import allowed_memory
 from hitoku.tabulation.numbers import EXACT, MOST_DECIMALS, NumberFacts, Numbers
-from hitoku.tabulation.source import Where, allowed_memory, records_changed, refuse_filter, require
+from hitoku.tabulation.source import Where, filter_columns, records_changed, refuse_filter
 from hitoku.tabulation.sums import LeafSums
 
 LARGEST = 1.7976931348623157e308
@@ -248,6 +250,7 @@ def open_ibis(
     columns: Mapping[str, str],
     *,
     where: Where | None = None,
+    outside: Sequence[Where] = (),
     memory_limit: str | None = None,
 ) -> Iterator[Ibis]:
     """Take up an Ibis table; Ibis keeps the small tables of codes that we give it until it is closed."""
@@ -257,12 +260,12 @@ def open_ibis(
             where="weight",
             fix="leave weight or value out, or bring the records to DuckDB or Spark, which rank them",
         )
-    columns = {**columns, **{f"f{number}": column for number, column in enumerate(where or {})}}
+    columns = {**columns, **filter_columns(where, outside)}
     require(columns.values(), data.columns, "data")
     table = data.select(**{alias: _as_code(data[column], alias) for alias, column in columns.items()})
     engine = Ibis(table, columns, allowed_memory(memory_limit))
-    if where:
-        _filter(engine, where)
+    if where or outside:
+        _filter(engine, where or {}, outside)
     _refuse_text(engine)
     yield engine
 
@@ -285,18 +288,36 @@ def _as_code(column: Any, alias: str) -> Any:
     return column if usual or kind.is_date() or kind.is_timestamp() else column.cast("string")
 
 
-def _filter(engine: Ibis, where: Where) -> None:
+def _filter(engine: Ibis, where: Where, outside: Sequence[Where]) -> None:
     everything = kept_rows = engine.table
-    for number, (column, codes) in enumerate(where.items()):
-        alias, kept = f"f{number}", f"kept{number}"
+    aliases = iter(filter_columns(where, outside))
+
+    def kept(column: str, codes: Sequence[str]) -> tuple[str, pa.Array]:
+        """Return our name of a column, and the codes that are kept, as the data have them."""
+        alias = next(aliases)
         raw = engine.ask(everything.select(alias).distinct()).column(alias).combine_chunks()
         found = codes_of(raw)
         refuse_filter(column, codes, found, engine.where)
         wanted = set(map(str, codes))
+        return alias, raw.filter(pa.array([code in wanted for code in found], pa.bool_()))
+
+    for column, codes in where.items():
+        alias, chosen = kept(column, codes)
+        small = ibis.memtable(pa.table({f"kept_{alias}": chosen}))
+        joined = kept_rows.inner_join(small, kept_rows[alias] == small[f"kept_{alias}"])
+        kept_rows = joined.drop(f"kept_{alias}")
+    for each in outside:
+        left_out = dict(kept(column, codes) for column, codes in each.items())
+        crossed = np.indices([len(chosen) for chosen in left_out.values()]).reshape(len(left_out), -1)
         small = ibis.memtable(
-            pa.table({kept: raw.filter(pa.array([code in wanted for code in found], pa.bool_()))})
+            pa.table(
+                {
+                    f"kept_{a}": c.take(pa.array(n))
+                    for (a, c), n in zip(left_out.items(), crossed, strict=True)
+                }
+            )
         )
-        kept_rows = kept_rows.inner_join(small, kept_rows[alias] == small[kept]).drop(kept)
+        kept_rows = kept_rows.anti_join(small, [kept_rows[a] == small[f"kept_{a}"] for a in left_out])
     engine.table = kept_rows
 
 

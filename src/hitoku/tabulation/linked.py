@@ -10,9 +10,8 @@ it does where two filters cut across each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import combinations
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,60 +19,18 @@ import numpy as np
 from hitoku.errors import ParameterError
 from hitoku.model.arrays import Integers
 from hitoku.model.finding import Finding, Severity
-from hitoku.model.from_frame import Hierarchies
-from hitoku.model.hierarchy import Hierarchy
 from hitoku.model.joint import Joint, join, whole
 from hitoku.model.table import Table
+from hitoku.tabulation.divisions import common_filter, common_margins, determined, divide_records, finest
+from hitoku.tabulation.opening import given_to, opened_once
 from hitoku.tabulation.placement import RecordAtoms
-from hitoku.tabulation.source import Where
-from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation.table_spec import TableSpec
 
 # A cover with more leaf cells than this is not made; that the tables form a ring is said instead.
 MOST_COVERED = 100_000
 # Nor one with more than this for filters that cut across each other: mostly the person can do without them.
 MOST_CROSSED = 20_000
 COVER = "cover"
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class TableSpec:
-    """How one of several tables is made from the records.
-
-    Parameters
-    ----------
-    by
-        Columns with the codes.
-    where
-        Filter, as in :func:`hitoku.tabulate`.
-    hierarchies
-        Code trees by variable.
-    options
-        What else :func:`hitoku.tabulate` takes.
-    """
-
-    by: Sequence[str]
-    where: Where | None = None
-    hierarchies: Hierarchies = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    def make(self, data: Any) -> Table:
-        """Add up the records."""
-        return tabulate(data, self.by, where=self.where, hierarchies=self.hierarchies, **self.options)
-
-    def without_empty(self, table: Table) -> TableSpec:
-        """Leave out the codes that no record has; ``table`` is what this makes with them."""
-        trees: dict[str, Hierarchy | Sequence[Hierarchy]] = dict(self.hierarchies)
-        n_records = table.value if table.frequency is None else table.frequency
-        counts = np.asarray(n_records).reshape(table.shape)
-        for axis, dimension in enumerate(table.dimensions):
-            if dimension.name in trees:
-                given = trees[dimension.name]
-                # Everything else at its total, which comes last.
-                own = counts[tuple(slice(None) if a == axis else -1 for a in range(counts.ndim))]
-                left = {code for code in dimension.leaves if own[dimension.position[code]] > 0}
-                listed = [given] if isinstance(given, Hierarchy) else given
-                trees[dimension.name] = [tree.only(left) for tree in listed]
-        return replace(self, hierarchies=trees)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -133,7 +90,9 @@ def link(data: Any, tables: Mapping[str, Mapping[str, Any]], **options: Any) -> 
     if len(tables) < 2:
         raise ParameterError("one table has nothing to link with", where="tables", fix="use tabulate")
     specs = {name: _spec({**options, **given}) for name, given in tables.items()}
-    return put_together(data, specs, {name: spec.make(data) for name, spec in specs.items()})
+    common = {name: options.get(name) for name in ("file", "memory_limit", "threads")}
+    with opened_once(given_to(options.get("engine", "duckdb"), data), **common) as opened:
+        return put_together(opened, specs, {name: spec.make(opened) for name, spec in specs.items()})
 
 
 def _spec(given: Mapping[str, Any]) -> TableSpec:
@@ -148,39 +107,41 @@ def put_together(data: Any, specs: Mapping[str, TableSpec], tables: Mapping[str,
     """Put tables together that were made as told; ``data`` are the records of all of them."""
     columns = [name for spec in specs.values() for name in (*spec.by, *(spec.where or {}))]
     atoms = RecordAtoms.of(data, columns, next(iter(specs.values())).options.get("file"))
-    made, told = list(tables.values()), list(specs.values())
-    families: list[list[int]] = []
-    for place, spec in enumerate(list(told)):
-        if spec.where:
-            family = [place]
-            for rest in _complements(spec, atoms):
-                family.append(len(made))
-                made.append(rest.make(data))
-                told.append(rest)
-            families.append(family)
-    n_rest = len(made)
-    for group in _margins(told, families, atoms):
+    # What no table has, nobody can subtract: a filter of all tables says which records there are.
+    common = common_filter(list(specs.values()), atoms)
+    atoms = atoms.only(atoms.kept(common)) if common else atoms
+    made, told = list(tables.values()), [spec.without_filter(common) for spec in specs.values()]
+
+    def make(spec: TableSpec) -> Table:
+        return replace(spec, where={**common, **(spec.where or {})} or None).make(data)
+
+    divisions = []
+    for spec, parts in divide_records(list(told), [table.measure for table in made], atoms):
+        divisions.append(parts if spec is None else (*parts, len(made)))
+        made += [] if spec is None else [make(spec)]
+        told += [] if spec is None else [spec]
+    for group in common_margins(told, divisions, atoms):
         if len(group) > 1:
-            families.append(list(range(len(made), len(made) + len(group))))
-        made += [spec.make(data) for spec in group]
+            divisions.append(tuple(range(len(made), len(made) + len(group))))
+        made += [make(spec) for spec in group]
         told += group
-    owners = _owners(list(tables), families, n_rest)
     measures = [table.measure for table in made]
     remarks: list[Finding] = []
     covered: dict[str, bool] = {}
     for measure in dict.fromkeys(measures):
         same = [spec for spec, its in zip(told, measures, strict=True) if its == measure]
         if not acyclic(_edges(same, atoms)):
-            covered[measure] = _add_cover(data, same, atoms, MOST_COVERED, made, told)
+            covered[measure] = _add_cover(make, same, atoms, MOST_COVERED, made, told)
             remarks += [] if covered[measure] else [_too_large()]
-    found = _joined(made, told, families, atoms)
-    crossed = {measures[one] for one, other in found.overlapping if max(one, other) < len(owners)}
+    found = _joined(made, told, divisions, atoms)
+    # What cuts a rest cuts one of the tables that it is the difference of.
+    crossed = {measures[one] for one, other in found.overlapping if max(one, other) < len(tables)}
     n_joined = len(made)
     for measure in sorted(crossed - set(covered)):
         same = [spec for spec, its in zip(told, measures, strict=True) if its == measure]
-        covered[measure] = _add_cover(data, same, atoms, MOST_CROSSED, made, told)
+        covered[measure] = _add_cover(make, same, atoms, MOST_CROSSED, made, told)
     if len(made) > n_joined:
-        found = _joined(made, told, families, atoms)
+        found = _joined(made, told, divisions, atoms)
     open_cuts = {
         pair: n_cells for pair, n_cells in found.overlapping.items() if not covered.get(made[pair[0]].measure)
     }
@@ -189,20 +150,20 @@ def put_together(data: Any, specs: Mapping[str, TableSpec], tables: Mapping[str,
     return LinkedTables(
         table=whole(made, found, names, shown),
         parts={name: (table, found.cell[place]) for place, (name, table) in enumerate(tables.items())},
-        rest=tuple((made[place], found.cell[place]) for place in range(len(tables), n_rest)),
-        remarks=(*remarks, *_remarks(found.in_these_data, open_cuts, owners)),
+        rest=tuple((made[place], found.cell[place]) for place, spec in enumerate(told) if spec.outside),
+        remarks=(*remarks, *_remarks(found.in_these_data, open_cuts, list(tables))),
     )
 
 
 def _joined(
-    made: Sequence[Table], specs: Sequence[TableSpec], families: Sequence[Sequence[int]], atoms: RecordAtoms
+    made: Sequence[Table], specs: Sequence[TableSpec], divisions: Sequence[Sequence[int]], atoms: RecordAtoms
 ) -> Joint:
-    places = [atoms.place(table, spec.where) for table, spec in zip(made, specs, strict=True)]
-    return join(made, places, families)
+    places = [atoms.place(table, spec.where, spec.outside) for table, spec in zip(made, specs, strict=True)]
+    return join(made, places, divisions)
 
 
 def _add_cover(
-    data: Any,
+    make: Callable[[TableSpec], Table],
     same: Sequence[TableSpec],
     atoms: RecordAtoms,
     most: int,
@@ -212,84 +173,15 @@ def _add_cover(
     """Add the full cross of all variables to what is made; False where it is too large."""
     cover = _cover(same, atoms, most)
     if cover is not None:
-        made.append(cover.make(data))
+        made.append(make(cover))
         told.append(cover)
     return cover is not None
 
 
-def _complements(spec: TableSpec, atoms: RecordAtoms) -> Iterator[TableSpec]:
-    """Yield tables of what a filter leaves out: with the filtered one they divide all records."""
-    kept: dict[str, Sequence[str]] = {}
-    for name, codes in (spec.where or {}).items():
-        others = atoms.others(name, codes)
-        if others:
-            yield TableSpec(
-                by=spec.by, where={**kept, name: others}, hierarchies=spec.hierarchies, options=spec.options
-            )
-        kept[name] = codes
-
-
-def _margins(
-    specs: Sequence[TableSpec], families: Sequence[Sequence[int]], atoms: RecordAtoms
-) -> list[list[TableSpec]]:
-    """Return tables of what two others have in common, where neither has it among its own cells.
-
-    A table by division and region, another by section and town: sections by regions are sums of both. Under
-    a filter they come with their rest, which makes a list of more than one.
-    """
-    below = _determined(atoms)
-    closed = [{other for name in spec.by for other in below[name]} for spec in specs]
-    family_of = {place: family for family in families for place in family}
-    there = {(frozenset(spec.by), _filter_key(spec.where)) for spec in specs}
-    found: list[list[TableSpec]] = []
-    for one, other in combinations(range(len(specs)), 2):
-        common = _finest([name for name in atoms.columns if name in closed[one] & closed[other]], atoms)
-        if not common:
-            continue
-        filters = [specs[place].where for place in (one, other)]
-        wanted: list[list[Where | None]] = [[None]]
-        if _filter_key(filters[0]) == _filter_key(filters[1]):
-            wanted = [[filters[0]]]
-        elif one in family_of or other in family_of:
-            family = family_of[one if one in family_of else other]
-            wanted = [[None], [specs[place].where for place in family]]
-        for group in wanted:
-            keys = {(frozenset(common), _filter_key(where)) for where in group}
-            if not keys <= there:
-                there |= keys
-                options = specs[one].options
-                found.append([TableSpec(by=common, where=where, options=options) for where in group])
-    return found
-
-
-def _filter_key(where: Where | None) -> frozenset[tuple[str, tuple[str, ...]]]:
-    return frozenset((name, tuple(sorted(map(str, codes)))) for name, codes in (where or {}).items())
-
-
-def _determined(atoms: RecordAtoms) -> dict[str, set[str]]:
-    """Return for each column those that it determines, itself among them."""
-    return {
-        name: {other for other in atoms.columns if atoms.determines(name, other)} for name in atoms.columns
-    }
-
-
-def _finest(names: Sequence[str], atoms: RecordAtoms) -> list[str]:
-    """Leave out columns that others of these determine; of columns that say the same the first stays."""
-    return [
-        name
-        for place, name in enumerate(names)
-        if not any(
-            atoms.determines(other, name) and not (atoms.determines(name, other) and where > place)
-            for where, other in enumerate(names)
-            if other != name
-        )
-    ]
-
-
 def _edges(specs: Sequence[TableSpec], atoms: RecordAtoms) -> list[set[str]]:
     """Return for each table the columns that it tells something about, those that its own determine too."""
-    below = _determined(atoms)
-    return [{other for name in (*spec.by, *(spec.where or {})) for other in below[name]} for spec in specs]
+    below = determined(atoms)
+    return [{other for name in spec.columns for other in below[name]} for spec in specs]
 
 
 def acyclic(edges: Sequence[set[str]]) -> bool:
@@ -320,11 +212,11 @@ def acyclic(edges: Sequence[set[str]]) -> bool:
 
 def _cover(specs: Sequence[TableSpec], atoms: RecordAtoms, most: int) -> TableSpec | None:
     """Return the full cross of the finest variables; None where it is too large."""
-    finest = _finest(list(atoms.columns), atoms)
-    size = float(np.prod([float(len(atoms.columns[name].codes)) for name in finest]))
+    names = finest(list(atoms.columns), atoms)
+    size = float(np.prod([float(len(atoms.columns[name].codes)) for name in names]))
     if size > most:
         return None
-    return TableSpec(by=finest, options=dict(specs[0].options) | {"missing": "code"})
+    return TableSpec(by=names, options=dict(specs[0].options) | {"missing": "code"})
 
 
 def _too_large() -> Finding:
@@ -336,18 +228,8 @@ def _too_large() -> Finding:
     )
 
 
-def _owners(names: Sequence[str], families: Sequence[Sequence[int]], n_rest: int) -> list[str]:
-    """Name every table, and what its filter leaves out, by the table."""
-    owners = [*names, *("" for _ in range(len(names), n_rest))]
-    for first, *rest in families:
-        for place in rest:
-            if place < n_rest:
-                owners[place] = names[first]
-    return owners
-
-
 def _remarks(
-    in_these_data: int, overlapping: Mapping[tuple[int, int], int], owners: Sequence[str]
+    in_these_data: int, overlapping: Mapping[tuple[int, int], int], names: Sequence[str]
 ) -> Iterator[Finding]:
     if in_these_data:
         yield Finding(
@@ -358,9 +240,8 @@ def _remarks(
         )
     cells: dict[tuple[str, str], int] = {}
     for (one, other), n_cells in overlapping.items():
-        if one < len(owners) and other < len(owners):
-            pair = owners[min(one, other)], owners[max(one, other)]
-            pair = (pair[1], pair[0]) if pair[::-1] in cells else pair
+        if max(one, other) < len(names):
+            pair = names[min(one, other)], names[max(one, other)]
             cells[pair] = max(n_cells, cells.get(pair, 0))
     for pair, n_cells in cells.items():
         yield Finding(

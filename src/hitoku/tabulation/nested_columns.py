@@ -12,6 +12,7 @@ from pathlib import Path
 from hitoku.tabulation.cube import FLOATS, texts
 from hitoku.tabulation.file_format import FileFormat
 from hitoku.tabulation.fingerprints import column_names, entry_text
+from hitoku.tabulation.shared_records import SharedRecords
 from hitoku.tabulation.source import open_source
 
 # Columns looked at: a file of thousands has few classifications among them.
@@ -20,7 +21,9 @@ MOST_COLUMNS = 200
 Nested = dict[str, dict[str, dict[str, str]]]
 
 
-def nested_columns(data: Path, names: Sequence[str], file: FileFormat | None = None) -> Nested:
+def nested_columns(
+    data: Path | SharedRecords, names: Sequence[str], file: FileFormat | None = None
+) -> Nested:
     r"""Find the columns of a file that some variables determine, other than these variables.
 
     Parameters

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from hitoku.errors import DataError, ParameterError
+from hitoku.tabulation.attach import PARQUET
 from hitoku.tabulation.engine import Engine
 from hitoku.tabulation.file_format import FileFormat
-from hitoku.tabulation.source import PARQUET, Where, open_source
+from hitoku.tabulation.shared_records import SharedRecords, share_records
+from hitoku.tabulation.source import Where, open_source
 
 ENGINES = ("duckdb", "spark")
 
@@ -21,6 +23,7 @@ def open_engine(
     columns: Mapping[str, str],
     *,
     where: Where | None = None,
+    outside: Sequence[Where] = (),
     file: FileFormat | None = None,
     memory_limit: str | None = None,
     threads: int | None = None,
@@ -31,16 +34,16 @@ def open_engine(
         # Imported here, and below: they bring numba.
         from hitoku.tabulation.spark import open_spark  # noqa: PLC0415 - see above
 
-        with open_spark(data, columns, where=where, **limits) as spark:
+        with open_spark(data, columns, where=where, outside=outside, **limits) as spark:
             yield spark
         return
     if is_ibis(data):
         from hitoku.tabulation.ibis import open_ibis  # noqa: PLC0415 - see above
 
-        with open_ibis(data, columns, where=where, memory_limit=memory_limit) as warehouse:
+        with open_ibis(data, columns, where=where, outside=outside, memory_limit=memory_limit) as warehouse:
             yield warehouse
         return
-    with open_source(data, columns, where=where, file=file, **limits) as source:
+    with open_source(data, columns, where=where, outside=outside, file=file, **limits) as source:
         # Nobody should wait for numba to learn of a misspelt column.
         from hitoku.tabulation.duckdb import DuckDB  # noqa: PLC0415 - see above
 
@@ -60,6 +63,18 @@ def is_ibis(data: Any) -> bool:
     return any(
         kind.__module__.startswith("ibis.expr") and kind.__name__ == "Table" for kind in type(data).__mro__
     )
+
+
+@contextmanager
+def opened_once(
+    data: Any, file: FileFormat | None = None, *, memory_limit: str | None = None, threads: int | None = None
+) -> Iterator[Any]:
+    """Open records once for several tables; such as are elsewhere, or open already, come back as they are."""
+    if is_spark(data) or is_ibis(data) or isinstance(data, SharedRecords):
+        yield data
+        return
+    with share_records(data, file, memory_limit=memory_limit, threads=threads) as shared:
+        yield shared
 
 
 def count_combinations(data: Any, names: Sequence[str], count: str) -> Any:

@@ -13,9 +13,10 @@ from hitoku.model.dimension import Dimension
 from hitoku.model.record_sets import Placement
 from hitoku.model.table import Table
 from hitoku.tabulation.cube import FLOATS, MISSING, OTHER, texts
+from hitoku.tabulation.database import translate_errors
 from hitoku.tabulation.file_format import FileFormat
 from hitoku.tabulation.opening import count_combinations
-from hitoku.tabulation.source import Where, open_source, translate_errors
+from hitoku.tabulation.source import Where, open_source
 
 NOWHERE = -1
 
@@ -68,18 +69,26 @@ class RecordAtoms:
             }
         return cls(coded, rows.column("n").to_numpy())
 
-    def place(self, table: Table, where: Where | None = None) -> Placement:
-        """Say where a table made from these records, under a filter, puts every atom."""
+    def place(self, table: Table, where: Where | None = None, outside: Sequence[Where] = ()) -> Placement:
+        """Say where a table made from these records, under filters, puts every atom."""
         return Placement(
             leaves=np.stack([self.columns[d.name].leaves(d) for d in table.dimensions], axis=1),
             records=self.records,
-            filters={name: self.columns[name].kept(codes) for name, codes in (where or {}).items()},
+            filters={name: self.columns[name].kept(codes) for name, codes in (where or {}).items()}
+            | {f"outside {number}": ~self.kept(each) for number, each in enumerate(outside)},
         )
 
-    def kept(self, where: Where | None) -> Mask:
-        """Tell which atoms a filter keeps."""
+    def kept(self, where: Where | None, outside: Sequence[Where] = ()) -> Mask:
+        """Tell which atoms filters keep."""
         masks = [self.columns[name].kept(codes) for name, codes in (where or {}).items()]
+        masks += [~self.kept(each) for each in outside]
         return np.asarray(np.logical_and.reduce([np.ones(len(self.records), dtype=bool), *masks]))
+
+    def only(self, kept: Mask) -> RecordAtoms:
+        """Leave out all other atoms, and the codes that only they have."""
+        return RecordAtoms(
+            {name: column.only(kept) for name, column in self.columns.items()}, self.records[kept]
+        )
 
     def determines(self, fine: str, coarse: str) -> bool:
         """Tell whether every code of one column comes with one code of another only."""
@@ -87,11 +96,6 @@ class RecordAtoms:
         with_it = np.zeros(len(self.columns[fine].raw), dtype=np.int64)
         with_it[one] = other
         return bool(np.all(with_it[one] == other))
-
-    def others(self, name: str, codes: Sequence[str]) -> list[str]:
-        """Return the codes of a column that a filter leaves out, as the data write them."""
-        wanted = set(map(str, codes))
-        return sorted(each for each in self.columns[name].raw if each is not None and each not in wanted)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +121,12 @@ class Coded:
         raw = listed.dictionary.to_pylist()
         written = texts(dict.fromkeys(raw, 0), kind)
         return cls(raw, [written[each] for each in raw], listed.indices.to_numpy().astype(np.int64))
+
+    def only(self, kept: Mask) -> Coded:
+        """Leave out all other atoms."""
+        left, number = np.unique(self.number[kept], return_inverse=True)
+        raw, codes = ([listed[place] for place in left] for listed in (self.raw, self.codes))
+        return Coded(raw, codes, number.astype(np.int64))
 
     def leaves(self, dimension: Dimension) -> Integers:
         """Find the leaf of every atom; :data:`NOWHERE` for a code that the table has no place for."""

@@ -12,9 +12,10 @@ from hitoku.model.arrays import Integers
 from hitoku.model.dimension import Dimension
 from hitoku.model.shares import Shares
 from hitoku.tabulation.cube import FLOATS
+from hitoku.tabulation.database import translate_errors
 from hitoku.tabulation.file_format import FileFormat
 from hitoku.tabulation.placement import NOWHERE, Coded
-from hitoku.tabulation.source import Where, open_source, translate_errors
+from hitoku.tabulation.source import Where, open_source
 
 
 def shares_in(

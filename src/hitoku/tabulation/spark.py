@@ -21,10 +21,12 @@ from hitoku.errors import DataError, TableError
 from hitoku.kernels import fixed_point
 from hitoku.model.frames import infinite, not_numbers
 from hitoku.tabulation.arrow_codes import codes_of, kind_of
+from hitoku.tabulation.attach import require
 from hitoku.tabulation.contributors import Ranking, State
 from hitoku.tabulation.cube import Cube
+from hitoku.tabulation.database import allowed_memory
 from hitoku.tabulation.numbers import NumberFacts, Numbers, decimals_sql
-from hitoku.tabulation.source import Where, allowed_memory, refuse_filter, require
+from hitoku.tabulation.source import Where, filter_columns, refuse_filter
 from hitoku.tabulation.spark_tasks import OTHER_VERSION, SCHEMA, Work, own_version, task, unpack
 from hitoku.tabulation.sums import LeafSums
 
@@ -237,11 +239,12 @@ def open_spark(
     columns: Mapping[str, str],
     *,
     where: Where | None = None,
+    outside: Sequence[Where] = (),
     memory_limit: str | None = None,
     threads: int | None = None,
 ) -> Iterator[Spark]:
     """Take up a Spark frame; the names that it gets in the session are forgotten in the end."""
-    columns = {**columns, **{f"f{number}": column for number, column in enumerate(where or {})}}
+    columns = {**columns, **filter_columns(where, outside)}
     if len(set(data.columns)) < len(data.columns):
         raise DataError("two columns have the same name", where="data", fix="rename one of them")
     require(columns.values(), data.columns, "data")
@@ -254,8 +257,8 @@ def open_spark(
     engine = Spark(session, frame, columns, types, n_parts, _memory(session, memory_limit))
     try:
         engine.records = engine.view(frame)
-        if where:
-            _filter(engine, where)
+        if where or outside:
+            _filter(engine, where or {}, outside)
         _refuse_text(engine)
         yield engine
     finally:
@@ -271,16 +274,27 @@ def count_combinations(data: Any, names: Sequence[str], count: str) -> Any:
         return table.rename_columns([*names, count])
 
 
-def _filter(engine: Spark, where: Where) -> None:
-    joined = f"{engine.records} AS r"
-    for number, (column, codes) in enumerate(where.items()):
-        raw = engine.ask(f"SELECT DISTINCT f{number} AS raw FROM {engine.records}").column("raw")
+def _filter(engine: Spark, where: Where, outside: Sequence[Where]) -> None:
+    aliases = iter(filter_columns(where, outside))
+
+    def kept(column: str, codes: Sequence[str]) -> tuple[str, str]:
+        """Return a small table of the codes that are kept, and how it is joined."""
+        alias = next(aliases)
+        raw = engine.ask(f"SELECT DISTINCT {alias} AS raw FROM {engine.records}").column("raw")
         found = codes_of(raw.combine_chunks())
         refuse_filter(column, codes, found, engine.where)
         wanted = set(map(str, codes))
-        kept = raw.filter(pa.array([code in wanted for code in found], pa.bool_()))
-        small = engine.small(pa.table({"raw": kept}))
-        joined += f" LEFT SEMI JOIN {small} AS s{number} ON s{number}.raw = r.f{number}"
+        chosen = raw.filter(pa.array([code in wanted for code in found], pa.bool_()))
+        return f"{engine.small(pa.table({f'raw_{alias}': chosen}))}", f"raw_{alias} = r.{alias}"
+
+    joined = f"{engine.records} AS r"
+    for column, codes in where.items():
+        small, tied = kept(column, codes)
+        joined += f" LEFT SEMI JOIN {small} ON {tied}"
+    for each in outside:
+        listed, ties = zip(*(kept(column, codes) for column, codes in each.items()), strict=True)
+        product = f"(SELECT * FROM {' CROSS JOIN '.join(listed)})"
+        joined += f" LEFT ANTI JOIN {product} ON {' AND '.join(ties)}"
     with translate_errors(engine.where):
         engine.records = engine.view(engine.session.sql(f"SELECT r.* FROM {joined}"))
 

@@ -41,6 +41,7 @@ def tabulate(
     unseen: str = "error",
     structural_zeros: Any = None,
     where: Where | None = None,
+    outside: Sequence[Where] = (),
     measure: str | None = None,
     decimals: int | None = None,
     file: FileFormat | None = None,
@@ -92,6 +93,9 @@ def tabulate(
     where
         Filter: columns and the codes that are kept, ``{"legal_form": ["SA", "SE"]}``; other records are left
         out of every cell.
+    outside
+        Further filters, each like ``where``; records that one of them keeps are left out. So
+        ``outside=[{"legal_form": ["SA", "SE"]}]`` is what a table under that filter leaves of all records.
     measure
         Name of the quantity; default the name of the value column, or "count".
     decimals
@@ -131,7 +135,7 @@ def tabulate(
     data = given_to(engine, data)
     trees = grown(data, hierarchies or {}, total, file)
     limits: dict[str, Any] = {"memory_limit": memory_limit, "threads": threads}
-    with open_engine(data, columns, where=where, file=file, **limits) as opened:
+    with open_engine(data, columns, where=where, outside=outside, file=file, **limits) as opened:
         numbers = numbers_of(opened, decimals)
         cube = cube_of(opened, by, trees, total, missing=missing, unseen=unseen)
         zeros = None if structural_zeros is None else known_zeros(structural_zeros, by, cube.dimensions)

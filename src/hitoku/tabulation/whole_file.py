@@ -12,19 +12,11 @@ import pyarrow as pa
 
 from hitoku.errors import DataError
 from hitoku.files import spill_folder
+from hitoku.tabulation.attach import kind_of, reading_text, shapes_of, write_numbers
+from hitoku.tabulation.database import connect, literal, quoted, translate_errors
 from hitoku.tabulation.file_format import FileFormat, TextFile, look_at
 from hitoku.tabulation.frame_files import read_frame
 from hitoku.tabulation.number_style import MOST_SHAPES, NumberStyle, style_of
-from hitoku.tabulation.source import (
-    connect,
-    kind_of,
-    literal,
-    quoted,
-    reading_text,
-    shapes_of,
-    translate_errors,
-    write_numbers,
-)
 
 # Numbers as programs write them.
 PLAIN = FileFormat(decimal=".", thousands="")

@@ -1,0 +1,115 @@
+"""A private database in memory: how it is opened, what it may use, and its complaints in our words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from hitoku.errors import DataError, ParameterError, TableError
+from hitoku.files import spill_folder
+from hitoku.tabulation.file_format import ragged, unreadable
+
+# What databases that are given no limit may use; see limited_memory.
+LIMIT: ContextVar[str | None] = ContextVar("memory_limit", default=None)
+UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+
+# The numbers in DuckDB's complaint about a line of a text file; the rest of it quotes the line.
+LINE = re.compile(
+    r"CSV Error on Line: (?P<line>\d+)(?:.*?Columns: (?P<named>\d+) Found: (?P<found>\d+))?", re.DOTALL
+)
+
+
+@contextmanager
+def translate_errors(where: str) -> Iterator[None]:
+    """Turn DuckDB's exceptions into ours; its messages may quote records, so they are not repeated."""
+    try:
+        yield
+    except duckdb.OutOfMemoryException as error:
+        raise TableError(
+            "the data do not fit into the memory allowed",
+            where=where,
+            fix="raise memory_limit, or tabulate fewer variables at a time",
+        ) from error
+    except (duckdb.Error, pa.ArrowException, OSError) as error:
+        line = LINE.search(str(error))
+        if line is not None:
+            n_named, n_found = (int(line[part] or 0) for part in ("named", "found"))
+            told = ragged(where, int(line["line"]), n_found, n_named) if n_found else None
+            raise (told or unreadable(where, int(line["line"]))) from None
+        raise DataError(
+            f"the records could not be read ({type(error).__name__})",
+            where=where,
+            fix="check that the file is whole and every column holds one kind of thing",
+        ) from error
+
+
+def quoted(name: str) -> str:
+    """Write a column name in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Write a text in SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+@contextmanager
+def limited_memory(memory_limit: str | None) -> Iterator[None]:
+    """Let every database that is opened meanwhile have this limit, where it is given no other."""
+    before = LIMIT.set(memory_limit)
+    try:
+        yield
+    finally:
+        LIMIT.reset(before)
+
+
+def connect(
+    spill: Path, memory_limit: str | None = None, threads: int | None = None
+) -> duckdb.DuckDBPyConnection:
+    """Open a private database in memory."""
+    config: dict[str, Any] = {
+        "temp_directory": str(spill),
+        # Nothing here depends on the order of records, and keeping it costs memory.
+        "preserve_insertion_order": False,
+        # An enclave has no network; a missing extension is an error, not a download.
+        "autoinstall_known_extensions": False,
+    }
+    memory_limit = memory_limit or LIMIT.get()
+    if memory_limit is not None:
+        config["memory_limit"] = memory_limit
+    if threads is not None:
+        config["threads"] = threads
+    try:
+        connection = duckdb.connect(":memory:", config=config)
+        connection.execute("SET enable_progress_bar = false")
+    except duckdb.Error as error:
+        raise ParameterError(
+            "memory_limit or threads cannot be used",
+            where=f"memory_limit={memory_limit!r}, threads={threads!r}",
+            fix='write a size such as memory_limit="4GB" and a whole number of threads',
+        ) from error
+    return connection
+
+
+def memory_of(connection: duckdb.DuckDBPyConnection) -> int:
+    """Return the bytes that a database may use."""
+    row = connection.execute("SELECT current_setting('memory_limit')").fetchall()[0]
+    amount, _, unit = str(row[0]).partition(" ")
+    return int(float(amount) * UNITS[unit])
+
+
+def allowed_memory(memory_limit: str | None = None) -> int:
+    """Return the bytes that a limit such as "4GB" means; without one, most of what the machine has."""
+    with spill_folder() as spill:
+        connection = connect(spill, memory_limit)
+        try:
+            return memory_of(connection)
+        finally:
+            connection.close()

@@ -1,0 +1,174 @@
+"""Records that are opened once for all that is made of them: tables, rests, atoms and fingerprints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from hitoku.files import spill_folder
+from hitoku.tabulation.attach import (
+    arrow_of,
+    attach_arrow,
+    attach_parquet,
+    kind_of,
+    number_sql,
+    parquet_names,
+    reading_text,
+    require,
+    shapes_of,
+    style_among,
+)
+from hitoku.tabulation.database import connect, translate_errors
+from hitoku.tabulation.file_format import READING, FileFormat, TextFile, look_at
+from hitoku.tabulation.frame_files import read_frame
+
+# The lines of a text file, in the database that all workspaces see.
+ROWS = "memory.main.file_rows"
+
+
+@dataclass(eq=False, repr=False)
+class SharedRecords:
+    """Records inside one database, of which every user gets a workspace of its own.
+
+    Parameters
+    ----------
+    connection
+        The database.
+    where
+        What to call the data in a message.
+    path, file
+        The file that was opened, None for a frame; and how it is written, as far as that was given.
+    text
+        The text file whose lines are in the database; None for anything else.
+    frame
+        What has the columns, where the records are no text: a frame; None for a Parquet file, which is read
+        column by column as it is asked for.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    where: str
+    path: Path | None = None
+    file: FileFormat | None = None
+    text: TextFile | None = None
+    frame: Any = None
+    _arrays: dict[str, Any] = field(default_factory=dict)
+    _backend: str = "pandas"
+    _numbers: dict[str, str] = field(default_factory=dict)
+    _told: set[str] = field(default_factory=set)
+    _opened: int = 0
+
+    @property
+    def names(self) -> list[str]:
+        """Columns of the records."""
+        if self.text is not None:
+            return list(self.text.header)
+        if self.path is not None and self.frame is None:
+            return parquet_names(self.connection, self.path)
+        return [str(name) for name in self.frame.columns]
+
+    @contextmanager
+    def workspace(self, columns: Mapping[str, str]) -> Iterator[tuple[duckdb.DuckDBPyConnection, str]]:
+        """Open ``records`` with these columns where other users' tables are out of sight.
+
+        Yields the connection, and the kind of frame in which answers are handed back.
+        """
+        self._opened += 1
+        name = f"workspace_{self._opened}"
+        connection = self.connection.cursor()
+        try:
+            connection.execute(f"ATTACH ':memory:' AS {name}")
+            connection.execute(f"USE {name}")
+            yield connection, self._attach(connection, columns)
+            connection.execute("USE memory")
+            connection.execute(f"DETACH {name}")
+        finally:
+            connection.close()
+
+    def _attach(self, connection: duckdb.DuckDBPyConnection, columns: Mapping[str, str]) -> str:
+        if self.text is not None:
+            self._attach_text(connection, self.text, columns)
+        elif self.path is not None and self.frame is None:
+            attach_parquet(connection, self.path, columns)
+        else:
+            missing = {name: name for name in columns.values() if name not in self._arrays}
+            if missing:
+                table, self._backend = arrow_of(self.frame, missing)
+                self._arrays |= {name: table.column(name) for name in missing}
+            attach_arrow(connection, pa.table({a: self._arrays[name] for a, name in columns.items()}))
+        return self._backend
+
+    def _attach_text(
+        self, connection: duckdb.DuckDBPyConnection, text: TextFile, columns: Mapping[str, str]
+    ) -> None:
+        require(columns.values(), text.header, self.where)
+        chosen = {alias: f"k{text.header.index(name)}" for alias, name in columns.items()}
+        styles: list[str] = []
+        for alias in ("x", "w"):
+            if alias in columns:
+                chosen[alias] = self._number(chosen[alias], columns[alias], styles)
+        told = ", ".join(dict.fromkeys([str(text), *styles]))
+        if told not in self._told and (styles or not self._told):
+            self._told.add(told)
+            READING.info("%s: read as %s", self.where, told)
+        listed = ", ".join(f"{column} AS {alias}" for alias, column in chosen.items())
+        with translate_errors(self.where):
+            connection.execute(f"CREATE VIEW records AS SELECT {listed} FROM {ROWS}")
+
+    def _number(self, column: str, name: str, styles: list[str]) -> str:
+        """Return the column with the numbers of a column of texts, made once; the texts where it has none."""
+        if column not in self._numbers:
+            shapes = shapes_of(self.connection, column, self.where, ROWS)
+            style = style_among(shapes, name, self.where, self.file)
+            self._numbers[column] = column
+            if style is not None:
+                kind, number = number_sql(column, style, shapes)
+                with translate_errors(self.where):
+                    self.connection.execute(f"ALTER TABLE {ROWS} ADD COLUMN n{column} {kind}")
+                    self.connection.execute(f"UPDATE {ROWS} SET n{column} = {number}")
+                self._numbers[column] = f"n{column}"
+                styles.append(str(style))
+        return self._numbers[column]
+
+
+@contextmanager
+def share_records(
+    data: Any,
+    file: FileFormat | None = None,
+    *,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+) -> Iterator[SharedRecords]:
+    """Open records for several users; nothing is left behind.
+
+    Parameters
+    ----------
+    data
+        A frame, a DuckDB relation, or the path of a file; a text file is read here, once.
+    file
+        How a text file is written; what is left out is found.
+    memory_limit, threads
+        As for :func:`hitoku.tabulate`; they hold for all that is made of the records.
+    """
+    with spill_folder() as spill:
+        connection = connect(spill, memory_limit, threads)
+        try:
+            if not isinstance(data, str | Path):
+                yield SharedRecords(connection, "data", frame=data)
+                return
+            path, kind = Path(data), kind_of(Path(data))
+            shared = SharedRecords(connection, path.name, path, file)
+            if kind == "frame":
+                shared.frame = read_frame(path)
+            elif kind == "text":
+                shared.text = look_at(path, file)
+                with translate_errors(path.name):
+                    connection.execute(f"CREATE TABLE {ROWS} AS FROM {reading_text(shared.text, spill)}")
+            yield shared
+        finally:
+            connection.close()

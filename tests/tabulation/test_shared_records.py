@@ -1,0 +1,108 @@
+"""Records that are opened once: the same tables as from the records themselves, and one reading of a file."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from hitoku.errors import DataError
+from hitoku.pipeline.recipe import run_recipe
+from hitoku.tabulation import shared_records
+from hitoku.tabulation.linked import link
+from hitoku.tabulation.shared_records import share_records
+from hitoku.tabulation.tabulate import tabulate
+
+FIRMS = pd.DataFrame(
+    {
+        "region": ["01", "01", "02", "02", "02"],
+        "size": ["1", "2", "1", "1", "2"],
+        "firm": ["a", "b", "a", "c", "d"],
+        "sales": [1.5, 2.25, 3.0, 4.5, 1000.5],
+    }
+)
+RECIPE = """
+data = "firms.csv"
+value = "sales"
+rules = ["few_contributors:n=1"]
+out = "out"
+
+[[tables]]
+name = "regions"
+by = ["region"]
+
+[[tables]]
+name = "small"
+by = ["region"]
+where = {size = ["1"]}
+
+[[tables]]
+name = "sizes"
+by = ["region", "size"]
+"""
+
+
+@pytest.fixture(params=["frame", "polars", "csv", "decimal comma", "parquet", "xlsx"])
+def data(request, tmp_path):
+    if request.param in {"frame", "polars"}:
+        return FIRMS if request.param == "frame" else pl.from_pandas(FIRMS)
+    path = tmp_path / f"firms.{request.param if request.param in {'parquet', 'xlsx'} else 'csv'}"
+    if request.param == "decimal comma":
+        FIRMS.to_csv(path, index=False, sep=";", decimal=",", encoding="utf-16")
+    else:
+        {"csv": FIRMS.to_csv, "parquet": FIRMS.to_parquet, "xlsx": FIRMS.to_excel}[request.param](
+            path, index=False
+        )
+    return path
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        pytest.param({"by": ["region"], "value": "sales", "unit": "firm"}, id="values"),
+        pytest.param({"by": ["region", "size"], "where": {"firm": ["a", "c"]}}, id="a filter"),
+        pytest.param({"by": ["size"], "value": "sales", "outside": [{"region": ["01"]}]}, id="a rest"),
+    ],
+)
+def test_tables_are_those_of_the_records_themselves(data, asked):
+    wanted = tabulate(data, **asked)
+    with share_records(data) as shared:
+        for _ in range(2):  # whoever comes second finds nothing of the first
+            found = tabulate(shared, **asked)
+            assert found.labels.codes == wanted.labels.codes
+            assert np.array_equal(found.value, wanted.value)
+            assert found.backend == wanted.backend
+            assert np.array_equal(found.frequency, wanted.frequency)
+
+
+def test_a_recipe_reads_its_file_once_and_says_how_once(tmp_path, monkeypatch, caplog):
+    FIRMS.to_csv(tmp_path / "firms.csv", index=False)
+    (tmp_path / "recipe.toml").write_text(RECIPE)
+    read = []
+    reading = shared_records.reading_text
+    monkeypatch.setattr(shared_records, "reading_text", lambda *given: read.append(1) or reading(*given))
+    with caplog.at_level(logging.INFO, "hitoku.reading"):
+        run = run_recipe(tmp_path / "recipe.toml")
+    assert run.safe
+    assert len(read) == 1
+    assert len([told for told in caplog.messages if "read as utf-8" in told]) == 1
+
+
+def test_a_column_that_is_missing_is_named_and_leaves_others_their_tables(data):
+    with share_records(data) as shared:
+        with pytest.raises(DataError, match="no column 'regoin'"):
+            tabulate(shared, ["regoin"])
+        assert tabulate(shared, ["region"]).value.tolist() == [2, 3, 5]
+
+
+def test_linked_tables_convert_a_frame_once(monkeypatch):
+    converted = []
+    arrow = shared_records.arrow_of
+    monkeypatch.setattr(
+        shared_records, "arrow_of", lambda frame, columns: converted.extend(columns) or arrow(frame, columns)
+    )
+    link(FIRMS, {"one": {"by": ["region", "size"]}, "two": {"by": ["size"]}}, value="sales", unit="firm")
+    assert sorted(converted) == ["firm", "region", "sales", "size"]
