@@ -358,3 +358,17 @@ def test_records_without_a_code_are_outside_a_filter():
         value="turnover",
     )
     assert 50 in judged_values(both)["N",]
+
+
+def test_what_a_filter_leaves_of_two_others_together_is_told_to_be_open():
+    tables = {
+        "small": {"by": ["region"], "where": {"size": ["1"]}},
+        "middle": {"by": ["region"], "where": {"size": ["2"]}},
+        "companies": {"by": ["region"], "where": {"size": ["1", "2"], "form": ["x"]}},
+    }
+    told = [remark.reason for remark in link(FIRMS, tables, value="turnover").remarks]
+    assert "what companies leaves of small and middle together can be computed, and is not judged" in told
+    tables["both"] = {"by": ["region"], "where": {"size": ["1", "2"]}}
+    linked = link(FIRMS, tables, value="turnover")
+    assert linked.complete
+    assert 50 in judged_values(linked)["N",]

@@ -147,7 +147,8 @@ def show_groups(console: Console, run: Run) -> None:
     """Tell a person about groups of tables that share nothing, a line for each."""
     grid = Grid(title="Groups of tables that share nothing", title_style="bold")
     for name in ("group", "tables", "cells", "unsafe", "withheld", "value published", "audit"):
-        grid.add_column(name, justify="left" if name in {"group", "audit"} else "right")
+        # A name that is cut off tells no groups apart.
+        grid.add_column(name, justify="left" if name in {"group", "audit"} else "right", overflow="fold")
     for key, outcome in run.outcomes.items():
         n = counts(outcome)
         # What filters leave out is judged and not shown: it is no cell of these tables.

@@ -22,22 +22,28 @@ def unions(
     one: RecordSets, other: RecordSets, cell: Integers, there: Integers
 ) -> Iterator[tuple[Integers, Floats]]:
     """Find cells with records of one table that are sums of leaf cells of another."""
+    wanted = np.flatnonzero(~np.isin(cell, there) & (one.records > 0))
     both = one.inside & other.inside
+    if not len(wanted) or not both.any():
+        return
     n_leaves, n_other = (int(np.prod([len(d.leaves) for d in s.dimensions])) for s in (one, other))
     met = sparse.coo_array(
         (one.placement.records[both].astype(np.float64), (one.leaf[both], other.leaf[both])),
         shape=(n_leaves, n_other),
     ).tocsr()
-    shared = sparse.csr_array(one.closure @ met)
+    shared = sparse.csr_array(one.closure[wanted] @ met)
     whole = np.zeros(n_other)
     np.add.at(whole, other.leaf[other.inside], other.placement.records[other.inside].astype(np.float64))
     contained = np.asarray(shared.data == whole[shared.indices])
     leaf_cells = _leaf_cells(other.dimensions)
-    for place in np.flatnonzero(~np.isin(cell, there) & (one.records > 0)):
-        entries = slice(shared.indptr[place], shared.indptr[place + 1])
-        if contained[entries].all() and shared.data[entries].sum() == one.records[place]:
-            parts = there[leaf_cells[_box(shared.indices[entries], other, whole)]]
-            yield np.append(parts, cell[place]), np.append(np.ones(len(parts)), -1.0)
+    row_of = np.repeat(np.arange(len(wanted)), np.diff(shared.indptr))
+    n_met, n_strange = (
+        np.bincount(row_of, amount, minlength=len(wanted)) for amount in (shared.data, ~contained)
+    )
+    for row in np.flatnonzero((n_strange == 0) & (n_met == one.records[wanted])):
+        met_there = shared.indices[shared.indptr[row] : shared.indptr[row + 1]]
+        parts = there[leaf_cells[_box(met_there, other, whole)]]
+        yield np.append(parts, cell[wanted[row]]), np.append(np.ones(len(parts)), -1.0)
 
 
 def empty_unions(
@@ -49,7 +55,7 @@ def empty_unions(
     # Where a table has no place for some records, its codes and totals do not tell what they seem to.
     if not wanted.any() or any(np.any(sets.placement.leaves < 0) for sets in (one, other)):
         return
-    sides = [[_side(one, axis, place, other) for place in range(n)] for axis, n in enumerate(shape)]
+    sides = [_sides(one, axis, other) for axis in range(len(shape))]
     filters = _filter_sides(one, other)
     if filters is None:
         return
@@ -66,21 +72,26 @@ Side = tuple[int, Mask]
 ANYWHERE: Side = (-1, np.zeros(0, dtype=bool))
 
 
-def _members(one: RecordSets, axis: int, place: int) -> Mask:
-    """Tell which atoms have a code, filtered or not."""
-    dimension = one.dimensions[axis]
-    below = np.zeros(len(dimension.leaves) + 1, dtype=bool)  # the last stands for nowhere
-    below[leaves_of(dimension, place)] = True
-    return np.asarray(below[one.placement.leaves[:, axis]])
-
-
-def _side(one: RecordSets, axis: int, place: int, other: RecordSets) -> Side | None:
-    """Find what a code is in another table; None where that is unknown."""
-    dimension = one.dimensions[axis]
-    if place == len(dimension) - 1:
-        return ANYWHERE
-    members = _members(one, axis, place)
-    return _leaves_with(members, other) if members.any() else None
+def _sides(one: RecordSets, axis: int, other: RecordSets) -> list[Side | None]:
+    """Find what each code of a variable is in another table; None where that is unknown."""
+    dimension, leaf = one.dimensions[axis], one.placement.leaves[:, axis]
+    n_leaves = len(dimension.leaves)
+    found: list[Side | None] = [None] * len(dimension)
+    unknown = np.array(dimension.closure @ np.bincount(leaf, minlength=n_leaves) > 0)
+    for where, its in enumerate(other.dimensions):
+        there, n_there = other.placement.leaves[:, where], len(its.leaves)
+        every = np.bincount(there, minlength=n_there)
+        met = sparse.coo_array((np.ones(len(leaf)), (leaf, there)), shape=(n_leaves, n_there)).tocsr()
+        own = sparse.csr_array(dimension.closure @ met)
+        row_of = np.repeat(np.arange(len(dimension)), np.diff(own.indptr))
+        cut = np.bincount(row_of, own.data != every[own.indices], minlength=len(dimension)) > 0
+        for place in np.flatnonzero(unknown & ~cut):
+            with_it = np.zeros(n_there, dtype=bool)
+            with_it[own.indices[own.indptr[place] : own.indptr[place + 1]]] = True
+            found[place] = where, _with_empty(its, with_it, every == 0)
+            unknown[place] = False
+    found[-1] = ANYWHERE
+    return found
 
 
 def _leaves_with(members: Mask, other: RecordSets) -> Side | None:
@@ -127,10 +138,9 @@ def _able(one: RecordSets, other: RecordSets, sides: Sequence[Sequence[Side | No
     for kept in other.placement.filters.values():
         inside = np.full(shape, any(np.all(kept[mask]) for mask in one.placement.filters.values()))
         for axis, own in enumerate(sides):
-            narrow = [
-                side is not ANYWHERE and bool(np.all(kept[_members(one, axis, place)]))
-                for place, side in enumerate(own)
-            ]
+            leaf, closure = one.placement.leaves[:, axis], one.dimensions[axis].closure
+            outside = closure @ np.bincount(leaf[~kept], minlength=closure.shape[1])
+            narrow = [side is not ANYWHERE and n == 0 for side, n in zip(own, outside, strict=True)]
             inside |= _along(narrow, axis, len(shape))
         able &= inside
     return able

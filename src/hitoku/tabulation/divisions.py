@@ -78,6 +78,28 @@ def _levels(places: Sequence[int], told: Sequence[set[str]], atoms: RecordAtoms)
     return list(dict.fromkeys(frozenset(finest(sorted(columns), atoms)) for columns in every))
 
 
+def unjudged(
+    specs: Sequence[TableSpec], measures: Sequence[str], atoms: RecordAtoms
+) -> Iterator[tuple[int, int, int]]:
+    """Find tables, by position, of which two add up to records of which the third takes a part from both.
+
+    What is left is no rest of one filter: nobody has judged it.
+    """
+    kept = [atoms.kept(spec.where) for spec in specs]
+    for measure in dict.fromkeys(measures):
+        own = [place for place, its in enumerate(measures) if its == measure]
+        distinct = list({kept[place].tobytes(): place for place in reversed(own)}.values())
+        wholes = {kept[place].tobytes() for place in distinct}
+        for one, other in combinations(sorted(distinct), 2):
+            both = kept[one] | kept[other]
+            if np.any(kept[one] & kept[other]) or both.tobytes() in wholes:
+                continue
+            for third in distinct:
+                cut = _strictly_within(kept[third], both) and third not in {one, other}
+                if cut and np.any(kept[third] & kept[one]) and np.any(kept[third] & kept[other]):
+                    yield one, other, third
+
+
 def _strictly_within(one: Mask, other: Mask) -> bool:
     return bool(np.all(other[one]) and one.sum() < other.sum())
 

@@ -10,7 +10,7 @@ it does where two filters cut across each other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +21,14 @@ from hitoku.model.arrays import Integers
 from hitoku.model.finding import Finding, Severity
 from hitoku.model.joint import Joint, join, whole
 from hitoku.model.table import Table
-from hitoku.tabulation.divisions import common_filter, common_margins, determined, divide_records, finest
+from hitoku.tabulation.divisions import (
+    common_filter,
+    common_margins,
+    determined,
+    divide_records,
+    finest,
+    unjudged,
+)
 from hitoku.tabulation.opening import given_to, opened_once
 from hitoku.tabulation.placement import RecordAtoms
 from hitoku.tabulation.table_spec import TableSpec
@@ -151,7 +158,11 @@ def put_together(data: Any, specs: Mapping[str, TableSpec], tables: Mapping[str,
         table=whole(made, found, names, shown),
         parts={name: (table, found.cell[place]) for place, (name, table) in enumerate(tables.items())},
         rest=tuple((made[place], found.cell[place]) for place, spec in enumerate(told) if spec.outside),
-        remarks=(*remarks, *_remarks(found.in_these_data, open_cuts, list(tables))),
+        remarks=(
+            *remarks,
+            *_unjudged(unjudged(told[: len(tables)], measures[: len(tables)], atoms), list(tables)),
+            *_remarks(found.in_these_data, open_cuts, list(tables)),
+        ),
     )
 
 
@@ -226,6 +237,17 @@ def _too_large() -> Finding:
         reason="they cross each other in a ring, and the table that would say what follows is too large",
         advice="publish fewer of them together, or coarser ones",
     )
+
+
+def _unjudged(found: Iterable[tuple[int, ...]], names: Sequence[str]) -> Iterator[Finding]:
+    for places in found:
+        one, other, third = (names[place] for place in places)
+        yield Finding(
+            severity=Severity.LOOK,
+            place=f"{one}, {other}, {third}",
+            reason=f"what {third} leaves of {one} and {other} together can be computed, and is not judged",
+            advice="publish a table of both together as well, or filter the third like one of them",
+        )
 
 
 def _remarks(

@@ -1,4 +1,4 @@
-"""A small picture of which tables share cells: a circle of tables for every group, a line for every pair."""
+"""A small picture of which tables share cells: a circle of tables, a line for every pair."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from dataclasses import dataclass
 # A table by name, with its size and the cells that it shares with others.
 Node = tuple[str, int, Mapping[str, int]]
 
-WIDE = 1000.0  # of the picture, in its own units
 LABEL = 8.0  # of a letter
-GAP = 26.0  # between groups
 LEAST, MOST = 5.0, 15.0  # radius of a table
 # With more tables than this in a group, pairs that share no more than a grand total have no line.
 MANY = 12
@@ -53,31 +51,21 @@ class LinkPicture:
     lines: tuple[LinkLine, ...]
 
 
-def link_picture(groups: Sequence[Sequence[Node]]) -> LinkPicture:
-    """Lay out tables: every group on a circle of its own, the groups from left to right in rows.
+def link_picture(group: Sequence[Node]) -> LinkPicture:
+    """Lay out the tables of a group on a circle.
 
     Examples
     --------
-    >>> picture = link_picture([[("a", 9, {"b": 3}), ("b", 12, {"a": 3})], [("c", 4, {})]])
+    >>> picture = link_picture([("a", 9, {"b": 3}), ("b", 12, {"a": 3})])
     >>> [spot.name for spot in picture.spots], [line.told for line in picture.lines]
-    (['a', 'b', 'c'], ['a and b share 3 cells'])
+    (['a', 'b'], ['a and b share 3 cells'])
     """
-    spots: list[TableSpot] = []
-    lines: list[LinkLine] = []
-    x = y = tallest = 0.0
-    for group in groups:
-        radius = 0.0 if len(group) == 1 else max(34.0, len(group) * 2 * MOST / (2 * math.pi) * 1.15)
-        margin = MOST + 12.0 + LABEL * max(len(name) for name, _, _ in group)
-        box = 2 * (radius + margin), 2 * (radius + MOST + 18.0)
-        if x and x + box[0] > WIDE:
-            x, y, tallest = 0.0, y + tallest + GAP, 0.0
-        middle = x + box[0] / 2, y + box[1] / 2
-        own = {node[0]: _spot(node, place, len(group), middle, radius) for place, node in enumerate(group)}
-        lines += _lines(group, own)
-        spots += own.values()
-        x, tallest = x + box[0] + GAP, max(tallest, box[1])
-    wide = max([spot.x for spot in spots]) + MOST + 24.0 + LABEL * max(len(spot.name) for spot in spots)
-    return LinkPicture(round(wide, 1), round(y + tallest, 1), tuple(spots), tuple(lines))
+    radius = 0.0 if len(group) == 1 else max(34.0, len(group) * 2 * MOST / (2 * math.pi) * 1.15)
+    margin = MOST + 12.0 + LABEL * max(len(name) for name, _, _ in group)
+    middle = radius + margin, radius + MOST + 18.0
+    own = {node[0]: _spot(node, place, len(group), middle, radius) for place, node in enumerate(group)}
+    wide, high = (round(2 * half, 1) for half in middle)
+    return LinkPicture(wide, high, tuple(own.values()), tuple(_lines(group, own)))
 
 
 def _spot(node: Node, place: int, n: int, middle: tuple[float, float], radius: float) -> TableSpot:

@@ -15,13 +15,17 @@ import numpy as np
 
 from hitoku.evidence.outcome import Outcome
 from hitoku.files import new_file
-from hitoku.io.release.link_picture import link_picture
+from hitoku.io.release.link_picture import LinkPicture, link_picture
 from hitoku.io.report.rendering import HERE, render
 from hitoku.model.arrays import Integers
 from hitoku.model.release import Release
 
 # Tables of which less than this share of the value is published are marked.
 LITTLE = 0.2
+# With more tables than this, groups are shown when they are asked for.
+MANY = 20
+# Other tables that are named beside one, those with most cells in common.
+MOST_NAMED = 3
 STYLES = ("style.css", "overview.css")
 NOTICE = """CONFIDENTIAL. This folder is for the person who signs the publication. Do not publish it.
 
@@ -61,6 +65,11 @@ class OverviewTable:
     kept_cells: float
     kept_value: float
     shares: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def most_shared(self) -> list[tuple[str, int]]:
+        """The tables with most cells in common, and how many."""
+        return sorted(self.shares.items(), key=lambda each: -each[1])[:MOST_NAMED]
 
     @classmethod
     def of(
@@ -131,6 +140,16 @@ class OverviewGroup:
         return len(self.tables) > 1
 
     @property
+    def least(self) -> OverviewTable:
+        """The table of which least of the value is left."""
+        return min(self.tables, key=lambda table: table.kept_value)
+
+    @property
+    def picture(self) -> LinkPicture:
+        """Which of its tables share cells."""
+        return link_picture([(table.name, table.n_cells, table.shares) for table in self.tables])
+
+    @property
     def page(self) -> str:
         """Where the report on the group stands."""
         return f"{self.folder}/checker/report.html"
@@ -177,10 +196,8 @@ def overview_page(groups: Sequence[OverviewGroup], title: str) -> str:
         title=title or "Publication",
         groups=groups,
         tables=tables,
-        picture=link_picture(
-            [[(table.name, table.n_cells, table.shares) for table in group.tables] for group in groups]
-        ),
         little=LITTLE,
+        many=MANY,
         safe=all(group.outcome.audit.safe for group in groups),
         proved=all(group.outcome.proved for group in groups),
         remarks=list(remarks),
