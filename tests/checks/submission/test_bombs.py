@@ -6,7 +6,7 @@ import gzip
 
 import pytest
 from tests.checks.submissions import reseal, session
-from tests.mutations import fuzz
+from tests.mutations import TRACEBACK, fuzz
 
 from hitoku.checks.submission.recheck import recheck
 from hitoku.evidence.verify import verify
@@ -31,4 +31,5 @@ def test_a_certificate_that_unpacks_to_fill_the_memory_is_refused(folder):
 def test_submissions_that_somebody_mutated_end_without_a_traceback():
     found = fuzz(12, minutes=5, seed=1)
     assert found.total() == 12
+    assert found[TRACEBACK] == 0
     assert found["found"] + found["refused"] > 6
