@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from hitoku.attacks.differencing.joint_partition import JointPartition
 from hitoku.attacks.differencing.partition import Partition, unit_keys
 from hitoku.kernels.joint_graph import bridges
-from hitoku.kernels.joint_partition import count_pairs, cross_tabulate
+from hitoku.kernels.joint_partition import count_pairs, cross_tabulate, divide
 
 NONE = np.empty(0, dtype=np.uint64)
 
@@ -35,8 +35,30 @@ def test_both_ways_of_counting_agree_with_numpy(seed):
     assert counts[tuple(pairs)].tolist() == sizes.tolist()
     assert counts.sum() == len(first)
     order = np.argsort(first, kind="stable")
-    rows, columns, found = count_pairs(order, first, second, int(second.max()) + 1)
+    once = np.ones(len(first), dtype=np.int64)
+    rows, columns, found = count_pairs(order, first, second, once, int(second.max()) + 1)
     assert sorted(zip(rows, columns, found, strict=True)) == sorted(zip(*pairs, sizes, strict=True))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_units_that_stand_for_several_count_so_often(seed):
+    first, second = two(seed)
+    weights = np.random.default_rng(seed).integers(1, 5, len(first))
+    order = np.argsort(first, kind="stable")
+    rows, columns, found = count_pairs(order, first, second, weights, int(second.max()) + 1)
+    for row, column, total in zip(rows, columns, found, strict=True):
+        assert total == weights[(first == row) & (second == column)].sum()
+    assert found.sum() == weights.sum()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_blocks_divided_by_a_code_are_the_combinations_that_occur(seed):
+    first, second = two(seed)
+    finer, representative = divide(first, second, int(first.max()) + 1, int(second.max()) + 1)
+    _, expected = np.unique(np.stack([first, second]), axis=1, return_inverse=True)
+    assert len(representative) == expected.max() + 1
+    assert len(set(zip(finer.tolist(), expected.tolist(), strict=True))) == len(representative)
+    assert finer[representative].tolist() == list(range(len(representative)))
 
 
 def met_each_other(seed, n_units=40, n_groups=4):

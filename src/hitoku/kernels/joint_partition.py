@@ -25,8 +25,47 @@ def cross_tabulate(first: Codes, second: Codes, counts: Integers) -> None:
 
 
 @compiled
+def divide(block: Codes, codes: Codes, n_blocks: int, n_codes: int) -> tuple[Codes, Integers]:
+    """Divide blocks of units by a code: the new block of every unit, and the first unit of every new block.
+
+    Parameters
+    ----------
+    block, codes
+        By unit, from 0.
+    n_blocks, n_codes
+        Blocks and codes are below these.
+    """
+    n = len(block)
+    # Units in the order of their blocks.
+    start = np.zeros(n_blocks + 1, dtype=np.int64)
+    for unit in range(n):
+        start[block[unit] + 1] += 1
+    for each in range(n_blocks):
+        start[each + 1] += start[each]
+    order = np.empty(n, dtype=np.int32)
+    place = start[:-1].copy()
+    for unit in range(n):
+        order[place[block[unit]]] = unit
+        place[block[unit]] += 1
+    finer, first = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int64)
+    met, number = np.full(n_codes, -1, dtype=np.int64), np.zeros(n_codes, dtype=np.int32)
+    n_finer = 0
+    for each in range(n_blocks):
+        for position in range(start[each], start[each + 1]):
+            unit = order[position]
+            code = codes[unit]
+            if met[code] != each:
+                met[code] = each
+                number[code] = n_finer
+                first[n_finer] = unit
+                n_finer += 1
+            finer[unit] = number[code]
+    return finer, first[:n_finer].copy()
+
+
+@compiled
 def count_pairs(
-    order: Integers, first: Codes, second: Codes, n_columns: int
+    order: Integers, first: Codes, second: Codes, weights: Integers, n_columns: int
 ) -> tuple[Integers, Integers, Integers]:
     """Count the pairs of codes that occur: row, column and number, row by row.
 
@@ -36,6 +75,8 @@ def count_pairs(
         Units sorted by their code in the first partition.
     first, second
         Codes by unit.
+    weights
+        What each unit counts, at least one.
     n_columns
         Codes of the second partition are below it.
     """
@@ -55,7 +96,7 @@ def count_pairs(
             if count[column] == 0:
                 touched[n_touched] = column
                 n_touched += 1
-            count[column] += 1
+            count[column] += weights[order[place]]
             place += 1
         if n + n_touched > len(rows):
             more = np.empty(n + n_touched + len(rows), dtype=np.int64)
@@ -164,10 +205,27 @@ def join(
     return graph
 
 
+@compiled
+def largest_in_blocks(block: Codes, amounts: NDArray[np.float64], largest: NDArray[np.float64]) -> None:
+    """Find the largest amounts in every block of units; ``largest`` comes as zeros, and has them falling."""
+    n = largest.shape[1]
+    for unit in range(len(block)):
+        amount, row = amounts[unit], largest[block[unit]]
+        place = n
+        while place > 0 and row[place - 1] < amount:
+            if place < n:
+                row[place] = row[place - 1]
+            place -= 1
+        if place < n:
+            row[place] = amount
+
+
 def warm_up() -> None:
     """Compile for the types that callers use, or load what was compiled before."""
     codes, one = np.ones(2, dtype=np.int32), np.ones(1, dtype=np.int64)
     cross_tabulate(codes, codes, np.zeros((2, 2), dtype=np.int64))
-    count_pairs(np.arange(2), codes, codes, 2)
+    count_pairs(np.arange(2), codes, codes, np.ones(2, dtype=np.int64), 2)
+    divide(codes, codes, 2, 2)
+    largest_in_blocks(codes, np.ones(2), np.zeros((2, 2)))
     join(codes, np.arange(2), True, np.array([0, 2]), codes, np.arange(2), False, np.array([0, 2]))
     connect(one, one, 2 * one, 1, 1)

@@ -14,8 +14,6 @@ import numpy as np
 from hitoku.attacks.differencing.partition import Codes, Partition
 from hitoku.model.arrays import Integers
 
-# Combinations up to this many are told apart by counting, more by sorting.
-COUNTED = 2**22
 # With more blocks than this, going through them takes as long as going through the units.
 MOST = 512
 # Pairs of a combination and a cell up to this many are counted in a matrix of all of them.
@@ -25,7 +23,7 @@ DENSE = 2**20
 Joint = tuple[Integers, Integers, Integers]
 
 
-def combinations(parts: Sequence[Partition]) -> tuple[Integers, list[Integers], Integers]:
+def combinations(parts: Sequence[Partition]) -> tuple[Codes, list[Integers], Integers]:
     """Refine: the block of every unit, the codes of each block by partition, and the size of each block.
 
     Examples
@@ -34,23 +32,29 @@ def combinations(parts: Sequence[Partition]) -> tuple[Integers, list[Integers], 
     >>> [each.tolist() for each in combinations([one, other])[1]]
     [[1, 2, 2], [1, 1, 2]]
     """
-    combination: Integers = np.zeros(parts[0].n_units, dtype=np.int64)
+    combination: Codes = np.zeros(parts[0].n_units, dtype=np.int32)
     codes: list[Integers] = []
+    n = 1
     for part in parts:
-        combination, codes = _finer(combination, codes, part)
-    return combination, codes, np.bincount(combination)
+        combination, codes, n = _finer(combination, codes, n, part)
+    return combination, codes, np.bincount(combination, minlength=n)
 
 
-def _finer(combination: Integers, codes: list[Integers], part: Partition) -> tuple[Integers, list[Integers]]:
-    """Refine by one more partition."""
-    width = len(part) + 1
-    mixed = combination * width + part.codes
-    if int(mixed.max(initial=0)) < COUNTED:
-        there = np.bincount(mixed) > 0
-        present, numbered = np.flatnonzero(there), (np.cumsum(there) - 1)[mixed]
-    else:
-        present, numbered = np.unique(mixed, return_inverse=True)
-    return numbered, [each[present // width] for each in codes] + [present % width]
+def _finer(
+    combination: Codes, codes: list[Integers], n: int, part: Partition
+) -> tuple[Codes, list[Integers], int]:
+    """Refine by one more partition; the last number says how many combinations there are."""
+    finer, first = refine(combination, part.codes, n, len(part) + 1)
+    own = part.codes[first].astype(np.int64)
+    return finer, [each[combination[first]] for each in codes] + [own], len(first)
+
+
+def refine(block: Codes, codes: Codes, n_blocks: int, n_codes: int) -> tuple[Codes, Integers]:
+    """Divide blocks of units by a code; return the block of every unit, and one unit of every block."""
+    from hitoku.kernels.joint_partition import divide  # noqa: PLC0415 - numba takes a second to load
+
+    finer, first = divide(block, codes, n_blocks, n_codes)
+    return finer, first
 
 
 class CommonRefinement:
@@ -63,17 +67,15 @@ class CommonRefinement:
     """
 
     def __init__(self, parts: Sequence[Partition]) -> None:
-        combination, codes, _ = combinations(parts[:1])
-        taken = [parts[0]]
+        self._combination, codes, sizes = combinations(parts[:1])
+        taken, self._n = [parts[0]], len(sizes)
         for part in parts[1:]:
-            finer = _finer(combination, codes, part)
-            if len(finer[1][0]) > MOST:
+            finer = _finer(self._combination, codes, self._n, part)
+            if finer[2] > MOST:
                 break
-            combination, codes = finer
+            self._combination, codes, self._n = finer
             taken.append(part)
         self._codes = {id(part): own for part, own in zip(taken, codes, strict=True)}
-        self._combination: Codes = combination.astype(np.int32)
-        self._n = len(codes[0])
         self._met: dict[int, Joint] = {}
 
     def holds(self, part: Partition) -> bool:

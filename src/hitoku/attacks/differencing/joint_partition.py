@@ -87,7 +87,7 @@ class JointPartition:
         hashes = np.concatenate([GROUND, first.hashes, second.hashes])
         if refinement is not None and refinement.suits(first, second):
             cells = inside_groups(refinement.joint(first, second))
-        elif (len(first) + 1) * (len(second) + 1) > DENSE:
+        elif first.alike is not None or (len(first) + 1) * (len(second) + 1) > DENSE:
             cells = joint_cells(first, second, order)
         else:
             tail, head, size, start, incident = join(*_in_arrays(first), *_in_arrays(second))
@@ -244,7 +244,9 @@ def joint_cells(
         return columns[turned], rows[turned], size[turned]
     codes = second.codes if first.units is None else looked_up(second, first.units)
     order = by_code(first) if order is None else order
-    rows, columns, size = count_pairs(order, first.codes, codes, len(second) + 1)
+    whole = np.ones(first.n_units, dtype=np.int64) if first.alike is None else first.alike.weights
+    weights = whole if first.units is None else whole[first.units]
+    rows, columns, size = count_pairs(order, first.codes, codes, weights, len(second) + 1)
     if first.units is not None:
         # Whoever is not in the list is in no group of the first.
         left = second.sizes - np.bincount(columns, weights=size, minlength=len(second) + 1).astype(np.int64)

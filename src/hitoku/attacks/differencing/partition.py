@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hitoku.attacks.differencing.alike import Alike
 from hitoku.errors import DataError
 from hitoku.model.arrays import Integers, frozen
 
@@ -68,6 +69,9 @@ class Partition:
     tells
         What a reader knows of each group. Counts are subtracted from counts, and amounts from amounts of the
         same variable; partitions that have nothing of it in common give nothing away together.
+    alike
+        Where units that are alike were put together, these blocks: ``codes`` are theirs, ``n_units`` is their
+        number, and ``sizes`` count units all the same.
     """
 
     codes: Codes
@@ -77,6 +81,7 @@ class Partition:
     sizes: Integers
     units: Integers | None = None
     tells: frozenset[str] = COUNTS
+    alike: Alike | None = None
 
     @classmethod
     def published(
@@ -127,17 +132,28 @@ class Partition:
         cls,
         codes: Codes,
         units: Integers,
-        n_units: int,
+        like: Partition,
         certificates: tuple[Certificate, ...],
         keys: Hashes,
         tells: frozenset[str] = COUNTS,
     ) -> Partition:
-        """Make a partition of groups that were added up from published ones, of what all of these tell."""
-        if LISTED * len(units) > n_units:
-            whole = np.zeros(n_units, dtype=np.int32)
+        """Make a partition of groups that were added up from published ones, of what all of these tell.
+
+        Parameters
+        ----------
+        codes, units, certificates, tells
+            As of a partition; all units that are in some group.
+        like
+            Any partition of the same units.
+        keys
+            One number per unit.
+        """
+        # Blocks are few: a list of them saves nothing.
+        if LISTED * len(units) > like.n_units or like.alike is not None:
+            whole = np.zeros(like.n_units, dtype=np.int32)
             whole[units] = codes
-            return cls._of(whole, None, n_units, certificates, keys, tells)
-        return cls._of(codes, units, n_units, certificates, keys[units], tells)
+            return cls._of(whole, None, like.n_units, certificates, keys, tells, like.alike)
+        return cls._of(codes, units, like.n_units, certificates, keys[units], tells)
 
     @classmethod
     def _of(
@@ -148,12 +164,14 @@ class Partition:
         certificates: tuple[Certificate, ...],
         keys: Hashes,
         tells: frozenset[str],
+        alike: Alike | None = None,
     ) -> Partition:
         n = len(certificates)
         hashes = np.zeros(n + 1, dtype=np.uint64)
         np.add.at(hashes, codes, keys)
-        sizes = np.bincount(codes, minlength=n + 1)
-        sizes[0] = n_units - sizes[1:].sum()
+        weights = None if alike is None else alike.weights
+        sizes = np.bincount(codes, weights=weights, minlength=n + 1).astype(np.int64)
+        sizes[0] = (n_units if alike is None else len(alike.block)) - sizes[1:].sum()
         return cls(
             codes=codes,
             units=units,
@@ -162,6 +180,7 @@ class Partition:
             hashes=hashes[1:],
             sizes=sizes,
             tells=tells,
+            alike=alike,
         )
 
     def __len__(self) -> int:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
+from hitoku.attacks.differencing.comparing import SingledOut
 from hitoku.attacks.differencing.definition import Definition, Nested
 from hitoku.attacks.differencing.grade import Grade, Graded, grade_certificate
 from hitoku.attacks.differencing.partition import Cell, Certificate
-from hitoku.attacks.differencing.search import SingledOut
 from hitoku.checks.ledger.ranks import FEWEST
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, SumTerm
 from hitoku.errors import some
@@ -288,3 +288,24 @@ def _blocks(codes: Mapping[str, str | None]) -> set[frozenset[str]]:
         if group is not None:
             blocks.setdefault(group, set()).add(code)
     return {frozenset(block) for block in blocks.values()}
+
+
+def not_testable(names: Sequence[str], what: str) -> Alarm:
+    """Say against which outputs one could not be tested."""
+    return Alarm(
+        concern=Concern.NOT_TESTABLE,
+        outputs=tuple(names),
+        text=f"{what} against {some(names, 20)}",
+        remedy="give a definition and the units of every cell, or have a person compare them",
+    )
+
+
+def stopped(left_out: int) -> Alarm:
+    """Say how far the search went, where it did not go as far as it should."""
+    return Alarm(
+        concern=Concern.LIMIT,
+        outputs=(),
+        text=f"two outputs together were compared completely, three and more up to the limit of work: "
+        f"{left_out:,} comparisons of what follows were left out",
+        remedy="coarser groups leave less to compare; or have a person look at it",
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,21 +9,21 @@ from typing import Any
 
 import numpy as np
 
+from hitoku.attacks.differencing.comparing import SingledOut
 from hitoku.attacks.differencing.definition import Definition, Nested
-from hitoku.attacks.differencing.partition import COUNTS, Codes, Partition, unit_keys
-from hitoku.attacks.differencing.search import DifferencingSearch, SingledOut
+from hitoku.attacks.differencing.partition import COUNTS, Partition, unit_keys
+from hitoku.attacks.differencing.search import DifferencingSearch
 from hitoku.attacks.differencing.verifying import verify
-from hitoku.checks.ledger.alarm import Alarm, Concern, Speaker
+from hitoku.checks.ledger.alarm import Alarm, Concern, Speaker, not_testable, stopped
 from hitoku.checks.ledger.entry import Entry
 from hitoku.checks.ledger.magnitude import Measure, failing, half_width
 from hitoku.checks.ledger.membership import Pseudonyms, Vectors, damaged, hash_secret
-from hitoku.checks.ledger.numbering import number_units, other_data, read_vector
+from hitoku.checks.ledger.numbering import Numbering, other_data, read_vector
 from hitoku.checks.ledger.periods import counts_told
 from hitoku.checks.ledger.ranks import allowed, ranks_told
 from hitoku.checks.ledger.store import LedgerStore, fresh_store, read_store
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
-from hitoku.errors import DataError, ParameterError, some
-from hitoku.model.arrays import Floats, Integers
+from hitoku.errors import ParameterError, some
 from hitoku.rules.rule import Rule
 
 WORDS = {
@@ -67,10 +66,7 @@ class Ledger:
         self._entries: dict[str, Entry] = {}
         self._parts: dict[str, list[Partition]] = {}
         self._data_hash = ""
-        # The ledger's number of every unit of these data, and the pseudonyms of all units it knows.
-        self._numbers: Integers | None = None
-        self._names: Pseudonyms | None = None
-        self._contents: Pseudonyms | None = None
+        self._numbering = Numbering(store.path, search.n_units)
         self._made: tuple[tuple[str | Partition, ...], list[Partition]] | None = None
 
     @classmethod
@@ -134,15 +130,15 @@ class Ledger:
             )
         if not begun["by_name"] and (begun["data_hash"] != data_hash or begun["n_units"] != n_units):
             raise other_data(place)
-        names = numbers = stirred = None
-        if begun["by_name"]:
-            numbers, names, stirred = number_units(store, units, contents)
-        vectors = Vectors(n_units if names is None else len(names))
+        numbering = (
+            Numbering.by_name(store, units, contents) if begun["by_name"] else Numbering(place, n_units)
+        )
+        vectors = Vectors(numbering.n_units)
         keys = unit_keys(vectors.n_units, hash_secret(store.key))
         search = DifferencingSearch(vectors.n_units, threshold=threshold, depth=depth, keys=keys)
         ledger = cls(store, search, project, vectors)
         ledger.unit, ledger._data_hash, ledger._draft = unit, data_hash, draft
-        ledger._numbers, ledger._names, ledger._contents = numbers, names, stirred
+        ledger._numbering = numbering
         for plain in store.of("output"):
             ledger._load(Entry.from_dict(plain))
         return ledger
@@ -161,9 +157,8 @@ class Ledger:
         """How far the test goes; never "safe"."""
         together = WORDS.get(self.search.depth, f"{self.search.depth} outputs together")
         said, known = [f"tested up to {together}"], self._n_known
-        if self._numbers is not None and known and self._numbers.max() >= known:
-            new = int((self._numbers >= known).sum())
-            said.append(f"{new:,} of {len(self._numbers):,} units are new to the ledger")
+        if known and (new := self._numbering.n_new(known)):
+            said.append(f"{new:,} of {self._numbering.n_own:,} units are new to the ledger")
         if stopped := [self._shown(key) for key, entry in self._entries.items() if entry.left_out]:
             said.append(f"of {some(stopped, 3)} not all that follows is known")
         return "; ".join(said)
@@ -224,7 +219,7 @@ class Ledger:
             shown=self._shown,
             unit=self.unit,
         )
-        tells = {name: _tells(parts) for name, parts in every.items() if parts}
+        tells = self._told(key, own)
         by_what: dict[str, list[SingledOut]] = {}
         for group in (each for each in small if not allowed(each, tells)):
             common = frozenset[str].intersection(*(tells[name] for name in group.outputs))
@@ -241,8 +236,29 @@ class Ledger:
         if self._unknown:
             alarms.append(self._not_testable(self._unknown, "not testable"))
         if left_out := self.search.searched(own).left_out:
-            alarms.append(_stopped(left_out))
+            alarms.append(stopped(left_out))
         return alarms
+
+    def clashes(
+        self, name: str, parts: Sequence[Partition] | None, definition: Definition | None = None
+    ) -> bool:
+        """Tell quickly whether an output singles somebody out together with one other; no need not mean no.
+
+        Parameters
+        ----------
+        name, parts, definition
+            As in :meth:`check`.
+        """
+        if parts is None:
+            return False
+        key = self._free(name)
+        own = self._own(key, parts, definition)
+        tells = self._told(key, own)
+        return any(not allowed(each, tells) for each in self.search.clashes(own))
+
+    def _told(self, key: str, own: Sequence[Partition]) -> dict[str, frozenset[str]]:
+        """Return what every output says of its cells, a new one among them."""
+        return {name: _tells(parts) for name, parts in {**self._parts, key: own}.items() if parts}
 
     def verdicts(self, alarms: Sequence[Alarm]) -> tuple[PrincipleVerdict, ...]:
         """Turn what :meth:`check` said into verdicts; where it said nothing, how far it looked."""
@@ -313,15 +329,8 @@ class Ledger:
             derived = tuple(part.certificates for part in self.search.follows(own))
             entry = replace(entry, parts=tuple(parts), derived=derived)
         body = entry.as_dict()
-        n_known = self._n_known
-        if self._names is not None and len(self._names) > n_known:
-            new = {f"units-{number}": self._names[n_known:].astype("<u8").tobytes()}
-            if self._contents is not None:
-                new[f"contents-{number}"] = self._contents[n_known:].astype("<u8").tobytes()
-            listed = [
-                {"file": name, "sha256": hashlib.sha256(each).hexdigest()} for name, each in new.items()
-            ]
-            body["units"] = {**listed[0], "n_units": len(self._names) - n_known, "contents": listed[1:]}
+        if packed := self._numbering.pack_new(self._n_known, number):
+            body["units"], new = packed
             contents |= new
         self._store.append("output", body, contents)
         return entry
@@ -380,43 +389,13 @@ class Ledger:
         if self._made is None or self._made[0] != (key, *parts):
             made = [
                 Partition.published(
-                    key, self._spread(part), part=place, keys=self.search.keys, tells=part.tells
+                    key, self._numbering.spread(part), part=place, keys=self.search.keys, tells=part.tells
                 )
                 for place, part in enumerate(parts)
             ]
             # Kept, so that remembering an output does not repeat the search that checked it.
             self._made = (key, *parts), made
         return self._made[1]
-
-    def _spread(self, part: Partition) -> Codes:
-        """Return the codes of an output's units by the numbers that the ledger gives them."""
-        n_units = self.search.n_units if self._numbers is None else len(self._numbers)
-        if part.n_units != n_units or part.units is not None:
-            raise DataError(
-                f"an output covers {part.n_units} units, the ledger {n_units}",
-                where=str(self.path),
-                fix="number the units of one data set in one order",
-            )
-        if self._numbers is None:
-            return part.codes
-        codes = np.zeros(self.search.n_units, dtype=np.int32)
-        codes[self._numbers] = part.codes
-        return codes
-
-    def _amounts(self, name: str, measure: Measure) -> Floats:
-        """Return the amounts of a measure by the numbers that the ledger gives to units."""
-        n_units = self.search.n_units if self._numbers is None else len(self._numbers)
-        if len(measure.values) != n_units:
-            raise DataError(
-                f"measure {name!r} has {len(measure.values)} values for {n_units} units",
-                where=str(self.path),
-                fix="give one value per unit, in the ledger's order of units",
-            )
-        if self._numbers is None:
-            return measure.values
-        amounts = np.zeros(self.search.n_units)
-        amounts[self._numbers] = measure.values
-        return amounts
 
     def _magnitudes(
         self,
@@ -434,7 +413,7 @@ class Ledger:
         groups = [*self.search.check(own), *self.search.exact(own)]
         alarms: list[Alarm] = []
         for name, measure in measures.items():
-            amounts = self._amounts(name, measure)
+            amounts = self._numbering.amounts(name, measure)
             common = [
                 group
                 for group in groups
@@ -450,29 +429,12 @@ class Ledger:
         return alarms
 
     def _not_testable(self, keys: Sequence[str], what: str) -> Alarm:
-        names = tuple(self._shown(key) for key in keys)
-        return Alarm(
-            concern=Concern.NOT_TESTABLE,
-            outputs=names,
-            text=f"{what} against {some(names, 20)}",
-            remedy="give a definition and the units of every cell, or have a person compare them",
-        )
+        return not_testable([self._shown(key) for key in keys], what)
 
     def _shown(self, key: str) -> str:
         """Name an output; one of another project with its project."""
         project, _, name = key.partition("/")
         return name if project == self.project else f"{name} (project {project or 'without a name'})"
-
-
-def _stopped(left_out: int) -> Alarm:
-    """Say how far the search went, where it did not go as far as it should."""
-    return Alarm(
-        concern=Concern.LIMIT,
-        outputs=(),
-        text=f"two outputs together were compared completely, three and more up to the limit of work: "
-        f"{left_out:,} comparisons of what follows were left out",
-        remedy="coarser groups leave less to compare; or have a person look at it",
-    )
 
 
 def _tells(parts: Sequence[Partition]) -> frozenset[str]:

@@ -9,10 +9,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hitoku.attacks.differencing.alike import Alike
+from hitoku.attacks.differencing.comparing import SingledOut
 from hitoku.attacks.differencing.partition import Cell
-from hitoku.attacks.differencing.search import SingledOut
 from hitoku.errors import DataError
-from hitoku.model.arrays import Floats
+from hitoku.model.arrays import Floats, Integers
 from hitoku.model.contributors import Contributors
 from hitoku.model.table import Table
 from hitoku.rules.rule import Rule
@@ -94,17 +95,18 @@ def failing(
     """
     if not groups or not rules:
         return {}
-    own = [values[group.units] for group in groups]
-    largest = np.array([_largest(each) for each in own])
+    blocks: dict[int, _Blocks] = {}
+    own = [_contributed(group, values, blocks) for group in groups]
+    largest = np.array([each.largest for each in own])
     units = Contributors(
-        count=np.array([len(each) for each in own]),
+        count=np.array([len(group) for group in groups]),
         largest=largest,
-        total=np.array([float(np.abs(each).sum()) for each in own]),
-        negative=any(bool(np.any(each < 0)) for each in own),
+        total=np.array([each.size for each in own]),
+        negative=bool(np.any(values < 0)),
         magnitude="abs",
     )
     table = Table(
-        value=np.array([float(each.sum()) for each in own]),
+        value=np.array([each.amount for each in own]),
         relations=np.zeros((0, len(own))),
         frequency=units.count,
         units=units,
@@ -117,8 +119,44 @@ def failing(
     return found
 
 
-def _largest(values: Floats) -> Floats:
-    sizes = np.abs(values)
+@dataclass(frozen=True, slots=True, repr=False)
+class _Contributed:
+    """What the units of a group have: in all, in all by size, and the largest sizes, falling."""
+
+    amount: float
+    size: float
+    largest: Floats
+
+
+class _Blocks:
+    """The same of blocks of units that are alike: groups of many units are added up from few blocks."""
+
+    def __init__(self, alike: Alike, values: Floats) -> None:
+        from hitoku.kernels.joint_partition import largest_in_blocks  # noqa: PLC0415 - numba takes a second to load
+
+        sizes = np.abs(values)
+        self._amount = np.bincount(alike.block, weights=values, minlength=len(alike))
+        self._size = np.bincount(alike.block, weights=sizes, minlength=len(alike))
+        self._largest = np.zeros((len(alike), TOP))
+        largest_in_blocks(alike.block, sizes, self._largest)
+
+    def contributed(self, members: Integers) -> _Contributed:
+        largest = _largest(self._largest[members].ravel())
+        return _Contributed(float(self._amount[members].sum()), float(self._size[members].sum()), largest)
+
+
+def _contributed(group: SingledOut, values: Floats, blocks: dict[int, _Blocks]) -> _Contributed:
+    """Add up what the units of a group have; ``blocks`` keeps what was found about blocks."""
+    if group.alike is None:
+        own = values[group.units]
+        sizes = np.abs(own)
+        return _Contributed(float(own.sum()), float(sizes.sum()), _largest(sizes))
+    if id(group.alike) not in blocks:
+        blocks[id(group.alike)] = _Blocks(group.alike, values)
+    return blocks[id(group.alike)].contributed(group.members)
+
+
+def _largest(sizes: Floats) -> Floats:
     # A derived group may be nearly everybody: only its largest are put in order.
     few = np.partition(sizes, len(sizes) - TOP)[-TOP:] if len(sizes) > TOP else sizes
     ranked = np.sort(few)[::-1]

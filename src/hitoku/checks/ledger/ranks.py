@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from hitoku.attacks.differencing.search import SingledOut
+from hitoku.attacks.differencing.comparing import SingledOut
 
 # With two contributors in a sum, each of them knows the other.
 FEWEST = 3

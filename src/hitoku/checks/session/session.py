@@ -129,18 +129,18 @@ class Session(PandasHabits):
         else:
             evidence = withhold_cells(asked, collected, by_hand)
         draft = Draft(asked, records, evidence, where, name or free_name(asked.kind, taken))
-        made = self._judged(draft, first)
+        made = self._compared(self._judged(draft, first))
         if made.status is Clearance.FAIL and first is None and by_hand is None:
             made = self._fitted(made, draft)
         self.outputs = [*kept, made]
         return made
 
     def _judged(self, draft: Draft, like: Output | None = None) -> Output:
-        """Judge an output, and compare it with everything before it."""
+        """Judge an output by itself."""
         asked = draft.asked
         evidence = draft.evidence if like is None else take_over(asked, draft.evidence, like)
         about, where = {*asked.variables, *draft.where}, self.records.filter_codes(draft.where)
-        made = Output(
+        return Output(
             name=draft.name,
             kind=asked.kind,
             definition=write_definition(asked),
@@ -154,7 +154,6 @@ class Session(PandasHabits):
             membership=complete_cases.place(asked, draft.records, evidence),
             like="" if like is None else like.name,
         )
-        return self._compared(made)
 
     def _compared(self, made: Output) -> Output:
         # What does not leave gives nothing away, and need not be compared.
@@ -170,6 +169,9 @@ class Session(PandasHabits):
         for earlier in self.outputs:
             if earlier.status is not Clearance.FAIL and about_the_same_cells(failed, earlier):
                 made = self._judged(draft, earlier)
+                if made.status is Clearance.FAIL or self._draft.clashes(made):
+                    continue
+                made = self._compared(made)
                 if made.status is not Clearance.FAIL:
                     return made
         return failed

@@ -85,8 +85,12 @@ class DraftLedger:
         verdicts = self.ledger.verdicts(alarms)
         passes = Clearance.FAIL not in {output.status, *(verdict.status for verdict in verdicts)}
         if passes if leaves is None else leaves(verdicts):
-            self.ledger.remember(name, remembered_parts(output), definition, measures)
+            self.ledger.remember(name, [] if output.evidence.files else parts, definition, measures)
         return verdicts
+
+    def clashes(self, output: Output) -> bool:
+        """Tell quickly whether an output singles somebody out together with one before it."""
+        return self.ledger.clashes(self.ledger.unused(output.name), partitions(output), definition_of(output))
 
 
 def open_ledger(

@@ -1,0 +1,322 @@
+"""One search: an output against everything released before, and what follows with everything again.
+
+Among few units nearly everything follows from something, and what follows could be compared for ever. So the
+work beyond two outputs has a limit, in steps and not in seconds: the same for everybody, and told.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+
+import numpy as np
+
+from hitoku.attacks.differencing.alike import Alike
+from hitoku.attacks.differencing.common_refinement import CommonRefinement
+from hitoku.attacks.differencing.joint_partition import DENSE, Difference, JointPartition, by_code
+from hitoku.attacks.differencing.partition import Cell, Certificate, Hashes, Partition
+from hitoku.model.arrays import Integers
+
+# Steps that a search beyond two outputs takes at most, some seconds of them: a comparison has as many as
+# there are units to go through, and never fewer than PAIR.
+EFFORT = 1_000_000_000
+PAIR = 20_000
+# So many steps per unit it takes to make a partition of what follows, or to refine one.
+DERIVING = 20
+# What follows from an output is kept in so many partitions at most, the shortest sums first.
+MOST_DERIVED = 250
+# With fewer units than this, going through them takes no longer than finding out which are alike.
+FEW_UNITS = 10_000
+NONE: Hashes = np.empty(0, dtype=np.uint64)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class SingledOut:
+    """Units that published cells single out together, though no cell does.
+
+    Parameters
+    ----------
+    certificate
+        Published cells and how often each is added.
+    members
+        Who they are, units or blocks of units that are alike; confidential.
+    hash
+        Tells the group apart from others.
+    alike
+        The blocks, where members are blocks.
+    """
+
+    certificate: Certificate
+    members: Integers
+    hash: int
+    alike: Alike | None = None
+
+    @cached_property
+    def units(self) -> Integers:
+        """Who they are; confidential."""
+        return self.members if self.alike is None else self.alike.units(self.members)
+
+    @property
+    def outputs(self) -> frozenset[str]:
+        """Names of the outputs that give it away."""
+        return frozenset(output for output, _, _ in self.certificate)
+
+    @property
+    def cells(self) -> list[tuple[Cell, int]]:
+        """The certificate in order."""
+        return sorted(self.certificate.items())
+
+    def __len__(self) -> int:
+        return len(self.members) if self.alike is None else int(self.alike.weights[self.members].sum())
+
+    def __repr__(self) -> str:
+        return f"SingledOut({len(self.certificate)} cells of {len(self.outputs)} outputs)"
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Searched:
+    """What a search finds.
+
+    Parameters
+    ----------
+    small
+        Groups below the threshold.
+    derived
+        Partitions into groups of any size that follow exactly.
+    compared, left_out
+        How many comparisons beyond two outputs were made, and how many were left out at the limit of work.
+    """
+
+    small: Sequence[SingledOut]
+    derived: Sequence[Partition]
+    compared: int
+    left_out: int
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Compared:
+    """What a search compares.
+
+    Parameters
+    ----------
+    released, derived
+        Partitions published before, and what followed from them.
+    output
+        The new partitions.
+    keys
+        One number per unit, as the partitions were made with.
+    n_units
+        How many units there are; partitions may have fewer, each of which stands for several.
+    threshold, depth, effort
+        As of a search.
+    """
+
+    released: Sequence[Partition]
+    derived: Sequence[Partition]
+    output: Sequence[Partition]
+    keys: Hashes
+    n_units: int
+    threshold: int
+    depth: int
+    effort: int
+
+    def searched(self) -> Searched:
+        """Compare an output with everything released, and what follows with everything again."""
+        published = _Told([*self.released, *self.output])
+        known = _Told([*self.released, *self.output, *self.derived])
+        new = frozenset[str]().union(*(part.outputs for part in self.output))
+        small: dict[int, SingledOut] = {}
+        turns = _Turns(self)
+        for one, other, nothing_new in turns:
+            joint = JointPartition.of(one, other, turns.order, turns.refinement(one))
+            tells = one.tells & other.tells
+            for group in self._small(joint, published.of(tells)):
+                if new & group.outputs and group.hash not in small:
+                    small[group.hash] = group
+                    published.met(group.hash)
+            n_outputs = len(one.outputs | other.outputs)
+            if not nothing_new and (n_outputs < self.depth or n_outputs == 1) and turns.has_room():
+                found = list(self._exact(joint, known.of(tells), tells))
+                known.add(found)
+                turns.follows(found, (one, other))
+        # Not by hash: the order must not depend on a secret.
+        ranked = sorted(small.values(), key=lambda group: (len(group.outputs), len(group), group.cells))
+        return Searched(small=ranked, derived=turns.fresh, compared=turns.compared, left_out=turns.left_out)
+
+    def _small(self, joint: JointPartition, known: Hashes) -> Iterator[SingledOut]:
+        fresh = list(joint.small(self.threshold, known))
+        if fresh:
+            for found, units in zip(fresh, joint.units_of_each(fresh), strict=True):
+                yield SingledOut(
+                    certificate=found.certificate, members=units, hash=found.hash, alike=joint.first.alike
+                )
+
+    def _exact(self, joint: JointPartition, known: Hashes, tells: frozenset[str]) -> Iterator[Partition]:
+        """Gather groups that follow exactly and are new, disjoint ones in one partition."""
+        batches: list[list[Difference]] = []
+        taken: list[set[int]] = []
+        met: set[int] = set()
+        for found in joint.exact(known):
+            if found.hash in met:
+                continue  # met twice in this pair
+            met.add(found.hash)
+            edges = set(found.edges.tolist())
+            for batch, used in zip(batches, taken, strict=True):
+                if not used & edges:
+                    batch.append(found)
+                    used.update(edges)
+                    break
+            else:
+                batches.append([found])
+                taken.append(edges)
+        for batch in batches:
+            yield self._partition(joint, batch, tells)
+
+    def _partition(self, joint: JointPartition, groups: list[Difference], tells: frozenset[str]) -> Partition:
+        codes, units = joint.units_of(groups)
+        certificates = tuple(group.certificate for group in groups)
+        return Partition.derived(codes, units, joint.first, certificates, self.keys, tells)
+
+
+class _Turns:
+    """Which partitions are compared when, the most telling first, until the work is done or at its limit.
+
+    An output is compared with everything; what follows with everything published, and when nothing new
+    follows from that, with whatever else follows.
+
+    Parameters
+    ----------
+    search
+        What is compared.
+    """
+
+    def __init__(self, search: Compared) -> None:
+        self._search = search
+        self._parents: dict[int, tuple[Partition, Partition]] = {}
+        self._waiting, self._later = deque[Partition](), deque[Partition]()
+        self._met: list[Partition] = []
+        self._refinement: CommonRefinement | None = None
+        self._effort = 0
+        self.fresh: list[Partition] = []
+        self.order: Integers | None = None
+        self.compared = self.left_out = 0
+
+    def has_room(self) -> bool:
+        """Tell whether more of what follows can be kept; where not, it is left out."""
+        full = len(self.fresh) >= MOST_DERIVED or self._effort >= self._search.effort
+        self.left_out += full
+        return not full
+
+    def follows(self, found: Sequence[Partition], parents: tuple[Partition, Partition]) -> None:
+        """Take note of what follows from two partitions."""
+        self.fresh += found
+        self._waiting += found
+        self._effort += DERIVING * sum(len(part.codes) for part in found)
+        self._parents |= {id(part): parents for part in found}
+
+    def __iter__(self) -> Iterator[tuple[Partition, Partition, bool]]:
+        """Yield two partitions, and whether the first was derived from all outputs of the second."""
+        released, derived, output = self._search.released, self._search.derived, list(self._search.output)
+        for place, one in enumerate(output):
+            self._prepare(one)
+            # Two outputs are compared whatever it takes.
+            others = [*released, *output[place + 1 :]]
+            yield from ((one, other, False) for other in self._partners(one, others))
+            others = [*derived, *self.fresh]
+            yield from ((one, other, False) for other in self._affordable(one, self._partners(one, others)))
+        while self._waiting or self._later:
+            if self._waiting:
+                one, others = self._waiting.popleft(), [*released, *output]
+                self._later.append(one)
+            else:
+                one, others = self._later.popleft(), [*derived, *self._met]
+                self._met.append(one)
+            self._prepare(one)
+            for other in self._affordable(one, self._partners(one, others)):
+                # Of many units, what is left of what is left of one output is worked out no further.
+                closed = self._search.n_units >= FEW_UNITS or other not in output
+                yield one, other, closed and other.outputs <= one.outputs
+
+    def refinement(self, one: Partition) -> CommonRefinement | None:
+        """Return the common refinement that has a partition, if there is one."""
+        return self._refinement if self._refinement is not None and self._refinement.holds(one) else None
+
+    def _prepare(self, one: Partition) -> None:
+        """Sort units by code where the joint cells are too many for a matrix; or read them for several."""
+        widest = max(map(len, self._search.released), default=0)
+        large = one.alike is not None or len(one) * widest > DENSE
+        self.order = by_code(one) if one.units is None and large else None
+        if one.n_units < FEW_UNITS or one.units is not None or id(one) not in self._parents:
+            return
+        if self.refinement(one) is None:
+            # What follows is compared with everything; all of it that is waiting goes through units once.
+            others = [part for part in (*self._waiting, *self._later) if part.units is None]
+            self._refinement = CommonRefinement([one, *(part for part in others if part is not one)])
+            self._effort += DERIVING * len(self._refinement) * one.n_units
+
+    def _partners(self, one: Partition, others: Sequence[Partition]) -> Iterator[Partition]:
+        """Yield the partitions with which one may give something away.
+
+        What two partitions give together was found when they were compared; then only their own descendants
+        with other parts of the same outputs are new, as outputs may have several parts.
+        """
+        parents = self._parents.get(id(one), ())
+        for other in others:
+            if other is one or len(one.outputs | other.outputs) > self._search.depth or not one.outputs:
+                continue
+            # Nobody subtracts incomes from heads.
+            if one.tells & other.tells and not any(other is parent for parent in parents):
+                yield other
+
+    def _affordable(self, one: Partition, others: Iterable[Partition]) -> Iterator[Partition]:
+        """Yield partitions as long as there is work left."""
+        for other in others:
+            if self._effort >= self._search.effort:
+                self.left_out += 1
+                continue
+            self.compared += 1
+            self._effort += max(PAIR, self._steps(one, other))
+            yield other
+
+    def _steps(self, one: Partition, other: Partition) -> int:
+        """Count the units to go through."""
+        refinement = self.refinement(one)
+        if refinement is not None and refinement.suits(one, other):
+            return 0 if refinement.has_met(other) else one.n_units
+        listed = [len(part.codes) for part in (one, other) if part.units is not None]
+        return min(listed, default=one.n_units)
+
+
+class _Told:
+    """The groups of which something is known, by what it is."""
+
+    def __init__(self, parts: Sequence[Partition]) -> None:
+        self._by: dict[str, list[Hashes]] = {}
+        self._all: dict[frozenset[str], Hashes] = {}
+        self._of_anything: list[int] = []
+        self.add(parts)
+
+    def of(self, tells: frozenset[str]) -> Hashes:
+        """Return the hashes of the groups of which all of this is known, in order."""
+        if tells not in self._all:
+            every = [np.concatenate([NONE, *self._by.get(each, [])]) for each in sorted(tells)]
+            both = reduce(np.intersect1d, every[1:], np.unique(every[0]))
+            self._all[tells] = np.union1d(both, np.array(self._of_anything, dtype=np.uint64))
+        return self._all[tells]
+
+    def add(self, parts: Sequence[Partition]) -> None:
+        """Take note of groups."""
+        for part in parts:
+            for each in part.tells:
+                self._by.setdefault(each, []).append(part.hashes)
+            for tells, hashes in self._all.items():
+                if tells <= part.tells:
+                    self._all[tells] = np.union1d(hashes, part.hashes)
+
+    def met(self, group: int) -> None:
+        """Take note of a group of which nothing more need be known."""
+        self._of_anything.append(group)
+        for tells, hashes in self._all.items():
+            self._all[tells] = np.union1d(hashes, np.array([group], dtype=np.uint64))

@@ -1,0 +1,60 @@
+"""Partitions of blocks of units that are alike: a search goes through blocks instead of units.
+
+Tables by the same variables divide a million people into a few hundred blocks. Whatever follows from them is
+made of whole blocks, so that the search is the same, and takes the thousandth part of the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from hitoku.attacks.differencing.alike import Alike
+from hitoku.attacks.differencing.common_refinement import refine
+from hitoku.attacks.differencing.joint_partition import dense, looked_up
+from hitoku.attacks.differencing.partition import LISTED, Hashes, Partition
+
+# With more blocks than this, or than a part of the units, going through blocks gains little.
+MOST = 2**15
+PART = 8
+
+
+def in_one_block(keys: Hashes) -> Alike:
+    """Put all units, of which one knows the keys, into one block."""
+    return Alike(np.zeros(len(keys), dtype=np.int32), np.zeros(1, dtype=np.int64), keys)
+
+
+def divided(alike: Alike | None, parts: Sequence[Partition]) -> Alike | None:
+    """Divide blocks by some partitions; None where too many come of it.
+
+    Examples
+    --------
+    >>> ages = Partition.published("ages", [1, 1, 1, 1, 2, 2, 2, 2] * 3)
+    >>> divided(in_one_block(np.ones(24, dtype=np.uint64)), [ages])
+    Alike(24 units in 2 blocks)
+    """
+    for part in parts:
+        if alike is None:
+            return None
+        block, first = refine(alike.block, part.codes, len(alike), len(part) + 1)
+        small = len(first) <= min(MOST, len(block) // PART)
+        alike = Alike(block, first, alike.unit_keys) if small else None
+    return alike
+
+
+def condense(part: Partition, alike: Alike) -> Partition:
+    """Write a partition, of units or of larger blocks, as one of blocks that refine it."""
+    there = alike.first if part.alike is None else part.alike.block[alike.first].astype(np.int64)
+    return replace(part, codes=looked_up(part, there), units=None, n_units=len(alike), alike=alike)
+
+
+def expand(part: Partition) -> Partition:
+    """Write a partition of blocks as one of units."""
+    if part.alike is None:
+        return part
+    codes = dense(part)[part.alike.block]
+    units = None if LISTED * part.sizes[1:].sum() > len(codes) else np.flatnonzero(codes)
+    listed = codes if units is None else codes[units]
+    return replace(part, codes=listed, units=units, n_units=len(codes), alike=None)
