@@ -96,7 +96,7 @@ class Searched:
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Compared:
+class SearchTask:
     """What a search compares.
 
     Parameters
@@ -192,7 +192,7 @@ class _Turns:
         What is compared.
     """
 
-    def __init__(self, search: Compared) -> None:
+    def __init__(self, search: SearchTask) -> None:
         self._search = search
         self._parents: dict[int, tuple[Partition, Partition]] = {}
         self._waiting, self._later = deque[Partition](), deque[Partition]()

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hitoku.attacks.differencing.comparing import EFFORT, FEW_UNITS, Compared, Searched, SingledOut
+from hitoku.attacks.differencing.comparing import EFFORT, FEW_UNITS, SearchTask, Searched, SingledOut
 from hitoku.attacks.differencing.condensed import condense, divided, expand, in_one_block
 from hitoku.attacks.differencing.partition import Certificate, Codes, Hashes, Partition, unit_keys
 from hitoku.attacks.differencing.verifying import verify
@@ -150,7 +150,7 @@ class DifferencingSearch:
         """Return what an output gives away with a single other one: soon found, and often enough to know."""
         return list(replace(self._comparison(output), depth=min(self.depth, 2), effort=0).searched().small)
 
-    def _comparison(self, output: Sequence[Partition]) -> Compared:
+    def _comparison(self, output: Sequence[Partition]) -> SearchTask:
         """Take what an output is compared with; units that all outputs treat alike count as one."""
         self._name(output)
         self._alike, self._unread = divided(self._alike, self._unread), []
@@ -161,7 +161,7 @@ class DifferencingSearch:
             [expand(part) if alike is None else condense(part, alike) for part in parts]
             for parts in (self.released, self.derived, output)
         )
-        return Compared(
+        return SearchTask(
             released=released,
             derived=derived,
             output=new,
