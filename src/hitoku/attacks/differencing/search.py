@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hitoku.attacks.differencing.comparing import EFFORT, FEW_UNITS, SearchTask, Searched, SingledOut
+from hitoku.attacks.differencing.comparing import EFFORT, FEW_UNITS, Searched, SearchTask, SingledOut
 from hitoku.attacks.differencing.condensed import condense, divided, expand, in_one_block
 from hitoku.attacks.differencing.partition import Certificate, Codes, Hashes, Partition, unit_keys
 from hitoku.attacks.differencing.verifying import verify
