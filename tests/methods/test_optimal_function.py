@@ -14,8 +14,9 @@ from hitoku.attacks.interval import Interval
 from hitoku.errors import NeedError, ParameterError
 from hitoku.methods.costs import CostScale, costs
 from hitoku.methods.keep import kept
-from hitoku.methods.optimal import Optimal, search
+from hitoku.methods.optimal import Optimal
 from hitoku.methods.optimal.budget import Budget
+from hitoku.methods.optimal.relaxation import Relaxation
 from hitoku.methods.optimal.tie_break import number, numbers, smaller
 from hitoku.model.labels import Labels
 from hitoku.model.need import Need
@@ -127,14 +128,14 @@ def test_a_gap_is_kept():
 def test_an_interruption_returns_the_best_pattern_known(monkeypatch, call):
     table, need = medium()
     count = iter(range(10**6))
-    solve = search.Relaxation.solve
+    solve = Relaxation.solve
 
     def interrupted(relaxation):
         if next(count) == call * 2:
             raise KeyboardInterrupt
         return solve(relaxation)
 
-    monkeypatch.setattr(search.Relaxation, "solve", interrupted)
+    monkeypatch.setattr(Relaxation, "solve", interrupted)
     protection = Optimal(cost="value").protect(table, need)
     assert not protection.proven
     assert covers(Interval().bounds(Release.of(table, protection)), table, need)

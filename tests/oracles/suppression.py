@@ -23,15 +23,17 @@ def attacker(relations, low, high, cell, sense):
 
 
 def shortfalls(table, need, withheld):
-    """Rows ``c @ x >= level`` that a pattern violates, one for each level that it does not reach."""
+    """Rows ``c @ x >= level`` that a pattern, whole or not, violates: one per level it does not reach."""
     up, down = table.upper - table.value, table.value - table.lower
-    alive = withheld.astype(float)
+    alive = np.clip(withheld.astype(float), 0.0, 1.0)
+    # A cell with a huge room satisfies everything at a tiny share, unless it is cut down to the level.
+    far_enough = 1e4 if withheld.dtype == bool else 1.0
     rows = []
     for cell in np.flatnonzero(need.unsafe):
         for sense, level in ((1, need.upper[cell]), (-1, need.lower[cell])):
             if level <= 0:
                 continue
-            reach = np.minimum(down, 1e4 * level) * alive, np.minimum(up, 1e4 * level) * alive
+            reach = np.minimum(down, far_enough * level) * alive, np.minimum(up, far_enough * level) * alive
             far, g = attacker(table.relations, *reach, cell, sense)
             if far < level * (1 - 1e-7):
                 g = np.where(np.abs(g) < 1e-9, 0.0, g)
@@ -47,17 +49,22 @@ def least_cost(table, need, cost):
     lower = need.unsafe.astype(float)
     upper = np.ones(n) if table.fixed is None else np.where(table.fixed & ~need.unsafe, 0.0, 1.0)
     rows = []
+    # Points of the linear relaxation first: their rows cost no integer program.
+    whole = False
     while True:
         constraints = (
             [optimize.LinearConstraint(sparse.csr_array(np.array(rows)), lb=1 - 1e-7)] if rows else []
         )
         answer = optimize.milp(
-            cost, constraints=constraints, integrality=np.ones(n), bounds=optimize.Bounds(lower, upper),
-            options={"mip_rel_gap": 0.0},
+            cost, constraints=constraints, integrality=np.full(n, int(whole)),
+            bounds=optimize.Bounds(lower, upper), options={"mip_rel_gap": 0.0},
         )  # fmt: skip
         assert answer.status == 0, answer.message
-        withheld = answer.x > 0.5
+        withheld = answer.x > 0.5 if whole else answer.x
         new = shortfalls(table, need, withheld)
-        if not new:
+        if not whole:
+            new = [row for row in new if row @ withheld < 1 - 1e-4]
+            whole = not new
+        elif not new:
             return float(cost[withheld].sum())
         rows += new

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from hitoku.solver.dense_master import DenseMaster
+from hitoku.solver.dense_master import MOST_STEPS, DenseMaster
 from hitoku.solver.master import Master
 from hitoku.solver.solution import Status
 
@@ -34,10 +34,15 @@ def test_proves_what_the_other_solver_proves(seed):
             upper = np.where((rng.random(n) < 0.2) & (lower == 0), 0.0, 1.0)
             for master in (one, other):
                 master.fix(lower, upper)
-        else:
+        elif turn < 0.9:
             kept = rng.random(one.n_rows) < 0.7
             for master in (one, other):
                 master.keep(kept)
+        else:
+            rows, half = some_rows(rng, n), one.n_rows // 2
+            one.keep(np.arange(one.n_rows) < half)
+            one.add(rows, np.ones(rows.shape[0]))
+            other.replace(half, rows, np.ones(rows.shape[0]))
         known, found = one.solve(), other.solve()
         assert found.status is known.status
         assert found.bound == pytest.approx(known.bound)
@@ -82,3 +87,25 @@ def test_a_tableau_that_went_wrong_is_set_up_anew():
     # As rounding might, only much worse: the next point no longer agrees with what it proves.
     master._tableau[1 : master.n_rows + 1] *= 1.01
     assert master.solve().bound == pytest.approx(least)
+
+
+def test_a_basis_can_be_come_back_to_when_the_tableau_was_set_up_anew_with_fewer_columns():
+    rng = np.random.default_rng(6)
+    master = DenseMaster(rng.integers(1, 50, 30).astype(float))
+    rows = sparse.csr_array(sparse.vstack([some_rows(rng, 30) for _ in range(6)], "csr"))
+    master.add(rows, np.ones(rows.shape[0]))
+    least = master.solve().bound
+    here = master.freeze()
+    used = np.ones(30)
+    used[[3, 7]] = 0.0
+    master.fix(np.zeros(30), used)
+    master._age = MOST_STEPS + 1
+    other = Master(master.cost)
+    other.add(master.rows, master.rhs)
+    other.fix(np.zeros(30), used)
+    assert master.solve().bound == pytest.approx(other.solve().bound)
+    master.thaw(here)
+    master.fix(np.zeros(30), np.ones(30))
+    before = master.steps
+    assert master.solve().bound == pytest.approx(least)
+    assert master.steps == before

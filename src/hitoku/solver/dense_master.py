@@ -36,15 +36,20 @@ class DenseMaster(Covering):
 
     def __init__(self, cost: Floats) -> None:
         super().__init__(cost)
-        self._at = np.zeros(len(cost))
         self._set_up()
 
     def _set_up(self) -> None:
-        """Begin with all slacks basic."""
-        n, n_rows = len(self.cost), self.n_rows
-        self._age = 0
+        """Begin with all slacks basic, and with the columns that are not fixed now."""
+        self._columns = np.flatnonzero(self.lower < self.upper)
+        self._place = np.full(len(self.cost), -1)
+        self._place[self._columns] = np.arange(len(self._columns))
+        # Others count with the value that they are fixed at.
+        self._fixed = np.where(self._place < 0, self.lower, 0.0)
+        n, n_rows = len(self._columns), self.n_rows
+        self._age, self._stale = 0, False
+        self._at = np.zeros(n)
         self._tableau = np.zeros((max(64, 2 * n_rows + 2), n + 1))
-        self._tableau[0, :n] = self.cost / self._unit
+        self._tableau[0, :n] = self.cost[self._columns] / self._unit
         self._basic = np.full(len(self._tableau), -1, dtype=np.int64)
         self._nonbasic = np.arange(n)
         self._append(0, n_rows)
@@ -52,26 +57,29 @@ class DenseMaster(Covering):
     def _append(self, first: int, last: int) -> None:
         from hitoku.kernels.dual_simplex import append_row  # noqa: PLC0415 - numba loads slowly
 
-        n = len(self.cost)
+        n = len(self._columns)
         if last + 1 > len(self._tableau):
             wider = np.zeros((2 * last + 2, n + 1))
             wider[: len(self._tableau)] = self._tableau
             basic = np.full(len(wider), -1, dtype=np.int64)
             basic[: len(self._basic)] = self._basic
             self._tableau, self._basic = wider, basic
-        rows, indices = self.rows, self.rows.indices.astype(np.int64)
+        rows, places = self.rows, self._place[self.rows.indices]
+        left = self.rhs - rows @ self._fixed
         for k in range(first, last):
             here = slice(rows.indptr[k], rows.indptr[k + 1])
+            there = places[here] >= 0
             append_row(
-                self._tableau, k + 1, self._basic, self._nonbasic, n, indices[here], rows.data[here],
-                float(self.rhs[k]), n + k,
+                self._tableau, k + 1, self._basic, self._nonbasic, n, places[here][there],
+                rows.data[here][there], float(left[k]), n + k,
             )  # fmt: skip
 
     def add(self, rows: sparse.csr_array, rhs: Floats) -> None:
         """Append rows."""
         before = self.n_rows
         self._extend(rows, rhs)
-        self._append(before, self.n_rows)
+        if not self._stale:
+            self._append(before, self.n_rows)
 
     def keep(self, kept: Mask) -> None:
         """Drop all other rows; one whose slack stands at zero is first made basic."""
@@ -79,7 +87,10 @@ class DenseMaster(Covering):
 
         if kept.all():
             return
-        n, n_rows = len(self.cost), self.n_rows
+        if self._stale:
+            self.rows, self.rhs = sparse.csr_array(self.rows[kept]), self.rhs[kept]
+            return
+        n, n_rows = len(self._columns), self.n_rows
         for k in np.flatnonzero(~kept):
             column = np.flatnonzero(self._nonbasic == n + k)
             if not len(column):
@@ -104,25 +115,37 @@ class DenseMaster(Covering):
         if len(left) != self.n_rows:
             self._set_up()
 
+    def replace(self, n_kept: int, rows: sparse.csr_array, rhs: Floats) -> None:
+        """Keep the first rows and put others in the place of the rest."""
+        self.rows, self.rhs = sparse.csr_array(self.rows[:n_kept]), self.rhs[:n_kept]
+        self._extend(rows, rhs)
+        self._set_up()
+
     def fix(self, lower: Floats, upper: Floats) -> None:
         """Replace the bounds of all columns."""
         self.lower, self.upper = lower.copy(), upper.copy()
+        gone = self._place < 0
+        if np.any(lower[gone] != self._fixed[gone]) or np.any(upper[gone] != self._fixed[gone]):
+            self._stale = True
 
     def freeze(self) -> Any:
         """Return the present basis, to come back to."""
         n_rows = self.n_rows + 1
         state = self._tableau[:n_rows], self._basic[:n_rows], self._nonbasic, self._at
-        return tuple(array.copy() for array in state)
+        return *(array.copy() for array in state), self._columns, self._place, self._fixed
 
     def thaw(self, state: Any) -> None:
-        """Come back to a basis; rows must not have changed since."""
-        n_rows = self.n_rows + 1
-        self._tableau[:n_rows], self._basic[:n_rows] = state[0], state[1]
-        self._nonbasic[:], self._at[:] = state[2], state[3]
+        """Come back to a basis; rows must not have changed since, nor columns been freed."""
+        tableau, basic, nonbasic, at, self._columns, self._place, self._fixed = state
+        if tableau.shape[1] != self._tableau.shape[1]:
+            # It was set up anew in between, with fewer columns.
+            self._tableau = np.zeros((len(self._tableau), tableau.shape[1]))
+        self._tableau[: len(tableau)], self._basic[: len(basic)] = tableau, basic
+        self._nonbasic, self._at, self._stale = nonbasic.copy(), at.copy(), False
 
     def solve(self, *, steps: int = NO_LIMIT, cutoff: float = np.inf) -> Relaxed:
         """Re-solve from the last basis."""
-        if self._age > MOST_STEPS:
+        if self._stale or self._age > MOST_STEPS:
             self._set_up()
         for _ in range(2):
             relaxed = self._solve(min(steps, MOST_STEPS), cutoff)
@@ -142,13 +165,14 @@ class DenseMaster(Covering):
         """Solve on the tableau; None when what comes out does not agree with itself."""
         from hitoku.kernels.dual_simplex import INFEASIBLE, LOST, OPTIMAL, solve  # noqa: PLC0415 - slow
 
-        n, n_rows = len(self.cost), self.n_rows + 1
-        lower = np.concatenate([self.lower, np.zeros(n_rows - 1)])
-        upper = np.concatenate([self.upper, np.full(n_rows - 1, np.inf)])
+        columns = self._columns
+        n, n_rows = len(columns), self.n_rows + 1
+        lower = np.concatenate([self.lower[columns], np.zeros(n_rows - 1)])
+        upper = np.concatenate([self.upper[columns], np.full(n_rows - 1, np.inf)])
         value = np.zeros(n_rows)
         ended, done, row = solve(
             self._tableau, n_rows, self._basic, self._nonbasic, lower, upper, self._at, value, steps,
-            cutoff / self._unit,
+            (cutoff - float(self.cost @ self._fixed)) / self._unit,
         )  # fmt: skip
         self.steps += int(done)
         self._age += int(done)
@@ -167,10 +191,10 @@ class DenseMaster(Covering):
         multipliers = np.zeros(self.n_rows)
         multipliers[self._nonbasic[slack] - n] = np.maximum(self._tableau[0, :n][slack], 0.0) * self._unit
         bound, reduced = self.proven(multipliers)
-        x = np.zeros(n)
-        x[self._nonbasic[~slack]] = self._at[~slack]
+        x = self._fixed.copy()
+        x[columns[self._nonbasic[~slack]]] = self._at[~slack]
         here = self._basic[1:n_rows]
-        x[here[here < n]] = value[1:][here < n]
+        x[columns[here[here < n]]] = value[1:][here < n]
         x = np.clip(x, self.lower, self.upper)
         if ended != OPTIMAL:
             return Relaxed(Status.LIMIT, bound, x, reduced, multipliers)

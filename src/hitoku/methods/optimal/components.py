@@ -13,7 +13,6 @@ from scipy.sparse import csgraph
 
 from hitoku.methods.optimal.cuts import Cuts
 from hitoku.methods.optimal.instance import Instance, movable
-from hitoku.methods.optimal.variable_fixing import restrict_cuts
 from hitoku.model.arrays import Mask
 
 
@@ -56,7 +55,28 @@ def part_of(instance: Instance, cells: Mask) -> Instance:
     return instance.with_levels(cells[instance.levels.cell]).kept(cells)
 
 
-def rows_within(rows: Cuts, instance: Instance, part: Instance, elsewhere: Mask) -> Cuts:
-    """Rewrite rows for one part; those that also count cells of other parts say nothing about it."""
-    inside = [rows.row(k) for k in range(len(rows))]
-    return restrict_cuts(Cuts.of([row for row in inside if not elsewhere[row[0]].any()]), instance, part)
+def rows_by_part(rows: Cuts, groups: list[Mask]) -> list[Cuts]:
+    """Divide rows among parts; those that count cells of two of them say nothing about either.
+
+    Cells are numbered as before.
+
+    Examples
+    --------
+    >>> rows = Cuts.of([(np.array(cells), np.ones(len(cells))) for cells in ([0, 1], [1, 2], [2])])
+    >>> groups = [np.array([True, True, False]), np.array([False, False, True])]
+    >>> [part.cells.tolist() for part in rows_by_part(rows, groups)]
+    [[0, 1], [2]]
+    """
+    label = np.full(len(groups[0]) if groups else 0, -1)
+    for place, group in enumerate(groups):
+        label[group] = place
+    inside: list[list[int]] = [[] for _ in groups]
+    if len(rows) and groups:
+        here = label[rows.cells]
+        row = np.repeat(np.arange(len(rows)), np.diff(rows.indptr))
+        least, most = np.full(len(rows), len(groups)), np.full(len(rows), -1)
+        np.minimum.at(least, row[here >= 0], here[here >= 0])
+        np.maximum.at(most, row, here)
+        for k in np.flatnonzero(least == most).tolist():
+            inside[least[k]].append(k)
+    return [Cuts.of([rows.row(k) for k in some], sum(k < rows.n_lively for k in some)) for some in inside]

@@ -23,26 +23,33 @@ NOTHING = 1e-9
 LEAST = 1e-6
 # Rounding a right-hand side up by more than one minus this is left alone: tiny errors would be magnified.
 LEAST_FRACTION = 0.02
-# Cuts taken at once, and the cosine above which a second one says nearly the same.
-MOST_AT_ONCE, PARALLEL = 20, 0.7
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cuts:
-    """Cuts ``coefficients @ x >= 1`` over the free cells, by their position in the instance."""
+    """Cuts ``coefficients @ x >= 1`` over the free cells, by their position in the instance.
+
+    The first ``lively`` ones were of use lately; None for all of them.
+    """
 
     indptr: Integers
     cells: Integers
     coefficients: Floats
+    lively: int | None = None
 
     @classmethod
-    def of(cls, rows: list[tuple[Integers, Floats]]) -> Cuts:
+    def of(cls, rows: list[tuple[Integers, Floats]], lively: int | None = None) -> Cuts:
         lengths = [len(cells) for cells, _ in rows]
         return cls(
             np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
             np.concatenate([cells for cells, _ in rows] or [np.zeros(0, dtype=np.int64)]),
             np.concatenate([c for _, c in rows] or [np.zeros(0)]),
+            lively,
         )
+
+    @property
+    def n_lively(self) -> int:
+        return len(self) if self.lively is None else self.lively
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -146,35 +153,6 @@ def strengthen(cells: Integers, c: Floats, x: Floats) -> tuple[Integers, Floats]
         if s > score + 1e-9:
             best_cells, best, score = base_cells, row, s
     return best_cells, np.maximum(best, LEAST)
-
-
-def select_cuts(rows: list[tuple[Integers, Floats]], x: Floats) -> list[tuple[Integers, Floats]]:
-    """Return, of cuts that a point violates, the deepest ones, none nearly parallel to another.
-
-    Examples
-    --------
-    The second cut says nearly what the first says.
-
-    >>> one, cells = np.ones(3), np.arange(4)
-    >>> rows = [(cells[:3], one), (cells[:3], 0.9 * one), (cells[3:], one[:1])]
-    >>> [row[0].tolist() for row in select_cuts(rows, np.zeros(4))]
-    [[3], [0, 1, 2]]
-    """
-    if len(rows) < 2:
-        return rows
-    made = Cuts.of(rows)
-    matrix = sparse.csr_array((made.coefficients, made.cells, made.indptr), shape=(len(rows), len(x)))
-    norm = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
-    depth = (1.0 - matrix @ x) / norm
-    matrix.data /= np.repeat(norm, np.diff(matrix.indptr))
-    cosine = (matrix @ matrix.T).toarray()
-    chosen: list[int] = []
-    for k in np.argsort(-depth, kind="stable").tolist():
-        if cosine[k, chosen].max(initial=0.0) <= PARALLEL:
-            chosen.append(k)
-        if len(chosen) == MOST_AT_ONCE:
-            break
-    return [rows[k] for k in chosen]
 
 
 def violated(c: Floats, at: Floats) -> float:

@@ -1,8 +1,4 @@
-"""Large neighbourhood search: most of the best pattern stays, a part of it around one cell is searched anew.
-
-The same relaxation and the same cuts serve every neighbourhood, so whatever one of them learns helps the
-others and the search proper. Cells are drawn from a fixed seed: one table, one answer under a work limit.
-"""
+"""Which cells of a pattern to set free together: those that hang together around one of them."""
 
 from __future__ import annotations
 
@@ -13,11 +9,8 @@ from hitoku.methods.optimal.instance import Instance
 from hitoku.model.arrays import Integers, Mask
 
 # Pattern cells set free at first, how many more after a row of failures, and failures until the end.
-FREED, MORE, ROW, FAILURES = 18, 5, 12, 72
-# Nodes granted to one neighbourhood, and the share of the gap above which a reduced cost rules a cell out.
-NODES, RULED_OUT = 15, 0.5
-# Until which share of a limit this goes on.
-UNTIL = 0.4
+FREED, MORE, ROW, FAILURES = 20, 5, 6, 24
+# Cells are drawn from a fixed seed: one table, one answer under a work limit.
 SEED = 1
 
 
@@ -46,6 +39,10 @@ class Neighbourhoods:
         centre = int(cells[self._random.integers(len(cells))])
         self._failures += 1
         return self.around(centre, cells, size)
+
+    def near(self, cells: Mask) -> Mask:
+        """Return cells that share a relation with some of these, and these."""
+        return np.asarray(self._columns @ (self._rows @ cells.astype(np.float64)) > 0) | cells
 
     def found(self) -> None:
         """Take note of a better pattern."""

@@ -6,8 +6,6 @@ columns change from node to node.
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 from scipy import sparse
 
@@ -19,9 +17,10 @@ from hitoku.methods.optimal.attacker_subproblems import (
     subproblems_for,
 )
 from hitoku.methods.optimal.budget import Budget
-from hitoku.methods.optimal.cuts import Cuts, capacity_cuts, filled, select_cuts, strengthen
+from hitoku.methods.optimal.cuts import Cuts, capacity_cuts, filled, strengthen
 from hitoku.methods.optimal.instance import Instance
 from hitoku.methods.optimal.objective import Objective
+from hitoku.methods.optimal.row_pool import RowPool
 from hitoku.methods.optimal.zero_half_cuts import factor, zero_half_cuts
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.solver.dense_master import MOST_COLUMNS, DenseMaster
@@ -36,8 +35,10 @@ NEARLY = 0.5
 FEW = 5
 # Rows without a multiplier for so many rounds are dropped: at the root, in the tree, when cells are given up.
 PURGE_ROOT, PURGE_NODE, LIVELY = 12, 40, 3
-# On a dense tableau every row counts: they are dropped sooner, into a pool that is looked through first.
-PURGE_DENSE, POOL, POOL_VIOLATION = 8, 4000, 0.01
+# On a dense tableau every row counts: they are dropped sooner, for the pool has them.
+PURGE_DENSE, POOL_VIOLATION = 4, 0.01
+# Rows of the pool that are handed on when cells are given up.
+HANDED_ON = 3000
 
 Row = tuple[Integers, Floats]
 
@@ -61,15 +62,19 @@ class Relaxation:
             # At most this much of another cost: written as at least, with the signs turned.
             row = sparse.csr_array(-goal.other[self.free][None, :])
             self.master.add(row, np.array([goal.other[instance.forced].sum() - goal.most]))
-        self._pool = sparse.csr_array((0, len(self.free)), dtype=np.float64)
-        self._standing = self.master.n_rows
-        self._idle = np.zeros(self._standing, dtype=np.int64)
-        self._times = np.zeros(self._standing, dtype=np.int64)
+        self._pool = RowPool(len(self.free)) if isinstance(self.engine, TableauSubproblems) else None
+        self.standing = self.master.n_rows
+        # By row of the master problem: rounds without a multiplier, and the number in the pool.
+        self._idle = np.zeros(self.standing, dtype=np.int64)
+        self._numbers = np.full(self.standing, -1)
+        self._times = np.zeros(self.standing, dtype=np.int64)
         self._known: dict[tuple[bytes, bytes], Row] = {}
         if rows is not None:
             given = [rows.row(k) for k in range(len(rows))]
-            self.add(given)
-            self._remember(given)
+            if self._pool is not None:
+                self._pool.add([(self._place[cells], c) for cells, c in given[rows.n_lively :]])
+            self.add(given[: rows.n_lively])
+            self._remember(given[: rows.n_lively])
 
     def solve(self) -> tuple[Relaxed, float]:
         """Solve the linear program; return its point and what no pattern within its bounds can beat."""
@@ -82,11 +87,19 @@ class Relaxation:
         if not rows:
             return
         made = Cuts.of(rows)
-        shape = (len(made), len(self.free))
-        matrix = sparse.csr_array((made.coefficients, self._place[made.cells], made.indptr), shape=shape)
+        columns = self._place[made.cells]
+        matrix = sparse.csr_array(
+            (made.coefficients, columns, made.indptr), shape=(len(made), len(self.free))
+        )
         self.master.add(matrix, np.ones(len(made)))
         self._idle = np.concatenate([self._idle, np.zeros(len(made), dtype=np.int64)])
-        times = np.array([factor(c) for _, c in rows], dtype=np.int64)
+        if self._pool is not None:
+            numbers = self._pool.add([(self._place[cells], c) for cells, c in rows])
+            times = self._pool.times(numbers)
+        else:
+            numbers = np.full(len(made), -1)
+            times = np.array([factor(c) for _, c in rows], dtype=np.int64)
+        self._numbers = np.concatenate([self._numbers, numbers])
         self._times = np.concatenate([self._times, times])
 
     def purge(self, relaxed: Relaxed, rounds: int) -> None:
@@ -94,21 +107,37 @@ class Relaxation:
         dense = isinstance(self.master, DenseMaster)
         self._idle = np.where(relaxed.multipliers > 0, 0, self._idle + 1)
         old = self._idle > (min(rounds, PURGE_DENSE) if dense else rounds)
-        old[: self._standing] = False
+        old[: self.standing] = False
         if old.sum() > max(0.2 * len(old), 20):
-            if dense:
-                # The newest last, and the oldest forgotten.
-                pool = sparse.vstack([self._pool, self.master.rows[old]], "csr")
-                self._pool = sparse.csr_array(pool[max(0, pool.shape[0] - POOL) :])
             self.master.keep(~old)
-            self._idle, self._times = self._idle[~old], self._times[~old]
+            self._idle, self._times, self._numbers = self._idle[~old], self._times[~old], self._numbers[~old]
+
+    def active(self, relaxed: Relaxed) -> Integers:
+        """Return the numbers of the rows that hold a point in its place, to come back to."""
+        there = (relaxed.multipliers > 0) & (self._numbers >= 0)
+        return np.asarray(self._numbers[there])
+
+    def restore(self, numbers: Integers) -> None:
+        """Come back to rows; on a dense tableau only, where others would be in the way."""
+        if self._pool is None or not isinstance(self.master, DenseMaster):
+            return
+        numbers = self._pool.still(numbers)
+        self.master.replace(self.standing, self._pool.matrix(numbers), np.ones(len(numbers)))
+        none = np.full(self.standing, -1)
+        self._numbers = np.concatenate([none, numbers])
+        self._idle = np.zeros(len(self._numbers), dtype=np.int64)
+        self._times = np.concatenate([0 * none, self._pool.times(numbers)])
 
     def rows(self) -> Cuts:
-        """Return the rows that were of use lately."""
+        """Return the rows that were of use lately, and others that are known."""
         matrix = self.master.rows
         rows = Cuts(matrix.indptr.astype(np.int64), self.free[matrix.indices], matrix.data)
         lively = np.flatnonzero(self._idle <= LIVELY)
-        return Cuts.of([rows.row(int(k)) for k in lively[lively >= self._standing]])
+        used = [rows.row(int(k)) for k in lively[lively >= self.standing]]
+        if self._pool is None:
+            return Cuts.of(used)
+        others = self._over_cells(self._pool.latest(HANDED_ON))
+        return Cuts.of(used + others, len(used))
 
     def pattern(self, x: Floats) -> Floats:
         """Spread a point over all cells of the instance."""
@@ -131,11 +160,17 @@ class Relaxation:
     def separate(self, x: Floats, *, whole: bool) -> tuple[list[Row], bool]:
         """Separate: return cuts that the point violates, and whether every level is reached there."""
         full = self.pattern(x)
-        known = [] if whole else self._recall(x)
-        if len(known) >= FEW:
-            return select_cuts(known, full), False
+        if self._pool is not None and not whole:
+            known = self._pool.violated(x, POOL_VIOLATION)
+            if len(known) >= FEW:
+                return self._over_cells(self._pool.rows(known)), False
         found, reached = self._pushed(full, exact=whole)
-        rows = _distinct([_strengthened(row, full) for row in found], full, VIOLATION)
+        strong = [_strengthened(row, full) for row in found]
+        if self._pool is not None and not whole:
+            self._pool.add([(self._place[cells], c) for cells, c in strong])
+            known = self._pool.violated(x, VIOLATION)
+            return self._over_cells(self._pool.rows(known)), bool(reached.all())
+        rows = _distinct(strong, full, VIOLATION)
         if not whole and not self.halving:
             self._remember(found)
             if len(rows) < FEW:
@@ -143,24 +178,14 @@ class Relaxation:
                     (cells, c) for cells, c in self._known.values() if filled(c, full[cells]) < 1 + NEARLY
                 ]
                 rows += _distinct([strengthen(*row, full) for row in near], full, VIOLATION_AGAIN)
-        if isinstance(self.engine, TableauSubproblems) and not whole:
-            rows = select_cuts(_distinct(known + rows, full, VIOLATION), full)
         if whole and not rows and not reached.all():
             # A pattern that is not safe needs a cell it does not have: true whatever rounding did.
             cells = self.free[x < 0.5]
             rows = [(cells, np.ones(len(cells)))]
         return rows, bool(reached.all())
 
-    def _recall(self, x: Floats) -> list[Row]:
-        """Take rows that the point violates out of the pool."""
-        if not self._pool.shape[0]:
-            return []
-        there = 1.0 - self._pool @ x > POOL_VIOLATION
-        if not there.any():
-            return []
-        made = sparse.csr_array(self._pool[there])
-        ends = pairwise(made.indptr.tolist())
-        return [(self.free[made.indices[a:b]], made.data[a:b]) for a, b in ends]
+    def _over_cells(self, rows: list[Row]) -> list[Row]:
+        return [(self.free[columns], c) for columns, c in rows]
 
     def _remember(self, rows: list[Row]) -> None:
         """Keep rows as they are, to strengthen them against other points."""

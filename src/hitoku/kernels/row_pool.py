@@ -1,0 +1,109 @@
+"""Which of many sparse rows ``data @ x >= 1`` a point violates most, none nearly parallel to another."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hitoku.kernels.compiled import compiled
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@compiled
+def filled(columns: Integers, data: Floats, x: Floats) -> float:
+    """Return ``data @ x[columns]``."""
+    total = 0.0
+    for e in range(len(columns)):
+        total += data[e] * x[columns[e]]
+    return total
+
+
+@compiled
+def near_one_of(columns: Integers, data: Floats, others: Floats, most: float) -> bool:
+    """Tell whether a sparse row has a product above ``most`` with one of some dense rows."""
+    near = False
+    for t in range(len(others)):
+        near = near or filled(columns, data, others[t]) > most
+    return near
+
+
+@compiled
+def deepest_rows(
+    ptr: Integers, index: Integers, data: Floats, norm: Floats, idle: Integers, x: Floats, least: float,
+    most: int, parallel: float, patience: int,
+) -> Integers:  # fmt: skip
+    """Return the rows that the point violates by more than ``least``, the deepest first, few of them.
+
+    Parameters
+    ----------
+    ptr, index, data, norm
+        CSR parts of the rows, and their lengths as vectors.
+    idle
+        How often each row was looked at in vain since it was last violated; counted on here. Rows that were
+        looked at more than ``patience`` times in vain are left out.
+    x
+        The point.
+    most, parallel
+        So many rows at most, none with a cosine above this to a deeper one that is taken.
+    """
+    n_rows = len(ptr) - 1
+    depth, found = np.empty(n_rows), np.empty(n_rows, dtype=np.int64)
+    n_found = 0
+    for k in range(n_rows):
+        if idle[k] > patience:
+            continue
+        short = 1.0 - filled(index[ptr[k] : ptr[k + 1]], data[ptr[k] : ptr[k + 1]], x)
+        idle[k] += 1
+        if short > least:
+            idle[k] = 0
+            depth[n_found] = -short / norm[k]
+            found[n_found] = k
+            n_found += 1
+    order = np.argsort(depth[:n_found], kind="mergesort")
+    taken, dense = np.empty(most, dtype=np.int64), np.zeros((most, len(x)))
+    n_taken = 0
+    for place in order:
+        k = found[place]
+        columns, here = index[ptr[k] : ptr[k + 1]], data[ptr[k] : ptr[k + 1]]
+        if n_taken == most:
+            break
+        if near_one_of(columns, here, dense[:n_taken], parallel * norm[k]):
+            continue
+        for e in range(len(columns)):
+            dense[n_taken, columns[e]] = here[e] / norm[k]
+        taken[n_taken] = k
+        n_taken += 1
+    return taken[:n_taken]
+
+
+@compiled
+def measure_rows(ptr: Integers, data: Floats, most: int, whole: float, norm: Floats, times: Integers) -> None:
+    """Write the length of each row as a vector, and the least factor that makes it whole; zero for none."""
+    for k in range(len(ptr) - 1):
+        total, least = 0.0, 1.0
+        for e in range(ptr[k], ptr[k + 1]):
+            total += data[e] * data[e]
+            least = min(least, data[e])
+        norm[k] = max(np.sqrt(total), 1e-12)
+        times[k] = 0
+        for factor in range(1, most + 1):
+            # A coefficient below one half of a unit would be rounded away.
+            fits = least * factor > 1.0 - whole
+            for e in range(ptr[k], ptr[k + 1]):
+                if not fits:
+                    break
+                scaled = data[e] * factor
+                fits = abs(scaled - np.rint(scaled)) < whole
+            if fits:
+                times[k] = factor
+                break
+
+
+def warm_up() -> None:
+    """Compile for the types that callers use, or load what was compiled before."""
+    one = np.ones(1)
+    measure_rows(np.array([0, 1]), one, 1, 0.1, np.zeros(1), np.zeros(1, dtype=np.int64))
+    deepest_rows(np.array([0, 1]), np.zeros(1, dtype=np.int64), one, one, np.zeros(1, dtype=np.int64),
+                 np.zeros(1), 0.1, 1, 0.5, 1)  # fmt: skip

@@ -1,0 +1,147 @@
+"""All rows that a search has found, in one place: looked through before anything is separated anew.
+
+A node of the tree remembers its rows by their numbers here, so that the search can come back to it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from hitoku.methods.optimal.zero_half_cuts import FACTORS, WHOLE
+from hitoku.model.arrays import Floats, Integers
+
+# Rows taken at once, and the cosine above which a second one says nearly the same.
+MOST_AT_ONCE, PARALLEL = 20, 0.7
+# A row that was looked at in vain so often is set aside until it is found again.
+PATIENCE = 300
+# Entries of all rows at most; beyond that the half that was of use least recently is forgotten.
+MOST_ENTRIES = 4_000_000
+
+Row = tuple[Integers, Floats]
+
+
+class RowPool:
+    """Rows ``coefficients @ x >= 1`` over some columns, each kept once.
+
+    Examples
+    --------
+    >>> pool = RowPool(3)
+    >>> numbers = pool.add([(np.array([0, 1]), np.ones(2)), (np.array([2]), np.ones(1))])
+    >>> pool.violated(np.array([0.5, 0.5, 0.2]), 0.01).tolist()
+    [1]
+    >>> pool.add([(np.array([0, 1]), np.ones(2))]).tolist()
+    [0]
+    """
+
+    def __init__(self, n_columns: int) -> None:
+        self._n_columns = n_columns
+        self._known: dict[tuple[bytes, bytes], int] = {}
+        # Numbers given out so far, and where each row stands; -1 for those that were forgotten.
+        self._place = np.zeros(0, dtype=np.int64)
+        self._number = np.zeros(0, dtype=np.int64)
+        # Entries stand in arrays with room to grow.
+        self._ptr = np.zeros(1, dtype=np.int64)
+        self._index, self._data = np.zeros(1024, dtype=np.int64), np.zeros(1024)
+        self._norm, self._idle = np.zeros(0), np.zeros(0, dtype=np.int64)
+        self._times = np.zeros(0, dtype=np.int64)
+
+    def __len__(self) -> int:
+        return len(self._number)
+
+    def add(self, rows: list[Row]) -> Integers:
+        """Keep rows; return their numbers, the old one for a row that is known."""
+        numbers: list[int] = []
+        new: list[Row] = []
+        for columns, c in rows:
+            key = (columns.tobytes(), c.tobytes())
+            number = self._known.get(key)
+            if number is None:
+                number = len(self._place) + len(new)
+                self._known[key] = number
+                new.append((columns, c))
+            elif number < len(self._place):
+                self._idle[self._place[number]] = 0
+            numbers.append(number)
+        if new:
+            self._append(new)
+        if self._ptr[-1] > MOST_ENTRIES:
+            self._forget()
+        return np.array(numbers, dtype=np.int64)
+
+    def _append(self, rows: list[Row]) -> None:
+        from hitoku.kernels.row_pool import measure_rows  # noqa: PLC0415 - numba takes a second to load
+
+        first, stand = len(self._place), len(self._number)
+        added = np.arange(len(rows))
+        self._place = np.concatenate([self._place, stand + added])
+        self._number = np.concatenate([self._number, first + added])
+        lengths = [len(columns) for columns, _ in rows]
+        begin = int(self._ptr[-1])
+        self._ptr = np.concatenate([self._ptr, begin + np.cumsum(lengths)])
+        end = int(self._ptr[-1])
+        if end > len(self._data):
+            self._index, self._data = np.resize(self._index, 2 * end), np.resize(self._data, 2 * end)
+        self._index[begin:end] = np.concatenate([columns for columns, _ in rows])
+        self._data[begin:end] = np.concatenate([c for _, c in rows])
+        norm, times = np.empty(len(rows)), np.empty(len(rows), dtype=np.int64)
+        measure_rows(self._ptr[stand:], self._data, FACTORS, WHOLE, norm, times)
+        self._norm, self._times = np.append(self._norm, norm), np.append(self._times, times)
+        self._idle = np.append(self._idle, np.zeros(len(rows), dtype=np.int64))
+
+    def _forget(self) -> None:
+        """Keep the half of the rows that was of use most recently."""
+        order = np.argsort(self._idle, kind="stable")
+        kept = np.sort(order[: len(order) // 2])
+        rows = [self._row(k) for k in kept.tolist()]
+        numbers = self._number[kept]
+        self._place[:] = -1
+        self._place[numbers] = np.arange(len(kept))
+        self._number = numbers
+        self._norm, self._idle, self._times = self._norm[kept], self._idle[kept], self._times[kept]
+        self._ptr = np.concatenate([[0], np.cumsum([len(c) for _, c in rows])]).astype(np.int64)
+        self._index = np.concatenate([columns for columns, _ in rows])
+        self._data = np.concatenate([c for _, c in rows])
+        self._known = {
+            (columns.tobytes(), c.tobytes()): int(number)
+            for number, (columns, c) in zip(numbers, rows, strict=True)
+        }
+
+    def _row(self, place: int) -> Row:
+        here = slice(self._ptr[place], self._ptr[place + 1])
+        return self._index[here], self._data[here]
+
+    def violated(self, x: Floats, least: float) -> Integers:
+        """Return the numbers of the rows that a point violates most."""
+        from hitoku.kernels.row_pool import deepest_rows  # noqa: PLC0415 - numba takes a second to load
+
+        found = deepest_rows(
+            self._ptr, self._index, self._data, self._norm, self._idle, x, least, MOST_AT_ONCE, PARALLEL,
+            PATIENCE,
+        )  # fmt: skip
+        return np.asarray(self._number[found])
+
+    def still(self, numbers: Integers) -> Integers:
+        """Return those of some numbers whose rows are not forgotten."""
+        return numbers[self._place[numbers] >= 0]
+
+    def times(self, numbers: Integers) -> Integers:
+        """Return the factors that make rows whole."""
+        return np.asarray(self._times[self._place[numbers]])
+
+    def rows(self, numbers: Integers) -> list[Row]:
+        """Return rows one by one."""
+        return [self._row(k) for k in self._place[numbers].tolist()]
+
+    def matrix(self, numbers: Integers) -> sparse.csr_array:
+        """Return rows as a matrix."""
+        rows = self.rows(numbers)
+        ptr = np.concatenate([[0], np.cumsum([len(c) for _, c in rows])]).astype(np.int64)
+        index = np.concatenate([columns for columns, _ in rows] or [np.zeros(0, dtype=np.int64)])
+        data = np.concatenate([c for _, c in rows] or [np.zeros(0)])
+        return sparse.csr_array((data, index, ptr), shape=(len(rows), self._n_columns))
+
+    def latest(self, most: int) -> list[Row]:
+        """Return rows, the ones that were of use most recently first."""
+        order = np.argsort(self._idle, kind="stable")[:most]
+        return [self._row(k) for k in order.tolist()]

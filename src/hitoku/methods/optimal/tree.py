@@ -1,0 +1,222 @@
+"""Branch and cut: cutting planes at every node, branching on cells, until dual bound and incumbent meet."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hitoku.methods.optimal.branching import Branching
+from hitoku.methods.optimal.budget import Budget
+from hitoku.methods.optimal.cuts import Cuts
+from hitoku.methods.optimal.instance import Instance
+from hitoku.methods.optimal.objective import Objective, SearchResult
+from hitoku.methods.optimal.relaxation import FEW, PURGE_NODE, PURGE_ROOT, WHOLE, Relaxation
+from hitoku.methods.optimal.repair_heuristic import repair_pattern
+from hitoku.methods.optimal.tie_break import smaller
+from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.solver.dense_master import DenseMaster
+from hitoku.solver.master import Relaxed
+from hitoku.solver.solution import Status
+
+# Rounds of rows in a node; stalled when the bound gains less than a share of the gap.
+NODE_ROUNDS = 12
+STALL_ROUNDS, STALL_SHARE, SHORT_STALL = 6, 0.005, 2
+# Nodes between two attempts to repair a relaxed point, once the first few are done.
+REPAIR_EVERY = 64
+# On a dense tableau go on with a child while its bound is within this share of the gap.
+PLUNGE = 0.3
+NO_LIMIT = 2**62
+
+Report = Callable[[float, float], None]
+
+
+@dataclass(order=True, slots=True)
+class Node:
+    """A node of the tree: the patterns with some cells withheld and some published."""
+
+    bound: float
+    number: int
+    withheld: Integers = field(compare=False)
+    published: Integers = field(compare=False)
+    rows: Integers = field(compare=False)
+
+
+class BranchAndCut:
+    """The tree over a connected instance.
+
+    Parameters
+    ----------
+    instance, goal, budget
+        The problem, what is minimised, when to stop.
+    start
+        A safe pattern.
+    rows
+        Cuts: valid for all safe patterns.
+    most_nodes
+        Stop after so many.
+    report
+        Called with the bound and the value of the best pattern.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        goal: Objective,
+        budget: Budget,
+        start: Mask,
+        *,
+        rows: Cuts | None = None,
+        most_nodes: int = NO_LIMIT,
+        report: Report | None = None,
+    ) -> None:
+        self.instance, self.goal, self.budget = instance, goal, budget
+        self.relaxation = Relaxation(instance, goal, budget, rows)
+        self.branching = Branching(self.relaxation.master)
+        self.best, self.value = start.copy(), goal.value(start)
+        self.bound = self.relaxation.paid
+        self.possible = np.ones(len(instance), dtype=bool)
+        self.nodes, self._most_nodes = 0, most_nodes
+        self._report = report
+        n_free = len(self.relaxation.free)
+        self._lower, self._upper = np.zeros(n_free), np.ones(n_free)
+        self._last: Relaxed | None = None
+
+    def _result(self, *, finished: bool, bound: float | None = None) -> SearchResult:
+        bound = self.value if finished else min(self.bound if bound is None else bound, self.value)
+        return SearchResult(self.best, self.value, bound, finished, self.possible, self.relaxation.rows())
+
+    def _report_progress(self) -> None:
+        if self._report is not None:
+            self._report(self.bound, self.value)
+
+    def _update_incumbent(self, pattern: Mask | None) -> None:
+        """Make a safe pattern the incumbent if it is better."""
+        if pattern is None or not self.goal.allows(pattern):
+            return
+        value, half = self.goal.value(pattern), 0.5 * self.goal.step
+        equal = self.goal.ties and abs(value - self.value) < half
+        if value < self.value - half or (equal and smaller(pattern, self.best)):
+            self.best, self.value = pattern.copy(), value
+
+    def _fix_columns(
+        self, relaxed: Relaxed, lower: Floats, upper: Floats, *, ties: bool
+    ) -> tuple[Floats, Floats]:
+        """Reduced-cost fixing: columns whose other value lifts the bound to the incumbent."""
+        slack = self.value - relaxed.bound - self.relaxation.paid
+        slack += self.goal.within(self.value) if ties else -self.goal.gain(self.value)
+        upper = np.where((lower == 0) & (relaxed.reduced > slack), 0.0, upper)
+        lower = np.where((upper == 1) & (relaxed.reduced < -slack), 1.0, lower)
+        return lower, upper
+
+    def _cutting_planes(self, rounds: int, *, root: bool) -> Relaxed | None:
+        """Alternate between solving the relaxation and adding cuts; None when the node is pruned."""
+        history: list[float] = []
+        relaxation = self.relaxation
+        dense = isinstance(relaxation.master, DenseMaster)
+        while True:
+            relaxed, bound = relaxation.solve()
+            if root:
+                self._last = relaxed
+            if relaxed.status is Status.INFEASIBLE or self.goal.hopeless(bound, self.value):
+                return None
+            history.append(bound)
+            if root:
+                self.bound = max(self.bound, min(bound, self.value))
+                self._report_progress()
+            whole = bool(np.all(np.abs(relaxed.x - np.rint(relaxed.x)) < WHOLE))
+            x = np.rint(relaxed.x) if whole else relaxed.x
+            rows, safe = relaxation.separate(x, whole=whole)
+            if whole and safe:
+                self._update_incumbent(relaxation.pattern(x) > 0.5)
+                return None if self.goal.hopeless(bound, self.value) else relaxed
+            if not whole:
+                # In the tree of a dense tableau halves cost more time than they save nodes.
+                if (root or not dense) and (len(rows) < FEW or self._stalled(history, SHORT_STALL)):
+                    rows += relaxation.halves(x)
+                if not rows or len(history) > rounds or self._stalled(history, STALL_ROUNDS):
+                    return relaxed
+            relaxation.purge(relaxed, PURGE_ROOT if root else PURGE_NODE)
+            relaxation.add(rows)
+
+    def _stalled(self, history: list[float], rounds: int) -> bool:
+        """Tell whether the bound gained little of late.
+
+        Before a pattern is known the gap says nothing; then the bound itself is the yardstick.
+        """
+        if len(history) <= rounds:
+            return False
+        gap = min(self.value - history[-1], 0.1 * (history[-1] - self.relaxation.paid))
+        return history[-1] - history[-1 - rounds] < STALL_SHARE * max(gap, self.goal.step)
+
+    def _repair(self, x: Floats, also: Integers | None = None, spare: Mask | None = None) -> None:
+        """Make a safe pattern from a fractional one, and the incumbent if it is better."""
+        self._update_incumbent(repair_pattern(self.relaxation.engine, x, self.goal.cost, also, spare=spare))
+
+    def _branch_and_bound(self, bound: float, *, report: bool = True) -> SearchResult:
+        """Branch and bound, the node of least dual bound first."""
+        none = np.zeros(0, dtype=np.int64)
+        heap, count = [Node(bound, 0, none, none, none)], 0
+        dive: Node | None = None
+        dense = isinstance(self.relaxation.master, DenseMaster)
+        while heap or dive is not None:
+            least = min(node.bound for node in [*heap[:1], *([] if dive is None else [dive])])
+            self.bound = max(self.bound, min(least, self.value))
+            if report:
+                self._report_progress()
+            if self.goal.hopeless(least, self.value):
+                break
+            close = self.value - self.bound <= self.budget.gap * self.value
+            if self.nodes >= self._most_nodes or (self.budget.gap and close):
+                return self._result(finished=False)
+            jump = dive is None
+            node = heapq.heappop(heap) if dive is None else dive
+            dive = None
+            self.nodes += 1
+            children = []
+            for child, withheld, published, rows in self._expand(node, jump=jump and node.number > 0):
+                count += 1
+                children.append(Node(max(child, node.bound), count, withheld, published, rows))
+            children.sort()
+            if dense and children and children[0].bound <= least + PLUNGE * (self.value - least):
+                # Near in every way: the solver need not go far for it.
+                dive = children.pop(0)
+            for child_node in children:
+                heapq.heappush(heap, child_node)
+        return self._result(finished=True)
+
+    def _expand(self, node: Node, *, jump: bool) -> list[tuple[float, Integers, Integers, Integers]]:
+        """Solve a node; return its children, none when it is pruned."""
+        lower, upper = self._lower.copy(), self._upper.copy()
+        lower[node.withheld] = 1.0
+        upper[node.published] = 0.0
+        if np.any(lower > upper):
+            return []
+        relaxation = self.relaxation
+        relaxation.master.fix(lower, upper)
+        if jump:
+            relaxation.restore(node.rows)
+        relaxed = self._cutting_planes(NODE_ROUNDS, root=False)
+        if relaxed is None:
+            return []
+        bound = relaxed.bound + relaxation.paid
+        early = self.nodes & (self.nodes - 1) == 0
+        if self.goal.other is None and (early or self.nodes % REPAIR_EVERY == 0):
+            self._repair(relaxation.pattern(relaxed.x))
+            if self.goal.hopeless(bound, self.value):
+                return []
+        lower, upper = self._fix_columns(relaxed, lower, upper, ties=self.goal.ties)
+        enough = self.value - relaxation.paid - self.goal.gain(self.value)
+        choice = self.branching.choose(relaxed, lower, upper, enough)
+        if choice is None:
+            return []
+        withheld, published = np.flatnonzero(lower == 1), np.flatnonzero(upper == 0)
+        children = [
+            (choice.withheld, np.append(withheld, choice.column), published),
+            (choice.published, withheld, np.append(published, choice.column)),
+        ]
+        rows = relaxation.active(relaxed)
+        bounded = [(max(bound, child + relaxation.paid), one, zero, rows) for child, one, zero in children]
+        return [child for child in bounded if not self.goal.hopeless(child[0], self.value)]

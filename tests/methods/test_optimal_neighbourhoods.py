@@ -1,0 +1,73 @@
+"""Neighbourhoods: whatever part is searched anew, the pattern stays safe, and it only gets cheaper."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from tests.methods.test_optimal_tableau import cube, prepared
+
+from hitoku.methods.optimal import Optimal, tableau_subproblems
+from hitoku.methods.optimal.attacker_subproblems import (
+    LinearSubproblems,
+    TableauSubproblems,
+    levels_met,
+    pushes_for,
+    subproblems_for,
+)
+from hitoku.methods.optimal.budget import Budget
+from hitoku.methods.optimal.neighbourhood_search import NeighbourhoodSearch
+from hitoku.methods.optimal.neighbourhoods import Neighbourhoods
+from hitoku.methods.optimal.objective import Objective
+from hitoku.methods.optimal.search import search
+
+
+def is_safe(instance, pattern) -> bool:
+    slow = LinearSubproblems(instance, Budget())
+    asked = pushes_for(instance, np.arange(len(instance.levels)))
+    return bool(levels_met(instance, slow.push(pattern.astype(np.float64), *asked, exact=True)).all())
+
+
+@pytest.mark.parametrize("kind", ["sides", "width"])
+def test_the_pattern_stays_safe_and_gets_cheaper(kind):
+    instance = prepared(*cube(4, (4, 4, 3), 4, kind=kind))
+    goal, budget = Objective(instance.weight, 1.0), Budget()
+
+    def part(some, cells, start, rows):
+        assert is_safe(some, start)
+        return search(some, goal.over(cells), budget, start, rows=rows, most_nodes=5).pattern
+
+    none = sparse.csr_array((0, len(instance.free)), dtype=np.float64)
+    everything = np.ones(len(instance), dtype=bool)
+    inside = NeighbourhoodSearch(
+        subproblems_for(instance, budget), part, everything, none, instance.weight.copy()
+    )
+    assert inside.settled
+    around = Neighbourhoods(instance)
+    values = [goal.value(inside.pattern)]
+    for _ in range(12):
+        freed = around.draw(inside.pattern & ~instance.forced)
+        if inside.improve(around, freed):
+            assert is_safe(instance, inside.pattern)
+            values.append(goal.value(inside.pattern))
+    assert len(values) > 3
+    assert values == sorted(values, reverse=True)
+
+
+def test_a_pattern_that_is_not_safe_is_not_searched():
+    instance = prepared(*cube(4))
+    none = sparse.csr_array((0, len(instance.free)), dtype=np.float64)
+    engine = subproblems_for(instance, Budget())
+    inside = NeighbourhoodSearch(engine, None, instance.forced, none, instance.weight)
+    assert not inside.settled
+
+
+def test_tables_too_large_for_a_tableau_get_the_same_pattern(monkeypatch):
+    table, need = cube(7, (3, 3, 3), 2)
+    cost = np.maximum(table.value, 1.0)
+    fast = Optimal(cost=cost).protect(table, need)
+    monkeypatch.setattr(tableau_subproblems, "MOST_ENTRIES", 0)
+    assert not isinstance(subproblems_for(prepared(table, need), Budget()), TableauSubproblems)
+    slow = Optimal(cost=cost).protect(table, need)
+    assert slow.proven
+    np.testing.assert_array_equal(slow.withheld, fast.withheld)

@@ -1,0 +1,79 @@
+"""The pool of rows: what it hands out is violated, deep and not parallel; what is of no use it forgets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hitoku.kernels.row_pool import measure_rows
+from hitoku.methods.optimal import row_pool
+from hitoku.methods.optimal.row_pool import MOST_AT_ONCE, PARALLEL, RowPool
+from hitoku.methods.optimal.zero_half_cuts import FACTORS, WHOLE, factor
+
+
+def some_rows(rng: np.random.Generator, n: int, n_rows: int):
+    rows = []
+    for _ in range(n_rows):
+        columns = np.sort(rng.choice(n, int(rng.integers(1, 6)), replace=False))
+        rows.append((columns, rng.choice([1.0, 0.5, 1 / 3, 0.3], len(columns))))
+    return rows
+
+
+def deepest(rows, x, least):
+    """The same choice, written plainly."""
+    dense = np.array([np.bincount(columns, c, len(x)) for columns, c in rows])
+    norm = np.linalg.norm(dense, axis=1)
+    short = 1 - dense @ x
+    chosen: list[int] = []
+    for k in np.argsort(-short / norm, kind="stable").tolist():
+        cosines = [dense[k] @ dense[j] / norm[k] / norm[j] for j in chosen]
+        if short[k] > least and max(cosines, default=0.0) <= PARALLEL and len(chosen) < MOST_AT_ONCE:
+            chosen.append(k)
+    return chosen
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_hands_out_the_deepest_rows_none_parallel_to_another(seed):
+    rng = np.random.default_rng(seed)
+    pool = RowPool(40)
+    given = some_rows(rng, 40, 120)
+    given += given[:10]
+    numbers = pool.add(given)
+    # A row that was given twice is kept once.
+    rows = [given[numbers.tolist().index(k)] for k in range(len(pool))]
+    assert len(rows) <= len(given) - 10
+    for _ in range(5):
+        x = rng.random(40) * (rng.random(40) < 0.4)
+        found = pool.violated(x, 0.01).tolist()
+        assert found
+        assert found == deepest(rows, x, 0.01)
+    np.testing.assert_array_equal(pool.matrix(numbers).toarray()[3], np.bincount(*given[3], 40))
+
+
+def test_rows_are_measured_as_the_plain_function_does():
+    rows = some_rows(np.random.default_rng(1), 30, 60)
+    ptr = np.concatenate([[0], np.cumsum([len(c) for _, c in rows])])
+    norm, times = np.zeros(60), np.zeros(60, dtype=np.int64)
+    measure_rows(ptr, np.concatenate([c for _, c in rows]), FACTORS, WHOLE, norm, times)
+    np.testing.assert_allclose(norm, [np.linalg.norm(c) for _, c in rows])
+    assert times.tolist() == [factor(c) for _, c in rows]
+    assert len(set(times.tolist())) > 3
+
+
+def test_a_full_pool_forgets_what_was_of_no_use(monkeypatch):
+    monkeypatch.setattr(row_pool, "MOST_ENTRIES", 60)
+    pool, one = RowPool(100), np.ones(1)
+    numbers = pool.add([(np.array([k]), one) for k in range(50)])
+    x = (np.arange(100) >= 10).astype(np.float64)
+    while len(pool) == 50:
+        assert set(pool.violated(x, 0.01).tolist()) == set(numbers[:10].tolist())
+        pool.add([(np.arange(90, 100), np.ones(10))])
+        numbers_more = pool.add([(np.arange(80, 90), np.ones(10))])
+    assert len(pool) < 50
+    assert pool.still(numbers[:10]).tolist() == numbers[:10].tolist()
+    assert len(pool.still(numbers)) < 50
+    assert pool.rows(pool.still(numbers_more))[0][0].tolist() == list(range(80, 90))
+    # A row that was forgotten is taken in again, under another number.
+    gone = np.setdiff1d(numbers, pool.still(numbers))[:1]
+    again = pool.add([(np.array([int(gone[0])]), one)])
+    assert again[0] > numbers_more[0]
