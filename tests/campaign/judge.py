@@ -8,6 +8,13 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
+# As scipy numbers its answers.
+INFEASIBLE = 2
+
+
+class UnansweredError(ArithmeticError):
+    """scipy has no answer, so there is nothing to compare with."""
+
 
 def ends(
     sums: np.ndarray,
@@ -42,12 +49,19 @@ def ends(
             answer = milp(cost, constraints=rows, bounds=limits, integrality=np.ones(len(free)))
         else:
             equal = {"A_eq": matrix, "b_eq": np.zeros(len(matrix))} if len(matrix) else {}
-            answer = linprog(cost, bounds=np.column_stack([low, high]), method="highs", **equal)
+            # The truth itself is a solution: who calls that infeasible is asked again, in another way.
+            for way in (
+                {"method": "highs"},
+                {"method": "highs", "options": {"presolve": False}},
+                {"method": "highs-ipm"},
+            ):
+                answer = linprog(cost, bounds=np.column_stack([low, high]), **equal, **way)
+                if answer.status != INFEASIBLE:
+                    break
         if answer.status in (3, 4) and answer.x is None:
             found.append(-sign * np.inf)
         elif answer.x is None:
-            message = f"scipy has no answer: status {answer.status}"
-            raise ArithmeticError(message)
+            raise UnansweredError
         else:
             found.append(float(answer.x[place]))
     smallest, largest = (end * unit if np.isfinite(end) else end for end in found)

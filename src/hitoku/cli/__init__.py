@@ -28,8 +28,10 @@ def guarded(command: Callable[[], object]) -> int:
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
     except HitokuError as error:
-        lines = str(error).split("\n  ")  # what, where, fix: names in them may hold anything
-        sys.stderr.write(f"{type(error).__name__}: " + "\n  ".join(map(visible, lines)) + "\n")
+        from hitoku.cli.language import lines
+
+        told = "\n  ".join(map(visible, lines(error)))  # names in it may hold anything
+        sys.stderr.write(f"{type(error).__name__}: {told}\n")
         return BAD_INPUT
     except KeyboardInterrupt as stopped:
         told = f"{stopped}; " if str(stopped) else ""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hitoku.cli.exit_codes import FOUND
+from hitoku.cli.language import Lang, spoken
 from hitoku.cli.terminal import AsJson, echo, print_json
 from hitoku.errors import ParameterError
 from hitoku.files import require_path
@@ -61,9 +62,7 @@ def check(
     safe: Annotated[
         Path | None, typer.Option(help="CSV: what is withheld is in this safe file of tau-ARGUS instead.")
     ] = None,
-    lang: Annotated[
-        str, typer.Option(help="Language of report.html: en or ja.", envvar="HITOKU_LANG")
-    ] = "en",
+    lang: Lang = None,
     as_json: AsJson = False,
 ) -> None:
     """Judge a researcher's submission again, from its evidence alone.
@@ -96,9 +95,7 @@ def check(
     from hitoku.checks.submission.releasing import release as release_outputs
     from hitoku.checks.submission.submission import read_submission
     from hitoku.io.check_page import write_report
-    from hitoku.io.report.language import speaker
 
-    speaker(lang)  # one that we do not have is refused before the work
     by_hand = require_path(path).suffix.lower() == ".csv"
     if not by_hand and _is_release(path):
         _audited(path, as_json=as_json)
@@ -136,7 +133,7 @@ def check(
     else:
         known = None if data is None else str(require_path(data))
         found = recheck(path, policy=policy, ledger=ledger, data=known, unit=unit, decisions=decided)
-    report, _ = write_report(folder, found, before=before, lang=lang)
+    report, _ = write_report(folder, found, before=before, lang=spoken(lang))
     different = {} if before is None else changes(found.submission.outputs, before.outputs)
     if as_json:
         told = {"changes": different} if before is not None else {}

@@ -14,6 +14,7 @@ from hitoku.cli.check import check
 from hitoku.cli.convert import convert
 from hitoku.cli.demo import demo
 from hitoku.cli.init import init
+from hitoku.cli.language import ENGLISH, OfAll
 from hitoku.cli.ledger import ledger
 from hitoku.cli.protect import protect
 from hitoku.cli.reproduce import reproduce
@@ -43,6 +44,7 @@ def hitoku(
         bool,
         typer.Option("--version", help="Show the version and leave.", callback=_show_version, is_eager=True),
     ] = False,
+    lang: OfAll = ENGLISH,
 ) -> None:
     """Protect statistical tables, attack them, prove them safe.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hitoku.cli.exit_codes import FOUND
+from hitoku.cli.language import Lang, spoken
 from hitoku.cli.terminal import AsJson, print_json, progress
 from hitoku.errors import ParameterError, did_you_mean
 
@@ -26,6 +27,7 @@ def demo(
     records: Annotated[int, typer.Option(min=1, help="Enterprises to invent.")] = 50_000,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, another country.")] = 1,
     by: Annotated[list[str], typer.Option(help="Variable of the table; repeat for more.")] = list(BY),  # noqa: B006 - typer copies it
+    lang: Lang = None,
     as_json: AsJson = False,
 ) -> None:
     """Invent a register of enterprises, tabulate, protect, attack and audit it, and write a release.
@@ -52,6 +54,7 @@ def demo(
             by=by,
             report=lambda stage: step(DEMO_STEPS[stage]),
             progress=lambda n, total: step(f"{DEMO_STEPS['protect']}: {n / total:.0%}", begins=False),
+            lang=spoken(lang),
         )
     if as_json:
         _print_counts(done, out)

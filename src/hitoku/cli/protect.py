@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hitoku.cli.exit_codes import FOUND
+from hitoku.cli.language import Lang, spoken
 from hitoku.cli.recipe_options import parse_cells, parse_trees, read_recipe
 from hitoku.cli.terminal import AsJson, notes, print_json, progress
 
@@ -101,6 +102,7 @@ def protect(
         str | None, typer.Option(help="Memory for reading and adding up records: 4GB; left out, most of it.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Write the release even if it is not safe.")] = False,
+    lang: Lang = None,
     as_json: AsJson = False,
 ) -> None:
     """Tabulate records, find the unsafe cells, withhold others with them, attack, audit, and write a release.
@@ -151,7 +153,7 @@ def protect(
     }
     with notes("hitoku.reading") as read:
         recipe = read_recipe(data, options, out)
-        run = _run(recipe, out, force=force, n_jobs=jobs, memory_limit=memory_limit)
+        run = _run(recipe, out, force=force, n_jobs=jobs, memory_limit=memory_limit, lang=spoken(lang))
     if as_json:
         _print_counts(run, read)
     else:

@@ -52,7 +52,7 @@ def _refuse_options(given: Sequence[str]) -> None:
         raise ParameterError(
             "a recipe says everything itself, an option for the table would contradict it",
             where=f"--{option}",
-            fix=f"write {given[0]} into the recipe; only --out, --jobs, --memory-limit, --force "
+            fix=f"write {given[0]} into the recipe; only --out, --jobs, --memory-limit, --force, --lang "
             "and --json go with one",
         )
 

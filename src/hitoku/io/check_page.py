@@ -22,7 +22,7 @@ from hitoku.checks.submission.submission import Submission
 from hitoku.checks.submission.writing import clock
 from hitoku.errors import HitokuError
 from hitoku.files import replaced_folder, sha256
-from hitoku.io.report.language import ENGLISH, speaker
+from hitoku.io.language import ENGLISH, speaker
 from hitoku.io.report.rendering import HERE, render
 
 # Rows of what would leave that are shown; the CSV file has them all.
@@ -129,7 +129,7 @@ def page(
         style="".join((HERE / name).read_text("utf-8") for name in STYLES),
         pictures=any(file.picture for each in sections for file in each.shown),
         check=check,
-        checked=(now or clock()).strftime("%Y-%m-%d %H:%M UTC"),
+        checked=say((now or clock()).strftime("%Y-%m-%d %H:%M UTC")),
         counts=", ".join(f"{n} {say(status)}" for status, n in check.tally.items() if n),
         states=", ".join(
             f"{states.count(state)} {say(STATES[state])}" for state in STATES if state in states

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from hitoku.evidence.grid import texts
+from hitoku.io.language import ENGLISH
 from hitoku.model.arrays import Floats, Integers
 from hitoku.model.release import Release
 
@@ -135,6 +136,8 @@ class PublicationPlan:
         By variable, columns of the records that group its codes, for the checker: the entry of each code.
     recipe, recipe_text
         What was asked for: in ``summary.json``, and as the file ``checker/recipe.toml``.
+    lang
+        Language of the checker's report.
     """
 
     title: str = ""
@@ -147,6 +150,7 @@ class PublicationPlan:
     nested: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
     recipe: Mapping[str, Any] = field(default_factory=dict)
     recipe_text: str = ""
+    lang: str = ENGLISH
 
     def words(self, warning: str) -> dict[str, Any]:
         """Return the words that go out with every table."""

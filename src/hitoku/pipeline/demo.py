@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 
 from hitoku.evidence.comparison import Comparison
 from hitoku.files import refuse_occupied
+from hitoku.io.language import ENGLISH
 from hitoku.io.recipe.recipe import Recipe
 from hitoku.methods.method import Progress
 from hitoku.model.hierarchy import Hierarchy
@@ -45,6 +46,7 @@ def run_demo(
     by: Sequence[str],
     report: Callable[[str], None] | None = None,
     progress: Progress | None = None,
+    lang: str = ENGLISH,
 ) -> DemoRun:
     """Invent a register, write it and a recipe to a temporary folder, run the recipe, compare methods.
 
@@ -58,6 +60,8 @@ def run_demo(
         Variables of the table.
     report, progress
         Called with the name of each stage as it begins (see ``DEMO_STEPS``), and within the method.
+    lang
+        Language of the checker's report.
     """
     refuse_occupied(out)
     tell = report or (lambda _stage: None)
@@ -69,7 +73,7 @@ def run_demo(
         for name, tree in firms.hierarchies.items():
             _write_tree(folder / f"{name}.csv", tree)
         recipe = demo_recipe(firms, by, folder)
-        run = run_recipe(recipe, out, force=True, report=report, progress=progress)
+        run = run_recipe(recipe, out, force=True, report=report, progress=progress, lang=lang)
         tell("compare")
         small = demo_recipe(firms, SMALL, folder)
         table = build(small)[0][0].table

@@ -9,6 +9,7 @@ from typing import Any
 
 from hitoku.errors import ProtectionError
 from hitoku.evidence.outcome import Outcome
+from hitoku.io.language import ENGLISH
 from hitoku.io.publication import PublicationPlan
 from hitoku.io.release.write import write_release
 
@@ -42,6 +43,7 @@ class WritableOutcome(Outcome):
         footnotes: Sequence[str] = (),
         formats: Sequence[str] | None = None,
         force: bool = False,
+        lang: str = ENGLISH,
     ) -> Path:
         """Write ``public/`` and ``checker/``; the folder appears whole or not at all.
 
@@ -55,6 +57,8 @@ class WritableOutcome(Outcome):
             Files in ``public/`` beside CSV; a web page and a workbook where left out.
         force
             Write a release that is not safe, marked as such.
+        lang
+            Language of ``checker/report.html``: "en" or "ja".
 
         Raises
         ------
@@ -68,6 +72,6 @@ class WritableOutcome(Outcome):
                 fix="look at outcome.audit.findings, change rules or method, or say force=True",
             )
         plan = PublicationPlan(
-            title=title, source=source, footnotes=footnotes, formats=formats, recipe=self.asked
+            title=title, source=source, footnotes=footnotes, formats=formats, recipe=self.asked, lang=lang
         )
         return write_release(folder, self, plan)

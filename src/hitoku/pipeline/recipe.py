@@ -13,6 +13,7 @@ import numpy as np
 from hitoku.errors import HitokuError, OutputError
 from hitoku.evidence.outcome import Outcome
 from hitoku.files import new_folder, refuse_occupied
+from hitoku.io.language import ENGLISH, speaker
 from hitoku.io.publication import PublicationPlan
 from hitoku.io.recipe.recipe import OF_RUNNING, Recipe
 from hitoku.io.release.overview import OverviewGroup, write_publication
@@ -113,6 +114,7 @@ def run_recipe(
     progress: Progress | None = None,
     n_jobs: Jobs = None,
     memory_limit: str | None = None,
+    lang: str = ENGLISH,
 ) -> Run:
     """Run a recipe: tabulate, assess, protect, attack, audit, and write the release.
 
@@ -136,7 +138,10 @@ def run_recipe(
     memory_limit
         Memory for reading and adding up records, such as "4GB"; instead of the recipe's. What does not fit
         goes to a temporary folder. It changes no byte.
+    lang
+        Language of ``checker/report.html``: "en" or "ja". Everything else is the same.
     """
+    speaker(lang)  # before any work
     tell = report or (lambda _stage: None)
     asked = recipe if isinstance(recipe, Recipe) else Recipe.read(recipe)
     folder = _folder(asked, out)
@@ -152,7 +157,7 @@ def run_recipe(
     except HitokuError as error:
         raise asked.origin.blamed(error, ("memory_limit",)) if memory_limit is None else error from None
     with limited_memory(limit):
-        return _run(asked, folder, tell, progress, jobs, force=force)
+        return _run(asked, folder, tell, progress, jobs, force=force, lang=lang)
 
 
 def _run(
@@ -163,6 +168,7 @@ def _run(
     jobs: Jobs,
     *,
     force: bool,
+    lang: str,
 ) -> Run:
     tell("build")
     groups, hashes = build(asked, compare=folder is not None)
@@ -177,7 +183,7 @@ def _run(
     prints = [(group.fingerprints, group.nested) for group in groups]
     asked_for = asked.keys.model_dump(exclude_unset=True, exclude={"out", *OF_RUNNING}) | {"sha256": hashes}
     if list(run.outcomes) == ["table"]:
-        _write(folder, run, "table", asked, asked_for, prints[0])
+        _write(folder, run, "table", asked, asked_for, prints[0], lang)
         return run
     names = [group.name for group in groups]
     with new_folder(folder) as draft:
@@ -185,7 +191,7 @@ def _run(
             kind = key.rpartition("/")[2]
             told = {"kind": kind} if asked.counts is not None else {}
             own = prints[0] if not run.several else prints[names.index(key.partition("/")[0])]
-            _write(draft / key, run, key, asked, {**asked_for, **told}, own)
+            _write(draft / key, run, key, asked, {**asked_for, **told}, own, lang)
         if run.several:
             overview = [
                 OverviewGroup.of(key, f"../{key}", outcome, run.parts[key], run.places[key])
@@ -220,6 +226,7 @@ def _write(
     recipe: Recipe,
     asked_for: Mapping[str, Any],
     compared: tuple[Sequence[str], Nested],
+    lang: str,
 ) -> None:
     keys = recipe.keys
     plan = PublicationPlan(
@@ -233,6 +240,7 @@ def _write(
         nested=compared[1],
         recipe=asked_for,
         recipe_text=recipe.text,
+        lang=lang,
     )
     write_release(folder, run.outcomes[kind], plan)
 

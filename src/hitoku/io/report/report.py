@@ -15,6 +15,7 @@ from typing import Any
 from hitoku.evidence import verify, verify_blocks, verify_witnesses
 from hitoku.evidence.outcome import Outcome
 from hitoku.files import new_file
+from hitoku.io.language import ENGLISH, speaker
 from hitoku.io.publication import PublicationPlan
 from hitoku.io.report.bars import adjusted_bar, interval_bar
 from hitoku.io.report.cells import Cells
@@ -36,6 +37,21 @@ MOST_REMARKS = 50
 # Made-up cells for the legend, by whether values were adjusted.
 SAMPLES = (interval_bar(50, 38, 90, lower=9, upper=9, width=45), adjusted_bar(50, 65, down=10, up=10))
 NOTHING, UNKNOWN = "·", "not computed"
+# Layers with words in them.
+SAID = ("interval", "required")
+# What the script says.
+WORDS = (
+    "adjusted",
+    "decision",
+    "no",
+    "published",
+    "rules",
+    "times required",
+    "verdict",
+    "withheld to protect others (secondary)",
+    "withheld, unsafe (primary)",
+    "{shown} of {all} lines",
+)
 
 
 def write_report(
@@ -75,6 +91,7 @@ def write_report(
         versions=versions or {},
         sha256=sha256 or {},
         linked=tuple(plan.parts),
+        lang=plan.lang,
     )
     target = Path(path)
     with new_file(target) as draft:
@@ -90,6 +107,7 @@ def page(
     versions: Mapping[str, str] | None = None,
     sha256: Mapping[str, str] | None = None,
     linked: tuple[str, ...] = (),
+    lang: str = ENGLISH,
 ) -> str:
     """Render the evidence as HTML.
 
@@ -107,6 +125,7 @@ def page(
     >>> "Do not publish this release." in page(evidence, title="Persons")
     True
     """
+    say = speaker(lang)
     style, script = ((HERE / name).read_text("utf-8") for name in ("style.css", "script.js"))
     whole = cells.table.n_cells <= MOST_CELLS
     overview = margins(cells.table)
@@ -128,7 +147,7 @@ def page(
         whole=whole,
         sections=[_section(cells, section) for section in shown],
         layers=[(key, label) for key, label, _ in layers],
-        data=_data(cells, order, {key: texts for key, _, texts in layers}),
+        data=_data(cells, order, {key: texts for key, _, texts in layers}, say),
         rows=[_row(cells, cell) for cell in listed],
         columns=_columns(cells),
         on_page=set(order),
@@ -143,6 +162,8 @@ def page(
         verifier=_sha256_of(verify.__file__),
         claim_verifiers=_claim_verifiers(getattr(cells.audit, "reader", None)),
         linked=linked,
+        lang=lang,
+        _=say,
     )
 
 
@@ -292,7 +313,9 @@ def _row(cells: Cells, cell: int) -> dict[str, Any]:
     }
 
 
-def _data(cells: Cells, order: list[int], layers: dict[str, dict[int, str]]) -> dict[str, Any]:
+def _data(
+    cells: Cells, order: list[int], layers: dict[str, dict[int, str]], say: Callable[[str], str]
+) -> dict[str, Any]:
     """Collect what the script needs: layers, and for the panel codes, rules, verdicts and reasons."""
     labels, rules = cells.table.labels, list(cells.need.rules)
     columns = [labels.column(variable) for variable in range(len(labels.names))]
@@ -301,7 +324,10 @@ def _data(cells: Cells, order: list[int], layers: dict[str, dict[int, str]]) -> 
         "names": labels.names,
         "codes": labels.codes,
         "at": [[int(column[cell]) for column in columns] for cell in order],
-        "layers": layers,
+        "layers": {
+            key: {place: say(text) for place, text in texts.items()} if key in SAID else texts
+            for key, texts in layers.items()
+        },
         "rules": rules,
         "hits": {
             place: [rules.index(name) for name in cells.need.why(cell)]
@@ -309,7 +335,7 @@ def _data(cells: Cells, order: list[int], layers: dict[str, dict[int, str]]) -> 
             if cells.need.unsafe[cell]
         },
         "verdict": {
-            place: " ".join(cells.verdict(cell))
+            place: " ".join(map(say, cells.verdict(cell)))
             for place, cell in enumerate(order)
             if cells.need.unsafe[cell]
         },
@@ -318,5 +344,6 @@ def _data(cells: Cells, order: list[int], layers: dict[str, dict[int, str]]) -> 
             for place, cell in enumerate(order)
             if cells.need.unsafe[cell]
         },
-        "why": {place: text for place, text in told.items() if text},
+        "why": {place: say(text) for place, text in told.items() if text},
+        "words": {text: say(text) for text in WORDS if say(text) != text},
     }

@@ -42,7 +42,8 @@
 
   // The panel: everything about the cell in focus. Text only: nothing from the data becomes markup.
   const panel = document.getElementById("panel");
-  const decisions = { p: "withheld, unsafe (primary)", s: "withheld for others (secondary)", a: "adjusted" };
+  const say = (text) => data.words[text] ?? text;
+  const decisions = { p: "withheld, unsafe (primary)", s: "withheld to protect others (secondary)", a: "adjusted" };
   const tell = (td) => {
     const k = place.get(td);
     panel.replaceChildren(make("h4", data.names.map((_, v) => data.codes[v][data.at[k][v]]).join(" · ")));
@@ -51,17 +52,17 @@
       if (value) list.append(make("dt", name), make("dd", value, kind));
     };
     const decision = Object.keys(decisions).find((name) => td.classList.contains(name));
-    add("decision", decisions[decision] ?? "published");
-    add("published", decision === "p" || decision === "s" ? "no" : published[k]);
+    add(say("decision"), say(decisions[decision] ?? "published"));
+    add(say("published"), decision === "p" || decision === "s" ? say("no") : published[k]);
     radios.slice(1).forEach((radio) => {
       const name = radio.value;
       const unsafe = k in data.hits;
       if (name === "required" ? unsafe : name !== "interval" || decision === "p" || decision === "s")
         add(radio.parentElement.dataset.label, text(name, k));
     });
-    add("times required", data.times[k]);
-    add("rules", (data.hits[k] ?? []).map((rule) => data.rules[rule]).join(", "));
-    add("verdict", data.verdict[k], td.classList.contains("x") ? "x" : "");
+    add(say("times required"), data.times[k]);
+    add(say("rules"), (data.hits[k] ?? []).map((rule) => data.rules[rule]).join(", "));
+    add(say("verdict"), data.verdict[k], td.classList.contains("x") ? "x" : "");
     panel.append(list);
     panel.parentElement.classList.add("told");
     const row = document.getElementById(`r${td.id.slice(1)}`);
@@ -130,6 +131,7 @@
     return heads[column].dataset.sort === "number" ? Number(cell.dataset.v.replace("inf", "Infinity")) : cell.textContent;
   };
   const find = document.getElementById("find");
+  const lines = (n) => say("{shown} of {all} lines").replace("{shown}", n).replace("{all}", rows.length);
   const sieve = () => {
     const kind = document.querySelector("input[name=kind]:checked").value;
     const words = find.value.toLowerCase();
@@ -138,7 +140,7 @@
     });
     const left = rows.filter((row) => !row.hidden);
     body.append(...left, ...rows.filter((row) => row.hidden));
-    document.getElementById("found").textContent = `${left.length} of ${rows.length} lines`;
+    document.getElementById("found").textContent = lines(left.length);
   };
   const sort = (column, falling) => {
     const way = falling ? -1 : 1;
@@ -167,5 +169,5 @@
     focus(td);
     td.scrollIntoView({ block: "center", inline: "center" });
   });
-  document.getElementById("found").textContent = `${rows.length} of ${rows.length} lines`;
+  document.getElementById("found").textContent = lines(rows.length);
 })();

@@ -1,7 +1,9 @@
-"""Pages in the reader's language: a gettext catalogue for each, English where it has no word.
+"""Pages and errors in the reader's language: gettext catalogues, English where they have no word.
 
-Sentences with numbers and codes in them are in the catalogue with names in braces: ``{n}`` and ``{m}`` stand
-for numbers, ``{text}`` for something that is itself translated, every other name for codes, which are kept.
+Sentences are written in English where they are needed, and looked up here when they are shown; a test reads
+them out of the source and asks for a translation of each. Those with numbers and codes in them stand in the
+catalogue with names in braces: ``{n}`` and ``{m}`` for numbers, ``{text}`` for something that is itself
+translated, every other name for codes, which are kept.
 """
 
 from __future__ import annotations
@@ -12,10 +14,11 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from hitoku.errors import ParameterError, did_you_mean
+from hitoku.errors import HitokuError, ParameterError, did_you_mean
 
 FOLDER = Path(__file__).with_name("languages")
 ENGLISH = "en"
+PAGES, ERRORS = "pages", "errors"
 # A text within a text within a text; nothing of ours is deeper.
 DEEPEST = 8
 PLACE = re.compile(r"\{(\w+)\}")
@@ -61,12 +64,12 @@ class Catalogue(NamedTuple):
 
 
 def languages() -> tuple[str, ...]:
-    """Name the languages that pages can be in."""
-    return (ENGLISH, *sorted(path.stem for path in FOLDER.glob("*.po")))
+    """Name the languages that pages and errors can be in."""
+    return (ENGLISH, *sorted(path.name for path in FOLDER.iterdir() if path.is_dir()))
 
 
-def speaker(lang: str) -> Callable[[str], str]:
-    """Return what translates the texts of a page; anything but a language of ours is refused.
+def speaker(lang: str, kind: str = PAGES) -> Callable[[str], str]:
+    """Return what translates texts; anything but a language of ours is refused.
 
     Examples
     --------
@@ -75,13 +78,26 @@ def speaker(lang: str) -> Callable[[str], str]:
     """
     if lang not in languages():
         raise ParameterError(f"no language {lang!r}", where="--lang", fix=did_you_mean(lang, languages()))
-    return str if lang == ENGLISH else catalogue(lang).say
+    return str if lang == ENGLISH else catalogue(lang, kind).say
+
+
+def told(error: HitokuError, lang: str = ENGLISH) -> list[str]:
+    """Return the lines of an error: what is wrong, where, how to fix it.
+
+    Examples
+    --------
+    >>> told(ParameterError("no column 'turnver'", where="--value", fix="did you mean 'turnover'?"), "ja")
+    ["列 'turnver' はありません", '場所: --value', "対処: 'turnover' ではありませんか"]
+    """
+    say = speaker(lang, ERRORS)
+    named = [(say("where"), error.where), (say("fix"), error.fix)]
+    return [say(error.what), *(f"{name}: {say(text)}" for name, text in named if text)]
 
 
 @cache
-def catalogue(lang: str) -> Catalogue:
+def catalogue(lang: str, kind: str = PAGES) -> Catalogue:
     """Read a catalogue."""
-    entries = read_po((FOLDER / f"{lang}.po").read_text("utf-8"))
+    entries = read_po((FOLDER / lang / f"{kind}.po").read_text("utf-8"))
     texts = {text: said for text, said in entries.items() if not PLACE.search(text)}
     patterns = [_Pattern(_shape(text), said) for text, said in entries.items() if PLACE.search(text)]
     # The more a sentence says itself, the less it can be mistaken for another.

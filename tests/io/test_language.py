@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from datetime import UTC, datetime
 
 import pytest
 from tests.checks.submissions import PEOPLE, session
 from tests.io.report.parsed import parsed
+from tests.io.report.releases import adjusted, counts, magnitudes, unsafe
 from tests.test_architecture import SRC
 
 from hitoku.checks.session import Session
 from hitoku.checks.submission.recheck import recheck
 from hitoku.errors import ParameterError
 from hitoku.io.check_page import page
-from hitoku.io.report.language import FOLDER, PLACE, catalogue, languages, read_po, speaker
+from hitoku.io.language import FOLDER, PLACE, catalogue, languages, read_po, speaker
+from hitoku.io.report.report import WORDS
+from hitoku.io.report.report import page as report_page
 
-ENTRIES = read_po((FOLDER / "ja.po").read_text("utf-8"))
+ENTRIES = read_po((FOLDER / "ja" / "pages.po").read_text("utf-8"))
 NOON = datetime(2026, 11, 17, 12, tzinfo=UTC)
 JAPANESE = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
 
@@ -55,6 +59,28 @@ def test_every_sentence_of_a_japanese_page_is_japanese(check):
         and text not in kept
     ]
     assert left == []
+
+
+@pytest.mark.parametrize("kind", [counts, unsafe, magnitudes, adjusted], ids=lambda kind: kind.__name__)
+def test_every_sentence_of_a_japanese_report_is_japanese(kind):
+    """What stays English is what people named, rules and methods, and what a program is told."""
+    cells = kind()
+    versions, sha256 = {"hitoku": "0.1"}, {"public/table.csv": "0" * 64}
+    html = report_page(cells, title="T", asked="x = 1", versions=versions, sha256=sha256, lang="ja")
+    assert '<html lang="ja">' in html
+    bare = re.sub(r"<(style|code|script|pre)[ >].*?</\1>", "", html, flags=re.DOTALL)
+    labels = cells.table.labels
+    kept = {*labels.names, *(code for codes in labels.codes for code in codes), *cells.need.rules}
+    kept |= {cells.protection.method, "public/table.csv", "hitoku", "SHA"}
+    words = [text for text in re.findall(r">([^<>]+)<", bare) if not JAPANESE.search(text)]
+    left = {word for text in words for word in re.findall(r"[A-Za-z_]{3,}[\w./]*", text)}
+    assert left <= kept
+    data = json.loads(re.search(r'id="data">(.*?)</script>', html, re.DOTALL)[1])
+    for told in (data["why"], data["verdict"], data["layers"].get("interval", {})):
+        assert [
+            text for text in told.values() if re.search("[a-z]{4}", text) and not JAPANESE.search(text)
+        ] == []
+    assert set(data["words"]) == set(WORDS)
 
 
 def test_no_verdict_is_half_translated(check):
@@ -127,7 +153,7 @@ def test_a_name_that_is_a_word_of_ours_is_not_translated(tmp_path):
 def test_every_sentence_is_one_of_the_program():
     """A text that was changed in the program loses its translation silently: here it does not."""
     known = set()
-    for path in [*SRC.rglob("*.py"), *SRC.rglob("check.html")]:
+    for path in [*SRC.rglob("*.py"), *(SRC / "io" / "report").glob("*.*")]:
         source = path.read_text("utf-8")
         known.add(source)
         if path.suffix == ".py":
@@ -145,12 +171,13 @@ def test_every_sentence_is_one_of_the_program():
     assert missing == []
 
 
-def _there(piece, everything):
-    """Tell whether a text is written somewhere, as one or put together of two or three."""
+def _there(piece, everything, parts=4):
+    """Tell whether a text is written somewhere, as one or put together of up to four."""
+    if piece in everything:
+        return True
     words = re.split(r"(?<=[ :;,])", piece)
-    halves = (
-        ("".join(words[:k]).strip(" :;,"), "".join(words[k:]).strip(" :;,")) for k in range(1, len(words))
-    )
-    return piece in everything or any(
-        one in everything and (other in everything or _there(other, everything)) for one, other in halves
-    )
+    for k in range(len(words) - 1, 0, -1) if parts > 1 else ():
+        if "".join(words[:k]).strip(" :;,") in everything:
+            rest = "".join(words[k:]).strip(" :;,")
+            return _there(rest, everything, parts - 1)  # the longest beginning that is written somewhere
+    return False
