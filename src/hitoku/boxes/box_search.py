@@ -22,8 +22,6 @@ SHARE = 0.1
 # leaves all are looked at.
 EFFORT, EFFORT_LARGE = (3, 8, 2**20), (3, 2, 48)
 EFFORT_OPEN, EFFORT_HARD = (3, 2, 2**20), (12, 8, 2**20)
-# Where a pattern is given, any box will do: many starts, and nothing is made cheaper.
-EFFORT_GIVEN, EFFORT_GIVEN_HARD, SOME = (8, 0, 2**20), (30, 0, 2**20), (1, 2)
 # From so many positions on, less effort is made for each claim.
 LARGE = 30_000
 ONE, MANY = (1,), (1, 2, 4, 8, 16)
@@ -142,11 +140,6 @@ class Boxes:
                 cell = self.claims.cells[claim]
                 self.claims.split(claim, float(rooms.down[cell]), float(rooms.up[cell]))
         self.route(self.by_size(self.open()), effort=EFFORT_HARD, pieces=MANY)
-
-    def serve_within(self) -> None:
-        """Give claims a witness where that is easily found; for patterns that somebody else chose."""
-        self.route(self.by_size(self.claims.made), effort=EFFORT_GIVEN)
-        self.route(self.by_size(self.open()), effort=EFFORT_GIVEN_HARD, pieces=SOME)
 
     def by_size(self, claims: Integers) -> Integers:
         """Put the largest claims first."""

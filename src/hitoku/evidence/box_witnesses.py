@@ -7,23 +7,30 @@ checked like anybody else's.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from hitoku.boxes.box_search import Boxes
 from hitoku.boxes.claims import Claims, Rooms
-from hitoku.boxes.cover import cover_of
+from hitoku.boxes.cover import Cover, cover_of
 from hitoku.boxes.packs import packed
 from hitoku.evidence.problem import FAR, AuditProblem
-from hitoku.model.arrays import Integers
+from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.moves import Moves
 from hitoku.model.release import Release
 
 # Levels of more steps than this are left to linear programs: sums of some must be exact in doubles.
 LARGEST = 2.0**50
+# Starts of every search, published cells that further boxes may cancel, up to how many leaves all are tried.
+WITHIN, THROUGH, THROUGH_HARD = (8, 0, 2**20), (8, 24, 2**20), (40, 60, 2**20)
 
 
-def box_witnesses(release: Release, problem: AuditProblem, places: Integers) -> Moves | None:
-    """Search for boxes that move unsafe cells as far as they must; None where a table has no boxes.
+def box_witnesses(release: Release, problem: AuditProblem, places: Integers) -> Iterator[Moves]:
+    """Search for boxes that move unsafe cells as far as they must; nothing where a table has no boxes.
+
+    First boxes that lie in withheld cells; then sums of boxes, which may pass through published cells where
+    others cancel them; then the same for each direction of a cell apart.
 
     Parameters
     ----------
@@ -36,8 +43,8 @@ def box_witnesses(release: Release, problem: AuditProblem, places: Integers) -> 
     """
     cover = cover_of(release)
     if cover is None:
-        return None
-    low, high = problem.steps
+        return
+    withheld, (low, high) = release.withheld, problem.steps
     down, up = np.zeros(release.n_cells), np.zeros(release.n_cells)
     down[problem.cells] = np.where(low <= -FAR, np.inf, -low.astype(np.float64))
     up[problem.cells] = np.where(high >= FAR, np.inf, high.astype(np.float64))
@@ -48,7 +55,39 @@ def box_witnesses(release: Release, problem: AuditProblem, places: Integers) -> 
     down, up = rooms.down[cells], rooms.up[cells]
     possible = (lower <= down) & (upper <= up) & (width <= down + up)
     possible &= np.maximum(np.maximum(lower, upper), width) < LARGEST
-    cells, lower, upper, width = (each[possible] for each in (cells, lower, upper, width))
-    boxes = Boxes(cover, rooms, Claims.within(cells, lower, upper, width, rooms), np.ones(release.n_cells))
-    boxes.serve_within()
-    return packed(boxes, rooms)[0]
+    wanted = np.array([cells, lower, upper, width])[:, possible]
+    through = Rooms(rooms.scale, *(np.where(withheld, room, np.inf) for room in (rooms.down, rooms.up)))
+    price = np.where(withheld, 0.0, 1.0)
+    for room, effort, apart in (
+        (rooms, WITHIN, False),
+        (through, THROUGH, False),
+        (through, THROUGH_HARD, False),
+        (through, THROUGH, True),
+    ):
+        if wanted.shape[1] == 0:
+            return
+        boxes = Boxes(cover, room, _claims(wanted, room, apart=apart), price)
+        boxes.route(boxes.by_size(boxes.claims.made), effort=effort)
+        _forget_visible(boxes, cover, withheld)
+        yield packed(boxes, rooms)[0]
+        lacking = np.zeros(wanted.shape[1], dtype=np.bool_)
+        lacking[boxes.open() % len(lacking)] = True
+        wanted = wanted[:, lacking]
+
+
+def _claims(wanted: Floats, rooms: Rooms, *, apart: bool) -> Claims:
+    """Ask for both directions at once, or for each apart."""
+    cells, (lower, upper, width) = wanted[0].astype(np.int64), wanted[1:]
+    claims = Claims.within(cells, lower, upper, width, rooms)
+    for place, cell in enumerate(cells.tolist() if apart else ()):
+        claims.split(place, float(rooms.down[cell]), float(rooms.up[cell]))
+    return claims
+
+
+def _forget_visible(boxes: Boxes, cover: Cover, withheld: Mask) -> None:
+    """Drop witnesses that still move a published cell."""
+    published = np.zeros(cover.size, dtype=np.bool_)
+    published[cover.position] = ~withheld
+    claim, position, _ = boxes.entries()
+    for seen in np.unique(claim[published[position]]).tolist():
+        boxes.forget(seen)

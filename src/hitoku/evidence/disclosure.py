@@ -66,21 +66,21 @@ class Disclosure:
 
 
 def bound_from(
-    problem: AuditProblem, place: int, multipliers: Mapping[int, Fraction], *, up: bool
+    problem: AuditProblem, place: int, multipliers: Mapping[int, Fraction | int], *, up: bool
 ) -> Disclosure | None:
     """Return the bound that multipliers prove, in exact numbers; None when they prove none."""
-    sums: dict[int, Fraction] = {}
+    sums: dict[int, Fraction | int] = {}
     for number, times in multipliers.items():
         for cell, coefficient in problem.rows[number].items():
-            sums[cell] = sums.get(cell, Fraction(0)) + times * coefficient
-    own = sums.pop(place, Fraction(0))
+            sums[cell] = sums.get(cell, 0) + times * coefficient
+    own = Fraction(sums.pop(place, 0))
     if own == 0:
         return None
     difference, taken = Fraction(0), {}
     for cell, total in sums.items():
-        share = -total / own
-        if share == 0:
+        if total == 0:
             continue
+        share = -total / own
         upper = (share > 0) == up
         end = problem.upper[cell] if upper else problem.lower[cell]
         if end is None:

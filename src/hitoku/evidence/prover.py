@@ -16,9 +16,10 @@ import numpy as np
 
 from hitoku.attacks.circulation import NetworkCirculation
 from hitoku.evidence.box_witnesses import box_witnesses
-from hitoku.evidence.disclosure import Disclosure, explain_bound
+from hitoku.evidence.disclosure import SHORT_CELLS, Disclosure, explain_bound
 from hitoku.evidence.exact_witness import Split, exact_witness
 from hitoku.evidence.problem import FAR, AuditProblem, Demand, Witness
+from hitoku.evidence.propagation import ruled_out
 from hitoku.evidence.superfluous import WitnessReach, drop_superfluous
 from hitoku.evidence.surroundings import CellSurroundings, ProblemPart
 from hitoku.model.arrays import Floats
@@ -88,6 +89,8 @@ def prove(
     search = _Search(problem, frozenset(exposed) & problem.demands.keys())
     search.push_along(moves)
     search.push_in_circles()
+    if len(problem.cells) > SHORT_CELLS:
+        search.propagate()
     if len(problem.cells) > LARGE:
         if release is not None:
             search.push_boxes(release)
@@ -193,10 +196,26 @@ class _Search:
         """Cells that must still go further on some side."""
         return sorted({*self.open(up=True), *self.open(up=False)})
 
+    def propagate(self) -> None:
+        """Rule out what bounds that follow from each other rule out; they need not be the narrowest."""
+        needs, _ = self.problem.needs()
+        asked = np.zeros(len(self.problem.cells), dtype=np.bool_)
+        asked[self._open()] = True
+        for place, reasons in ruled_out(self.problem, asked, needs).items():
+            self._keep_excluding(place, reasons)
+
+    def _keep_excluding(self, place: int, found: Mapping[bool, Disclosure]) -> bool:
+        """Tell whether bounds rule out what a cell needs; then remember them, and that it is settled."""
+        if not _excludes(self.problem.demands[place], found.get(False), found.get(True)):
+            return False
+        for up, reason in found.items():
+            self.reasons[place, up] = reason
+        self.tried |= {(place, True), (place, False)}
+        return True
+
     def push_boxes(self, release: Release) -> None:
         """Go along boxes through withheld cells: they serve nearly all cells of a large cross table."""
-        found = box_witnesses(release, self.problem, np.array(self._open(), dtype=np.int64))
-        if found is not None:
+        for found in box_witnesses(release, self.problem, np.array(self._open(), dtype=np.int64)):
             self._push_as_given(found)
 
     def settle_nearby(self) -> None:
@@ -228,12 +247,7 @@ class _Search:
                 reason = explain_bound(part.problem, own, solution, reached, up=up)
                 if reason is not None:
                     found[up] = part.disclosure(reason)
-        if not _excludes(demand, found.get(False), found.get(True)):
-            return False
-        for up, reason in found.items():
-            self.reasons[place, up] = reason
-        self.tried |= {(place, True), (place, False)}
-        return True
+        return self._keep_excluding(place, found)
 
     def _reach_within(self, place: int, part: ProblemPart) -> None:
         """Push a cell, and others that are open, moving nothing but cells near it."""
