@@ -37,6 +37,10 @@ TREES = {
         None,
         Hierarchy.from_tree({"A": ["01", "02"], "C": ["10", "11", "12"]}),
         Hierarchy.from_tree({"A": ["01", "02"], "10": None, "11": None}),  # one branch only
+        [  # a second grouping across the sections
+            Hierarchy.from_tree({"A": ["01", "02"], "C": ["10", "11"]}),
+            Hierarchy.from_tree({"old": ["02", "10"], "new": ["01", "11"]}),
+        ],
     ],
     "town": [
         None,
@@ -76,7 +80,7 @@ def registers(draw) -> pd.DataFrame:
 
 @st.composite
 def families(draw) -> dict[str, dict]:
-    """Draw two to four tables; a filter is sometimes shared by several of them."""
+    """Draw two to four tables; a filter is sometimes shared by several of them, and many have one."""
     tables, wheres = {}, [None]
     for number in range(draw(st.integers(2, 4))):
         by = [
@@ -85,7 +89,7 @@ def families(draw) -> dict[str, dict]:
             *draw(st.sampled_from([["size"], []])),
         ] or ["size"]
         trees = {name: tree for name in by if name in TREES and (tree := draw(st.sampled_from(TREES[name])))}
-        if draw(st.integers(0, 2)) == 0:
+        if draw(st.booleans()):
             columns = draw(st.lists(st.sampled_from(list(FILTERS)), min_size=1, max_size=2, unique=True))
             wheres.append(
                 {
