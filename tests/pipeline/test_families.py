@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
@@ -125,6 +125,19 @@ def judged(tables: dict[str, dict], linked: LinkedTables) -> Iterator[np.ndarray
             inside = [n for n in able if np.all(filtered_at(tables, n) <= filtered_at(tables, whole))]
             for parts in subtracted([n for n in inside if n != whole], kept):
                 yield cell * kept[whole] * (1 - np.max([kept[n] for n in parts], axis=0))
+        yield from smallest([cell * kept[n] for n in able])
+
+
+def smallest(sets: list[np.ndarray]) -> Iterator[np.ndarray]:
+    """List what comes out where sets are added and subtracted and is a set, not made of two others."""
+    found: dict[bytes, np.ndarray] = {}
+    for signs in product((-1, 0, 1), repeat=len(sets)):
+        total = np.sum([sign * each for sign, each in zip(signs, sets, strict=True)], axis=0)
+        if sets and total.any() and total.min() >= 0 and total.max() == 1:
+            found[total.tobytes()] = total
+    for each in found.values():
+        if not any(np.all(part <= each) and (each - part).tobytes() in found for part in found.values()):
+            yield each
 
 
 def filtered(spec: dict) -> np.ndarray:

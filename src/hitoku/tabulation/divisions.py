@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 
-from hitoku.model.arrays import Mask
+from hitoku.model.arrays import Integers, Mask
 from hitoku.tabulation.placement import RecordAtoms
 from hitoku.tabulation.table_spec import TableSpec
 
 # A rest (None where nothing is left), and the tables, by position, that divide with it a wider filter.
 Division = tuple[TableSpec | None, tuple[int, ...]]
+# With more filters than this, three of them are combined to see what is left open, else four.
+MOST_FILTERS = 20
 
 
 def common_filter(specs: Sequence[TableSpec], atoms: RecordAtoms) -> dict[str, Sequence[str]]:
@@ -46,19 +48,39 @@ def divide_records(
     kept = [atoms.kept(spec.where) for spec in specs]
     below = determined(atoms)
     told = [{other for name in spec.by for other in below[name]} for spec in specs]
+    rests: dict[bytes, int] = {}  # where what is left of one filter will stand
+    n_made = len(specs)
     for measure in dict.fromkeys(measures):
         own = [place for place, its in enumerate(measures) if its == measure]
-        for whole in {kept[place].tobytes(): place for place in reversed(own)}.values():
-            inside = [place for place in own if _strictly_within(kept[place], kept[whole])]
-            for place in inside:
+        wholes = list({kept[place].tobytes(): place for place in reversed(own)}.values())
+        inside = {w: [place for place in own if _strictly_within(kept[place], kept[w])] for w in wholes}
+        for whole, narrower in inside.items():
+            for place in narrower:
+                rests[(kept[whole] & ~kept[place]).tobytes()] = n_made
+                n_made += 1
                 yield _rest(specs[place], specs[whole], [specs[place]]), (place,)
-            for by in _levels(inside, told, atoms):
-                able = {kept[place].tobytes(): place for place in inside if by <= told[place]}
-                made = _by([specs[place] for place in inside], by)
+        for whole, narrower in inside.items():
+            for by in _levels(narrower, told, atoms):
+                able = {kept[place].tobytes(): place for place in narrower if by <= told[place]}
+                made = _by([specs[place] for place in narrower], by)
                 for parts in _disjoint(list(able.values()), kept):
                     left = kept[whole] & ~np.logical_or.reduce([kept[place] for place in parts])
+                    n_made += bool(left.any())
                     without = [specs[place] for place in parts]
                     yield _rest(made, specs[whole], without) if left.any() else None, parts
+                for one, other in combinations(able.values(), 2):
+                    # Who has both and what is in both has what is in neither.
+                    common = (kept[one] & kept[other]).tobytes()
+                    rest = rests.get((kept[other] & ~kept[one]).tobytes())
+                    left = kept[whole] & ~kept[one] & ~kept[other]
+                    if (
+                        common in able
+                        and able[common] not in {one, other}
+                        and rest is not None
+                        and left.any()
+                    ):
+                        n_made += 1
+                        yield _rest(made, specs[whole], [specs[one], specs[other]]), (rest,)
 
 
 def _by(specs: Sequence[TableSpec], by: frozenset[str]) -> TableSpec:
@@ -79,25 +101,51 @@ def _levels(places: Sequence[int], told: Sequence[set[str]], atoms: RecordAtoms)
 
 
 def unjudged(
-    specs: Sequence[TableSpec], measures: Sequence[str], atoms: RecordAtoms
-) -> Iterator[tuple[int, int, int]]:
-    """Find tables, by position, of which two add up to records of which the third takes a part from both.
+    specs: Sequence[TableSpec], measures: Sequence[str], rests: Sequence[TableSpec], atoms: RecordAtoms
+) -> Iterator[tuple[int, ...]]:
+    """Find tables, by position, that add and subtract to records that nobody has judged.
 
-    What is left is no rest of one filter: nobody has judged it.
+    Parameters
+    ----------
+    specs, measures
+        The tables, and what each of them counts.
+    rests
+        What is judged beside them.
+    atoms
+        The records.
     """
     kept = [atoms.kept(spec.where) for spec in specs]
+    judged = [atoms.kept(spec.where, spec.outside) for spec in rests]
     for measure in dict.fromkeys(measures):
         own = [place for place, its in enumerate(measures) if its == measure]
-        distinct = list({kept[place].tobytes(): place for place in reversed(own)}.values())
-        wholes = {kept[place].tobytes() for place in distinct}
-        for one, other in combinations(sorted(distinct), 2):
-            both = kept[one] | kept[other]
-            if np.any(kept[one] & kept[other]) or both.tobytes() in wholes:
-                continue
-            for third in distinct:
-                cut = _strictly_within(kept[third], both) and third not in {one, other}
-                if cut and np.any(kept[third] & kept[one]) and np.any(kept[third] & kept[other]):
-                    yield one, other, third
+        places = list({kept[place].tobytes(): place for place in reversed(own)}.values())
+        rows = np.array([*(kept[place] for place in places), *judged], dtype=np.int64)
+        classes = np.unique(rows, axis=1)
+        known = sorted({_bits(row) for row in classes} - {0}, reverse=True)
+        most = 4 if len(places) <= MOST_FILTERS else 3
+        for n in range(2, min(most, len(places)) + 1):
+            for chosen in combinations(range(len(places)), n):
+                for signs in product((1, -1), repeat=n - 1):
+                    found = classes[chosen[0]] + sum(
+                        sign * classes[row] for sign, row in zip(signs, chosen[1:], strict=True)
+                    )
+                    found = -found if found.min() < 0 else found
+                    is_set = min(signs) < 0 and found.min() >= 0 and found.max() == 1
+                    if is_set and not _made_of(_bits(found), known):
+                        yield tuple(places[row] for row in chosen)
+
+
+def _bits(row: Integers) -> int:
+    """Write a set of classes of atoms as the bits of a number."""
+    return int("".join(map(str, row.tolist())), 2)
+
+
+def _made_of(wanted: int, known: Sequence[int]) -> bool:
+    """Tell whether a set is made of known ones that have nothing in common."""
+    lowest = wanted & -wanted
+    return wanted == 0 or any(
+        _made_of(wanted & ~each, known) for each in known if each & lowest and not each & ~wanted
+    )
 
 
 def _strictly_within(one: Mask, other: Mask) -> bool:

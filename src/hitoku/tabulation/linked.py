@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -152,6 +153,7 @@ def put_together(data: Any, specs: Mapping[str, TableSpec], tables: Mapping[str,
     open_cuts = {
         pair: n_cells for pair, n_cells in found.overlapping.items() if not covered.get(made[pair[0]].measure)
     }
+    n = len(tables)
     names = [*tables, *(f"rest {number}" for number in range(1, len(made) - len(tables) + 1))]
     shown = [place < len(tables) for place in range(len(made))]
     return LinkedTables(
@@ -160,7 +162,7 @@ def put_together(data: Any, specs: Mapping[str, TableSpec], tables: Mapping[str,
         rest=tuple((made[place], found.cell[place]) for place, spec in enumerate(told) if spec.outside),
         remarks=(
             *remarks,
-            *_unjudged(unjudged(told[: len(tables)], measures[: len(tables)], atoms), list(tables)),
+            *_unjudged(unjudged(told[:n], measures[:n], [s for s in told if s.outside], atoms), list(tables)),
             *_remarks(found.in_these_data, open_cuts, list(tables)),
         ),
     )
@@ -240,13 +242,13 @@ def _too_large() -> Finding:
 
 
 def _unjudged(found: Iterable[tuple[int, ...]], names: Sequence[str]) -> Iterator[Finding]:
-    for places in found:
-        one, other, third = (names[place] for place in places)
+    for places in islice(found, 3):
+        told = ", ".join(names[place] for place in places)
         yield Finding(
             severity=Severity.LOOK,
-            place=f"{one}, {other}, {third}",
-            reason=f"what {third} leaves of {one} and {other} together can be computed, and is not judged",
-            advice="publish a table of both together as well, or filter the third like one of them",
+            place=told,
+            reason="who adds and subtracts these tables has records that no rule has judged",
+            advice="publish the table of what two of the filters keep together, or fewer of these tables",
         )
 
 
