@@ -132,7 +132,7 @@ def smallest(sets: list[np.ndarray]) -> Iterator[np.ndarray]:
     """List what comes out where sets are added and subtracted and is a set, not made of two others."""
     found: dict[bytes, np.ndarray] = {}
     for signs in product((-1, 0, 1), repeat=len(sets)):
-        total = np.sum([sign * each for sign, each in zip(signs, sets, strict=True)], axis=0)
+        total = np.sum([sign * each for sign, each in zip(signs, sets, strict=True)], axis=0) + 0.0  # no -0.0
         if sets and total.any() and total.min() >= 0 and total.max() == 1:
             found[total.tobytes()] = total
     for each in found.values():

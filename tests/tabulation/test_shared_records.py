@@ -21,6 +21,7 @@ FIRMS = pd.DataFrame(
         "region": ["01", "01", "02", "02", "02"],
         "size": ["1", "2", "1", "1", "2"],
         "firm": ["a", "b", "a", "c", "d"],
+        "owner": ["z", None, "z", " ", "y"],
         "sales": [1.5, 2.25, 3.0, 4.5, 1000.5],
     }
 )
@@ -63,6 +64,11 @@ def data(request, tmp_path):
     "asked",
     [
         pytest.param({"by": ["region"], "value": "sales", "unit": "firm"}, id="values"),
+        pytest.param({"by": ["size"], "value": "sales", "unit": "firm", "holding": "owner"}, id="holdings"),
+        pytest.param(
+            {"by": ["size"], "value": "sales", "holding": "owner", "where": {"region": ["02"]}},
+            id="some holdings",
+        ),
         pytest.param({"by": ["region", "size"], "where": {"firm": ["a", "c"]}}, id="a filter"),
         pytest.param({"by": ["size"], "value": "sales", "outside": [{"region": ["01"]}]}, id="a rest"),
     ],
@@ -76,6 +82,11 @@ def test_tables_are_those_of_the_records_themselves(data, asked):
             assert np.array_equal(found.value, wanted.value)
             assert found.backend == wanted.backend
             assert np.array_equal(found.frequency, wanted.frequency)
+            for level in ("units", "holdings"):
+                one, other = getattr(found, level), getattr(wanted, level)
+                assert (one is None) == (other is None)
+                assert one is None or np.array_equal(one.largest, other.largest)
+                assert one is None or np.array_equal(one.count, other.count)
 
 
 def test_a_recipe_reads_its_file_once_and_says_how_once(tmp_path, monkeypatch, caplog):

@@ -30,6 +30,8 @@ from hitoku.tabulation.frame_files import read_frame
 
 # The lines of a text file, in the database that all workspaces see.
 ROWS = "memory.main.file_rows"
+# Columns that tell who is behind a record. Numbers serve as well as names, and need not be found anew.
+NAMES = {"u", "h"}
 
 
 @dataclass(eq=False, repr=False)
@@ -60,6 +62,7 @@ class SharedRecords:
     _arrays: dict[str, Any] = field(default_factory=dict)
     _backend: str = "pandas"
     _numbers: dict[str, str] = field(default_factory=dict)
+    _who: dict[str, Any] = field(default_factory=dict)
     _told: set[str] = field(default_factory=set)
     _opened: int = 0
 
@@ -100,7 +103,12 @@ class SharedRecords:
             if missing:
                 table, self._backend = arrow_of(self.frame, missing)
                 self._arrays |= {name: table.column(name) for name in missing}
-            attach_arrow(connection, pa.table({a: self._arrays[name] for a, name in columns.items()}))
+            arrays = {alias: self._arrays[name] for alias, name in columns.items()}
+            for alias in NAMES & set(columns):
+                if columns[alias] not in self._who:
+                    self._who[columns[alias]] = numbered(arrays[alias])
+                arrays[alias] = self._who[columns[alias]]
+            attach_arrow(connection, pa.table(arrays))
         return self._backend
 
     def _attach_text(
@@ -112,6 +120,8 @@ class SharedRecords:
         for alias in ("x", "w"):
             if alias in columns:
                 chosen[alias] = self._number(chosen[alias], columns[alias], styles)
+        for alias in NAMES & set(columns):
+            chosen[alias] = self._numbered(chosen[alias])
         told = ", ".join(dict.fromkeys([str(text), *styles]))
         if told not in self._told and (styles or not self._told):
             self._told.add(told)
@@ -134,6 +144,36 @@ class SharedRecords:
                 self._numbers[column] = f"n{column}"
                 styles.append(str(style))
         return self._numbers[column]
+
+    def _numbered(self, column: str) -> str:
+        """Return a column with numbers for the names in one; they are given once."""
+        if column not in self._who:
+            with translate_errors(self.where):
+                self.connection.execute(f"ALTER TABLE {ROWS} ADD COLUMN w{column} INTEGER")
+                named = f"SELECT DISTINCT {column} AS name FROM {ROWS} WHERE trim({column}) <> ''"
+                ranked = f"SELECT name, row_number() OVER (ORDER BY name) AS who FROM ({named})"
+                self.connection.execute(
+                    f"UPDATE {ROWS} SET w{column} = n.who FROM ({ranked}) AS n WHERE n.name = {column}"
+                )
+            self._who[column] = f"w{column}"
+        return str(self._who[column])
+
+
+def numbered(names: pa.ChunkedArray) -> Any:
+    """Return numbers for names, in the order of the names; all else as it is, and nothing for a blank one.
+
+    Examples
+    --------
+    >>> numbered(pa.chunked_array([["b", "a", " ", None, "b"]])).to_pylist()
+    [2, 1, None, None, 2]
+    """
+    listed = names.combine_chunks().dictionary_encode()
+    if not (pa.types.is_string(listed.type.value_type) or pa.types.is_large_string(listed.type.value_type)):
+        return names
+    known = listed.dictionary.to_pylist()
+    order = sorted(name for name in known if name.strip(" "))
+    rank = {name: number for number, name in enumerate(order, start=1)}
+    return pa.array([rank.get(name) for name in known], pa.int32()).take(listed.indices)
 
 
 @contextmanager
