@@ -7,6 +7,7 @@ were published, at every level at which it can be computed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, product
@@ -19,8 +20,8 @@ from hitoku.tabulation.table_spec import TableSpec
 
 # A rest (None where nothing is left), and the tables, by position, that divide with it a wider filter.
 Division = tuple[TableSpec | None, tuple[int, ...]]
-# With more filters than this, three of them are combined to see what is left open, else four.
-MOST_FILTERS = 20
+# Combinations of filters that are looked through for what is left open: four of up to 17 filters.
+MOST_COMBINED = 20_000
 
 
 def common_filter(specs: Sequence[TableSpec], atoms: RecordAtoms) -> dict[str, Sequence[str]]:
@@ -122,8 +123,9 @@ def unjudged(
         rows = np.array([*(kept[place] for place in places), *judged], dtype=np.int64)
         classes = np.unique(rows, axis=1)
         known = sorted({_bits(row) for row in classes} - {0}, reverse=True)
-        most = 4 if len(places) <= MOST_FILTERS else 3
-        for n in range(2, min(most, len(places)) + 1):
+        for n in range(2, 5):
+            if math.comb(len(places), n) * 2 ** (n - 1) > MOST_COMBINED:
+                break
             for chosen in combinations(range(len(places)), n):
                 for signs in product((1, -1), repeat=n - 1):
                     found = classes[chosen[0]] + sum(
