@@ -24,7 +24,7 @@ from hitoku.methods.attribution import opens_groups
 from hitoku.methods.circulation.batches import Batches, BatchProgram, read_batches, written
 from hitoku.methods.circulation.free import free_moves
 from hitoku.methods.circulation.reach import CellReach
-from hitoku.methods.circulation.sweeps import SHARPNESS, swept
+from hitoku.methods.circulation.sweeps import AGAIN, SHARPNESS, swept
 from hitoku.methods.circulation.tidy import BatchTidy
 from hitoku.methods.costs import costs
 from hitoku.methods.greedy.greedy import unreachable
@@ -141,8 +141,9 @@ class Circulation:
         clock = Clock(began, self.time_limit_s, 1 + self.rounds, progress)
         search.run(self.rounds, clock)
         withheld = first.copy()
-        moves = free.and_then(search.moves(clock if self.rounds > 0 and not clock.stopped else None))
+        moves = free.and_then(search.moves(self.rounds, clock))
         withheld[moves.cells] = True
+        clock.finish()
         return Protection(
             withheld=withheld,
             value=table.value,
@@ -193,6 +194,11 @@ class Clock:
         self.done += 1
         return more
 
+    def finish(self) -> None:
+        """Tell whoever waits that nothing more is done."""
+        if self.progress is not None:
+            self.progress(self.n_passes, self.n_passes)
+
     @property
     def note(self) -> str:
         return f"stopped after {self.limit_s:g} s: a longer search may withhold less" if self.stopped else ""
@@ -210,26 +216,37 @@ class Search:
         self._cover = cover or Cover((table.n_cells,), (), np.arange(table.n_cells))
         self.boxes = Boxes(self._cover, rooms, claims, price)
 
-    def moves(self, clock: Clock | None) -> Moves:
-        """Add witnesses up to few common changes; on tables that are not too large, make these cheaper.
-
-        Without a clock, time is up.
-        """
+    def moves(self, rounds: int, clock: Clock) -> Moves:
+        """Add witnesses up to few common changes; on tables that are not too large, make these cheaper."""
         moves, _ = packed(self.boxes, self._rooms)
-        if clock is None or len(moves) == 0 or self._table.n_cells > LARGEST_SWEPT:
+        small = self._table.n_cells <= LARGEST_SWEPT
+        if rounds == 0 or clock.stopped or len(moves) == 0 or not small:
             return moves
         state = Batches(self._rooms, self._claims, self._price, self._table.value != 0)
         batches = read_batches(*packed(self.boxes, self._rooms, SPREAD), self._table.n_cells)
         relations = self._table.relations
-        # Where all cells cost the same, sweeps only add cells: long circulations move many.
-        if len(np.unique(self._price[self._price > 0])) > 1:
-            cells = np.flatnonzero((self._rooms.even > 0) | state.moved(batches))
-            program = BatchProgram(self.reach, relations, state, cells)
-            batches = swept(state, program, batches, SHARPNESS, clock.goes_on)
-        batches = BatchTidy(state, self.reach, relations, state.assigned(batches)).run(TRIES, clock.goes_on)
+        program = BatchProgram(
+            self.reach, relations, state, np.flatnonzero((self._rooms.even > 0) | state.moved(batches))
+        )
+        for number in range(rounds if self._sweeps else 1):
+            if self._sweeps:
+                batches = swept(state, program, batches, SHARPNESS if number == 0 else AGAIN, clock.goes_on)
+            tidy = BatchTidy(state, self.reach, relations, state.assigned(batches))
+            batches = tidy.run(TRIES, clock.goes_on)
+            if self._sweeps and not clock.passed():
+                break
         better = written(batches, moves.scale)
         cost = [self._price[np.unique(each.cells)].sum() for each in (moves, better)]
         return better if cost[1] < cost[0] else moves
+
+    @property
+    def _sweeps(self) -> bool:
+        """Whether common changes are made cheaper together, which leaves boxes nothing to gain.
+
+        Where all cells cost the same, that only adds cells: long circulations move many.
+        """
+        few = self._table.n_cells <= LARGEST_SWEPT
+        return few and len(np.unique(self._price[self._price > 0])) > 1
 
     def run(self, rounds: int, clock: Clock) -> None:
         """Give every claim a witness, then make them cheaper together."""
@@ -239,7 +256,7 @@ class Search:
         for claim in boxes.by_size(boxes.open()).tolist():
             self._reached(claim)
         more = clock.passed()
-        for _ in range(rounds if self._crossed else 0):
+        for _ in range(rounds if self._crossed and not self._sweeps else 0):
             if not more:
                 return
             if self._cover.size <= LARGE:

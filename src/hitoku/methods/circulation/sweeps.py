@@ -17,7 +17,9 @@ from hitoku.model.arrays import Floats
 from hitoku.solver.linear import opened
 
 # How much a cell that nobody moves costs more than one that is moved by one unit: large first, then small.
-SHARPNESS = (10.0, 1.0, 0.1, 0.01)
+SHARPNESS, AGAIN = (3.0, 1.0, 0.3, 0.1), (0.3, 0.1)
+# How much of what a batch itself moves makes cells cheaper for it: were it all, it would stay where it is.
+OWN = 0.05
 # Simplex steps of one batch: what needs more is left as it is.
 STEPS = 30_000
 
@@ -70,7 +72,8 @@ def _sweep(
     for number, batch in enumerate(batches):
         if not more():
             break
-        asked = program.of(batch, levelled(state.price / (size + eps), state.ordinary))
+        others = size - (1.0 - OWN) * _size(batch)
+        asked = program.of(batch, levelled(state.price / (others + eps), state.ordinary))
         with opened(asked, work_limit=STEPS, dual=True) as warm:
             found = program.solved(batch, asked, warm)
         if found is not None:
