@@ -42,7 +42,7 @@ def small_counts(table):
     [
         pytest.param(flat(4, 4), "optimal", "nothing cheaper is safe", id="small"),
         pytest.param(flat(25, 25), "greedy", "a flat two-way table", id="flat"),
-        pytest.param(untold(flat(25, 25)), "greedy", "no cross table", id="no dimensions"),
+        pytest.param(untold(flat(25, 25)), "circulation", "no cross table", id="no dimensions"),
         pytest.param(hierarchy(sides=((4, 4), (4, 5), (4,)))[0], "circulation", "cells", id="hierarchy"),
     ],
 )
@@ -53,6 +53,13 @@ def test_the_method_follows_from_the_table_and_is_named(table, method, said):
     assert protection.note.startswith(method)
     assert said in protection.note
     assert audit(table, need, Release.of(table, protection), moves=protection.moves).safe
+
+
+def test_many_relations_without_a_cross_are_closed_cell_by_cell(monkeypatch):
+    monkeypatch.setattr("hitoku.methods.auto.UNCROSSED", 600)
+    table = untold(flat(25, 25))
+    protection = Auto().protect(table, small_counts(table))
+    assert protection.note.startswith("greedy, closing, for relations that are no cross table: ")
 
 
 def test_linked_tables_are_circulated(monkeypatch):

@@ -31,8 +31,8 @@ SMALL, WORK = 500, 2_000
 MIDDLE, CLOSING = 1_500, 4_000
 # Flat two-way tables are networks: flows serve them up to here, and a tidy pattern is near the cheapest.
 FLAT = 20_000
-# Tables that are no cross of variables have no boxes; tidying them pays up to here.
-TIDY = 3_000
+# Tables that are no cross of variables have no boxes: a linear program for each unsafe cell, up to here.
+UNCROSSED = 3_000
 # Inner cells for which drawing and auditing by lot takes seconds.
 BY_LOT = 25
 
@@ -42,11 +42,11 @@ class Auto:
     """Choose a method by the size and kind of the table; ``protection.note`` says which, and why.
 
     Up to 500 cells: :class:`Optimal`, which may prove that nothing cheaper is safe; where its work runs out
-    and a heuristic has a better pattern, it goes on from that one. Flat two-way tables of up to 20,000 cells,
-    and tables that are no cross of variables: :class:`Greedy`, closing, tidied where that is affordable. All
-    others, hierarchies and linked tables of any size: :class:`Circulation`; up to 4,000 cells the better of
-    the two. The note also says how far the cost may be from the least, by a bound that is worked out without
-    linear programs.
+    and a heuristic has a better pattern, it goes on from that one. Flat two-way tables of up to 20,000 cells:
+    :class:`Greedy`, closing and tidied. Tables of more than 3,000 cells that are no cross of variables:
+    :class:`Greedy`, closing. All others, hierarchies and linked tables of any size: :class:`Circulation`,
+    which hands its proof to the audit; of cross tables of up to 4,000 cells the better of the two. The note
+    also says how far the cost may be from the least, by a bound that is worked out without linear programs.
 
     Parameters
     ----------
@@ -123,21 +123,32 @@ class Auto:
         if table.n_cells <= SMALL:
             return self._small(table, need, progress)
         flat = len(table.dimensions) == 2 and all(len(d.groups) == 1 for d in table.dimensions)
+        crossed = cover_of(table) is not None
         if flat and table.n_cells <= FLAT:
             found = self._greedy(tidy=True).protect(table, need, progress)
-            return self._told(table, need, found, "closing and tidied, for a flat two-way table")
-        if cover_of(table) is None:
-            tidy = table.n_cells <= TIDY
-            found = self._greedy(tidy=tidy).protect(table, need, progress)
-            word = "closing and tidied" if tidy else "closing"
-            return self._told(table, need, found, f"{word}, for relations that are no cross table")
+            why = "closing and tidied, for a flat two-way table"
+        elif not crossed and table.n_cells > UNCROSSED:
+            found = self._greedy(tidy=False).protect(table, need, progress)
+            why = "closing, for relations that are no cross table"
+        else:
+            found, why = self._circulated(table, need, crossed=crossed, progress=progress)
+        return self._told(table, need, found, why)
+
+    def _circulated(
+        self, table: Table, need: Need, *, crossed: bool, progress: Progress | None
+    ) -> tuple[Protection, str]:
+        """Look for circulations; of cross tables that are not too large, take the cheaper of two patterns."""
         found = self._circulation().protect(table, need, progress)
+        if not crossed:
+            return found, "for relations that are no cross table"
         if table.n_cells <= CLOSING:
             other = self._greedy(tidy=table.n_cells <= MIDDLE).protect(table, need)
             cheaper = found if found.cost <= other.cost else other
-            return self._told(table, need, cheaper, f"the cheaper of two for {table.n_cells:,} cells")
-        kind = f"a cross table of {table.n_cells:,} cells" if table.dimensions else "linked tables"
-        return self._told(table, need, found, f"for {kind}")
+            return cheaper, f"the cheaper of two for {table.n_cells:,} cells"
+        return (
+            found,
+            f"for a cross table of {table.n_cells:,} cells" if table.dimensions else "for linked tables",
+        )
 
     def _told(self, table: Table, need: Need, found: Protection, why: str) -> Protection:
         """Say in one line what was taken, why, and how far it may be from the least cost."""

@@ -21,6 +21,9 @@ from hitoku.solver.linear import LinearProgram, Warm
 
 # Rooms beyond so many times the largest claim of a batch count as this: ends of one size, a quicker solver.
 FARTHEST = 64.0
+# Amounts in multiples of these: vertices that lie at halves, thirds or fifths are whole then. The coarsest is
+# taken of which the least claim of a batch is so many.
+STEPS, MULTIPLE = (60.0, 12.0, 2.0), 50.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,10 +89,20 @@ class Batches:
 
     def ends(self, batch: WitnessBatch, cells: Integers, held: Mask | None = None) -> tuple[Floats, Floats]:
         """Write how far cells go, in units of the batch: up first, then down; claims are least distances."""
-        claims, n = self._claims, len(cells)
-        amount = claims.amount[batch.served]
+        amount = self._claims.amount[batch.served]
+        coarse = [step for step in STEPS if MULTIPLE * step <= amount.min(initial=np.inf)]
+        for step in (*coarse[:1], 1.0):
+            low, high = self._ends(batch, cells, held, step)
+            if np.all(low <= high):
+                break
+        return low, high
+
+    def _ends(
+        self, batch: WitnessBatch, cells: Integers, held: Mask | None, step: float
+    ) -> tuple[Floats, Floats]:
+        n, amount = len(cells), step * np.ceil(self._claims.amount[batch.served] / step)
         far = FARTHEST * float(amount.max(initial=1.0))
-        down, up = (np.minimum(room[cells], far) for room in self._rooms[batch.even])
+        down, up = (step * np.floor(np.minimum(room[cells], far) / step) for room in self._rooms[batch.even])
         if held is not None:
             down, up = np.where(held[cells], down, 0.0), np.where(held[cells], up, 0.0)
         low, high = np.zeros(2 * n), np.concatenate([up, down]) / batch.unit

@@ -37,11 +37,11 @@ from hitoku.model.protection import Protection
 from hitoku.model.table import Table
 
 # What a cell costs for being one more blank, as a multiple of the median cost of the unsafe cells.
-PER_CELL = 1.0
+PER_CELL = 2.0
 # Linear programs over the whole table pay up to so many cells; claims share one while they differ by no more.
 LARGEST_SWEPT, SPREAD = 12_000, 5.0
-# Programs that may be spent on publishing cells again.
-TRIES = 100
+# Cells of all programs that may be spent on publishing cells again: after sweeps, and without them.
+TIDIED, TIDIED_UNSWEPT = 350_000, 1_500_000
 # A zero withheld fools few readers: it is taken only where nothing else will do.
 ZERO = 1e4
 
@@ -232,7 +232,7 @@ class Search:
             if self._sweeps:
                 batches = swept(state, program, batches, SHARPNESS if number == 0 else AGAIN, clock.goes_on)
             tidy = BatchTidy(state, self.reach, relations, state.assigned(batches))
-            batches = tidy.run(TRIES, clock.goes_on)
+            batches = tidy.run(TIDIED if self._sweeps else TIDIED_UNSWEPT, clock.goes_on)
             if self._sweeps and not clock.passed():
                 break
         better = written(batches, moves.scale)
@@ -301,7 +301,8 @@ class Search:
     def reach(self) -> CellReach:
         """The relations as linear programs, made when boxes leave something to do."""
         if self._reach is None:
-            self._reach = CellReach(self._table, self._movable)
+            # What is swept later need not be gathered now.
+            self._reach = CellReach(self._table, self._movable, 1 if self._sweeps else 2)
         return self._reach
 
 

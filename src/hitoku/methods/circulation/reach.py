@@ -33,8 +33,8 @@ CAPS = (4.0, 256.0)
 CHEAPEST, DEAREST = 1e-6, 10.0
 # Up to so many cells a program is asked about all of them at once; of larger tables about a neighbourhood.
 AT_ONCE = 20_000
-# How often a change is sought with prices that gather it on few cells, and how dear cells are that it left.
-REWEIGHTED, UNMOVED = 2, 0.1
+# How dear cells are that a change left, when it is sought once more with prices that gather it on few cells.
+UNMOVED = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +54,12 @@ class CellReach:
         Its relations count, and whether differences must be whole steps.
     movable
         Cells that may be withheld.
+    tries
+        How often a change is sought; from the second time on with prices that gather it on few cells.
     """
 
-    def __init__(self, table: Table, movable: Mask) -> None:
+    def __init__(self, table: Table, movable: Mask, tries: int) -> None:
+        self._tries = tries
         self._rows: Any = table.relations
         self._columns: Any = table.relations.tocsc()
         self._movable = movable
@@ -112,7 +115,7 @@ class CellReach:
         cell, sign, amount = asked
         coarse = cell, sign, np.ceil(amount / step)
         parts = np.floor(rooms[0] / step), np.floor(rooms[1] / step)
-        for _ in range(REWEIGHTED):
+        for _ in range(self._tries):
             program = self._program(cells, coarse, parts, weight)
             found = None if program is None else self._read(cells, solve(program, dual=True), step)
             total = np.inf if found is None else float(price[found.cells].sum())

@@ -69,7 +69,9 @@ def _sweep(
     size = np.zeros(len(state.price))
     for batch in batches:
         size += _size(batch)
-    for number, batch in enumerate(batches):
+    # Small claims first: giants then find out what is used anyway.
+    for number in reversed(range(len(batches))):
+        batch = batches[number]
         if not more():
             break
         others = size - (1.0 - OWN) * _size(batch)

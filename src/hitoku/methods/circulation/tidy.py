@@ -52,13 +52,13 @@ class BatchTidy:
         self._weight = levelled(state.price, self._held & state.ordinary)
         self.tried = 0
 
-    def run(self, tries: int, more: Callable[[], bool]) -> list[WitnessBatch]:
+    def run(self, work: int, more: Callable[[], bool]) -> list[WitnessBatch]:
         """Publish what can be published; return the batches.
 
         Parameters
         ----------
-        tries
-            Programs that may be solved.
+        work
+            Cells that the programs which are solved may have together.
         more
             Asked before every cell: False ends it.
         """
@@ -71,7 +71,7 @@ class BatchTidy:
             asked = [self._program.of(batch, self._weight) for batch in self._batches]
             warm = [stack.enter_context(opened(each, work_limit=STEPS, dual=True)) for each in asked]
             for cell in secondary.tolist():
-                if self.tried >= tries or not more():
+                if self.tried * len(self._program.cells) >= work or not more():
                     break
                 falling = self._falling(cell) if self._held[cell] else None
                 if falling is not None:
