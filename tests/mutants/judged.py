@@ -64,9 +64,11 @@ class Judge:
         seconds, reached = self.measured(items)
         for mutant in self.mutants:
             lines = range(mutant.line, mutant.last_line + 1)
-            asked = {
-                test for line in lines for test in reached.get(f"{mutant.path}:{line}", ())
-            } & items.keys()
+            asked = {test for line in lines for test in reached.get(f"{mutant.path}:{line}", ())}
+            if mutant.line in constants_of(mutant.text).values():  # read at loading, used by anything
+                own = (tests for line, tests in reached.items() if line.startswith(f"{mutant.path}:"))
+                asked = {test for tests in own for test in tests}
+            asked &= items.keys()
             chosen, spent = [], 0.0
             for test in sorted(asked, key=lambda test: (seconds[test], test)):
                 if chosen and spent + seconds[test] > MOST_SECONDS:

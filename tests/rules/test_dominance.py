@@ -30,6 +30,7 @@ SIZES = st.lists(st.integers(0, 1000), max_size=8)
     [
         pytest.param(1, 75, (90, 6, 4), True, 20.0, id="90 of 100; of 120 it would be 75%"),
         pytest.param(1, 75, (75, 15, 10), False, 0.0, id="exactly k percent is safe"),
+        pytest.param(1, 75, (75.1, 24.9), True, 7.51 / 0.075 - 100, id="a tenth of a percent more"),
         pytest.param(2, 80, (60, 30, 10), True, 12.5, id="two together hold 90%"),
         pytest.param(2, 80, (50, 30, 20), False, 0.0, id="two together hold exactly 80%"),
         pytest.param(1, 50, (40,), True, 40.0, id="single contributor"),

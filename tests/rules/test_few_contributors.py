@@ -71,3 +71,9 @@ def test_counts_distinct_contributors(table, n):
     need = FewContributors(n).assess(table)
     assert need.unsafe.tolist() == [0 < count < n for count in table.units.count]
     assert np.all(FewContributors(n + 1).assess(table).unsafe >= need.unsafe)
+
+
+def test_without_a_percentage_the_rule_asks_for_no_level_of_its_own():
+    assert not FewContributors(3).assess(one_cell(9, 1)).upper.any()
+    asked = FewContributors(3, percent=30).assess(one_cell(9, 1))
+    assert (asked.lower.tolist(), asked.upper.tolist()) == ([3.0], [3.0])

@@ -155,3 +155,17 @@ def test_unknown_variable():
     with pytest.raises(RuleError, match="no variable 'colum'") as caught:
         GroupDisclosure(by="colum").assess(TALL)
     assert "'column'" in caught.value.fix
+
+
+def test_levels_are_what_the_part_holds_above_the_share():
+    # Nine tenths of the row's 100 are 90; of the column's 65 they are 58.5, so 58 people.
+    need = GroupDisclosure(0.9).assess(Table.from_array([[95, 5], [40, 60]]))
+    assert {int(cell): float(need.lower[cell]) for cell in np.flatnonzero(need.unsafe)} == {0: 5.0, 4: 2.0}
+
+
+def test_a_part_that_counts_twice_may_be_half_as_large():
+    # Twice the first and the second are three times the third: 2/3 and 1/3 of it, two of four each.
+    table = Table(value=[3.0, 6.0, 4.0], relations=[[2, 1, -3]])
+    need = GroupDisclosure(0.4).assess(table)
+    assert need.unsafe.tolist() == [True, True, False]
+    assert need.lower == pytest.approx([3 - 0.4 * 4 * 3 / 2, 6 - 0.4 * 4 * 3, 0])

@@ -90,3 +90,9 @@ def test_linked_tables_are_compared_by_their_relations():
 def test_a_table_without_counts_is_told_what_it_lacks():
     with pytest.raises(RuleError, match="how many respondents"):
         KDisclosure().pairs(Table.from_array([[1.5, 2.0], [3.0, 4.0]]))
+
+
+def test_a_part_of_exactly_the_limit_is_looked_at():
+    table = Table.from_array([[0, 4], [2, 3]])
+    found = {limit: KDisclosure(k=0, limit=limit).pairs(table)[0].tolist() for limit in (4, 3, 1)}
+    assert found == {4: [1, 3], 3: [3], 1: []}
