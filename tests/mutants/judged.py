@@ -17,8 +17,9 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterable
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import pytest
@@ -176,6 +177,12 @@ class Judge:
 def put_in(mutant: Mutant, path: str, live: list[FunctionType]) -> bool:
     """Replace code and constants of a loaded module by the mutant's; tell whether anything changed."""
     codes = functions_of(mutant.text, path)
+    usual = SourceFileLoader.get_code
+
+    def get_code(loader: SourceFileLoader, name: str) -> CodeType | None:  # for who loads the file once more
+        return compile(mutant.text, path, "exec") if loader.path == path else usual(loader, name)
+
+    SourceFileLoader.get_code = get_code  # type: ignore[method-assign]
     changed = False
     for each in live:
         new = codes.get((each.__code__.co_qualname, each.__code__.co_firstlineno))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from importlib.machinery import SourceFileLoader
 
 import pytest
 from tests.mutants.__main__ import ROOT, equals
@@ -36,10 +37,14 @@ def test_a_mutant_is_run_in_the_place_of_the_original(now, count, tmp_path, monk
     toy = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(toy)
     monkeypatch.setitem(__import__("sys").modules, "toy", toy)
+    monkeypatch.setattr(SourceFileLoader, "get_code", SourceFileLoader.get_code)  # undone afterwards
     held = toy.count  # by somebody who imported it before
     changed = put_in(Mutant("toy.py", 1, 1, "", 0, "", "", now), str(path), [toy.count, toy.Rule.unsafe])
     assert changed is (now != TOY)
     assert held([1, 2, 3, 4]) == count
+    again = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(again)
+    assert again.count([1, 2, 3, 4]) == count
 
 
 def test_functions_and_constants_of_a_file_are_found():

@@ -9,9 +9,11 @@ import pytest
 
 from hitoku.errors import NeedError, RuleError
 from hitoku.model.contributors import Contributors
+from hitoku.model.need import Need
 from hitoku.model.table import Table
-from hitoku.rules import DirectDisclosure, MinFrequency, assess
+from hitoku.rules import DirectDisclosure, MinFrequency, PPercent, assess
 from hitoku.rules.contributions import contributors_at, ranked_at
+from hitoku.rules.withheld_counts import merge_withheld
 from hitoku.testing import one_cell
 
 TABLE = one_cell(60, 30, 10)
@@ -83,3 +85,20 @@ def test_of_amounts_no_group_is_asked_for_and_no_level_is_a_number_of_people():
     assert need.unsafe.tolist() == DirectDisclosure(k=1).assess(ROWS).unsafe.tolist()
     assert len(need.attributions) == 0
     assert not need.lower.any()
+
+
+def test_an_amount_below_one_has_somebody_to_hide_at_the_limit():
+    # The remainder of 0.05 is just a tenth of 0.5.
+    table = one_cell(0.5, 0.25, 0.05)
+    assert not PPercent(10).assess(table).unsafe[0]
+    assert PPercent(10, at_limit="unsafe").assess(table).unsafe[0]
+    assert not PPercent(10, at_limit="unsafe").assess(one_cell(0, 0, 0)).unsafe[0]
+
+
+def test_cells_whose_count_is_withheld_are_as_wide_as_a_share_of_their_size():
+    table = Table.from_array([[30.0, -8.0], [4.0, 61.0]], lower=-np.inf)
+    withheld = np.isin(table.value, [-8.0, 61.0])
+    merged = merge_withheld(table, Need(unsafe=table.value == 4.0, lower=1.0), withheld, 0.5)
+    asked = {float(table.value[cell]): float(merged.width[cell]) for cell in np.flatnonzero(merged.unsafe)}
+    assert asked == {-8.0: 4.0, 4.0: 0.0, 61.0: 30.5}
+    assert merged.why(int(np.flatnonzero(withheld)[0])) == ("frequency_table",)

@@ -62,3 +62,9 @@ def test_parts_of_a_weighted_relation():
 def test_relations_without_a_single_total_have_no_parts():
     table = Table(value=[3.0, 6.0, 4.0, 5.0], relations=[[1, 1, -1, -1]])
     assert len(parts_of(table).part) == 0
+
+
+def test_a_part_that_counts_half_is_still_a_part():
+    pairs = parts_of(Table(value=[4.0, 6.0, 8.0], relations=[[0.5, 1, -1]]))
+    assert (pairs.part.tolist(), pairs.total.tolist()) == ([0, 1], [2, 2])
+    assert pairs.weight.tolist() == [0.5, 1.0]

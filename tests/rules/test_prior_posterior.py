@@ -59,3 +59,8 @@ def test_contradictory_parameters(p, q):
     with pytest.raises(RuleError, match=r"p|q") as caught:
         PriorPosterior(p, q)
     assert caught.value.fix
+
+
+def test_a_coalition_has_somebody_in_it():
+    with pytest.raises(RuleError, match=r"give n as 1, 2, \.\.\."):
+        PriorPosterior(p=10, q=50, n=0)

@@ -25,6 +25,7 @@ PAGES = Path(__file__).resolve().parents[2] / "docs" / "reference" / "rules"
         ("p_percent:p=10", PPercent(10)),
         (" dominance: n=2, k=87.5, level=unit ", Dominance(2, 87.5, level="unit")),
         ("min_frequency:n=3,zeros=true,percent=none", MinFrequency(3, zeros=True)),
+        ("min_frequency:n=3,zeros=False", MinFrequency(3, zeros=False)),
         ("group_disclosure", GroupDisclosure()),
         ("group_disclosure:share=0.8,by=row+column", GroupDisclosure(0.8, by=("row", "column"))),
         (

@@ -51,3 +51,9 @@ def test_what_an_outsider_knows_cannot_be_blurred():
 def test_the_range_is_a_positive_number(upper):
     with pytest.raises(RuleError, match="upper"):
         Zero(upper=upper)
+
+
+def test_one_gain_among_losses_that_cancel_is_no_zero():
+    behind = Contributors(count=[2], largest=[[20.0, 0.0]], total=[0.0], negative=True, magnitude="signed")
+    table = Table(value=[0.0], relations=np.zeros((0, 1)), units=behind, lower=-np.inf)
+    assert not Zero(upper=10).assess(table).unsafe[0]
