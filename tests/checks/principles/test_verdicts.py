@@ -1,0 +1,299 @@
+"""The principles on evidence made by hand: what is just enough passes, what just is not fails."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from hitoku.checks.policies.policy import policy
+from hitoku.checks.principles import groups, models, squares
+from hitoku.checks.principles.groups import in_order, judge_mask, merging
+from hitoku.checks.principles.tables import _companions
+from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, worst
+from hitoku.model.table import Table
+
+# At least 10 units, more than 11 degrees of freedom, (1, 50) dominance, no part above 90 %.
+JAPAN = policy("japan-2017")
+FAIL, LOOK, PASS = Clearance.FAIL, Clearance.LOOK, Clearance.PASS
+
+
+def people(*n_units, withheld=(), **more):
+    """Groups a, b, c ... of so many units."""
+    return SimpleNamespace(
+        labels=[(code,) for code in "abcdefgh"[: len(n_units)]],
+        n_units=np.array(n_units),
+        withheld=np.array([code in withheld for code in "abcdefgh"[: len(n_units)]]),
+        **more,
+    )
+
+
+@pytest.mark.parametrize(
+    ("n_units", "withheld", "status", "text"),
+    [
+        pytest.param((10, 12), "", PASS, "at least 10 units: met", id="just enough"),
+        pytest.param((9, 12), "", FAIL, "at least 10 units: not met by 1 of 2 (a)", id="one too few"),
+        pytest.param((9, 12), "a", PASS, "at least 10 units: 1 of 2 withheld", id="withheld"),
+        pytest.param((9, 12), "b", FAIL, "not met by 1 of 2 (a)", id="the wrong one is withheld"),
+        pytest.param((9, 12), "ab", FAIL, "not met by 1 of 2 (a)", id="nothing would leave"),
+        pytest.param((12, 12), "ab", PASS, "at least 10 units: met", id="nothing unsafe, nothing leaves"),
+        pytest.param((9, 8, 12), "a", FAIL, "not met by 2 of 3 (a, b)", id="one of two is withheld"),
+        pytest.param(
+            (1, 1, 1, 1, 9), "", FAIL, "not met by 5 of 5 (a, b, c and 2 more)", id="three are named"
+        ),
+    ],
+)
+def test_units(n_units, withheld, status, text):
+    found = groups.units(people(*n_units, withheld=withheld), JAPAN)
+    assert found.status is status
+    assert text in found.text
+    few = [n < 10 for n in n_units]
+    leaving = sum(small and code not in withheld for code, small in zip("abcdefgh", few, strict=False))
+    assert found.numbers == {
+        "minimum": 10,
+        "smallest": min(n_units),
+        "unsafe": sum(few),
+        "published": leaving,
+    }
+    assert bool(found.remedy) is any(few)
+    assert found.reason == ("too_few_units" if status is FAIL else "withheld" if any(few) else "met")
+
+
+def test_a_group_without_codes_is_everybody():
+    found = judge_mask(Principle.UNITS, "few", np.array([True]), np.array([False]), lambda _: (), "rule", {})
+    assert "(all)" in found.text
+
+
+@pytest.mark.parametrize(
+    ("largest", "size", "unsafe"),
+    [
+        pytest.param((50.0, 30.0), 100.0, False, id="exactly half is safe"),
+        pytest.param((50.1, 30.0), 100.0, True, id="a little more than half"),
+        pytest.param((0.0, 0.0), 0.0, False, id="zeros dominate nothing"),
+    ],
+)
+def test_dominance(largest, size, unsafe):
+    evidence = people(20, size=np.array([size]), largest=np.array([largest]))
+    assert groups.dominated(evidence, JAPAN).tolist() == [unsafe]
+    found = groups.dominance(evidence, JAPAN)
+    assert found.status is (FAIL if unsafe else PASS)
+    assert found.numbers["largest_share"] == pytest.approx(largest[0] / size if size else 0.0)
+    assert "(1, 50) dominance" in found.text
+
+
+@pytest.mark.parametrize(
+    ("largest", "unsafe"),
+    [
+        pytest.param((50.0, 45.0), False, id="the rest is just a tenth of the largest"),
+        pytest.param((50.0, 45.1), True, id="a little less"),
+        pytest.param((40.0, 20.0), False, id="far from it"),
+    ],
+)
+def test_the_p_percent_rule_where_the_policy_has_one(largest, unsafe):
+    with_p = JAPAN.model_copy(update={"dominance": JAPAN.dominance.model_copy(update={"p": 10.0})})
+    evidence = people(20, size=np.array([100.0]), largest=np.array([largest]))
+    assert not groups.dominated(evidence, JAPAN)[0]
+    assert groups.dominated(evidence, with_p).tolist() == [unsafe]
+    assert "and the 10 % rule" in groups.dominance(evidence, with_p).text
+
+
+@pytest.mark.parametrize(
+    ("holders", "unsafe"),
+    [
+        pytest.param((90, 10), False, id="nine tenths, and just enough of the others"),
+        pytest.param((91, 9), True, id="too many, and too few of the others"),
+        pytest.param((91, 10), True, id="too many, though enough are others"),
+        pytest.param((9, 40), True, id="nine alone are too few"),
+        pytest.param((100, 0), True, id="all have it"),
+    ],
+)
+def test_a_variable_with_two_values_is_a_count(holders, unsafe):
+    total = 100 if holders == (91, 10) else sum(holders)
+    found = groups.told_apart(np.array([total]), np.array([holders]), JAPAN)
+    assert found.tolist() == [unsafe]
+    (verdict,) = groups.two_values(people(total), np.array([holders]), JAPAN)
+    assert verdict.status is (FAIL if unsafe else PASS)
+    assert verdict.numbers["smallest"] == min(n for n in holders if n)
+
+
+def test_other_variables_are_no_counts():
+    assert groups.two_values(people(5), None, JAPAN) == ()
+    assert groups.told_apart(np.array([5, 6]), None, JAPAN).tolist() == [False, False]
+
+
+@pytest.mark.parametrize(("freedom", "status"), [((12, 30), PASS), ((11, 30), FAIL)])
+def test_degrees_of_freedom(freedom, status):
+    found = groups.degrees_of_freedom(people(40, 40), np.array(freedom), JAPAN)
+    assert (found.status, found.numbers["smallest"], found.numbers["limit"]) == (status, min(freedom), 11)
+
+
+@pytest.mark.parametrize(
+    ("labels", "n_units", "said"),
+    [
+        pytest.param(
+            "abc", (9, 1, 12), "merge a with b, merge b with a", id="the smaller one that is enough"
+        ),
+        pytest.param("abc", (12, 9, 12), "merge b with c", id="of two equal ones the next"),
+        pytest.param("abc", (1, 1, 1), "take more|both", id="none is enough"),
+        pytest.param("ab", (0, 12), "take more units together", id="nobody is merged with nobody"),
+        pytest.param("ab", (4, 6), "merge a with b, merge b with a", id="together just enough"),
+    ],
+)
+def test_what_to_merge(labels, n_units, said):
+    told = merging([(code,) for code in labels], np.array(n_units), 10)
+    assert any(part in told for part in said.split("|")), told
+
+
+def test_neighbours_are_those_of_the_same_other_codes():
+    labels = [("f", "1"), ("f", "2"), ("m", "1"), ("m", "2")]
+    assert merging(labels, np.array([20, 9, 9, 20]), 10) == "merge 2 with 1 in f, merge 1 with 2 in m"
+    assert in_order("10-14") < in_order("100+")
+    assert in_order("5-9") < in_order("10-14")
+
+
+@pytest.mark.parametrize(
+    ("n_units", "withheld", "found"),
+    [
+        # One row of four cells and their total; cell 0 and 1 are withheld.
+        pytest.param((4, 5, 30, 20, 59), (0, 1), [3], id="nine between them: the smallest other one"),
+        pytest.param((4, 6, 30, 20, 60), (0, 1), [], id="ten between them are enough"),
+        pytest.param((0, 0, 30, 20, 50), (0, 1), [], id="nobody is between them"),
+        pytest.param((4, 5, 30, 20, 59), (0, 1, 4), [], id="the total is withheld, too"),
+        pytest.param((4, 5, 30, 0, 39), (0, 1), [2], id="an empty cell hides nobody"),
+        pytest.param((4, 5, 0, 0, 9), (0, 1), [], id="there is no other"),
+    ],
+)
+def test_sums_that_a_total_gives_away_have_enough_units(n_units, withheld, found):
+    table = Table(value=np.array(n_units, float), relations=[[1, 1, 1, 1, -1]])
+    hidden = np.isin(np.arange(5), withheld)
+    assert np.flatnonzero(_companions(table, np.array(n_units), hidden, 10)).tolist() == found
+    turned = Table(value=np.array(n_units, float), relations=[[-1, -1, -1, -1, 1]])
+    assert np.flatnonzero(_companions(turned, np.array(n_units), hidden, 10)).tolist() == found
+
+
+@pytest.mark.parametrize(
+    ("parts", "who", "repeated", "share"),
+    [
+        pytest.param((1, 3, 4), (7, 8, 7), True, 0.625, id="one unit twice"),
+        pytest.param((1, 3, 4), (7, 8, 7), False, 0.5, id="every record a unit"),
+        pytest.param((0, 0), (1, 2), True, 0.0, id="nothing to share"),
+        pytest.param((2,), (1,), False, 1.0, id="one has all of it"),
+    ],
+)
+def test_the_largest_share_of_one_unit(parts, who, repeated, share):
+    assert squares.largest_share(np.array(parts, float), np.array(who), repeated=repeated) == share
+
+
+def softer(verdict):
+    return JAPAN.model_copy(update={"squares": JAPAN.squares.model_copy(update={"verdict": verdict})})
+
+
+@pytest.mark.parametrize(
+    ("share", "rule", "status"),
+    [
+        pytest.param(0.5, softer("fail"), PASS, id="exactly half"),
+        pytest.param(0.501, softer("fail"), FAIL, id="more than half fails"),
+        pytest.param(0.501, softer("look"), LOOK, id="or has somebody look"),
+        pytest.param(0.5, softer("look"), PASS, id="exactly half needs no look"),
+    ],
+)
+def test_squares(share, rule, status):
+    shares = np.array([share, 0.1])
+    (found,) = squares.square_verdicts(people(20, 20), shares, rule, "it")
+    assert found.status is status
+    assert found.numbers["largest_share"] == share
+    withheld = squares.withheld_for_squares(2, shares, rule)
+    assert withheld.tolist() == [status is FAIL, False]
+
+
+def test_squares_that_nobody_asks_for_or_knows():
+    without = JAPAN.model_copy(update={"squares": None})
+    assert squares.square_verdicts(people(20), np.array([1.0]), without, "it") == ()
+    assert squares.dominated(np.array([1.0]), without) is None
+    assert squares.withheld_for_squares(3, None, JAPAN).tolist() == [False] * 3
+    (found,) = squares.square_verdicts(people(20), None, JAPAN, "it")
+    assert (found.status, found.reason) == (LOOK, "not_testable")
+
+
+MODEL = {
+    "n_units": 40,
+    "freedom": 12.0,
+    "n_parameters": 3,
+    "terms": ("male", "north"),
+    "support": np.array([10, 20]),
+    "categorical": True,
+    "n_cells": 4,
+    "smallest_cell": 9,
+    "leverage": 0.49,
+    "residual": 0.5,
+    "influence": 0.5,
+    "binary": False,
+    "perfect": False,
+    "separated": (),
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "reason", "status"),
+    [
+        pytest.param({}, None, PASS, id="just good enough everywhere"),
+        pytest.param({"n_units": 10}, None, PASS, id="ten units"),
+        pytest.param({"n_units": 9}, "too_few_units", FAIL, id="nine units"),
+        pytest.param({"freedom": 11.0}, "too_few_degrees_of_freedom", FAIL, id="eleven degrees of freedom"),
+        pytest.param({"support": np.array([9, 20])}, "coefficient_of_few", FAIL, id="a dummy of nine"),
+        pytest.param({"n_parameters": 4}, "saturated_with_small_cells", FAIL, id="a table of means of nine"),
+        pytest.param({"n_parameters": 4, "smallest_cell": 10}, None, PASS, id="a table of means of ten"),
+        pytest.param(
+            {"n_parameters": 4, "categorical": False}, None, PASS, id="a measurement makes no table"
+        ),
+        pytest.param({"leverage": 0.5}, "leverage", LOOK, id="half of itself"),
+        pytest.param({"leverage": 0.9}, "leverage", FAIL, id="nine tenths of itself"),
+        pytest.param({"residual": 0.51}, "dominated_squares", FAIL, id="one unit is most of the residuals"),
+        pytest.param({"influence": 0.51}, "dominated_squares", FAIL, id="one unit decides a coefficient"),
+        pytest.param({"influence": None}, "not_testable", LOOK, id="influence is not known"),
+        pytest.param({"residual": None}, "not_testable", LOOK, id="residuals are not known"),
+        pytest.param(
+            {"influence": 1.0, "binary": True}, None, PASS, id="of a yes or no nothing is dominated"
+        ),
+        pytest.param({"perfect": True}, "perfect_prediction", FAIL, id="everybody is predicted"),
+        pytest.param({"separated": ("male",)}, "perfect_prediction", FAIL, id="one value tells the outcome"),
+    ],
+)
+def test_a_model(change, reason, status):
+    verdicts = models.judge_model(SimpleNamespace(**{**MODEL, **change}), JAPAN)
+    assert worst(verdicts) is status
+    assert [v.reason for v in verdicts if v.status is not PASS] == ([] if reason is None else [reason])
+    assert all(bool(v.remedy) is (v.status is not PASS) for v in verdicts)
+
+
+def test_a_model_names_what_is_weak_and_how_small():
+    said = {
+        v.reason: v
+        for v in models.judge_model(SimpleNamespace(**{**MODEL, "support": np.array([9, 2])}), JAPAN)
+    }
+    assert "not male: 9, north: 2" in said["coefficient_of_few"].text
+    assert said["coefficient_of_few"].numbers == {"support": 10, "smallest": 2, "terms": 2}
+    met = models.judge_model(SimpleNamespace(**MODEL), JAPAN)[2]
+    assert "met, smallest 10" in met.text
+
+
+def test_the_worst_verdict_decides_and_what_is_written_is_read():
+    def one(status):
+        return PrincipleVerdict(
+            principle=Principle.UNITS, status=status, reason="r", text="t", numbers={"n": 1}
+        )
+
+    assert worst([one(PASS), one(LOOK), one(FAIL)]) is FAIL
+    assert worst([one(PASS), one(LOOK)]) is LOOK
+    assert worst([one(PASS)]) is PASS
+    assert PrincipleVerdict.from_dict(one(LOOK).to_dict()) == one(LOOK)
+    for change in (
+        {"reason": 1},
+        {"numbers": []},
+        {"numbers": {"n": "1"}},
+        {"numbers": {1: 1}},
+        {"status": "ok"},
+    ):
+        with pytest.raises(ValueError, match=r"."):
+            PrincipleVerdict.from_dict({**one(FAIL).to_dict(), **change})
