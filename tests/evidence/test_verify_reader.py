@@ -89,6 +89,25 @@ def test_the_claim_is_also_proved_by_witnesses_without_the_theorem(tmp_path):
     assert f"without it, by witnesses, for {n} of {n}" in judged(tmp_path, content, sign=False).reason
 
 
+def test_a_witness_in_halves_is_passed_over_and_those_after_it_count(tmp_path):
+    content = certified()
+    first, n = content["witnesses"][0], len(content["unsafe"])
+    halves = {**first, "denominator": 2, "differences": [2 * int(d) for d in first["differences"]]}
+    content["witnesses"] = [halves, *content["witnesses"]]
+    content["unsafe"] = [
+        {**need, **{side: need[side] + 1 for side in ("low", "high") if need[side] is not None}}
+        for need in content["unsafe"]
+    ]
+    verdict = judged(tmp_path, content)
+    assert verdict.ok, verdict.reason
+    assert f"without it, by witnesses, for {n} of {n}" in verdict.reason
+
+
+def test_of_a_table_without_anybody_nobody_is_expected():
+    expected = verify_blocks.expectation({"expected": None}, [[0, 0], [0, 0]], verify.demand)
+    assert expected == [[0, 0], [0, 0]]
+
+
 def test_witnesses_of_which_the_method_publishes_something_else_prove_nothing_more(tmp_path):
     """The prover of every certificate does not know the method: its witnesses break what the reader sees."""
     outcome = protect_table(Table.from_array(counts()), RULES, method=Blocks(), width=9)

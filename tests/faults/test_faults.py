@@ -6,6 +6,7 @@ temporary places, and the next run works, removes what the killed ones left, and
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -14,6 +15,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +63,8 @@ COMMANDS = {
 }
 # Of these the moment is in every file: the names are the same, the bytes are not.
 DATED = {"serve init", "serve backup", "serve restore"}
+# What this one writes is for the owner's group, once it is whole.
+SHARED = {"ledger receipt"}
 # Of these everything is printed and nothing written.
 READING = {
     "attack": ["attack", "interval", "release"],
@@ -104,15 +108,38 @@ def run(folder: Path, words: list[str], fault: str = "", **elsewhere: str) -> Ru
         "SOURCE_DATE_EPOCH": "1763251200",
     }
     path = os.pathsep.join([str(STAGE), str(SRC)])
-    done = subprocess.run(
-        [sys.executable, "-m", "hitoku", *words],
-        cwd=folder,
-        env={**os.environ, **places, "FAULT": fault, "PYTHONPATH": path, **elsewhere},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return Run(done.returncode, done.stdout, done.stderr)
+    env = {**os.environ, **places, "FAULT": fault, "PYTHONPATH": path, **elsewhere}
+    if elsewhere:  # locales are read when Python starts
+        command = [sys.executable, "-m", "hitoku", *words]
+        done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+        return Run(done.returncode, done.stdout, done.stderr)
+    told = [folder / "tmp" / name for name in ("told-out", "told-err")]
+    asked = {"words": words, "folder": str(folder), "env": env, "out": str(told[0]), "err": str(told[1])}
+    forks = loaded()
+    forks.stdin.write(json.dumps(asked) + "\n")
+    forks.stdin.flush()
+    code = int(forks.stdout.readline())
+    out, err = (path.read_text("utf-8") for path in told)
+    for path in told:
+        path.unlink()
+    return Run(code, out, err)
+
+
+@cache
+def loaded() -> subprocess.Popen:
+    """Start the process whose forks the commands are."""
+    env = {**os.environ, "PYTHONPATH": str(SRC)}
+    command = [sys.executable, str(STAGE / "forks.py")]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def forks():
+    """End it with the tests."""
+    yield
+    loaded().stdin.close()
+    loaded().stdout.close()
+    loaded().wait()
 
 
 def bytes_of(path: Path) -> dict[str, bytes] | None:
@@ -220,7 +247,10 @@ def test_a_killed_command_leaves_all_or_nothing_and_the_next_cleans_up(name, kit
         assert written(name, kitchen) in (None, whole), f"half-written at change {point}"
         for left in names(kitchen) - before - {target}:
             assert Path(left).name.startswith("."), left
-            assert stat.S_IMODE((kitchen / left).stat().st_mode) & 0o077 == 0, f"{left} can be read by others"
+            others = 0o007 if name in SHARED else 0o077
+            assert stat.S_IMODE((kitchen / left).stat().st_mode) & others == 0, (
+                f"{left} can be read by others"
+            )
         remove(kitchen / target)
     done = run(kitchen, words)
     assert done.code in (0, 1), done.err

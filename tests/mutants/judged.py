@@ -28,7 +28,7 @@ from tests.mutants.proposed import Mutant, constants_of, functions_of
 import hitoku
 
 # CPU seconds of tests that a mutant is put before at most, by what they take unmutated.
-MOST_SECONDS = 8.0
+MOST_SECONDS = 4.0
 # A mutant may take so many times what its tests take, and so much more; a sleeping one ends by the clock.
 TIMES, MORE, CLOCK, BYTES = 4, 4, 300, 6 << 30
 
