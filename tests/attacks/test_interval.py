@@ -20,6 +20,7 @@ from hitoku.model.labels import Labels
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
+from hitoku.model.tolerance import BOUND
 
 TOL = 1e-7
 
@@ -329,10 +330,39 @@ def test_a_contradiction_that_no_single_relation_shows_is_found(mode):
         Interval(mode=mode).bounds(release)
 
 
-@pytest.mark.parametrize("parts", [{"mode": "quick"}, {"time_limit_s": -1}, {"time_limit_s": float("nan")}])
+@pytest.mark.parametrize(
+    "parts",
+    [{"mode": "quick"}, {"time_limit_s": -1}, {"time_limit_s": float("nan")}, {"most_cells": 0}],
+)
 def test_parameters_are_checked(parts):
     with pytest.raises(ParameterError):
         Interval(**parts)
+
+
+def test_a_group_of_more_cells_than_asked_for_is_not_gone_into():
+    """The eight inner cells of a cube hang together and move by one amount: four up, four down."""
+    table = Table.from_array(np.array([[[3, 5], [4, 6]], [[7, 2], [9, 8]]]))
+    release = Release.of(table, Protection.withhold(table, table.inner))
+    gone_into = Interval(most_cells=8).bounds(release)
+    assert not gone_into.unknown.any()
+    # Up in 3, 6, 2, 9 and down in 5, 4, 7, 8: by 4 at most; the other way by 2.
+    assert (gone_into.lower[0], gone_into.upper[0]) == (1.0, 7.0)
+    left = Interval(most_cells=7).bounds(release)
+    assert np.array_equal(left.unknown, table.inner)
+    assert np.all(left.lower <= gone_into.lower)
+    assert np.all(left.upper >= gone_into.upper)
+    assert np.array_equal(left.lower[~table.inner], table.value[~table.inner])
+
+
+@pytest.mark.parametrize(("more", "reached"), [(0.0, True), (0.4 * BOUND, True), (1.5 * BOUND, False)])
+def test_a_target_is_met_up_to_rounding(more, reached):
+    """Each cell of the square runs from 0 to 1, and rounding is a share of one."""
+    table = Table.from_array(np.array([[1.0, 0.0], [0.0, 1.0]]), integer=False)
+    release = Release.of(table, Protection.withhold(table, table.inner))
+    nothing = np.full(9, np.nan)
+    first = np.arange(9) == 0
+    assert Interval().meets(release, nothing, np.where(first, 1.0 + more, np.nan))[1][0] == reached
+    assert Interval().meets(release, np.where(first, -more, np.nan), nothing)[0][0] == reached
 
 
 def test_rounding_is_no_contradiction_when_nothing_is_published():
