@@ -36,6 +36,7 @@ def main() -> int:
     words.add_argument("groups", nargs="*", help="of groups.toml; all of them by default")
     words.add_argument("--most", type=int, default=30, help="mutants of a file")
     words.add_argument("--all", action="store_true", help="every mutant of every file")
+    words.add_argument("--by", nargs="+", default=[], help="ask these tests alone what is not killed so far")
     words.add_argument("--file", default="", help="only files whose path contains this")
     words.add_argument("--minutes", type=float, default=0.0, help="begin no further mutant after so long")
     words.add_argument("--table", action="store_true", help="only what is known so far")
@@ -62,6 +63,7 @@ def main() -> int:
             given.file,
         ]
         command += ["--all"] if given.all else []
+        command += ["--by", *given.by] if given.by else []
         command += ["--minutes", str((end - time.monotonic()) / 60)] if end else []
         subprocess.run(command, cwd=ROOT, env=env, check=True)
     return tell(names, groups, given)
@@ -106,6 +108,7 @@ def try_out(name: str, group: dict[str, Any], given: argparse.Namespace) -> int:
     """Judge what is not known of a group's mutants."""
     from tests.mutants.judged import Judge, judge  # noqa: PLC0415
 
+    group = {**group, "tests": given.by or group["tests"]}
     before, tests, equal = known(name), tests_of(group), equals()
     asked = []
     for path in files_of(group, given.file):
