@@ -8,8 +8,10 @@ from scipy import sparse
 from hitoku.methods.optimal.instance import Instance
 from hitoku.model.arrays import Integers, Mask
 
-# Pattern cells set free at first, how many more after a row of failures, and failures until the end.
-FREED, MORE, ROW, FAILURES = 20, 5, 6, 24
+# Pattern cells set free at first, and how many more after every quarter of the failures that are the end.
+FREED, MORE = 20, 5
+# So many failures in a row, or one for so many cells of the pattern.
+FAILURES, PER_FAILURE = 24, 8
 # Cells are drawn from a fixed seed: one table, one answer under a work limit.
 SEED = 1
 
@@ -33,9 +35,10 @@ class Neighbourhoods:
     def draw(self, pattern: Mask) -> Mask | None:
         """Return cells of a pattern to set free; None when it was in vain for long."""
         cells = np.flatnonzero(pattern)
-        if self._failures >= FAILURES or len(cells) < 2:
+        most = max(FAILURES, len(cells) // PER_FAILURE)
+        if self._failures >= most or len(cells) < 2:
             return None
-        size = FREED + MORE * (self._failures // ROW)
+        size = FREED + MORE * (4 * self._failures // most)
         centre = int(cells[self._random.integers(len(cells))])
         self._failures += 1
         return self.around(centre, cells, size)

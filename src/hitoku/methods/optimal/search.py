@@ -28,8 +28,9 @@ FEWER = 0.8
 MUCH_FEWER, ROUGH_ROUNDS = 0.6, 15
 # A first search is confined to this many cells, and to some nodes.
 CORE, CORE_NODES = 150, 200
-# Neighbourhoods are searched while the free part of the pattern is this share above the bound.
-FAR_OFF = 0.05
+# Neighbourhoods are searched while the free part of the pattern is this share above the bound; in networks
+# of more cells than this, whose pattern is seldom as far off, in any case.
+FAR_OFF, LARGE_NETWORK = 0.05, 5000
 # Rounds of rows at the root.
 ROOT_ROUNDS = 400
 # Nodes granted to each, and until which share of a limit this goes on.
@@ -156,7 +157,7 @@ class PatternSearch(BranchAndCut):
         self._repair(self.relaxation.pattern(relaxed.x), self._promising(relaxed))
         if not isinstance(self.relaxation.engine, TableauSubproblems):
             # Too large for a tableau: rounds are slow, and a good pattern rules out more than they do.
-            self._search_neighbourhoods(relaxed)
+            self._search_neighbourhoods(relaxed, FAR_OFF)
         lower, upper = self._fix_columns(relaxed, self._lower, self._upper, ties=True)
         free = self.relaxation.free
         if (lower < upper).sum() > MUCH_FEWER * len(free):
@@ -179,16 +180,18 @@ class PatternSearch(BranchAndCut):
         promising = self._promising(relaxed)
         full = relaxation.pattern(relaxed.x)
         self._repair(full, promising)
+        if not relaxation.halving and len(relaxation.free) > LARGE_NETWORK:
+            self._search_neighbourhoods(relaxed, 0.0)
         lower, upper = self._fix_columns(relaxed, self._lower, self._upper, ties=True)
         if (lower < upper).sum() >= 1.5 * len(promising):
             alive = self.instance.forced | self.best
             alive[promising] = True
             self._search_subset(alive, relaxation.free[:0], CORE_NODES)
 
-    def _search_neighbourhoods(self, relaxed: Relaxed) -> None:
+    def _search_neighbourhoods(self, relaxed: Relaxed, far_off: float) -> None:
         """Set parts of the best pattern free and search them anew, again and again, while that pays.
 
-        Only where the pattern is far from the bound: elsewhere the search itself does better.
+        Only while its free part is this share above the bound: nearer, the search itself does better.
         """
         instance, relaxation = self.instance, self.relaxation
         reduced = np.zeros(len(instance))
@@ -203,7 +206,7 @@ class PatternSearch(BranchAndCut):
         inside = NeighbourhoodSearch(relaxation.engine, part, self.best, rows, reduced)
         while inside.settled and self.budget.spent() < UNTIL:
             freed = around.draw(inside.pattern & ~instance.forced)
-            if freed is None or self.value - self.bound < FAR_OFF * (self.value - relaxation.paid):
+            if freed is None or self.value - self.bound < far_off * (self.value - relaxation.paid):
                 break
             if inside.improve(around, freed):
                 around.found()
