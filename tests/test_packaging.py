@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import signal
+import socket
 import subprocess
 import sys
+import time
 import tomllib
+import urllib.error
+import urllib.request
 import venv
 import zipfile
 from pathlib import Path
@@ -180,3 +185,47 @@ def test_the_wheel_alone_goes_the_whole_way(installed):
     )
     run(installed, installed / "venv" / "bin" / "python", "-c", script)
     run(installed, hitoku, "check", "submission")
+
+
+def answer(address: str, server: subprocess.Popen[str]) -> str:
+    """Ask until the server has begun; it makes a centre up first."""
+    for _ in range(600):
+        assert server.poll() is None, server.stderr.read()
+        try:
+            with urllib.request.urlopen(address, timeout=20) as found:  # noqa: S310 - our own server
+                return found.read().decode()
+        except (urllib.error.URLError, ConnectionError):
+            time.sleep(0.2)
+    pytest.fail("the server does not answer")
+
+
+@pytest.mark.long
+def test_the_review_application_is_asked_for_and_then_serves_its_demo(installed, wheel):
+    """Without the extra it says what is missing; with it pages and what they load come out of the wheel."""
+    hitoku = installed / "venv" / "bin" / "hitoku"
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "VIRTUAL"))}
+    bare = subprocess.run(
+        [hitoku, "serve", "--demo"], cwd=installed, env=clean, capture_output=True, text=True, check=False
+    )
+    assert bare.returncode == 2
+    assert "hitoku[review]" in bare.stderr
+    python = installed / "venv" / "bin" / "python"
+    options = ("--quiet", "--disable-pip-version-check", "--constraint", ROOT / "constraints.txt")
+    run(installed, python, "-m", "pip", "install", *options, f"{wheel}[review]")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    words = [hitoku, "serve", "--demo", "--port", str(port)]
+    with subprocess.Popen(
+        words, cwd=installed, env=clean, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as server:
+        try:
+            page = answer(f"http://127.0.0.1:{port}/", server)
+            assert "password" in page
+            loaded = re.findall(r'(?:href|src)="(/[^"]+\.(?:css|js))', page)
+            assert loaded
+            for name in loaded:
+                assert len(answer(f"http://127.0.0.1:{port}{name}", server)) > 100
+        finally:
+            server.send_signal(signal.SIGINT)
+            server.wait(60)

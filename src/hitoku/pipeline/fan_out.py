@@ -126,10 +126,7 @@ def _client(backend: str, address: str) -> Iterator[None]:
         return
     distributed = _imported("distributed", "dask")
     try:
-        distributed.default_client() if not address else None
-        opened = None if not address else distributed.Client(address, timeout=30)
-    except ValueError:  # there is no client yet
-        opened = distributed.Client(dashboard_address=None)
+        opened = distributed.Client(address, timeout=30) if address else _own_client(distributed)
     except OSError as error:
         raise ParameterError(
             f"nobody answers at {address!r}", where="jobs", fix="check the address of the scheduler"
@@ -139,6 +136,15 @@ def _client(backend: str, address: str) -> Iterator[None]:
     finally:
         if opened is not None:
             opened.close()
+
+
+def _own_client(distributed: Any) -> Any:
+    """Open a client with processes of this machine; None where the caller has one, which stays open."""
+    try:
+        distributed.default_client()
+    except ValueError:  # there is none yet
+        return distributed.Client(dashboard_address=None)
+    return None
 
 
 def _imported(package: str, extra: str) -> Any:
