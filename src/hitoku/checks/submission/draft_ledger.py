@@ -24,6 +24,7 @@ from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.verdict import Clearance, PrincipleVerdict
 from hitoku.checks.records import MISSING, Records
+from hitoku.checks.submission.same_variable import measured_alike, told_alike
 from hitoku.errors import ParameterError
 
 
@@ -55,7 +56,7 @@ class DraftLedger:
         unit_word: str = "unit",
         store: LedgerStore | None = None,
     ) -> None:
-        self._policy = policy
+        self._policy, self._records = policy, records
         self.ledger = open_ledger(
             project, records, policy, ledger, unit_word=unit_word, store=store, draft=True
         )
@@ -75,7 +76,8 @@ class DraftLedger:
         leaves
             Tells from what is found whether it leaves; left out, whatever does not fail does.
         """
-        parts = partitions(output)
+        parts = partitions(output, self._records)
+        measures = measured_alike(measures, self._records)
         definition = definition_of(output)
         # A submission that is corrected and handed in again has the names of before.
         name = self.ledger.unused(output.name)
@@ -90,7 +92,9 @@ class DraftLedger:
 
     def clashes(self, output: Output) -> bool:
         """Tell quickly whether an output singles somebody out together with one before it."""
-        return self.ledger.clashes(self.ledger.unused(output.name), partitions(output), definition_of(output))
+        return self.ledger.clashes(
+            self.ledger.unused(output.name), partitions(output, self._records), definition_of(output)
+        )
 
 
 def open_ledger(
@@ -138,28 +142,36 @@ def open_ledger(
     )
 
 
-def partitions(output: Output) -> list[Partition] | None:
-    """Return how an output divides the units; None when nobody can say."""
+def partitions(output: Output, records: Records | None = None) -> list[Partition] | None:
+    """Return how an output divides the units; None when nobody can say.
+
+    Parameters
+    ----------
+    output
+        Which.
+    records
+        All data, which say what columns are the same variable.
+    """
     if output.membership is None:
         return None
+    tells = output.asked.tells if records is None else told_alike(output.asked.tells, records)
     within = output.membership.within or ("",) * len(output.membership.codes)
     return [
-        Partition.published(output.name, codes, part=place, tells=_told(output, period))
+        Partition.published(output.name, codes, part=place, tells=_told(output, tells, period))
         for place, (codes, period) in enumerate(zip(output.membership.codes, within, strict=True))
     ]
 
 
-def remembered_parts(output: Output) -> list[Partition] | None:
+def remembered_parts(output: Output, records: Records | None = None) -> list[Partition] | None:
     """Return how an output divides the units, for later ones; a file that a person sees divides nobody."""
-    return [] if output.evidence.files else partitions(output)
+    return [] if output.evidence.files else partitions(output, records)
 
 
-def _told(output: Output, period: str) -> frozenset[str]:
+def _told(output: Output, tells: frozenset[str], period: str) -> frozenset[str]:
     """Return what is said of the cells; those of a period are compared with what is about this period.
 
     That nearly everybody of a year is there in the next singles nobody out: who stayed away is in no output.
     """
-    tells = output.asked.tells
     if period:
         return frozenset(told_within(each, period) for each in tells)
     # An output about one code alone may be one about a period.

@@ -24,6 +24,7 @@ from hitoku.checks.submission.draft_ledger import definition_of, open_ledger, re
 from hitoku.checks.submission.leaving import leaving
 from hitoku.checks.submission.recheck import Centre, judge, open_centre
 from hitoku.checks.submission.rechecked import OutputState, Recheck, Rechecked
+from hitoku.checks.submission.same_variable import measured_alike
 from hitoku.checks.submission.submission import MOST_BYTES, Submission, read_submission
 from hitoku.errors import DataError, ParameterError, some
 from hitoku.files import new_folder, read_file, sha256
@@ -235,7 +236,8 @@ def _remember(
     for each in leaves:
         placed, measures = place_units(each.output, records)
         name, published = book.unused(placed.name), dict(placed.published)
-        book.remember(name, remembered_parts(placed), definition_of(placed), measures, published=published)
+        parts, amounts = remembered_parts(placed, records), measured_alike(measures, records)
+        book.remember(name, parts, definition_of(placed), amounts, published=published)
         own = leaving(stems[each.output.name], each.output, disarmed=disarmed)
         files |= own
         left.append(
