@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from tests.checks.submissions import resealed
 
 import hitoku as ht
 from hitoku.checks.evidence.fitted import read_fitted
@@ -91,12 +92,23 @@ def test_a_tree_has_no_coefficients():
         ht.Session("s", PEOPLE).regression(fitted, exog=PEOPLE[TERMS], endog=PEOPLE["income"])
 
 
-def test_least_squares_and_instruments_of_linearmodels():
+def test_least_squares_and_instruments_of_linearmodels(tmp_path):
     iv = pytest.importorskip("linearmodels.iv")
     exog = PEOPLE[TERMS].assign(const=1.0)
     fitted = iv.IV2SLS(PEOPLE["income"], exog, None, None).fit(cov_type="unadjusted")
-    out = ht.Session("s", PEOPLE).regression(fitted)
+    work = ht.Session("s", PEOPLE)
+    out = work.regression(fitted, name="model")
     same_as_statsmodels(out)
+    sealed = work.submit(tmp_path / "s")
+    for data in (None, PEOPLE):
+        (again,) = recheck(sealed, data=data).outputs
+        assert again.findings == ()
+        assert dict(again.output.published) == dict(out.published)
+    # What a forger writes into it is found, by the statistic that no longer fits its error.
+    resealed(
+        sealed, "checker/01-model.json", lambda plain: plain["evidence"]["coefficient"].__setitem__(0, 99.0)
+    )
+    assert recheck(sealed).outputs[0].findings
     assert (out.evidence.standard_error > 0).all()
     instrumented = iv.IV2SLS(
         PEOPLE["income"], exog[["const", "x"]], PEOPLE[["age"]], (PEOPLE[["age"]] + PEOPLE[["x"]].to_numpy())
@@ -107,7 +119,7 @@ def test_least_squares_and_instruments_of_linearmodels():
 
 
 @pytest.mark.parametrize("effects", [False, True])
-def test_a_panel_counts_units_and_not_records(effects):
+def test_a_panel_counts_units_and_not_records(effects, tmp_path):
     panel = pytest.importorskip("linearmodels.panel")
     rng = np.random.default_rng(3)
     # In any order: the library sorts.
@@ -117,8 +129,12 @@ def test_a_panel_counts_units_and_not_records(effects):
     frame = frame.sample(frac=1, random_state=1).reset_index(drop=True)
     indexed = frame.set_index(["firm", "year"])
     fitted = panel.PanelOLS(indexed["y"], indexed[["x"]], entity_effects=effects).fit()
-    out = ht.Session("s", frame, unit="firm").regression(fitted)
+    work = ht.Session("s", frame, unit="firm")
+    out = work.regression(fitted)
     assert (out.evidence.n_units, out.evidence.n_records) == (40, 200)
+    (again,) = recheck(work.submit(tmp_path / "s"), data=frame, unit="firm").outputs
+    assert again.findings == ()
+    assert str(again.status) == str(out.status)
     assert out.evidence.freedom <= 39
     assert out.status is Clearance.PASS
     # The share of one unit is that of all its records.
