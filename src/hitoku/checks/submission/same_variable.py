@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import pyarrow as pa
 
 from hitoku.checks.ledger import Measure
+from hitoku.checks.ledger.population import NUMBERS
 from hitoku.checks.ledger.ranks import largest_of, ranks_told
 from hitoku.checks.records import Records
 from hitoku.model.arrays import Floats
@@ -31,7 +31,7 @@ def multiples(records: Records, name: str) -> dict[str, float]:
     >>> multiples(Records.open(given), "pay")
     {'k': 0.001}
     """
-    numeric = [field.name for field in records.table.schema if _is_number(field.type)]
+    numeric = [field.name for field in records.table.schema if str(field.type).startswith(NUMBERS)]
     if name not in numeric:
         return {}
     sample = _numbers(records, name, SAMPLE)
@@ -72,13 +72,9 @@ def measured_alike(measures: Mapping[str, Measure], records: Records) -> dict[st
     return found
 
 
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
-
-
 def _numbers(records: Records, name: str, most: int | None = None) -> Floats:
     column = records.table.column(name).slice(0, most)
-    plain = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    plain = column.cast("double", safe=False).to_numpy(zero_copy_only=False)
     return np.asarray(plain, dtype=np.float64)
 
 
