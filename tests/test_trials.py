@@ -23,6 +23,7 @@ TRIALS = {
         "pipeline/test_same_records.py::test_a_level_that_no_tree_names_is_found_among_the_columns_of_the_records",
         "pipeline/test_families.py::test_no_release_of_a_family_leaves_an_unsafe_cell_narrower_than_it_must_be",
         "pipeline/test_families.py::test_no_family_is_called_safe_that_is_not",
+        "tabulation/test_linked.py::test_whatever_readers_get_by_subtracting_is_judged",
     ],
     "M2 a proof is named that is not there": [
         "pipeline/test_publication.py::test_no_proof_is_named_where_there_is_none",
