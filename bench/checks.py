@@ -1,8 +1,9 @@
 """Output checking: a 47 by 20 table of a million people, with dominance, beside a plain group-by of pandas.
 
 CPU seconds of one process: "open" loads the data into a session (once), then each output from call to
-verdict, the second time round, when the kernels are in memory; "rules" leaves out the ledger. "many
-unsafe" spreads a tenth of the people over a table many cells of which are unsafe; more of them with --jobs.
+verdict, the second time round, when the kernels are in memory; "rules" leaves out the ledger. "After" are
+outputs of one session, each compared with those before it; the check of these four is made with the data.
+"many unsafe" spreads a tenth of the people over a table many cells of which are unsafe; more with --jobs.
 Results go to .bench/checks.json.
 
     python -m bench.checks
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import tempfile
 import time
 from pathlib import Path
 
@@ -21,6 +23,7 @@ import pandas as pd
 
 import hitoku as ht
 from hitoku.checks.outputs.magnitude_table import MagnitudeTable
+from hitoku.checks.submission.recheck import recheck
 
 OUT = Path(__file__).resolve().parents[1] / ".bench"
 SEED = 20261116
@@ -45,6 +48,23 @@ def seconds(work):
     start = time.process_time()
     work()
     return round(time.process_time() - start, 3)
+
+
+def in_a_row(frame):
+    """Four outputs of one session, one after the other, and their check with the data."""
+    work, by, found = ht.Session("bench", frame, unit="id"), ["region", "job"], {}
+    asked = {
+        "counts": lambda: work.frequency_table(by),
+        "sums after counts": lambda: work.magnitude_table(by, "income"),
+        "deviations after both": lambda: work.summary("std", "income", by=by),
+        "cross table after three": lambda: work.crosstab("region", "job"),
+    }
+    for name, make in asked.items():
+        found[name] = seconds(make)
+    with tempfile.TemporaryDirectory() as folder:
+        path = work.submit(Path(folder) / "four")
+        found["check of the four"] = seconds(lambda: recheck(path, data=frame, unit="id"))
+    return found
 
 
 def main():
@@ -83,6 +103,7 @@ def main():
         # A session of its own, so that the ledger has as little to compare as the first time.
         again = ht.Session("bench", frame, unit="id")
         found[name] = seconds(lambda make=make, again=again: make(again))
+    found |= in_a_row(frame)
     for name, value in found.items():
         print(f"{name:30} {value:>12}", flush=True)
     sparse = people(options.records // 10, 47, options.jobs)

@@ -127,6 +127,30 @@ def test_values_that_dominate_some_power_only_do_not_come_out_of_pairs(giant):
     assert closest(frame, "income", frame["income"][who] - mean) > 0.1
 
 
+CURVES = {
+    "lorenz": lambda w: w.lorenz("income", 10, **ONLY),
+    "shares": lambda w: w.quantile_groups("income", 20, statistic="share", **ONLY),
+    "histogram": lambda w: w.histogram("income", 10, **ONLY),
+    "life table": lambda w: w.life_table("income", "event", [0, 3000, 1e6], **ONLY),
+    "survival": lambda w: w.survival("income", "event", **ONLY),
+}
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_what_leaves_of_a_curve_is_the_same_whatever_the_giant_has(name):
+    """Whatever one works out of it, alone or with others, is not the giant's value."""
+    first, second = (
+        CURVES[name](ht.Session("s", people(giant).assign(event=np.arange(2 * N) % 2)))
+        for giant in (GIANT, GIANT / 3)
+    )
+    assert first.status is second.status
+    assert dict(first.published) == dict(second.published)
+    # Where nobody is a giant something leaves, so that there was something to give away.
+    calm = CURVES[name](ht.Session("s", people(3000.0).assign(event=np.arange(2 * N) % 2)))
+    assert calm.status is Clearance.PASS
+    assert all(any(x is not None for x in column) for column in calm.published.values())
+
+
 def test_the_attack_works_where_nobody_checks():
     """The attacker is no straw man: of the plain statistics the value comes out within a percent."""
     x = people()["income"][:N]
