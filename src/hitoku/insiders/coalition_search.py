@@ -299,18 +299,31 @@ class CoalitionSearch:
         return scale
 
     def _push(self, reach: CoalitionReach, room: tuple[Floats, Floats], *, alone: bool = True) -> None:
-        """Move cells as far as they go, all that are missing at once, then one by one."""
+        """Move cells as far as they go, all that are missing at once, then one by one.
+
+        Nothing is tried for cells that one relation after the other keeps from what they need.
+        """
         down, up = (side[self._withheld] for side in room)
-        while reach.missing.sum() > 1:
+        places = np.searchsorted(self._withheld, reach.cells)
+        possible = reach.far_enough(*(side[places] for side in self._farthest(down, up)))
+        while (reach.missing & possible).sum() > 1:
             before = int(reach.missing.sum())
             for upwards in (True, False):
-                self._move(reach, np.flatnonzero(reach.missing), down, up, upwards=upwards)
+                self._move(reach, np.flatnonzero(reach.missing & possible), down, up, upwards=upwards)
             if reach.missing.sum() == before:
                 break
-        for one in np.flatnonzero(reach.missing) if alone else ():
+        for one in np.flatnonzero(reach.missing & possible) if alone else ():
             for upwards in (True, False):
                 if reach.missing[one]:
                     self._move(reach, np.array([one]), down, up, upwards=upwards)
+
+    def _farthest(self, down: Floats, up: Floats) -> tuple[Floats, Floats]:
+        """Return rooms of withheld cells as relations narrow them, one at a time: no table goes farther."""
+        from hitoku.kernels.elimination import propagate  # noqa: PLC0415 - numba loads when it is needed
+
+        lower, upper, slack = -down, up.copy(), self._slack[self._withheld]
+        propagate(*parts(self._matrix), np.zeros(self._matrix.shape[0]), lower, upper, slack, ROUNDS)
+        return np.maximum(-lower, 0.0), np.maximum(upper, 0.0)
 
     def _move(
         self, reach: CoalitionReach, which: Integers, down: Floats, up: Floats, *, upwards: bool

@@ -59,8 +59,12 @@ class CoalitionReach:
     @property
     def missing(self) -> Mask:
         """Cells that are not known to move far enough; a single value never is."""
-        far = reaches(self.down, self.up, self._lower, self._upper, self._width, self._slack)
-        return ~(far & (self.down + self.up > self._least))
+        return ~self.far_enough(self.down, self.up)
+
+    def far_enough(self, down: Floats, up: Floats) -> Mask:
+        """Tell which cells would have what they need if they moved so far."""
+        far = reaches(down, up, self._lower, self._upper, self._width, self._slack)
+        return np.asarray(far & (down + up > self._least))
 
     def take(self, deviations: DeviationPool, scale: Floats) -> None:
         """Take deviations into account, each shrunk."""
