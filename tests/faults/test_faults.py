@@ -67,7 +67,7 @@ DATED = {"serve init", "serve backup", "serve restore"}
 SHARED = {"ledger receipt"}
 # Of these everything is printed and nothing written.
 READING = {
-    "attack": ["attack", "interval", "release"],
+    "attack": ["attack", "release"],
     "audit": ["audit", "release"],
     "verify": ["verify", "release"],
     "ledger show": ["ledger", "show", "kept.ledger"],
