@@ -129,6 +129,24 @@ def _plain(text):
     return text
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "frequency table: by region, job; missing complete",
+            "度数表:region, job 別;欠損のあるレコードを除く",
+        ),
+        (
+            "magnitude table: by region; value income; missing complete",
+            "数値表:region 別;変数 income;欠損のあるレコードを除く",
+        ),
+        ("average: by job; where region is N, S", "平均:job 別;条件:region が N, S"),
+    ],
+)
+def test_what_was_asked_for_is_told_part_by_part(text, said):
+    assert speaker("ja")(text) == said
+
+
 def test_what_has_no_word_stays_english():
     assert speaker("ja")("a sentence of tomorrow") == "a sentence of tomorrow"
     assert speaker("en")("withheld") == "withheld"

@@ -3,7 +3,7 @@
 Sentences are written in English where they are needed, and looked up here when they are shown; a test reads
 them out of the source and asks for a translation of each. Those with numbers and codes in them stand in the
 catalogue with names in braces: ``{n}`` and ``{m}`` for numbers, ``{text}`` for something that is itself
-translated, every other name for codes, which are kept.
+translated, every other name for codes, which are kept; ``{columns}`` ends before a semicolon.
 """
 
 from __future__ import annotations
@@ -134,7 +134,8 @@ def _shape(text: str) -> re.Pattern[str]:
     made, last = "", 0
     for place in PLACE.finditer(text):
         made += re.escape(text[last : place.start()])
-        kind = r"[-\d,.%e+]+" if re.fullmatch(r"[nm]\d?", place[1]) else ".+?"
+        number, listed = re.fullmatch(r"[nm]\d?", place[1]), place[1].startswith("column")
+        kind = r"[-\d,.%e+]+" if number else "[^;]+?" if listed else ".+?"
         made += f"(?P<{place[1]}>{kind})"
         last = place.end()
     return re.compile(made + re.escape(text[last:]), re.DOTALL)
