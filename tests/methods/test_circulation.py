@@ -15,6 +15,7 @@ from hitoku.errors import NeedError, ParameterError, ProtectionError
 from hitoku.evidence.audit import audit
 from hitoku.evidence.verify import verify
 from hitoku.methods.circulation import Circulation
+from hitoku.methods.circulation.batches import Batches, WitnessBatch
 from hitoku.methods.circulation.free import free_moves
 from hitoku.methods.circulation.reach import CHEAPEST, DEAREST, levelled
 from hitoku.model.dimension import Dimension
@@ -355,3 +356,40 @@ def test_a_flat_table_whose_unsafe_cells_protect_each_other_loses_no_other():
     assert np.array_equal(alone(table, need), need.unsafe)
     protection = judged(table, need)
     assert not protection.secondary.any()
+
+
+@pytest.mark.parametrize(
+    ("level", "value", "step"),
+    [
+        pytest.param(3_001, 9_000, 60, id="fifths, thirds and halves are whole"),
+        pytest.param(601, 9_000, 12, id="thirds and halves"),
+        pytest.param(101, 9_000, 2, id="halves"),
+        pytest.param(99, 9_000, 1, id="too small a level"),
+        pytest.param(3_001, 3_010, 1, id="no room for a level that is rounded up"),
+    ],
+)
+def test_large_amounts_are_multiples_of_steps(level, value, step):
+    table = Table.from_array([[value, 8_999], [7_777, 9_999]])
+    need = Need(unsafe=np.arange(9) == 0, lower=level, upper=level)
+    rooms = Rooms.of(table, np.ones(9, dtype=bool))
+    claims = Claims.of(table, need, rooms)
+    state = Batches(rooms, claims, np.ones(9), np.ones(9, dtype=bool))
+    change = np.array([1, -1, 0, -1, 1, 0, 0, 0, 0]) * 4_000.0
+    (batch,) = state.assigned([WitnessBatch(change, np.zeros(0, dtype=np.int64), 1.0, even=True)])
+    low, high = (np.rint(ends * batch.unit) for ends in state.ends(batch, np.arange(9)))
+    assert np.all(low % step == 0)
+    assert low[0] == step * np.ceil(level / step)
+    assert np.all(low <= high)
+    inside = high[high < 64 * low[0]]
+    assert np.all(inside % step == 0)
+    assert high[1] == min(step * (8_999 // step), high.max())
+
+
+@settings(deadline=None, max_examples=6)
+@given(data=st.data())
+def test_large_values_are_swept_in_coarse_steps_and_audited_safe(data):
+    table = data.draw(cross_tables(2, hierarchical=True))
+    few = needs(data.draw, table)
+    large = Table(value=table.value * 997, dimensions=table.dimensions, integer=True)
+    unsafe = few.unsafe & (table.value > 0)
+    judged(large, Need(unsafe=unsafe, lower=few.lower * 401 * unsafe, upper=few.upper * 401 * unsafe))
