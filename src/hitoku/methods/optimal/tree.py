@@ -45,21 +45,7 @@ class Node:
 
 
 class BranchAndCut:
-    """The tree over a connected instance.
-
-    Parameters
-    ----------
-    instance, goal, budget
-        The problem, what is minimised, when to stop.
-    start
-        A safe pattern.
-    rows
-        Cuts: valid for all safe patterns.
-    most_nodes
-        Stop after so many.
-    report
-        Called with the bound and the value of the best pattern.
-    """
+    """The tree over a connected instance; parameters as in :func:`hitoku.methods.optimal.search.search`."""
 
     def __init__(
         self,
