@@ -10,6 +10,7 @@ from hitoku.errors import HitokuError, NeedError, ParameterError, RuleError
 from hitoku.model.need import Need
 from hitoku.model.table import Table
 from hitoku.rules import Dominance, FewContributors, Given, MinFrequency, PPercent, assess
+from hitoku.rules.assess import name_of
 
 # Minami & Abe 2019: counts below 5 are unsafe, and w > 8 means an interval of length 9 at least.
 COUNTS = Table.from_array([[20, 15, 2], [72, 1, 30]])
@@ -133,3 +134,16 @@ def test_a_cell_that_must_stay_published_cannot_be_unsafe():
     assert "row=2, column=2" in caught.value.where
     assert "min_frequency" in caught.value.where
     assert isinstance(caught.value, HitokuError)
+
+
+@pytest.mark.parametrize(
+    ("named", "name"),
+    [
+        pytest.param("houses", "houses", id="its own"),
+        pytest.param("", "few_contributors", id="an empty one"),
+        pytest.param(7, "few_contributors", id="no word"),
+    ],
+)
+def test_a_rule_is_reported_by_its_own_name_or_by_that_of_its_class(named, name):
+    rule = type("FewContributors", (), {"name": named})()
+    assert name_of(rule) == name

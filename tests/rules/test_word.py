@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, make_dataclass
 from pathlib import Path
 
 import pytest
 
-from hitoku.errors import RuleError
+from hitoku.errors import ParameterError, RuleError
 from hitoku.rules import (
     RULES,
     DirectDisclosure,
@@ -15,6 +17,7 @@ from hitoku.rules import (
     PPercent,
     rule_from_word,
 )
+from hitoku.rules.word import from_word
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "reference" / "rules"
 
@@ -63,3 +66,21 @@ def test_the_page_of_a_rule_shows_a_word_that_works(name):
     words = re.findall(r"`--rule ([^`]+)`", page)
     assert words
     assert all(isinstance(rule_from_word(word, RULES), RULES[name]) for word in words)
+
+
+@dataclass(frozen=True)
+class Merging:
+    codes: Mapping[str, Sequence[str]]
+
+
+def test_codes_are_gathered_by_their_variable_where_a_thing_takes_them_so():
+    made = from_word("merging:codes=region/R1+nace/C+region/R2", {"merging": Merging}, "method")
+    assert made.codes == {"region": ["R1", "R2"], "nace": ["C"]}
+
+
+@pytest.mark.parametrize("n", [12, 13])
+def test_of_an_unknown_parameter_twelve_known_ones_are_told(n):
+    names = [f"x{place}" for place in range(n)]
+    with pytest.raises(ParameterError, match="no parameter 'zebra'") as caught:
+        from_word("many:zebra=1", {"many": make_dataclass("Many", names)}, "method")
+    assert caught.value.fix == f"it has: {', '.join(names[:12])}{' and 1 more' if n == 13 else ''}"
