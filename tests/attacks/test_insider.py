@@ -117,6 +117,7 @@ def test_where_values_may_be_negative_an_own_amount_bounds_nothing():
     release = released(table, [0, 1, 3, 4])
     bounds = Insider([Contribution("A", 0, 5.0)]).bounds(release)
     assert np.all(np.isinf(bounds.width[[0, 1, 3, 4]]))
+    assert Insider([Contribution("A", 0, 5.0)]).worst(release).narrowest == ((),) * 9
     sole = Insider([Contribution("A", 0, 7.0, sole=True)]).bounds(release)
     assert (sole.lower[1], sole.upper[1]) == (-11, -11)
 
@@ -199,3 +200,61 @@ def test_a_repr_shows_neither_names_nor_amounts():
     for text in (repr(attack), repr(attack.contributions)):
         assert "zoe" not in text
         assert "4711" not in text
+
+
+SQUARE = Table.from_array([[7, 11], [10, 60]])  # 7 + k, 11 - k, 10 - k, 60 + k for k in -7..10
+OPEN = [0, 1, 3, 4]
+
+
+def test_whose_bound_it_is_and_nobodys_where_an_outsider_proves_as_much():
+    """Who has 5 in the first cell knows that k is -2 at least: one end of every interval."""
+    release = released(SQUARE, OPEN)
+    worst = Insider([Contribution("A", 0, 5.0), Contribution("B", 0, 5.0)]).worst(release)
+    assert [worst.lower_by[cell] for cell in OPEN] == [(0,), (), (), (0,)]
+    assert [worst.upper_by[cell] for cell in OPEN] == [(), (0,), (0,), ()]
+    assert [worst.narrowest[cell] for cell in OPEN] == [(0,)] * 4  # the first of two who know as much
+    assert worst.width[OPEN].tolist() == [12] * 4
+
+
+@pytest.mark.parametrize(
+    ("amount", "integer", "least"),
+    [
+        pytest.param(5.4, False, 5.4, id="between two units"),
+        pytest.param(5.4, True, 6.0, id="of a whole number the rest is whole"),
+        pytest.param(5.0, True, 5.0, id="a whole one"),
+        pytest.param(5.0 + 1e-12, True, 5.0, id="a whole one but for rounding"),
+    ],
+)
+def test_an_amount_counts_to_the_last_decimal(amount, integer, least):
+    bounds = Insider([Contribution("A", 0, amount)], integer=integer).bounds(released(SQUARE, OPEN))
+    assert (bounds.lower[0], bounds.upper[0]) == pytest.approx((least, 17), abs=1e-12)
+    assert bounds.upper[1] == pytest.approx(18 - least, abs=1e-12)
+    assert bounds.lower[4] == pytest.approx(53 + least, abs=1e-12)
+
+
+def test_a_sole_contributor_counts_as_given_among_whole_numbers_too():
+    bounds = Insider([Contribution("A", 0, 7.0, sole=True)], integer=True).bounds(released(SQUARE, OPEN))
+    assert bounds.lower[OPEN[1:]].tolist() == bounds.upper[OPEN[1:]].tolist() == [11, 10, 60]
+
+
+def test_a_cell_that_everybody_can_tell_is_taken_out_of_the_sums():
+    """The 5 is alone in its column; a square is left, with 18 in its first row."""
+    table = Table.from_array([[7, 11, 5], [10, 60, 6]])
+    release = released(table, [0, 1, 2, 4, 5])
+    bounds = Insider([Contribution("A", 0, 5.0)]).bounds(release)
+    assert bounds.lower[[0, 1, 2, 4, 5]].tolist() == [5, 1, 5, 0, 58]
+    assert bounds.upper[[0, 1, 2, 4, 5]].tolist() == [17, 13, 5, 12, 70]
+
+
+def test_without_time_everything_stays_unknown():
+    release = released(SQUARE, OPEN)
+    bounds = Insider([Contribution("A", 0, 5.0)], time_limit_s=0).bounds(release)
+    assert bounds.unknown.nonzero()[0].tolist() == OPEN
+
+
+def test_who_does_not_fit_is_told_by_number():
+    release = released(SQUARE, OPEN)
+    known = [Contribution("zoe", 0, 5.0), Contribution("adam", 0, 18.0)]
+    with pytest.raises(ParameterError) as error:
+        Insider(known).bounds(release)
+    assert error.value.where == "contributors number 2"
