@@ -110,10 +110,11 @@ def try_out(name: str, group: dict[str, Any], given: argparse.Namespace) -> int:
 
     group = {**group, "tests": given.by or group["tests"]}
     before, tests, equal = known(name), tests_of(group), equals()
-    asked = []
+    asked, sources = [], {}  # sources as they are now: somebody may edit them while mutants are judged
     for path in files_of(group, given.file):
         for mutant in chosen(path, given):
-            row = before.get(f"{mutant.path} {source_of(mutant.path)} {mutant.name}")
+            source = sources.setdefault(mutant.path, source_of(mutant.path))
+            row = before.get(f"{mutant.path} {source} {mutant.name}")
             fresh = row is not None and (row["verdict"] in ("killed", "not applied") or row["tests"] == tests)
             if not fresh and (mutant.path, mutant.was, mutant.now) not in equal:
                 asked.append(mutant)
@@ -125,7 +126,7 @@ def try_out(name: str, group: dict[str, Any], given: argparse.Namespace) -> int:
     with (OUT / f"{name}.jsonl").open("a", encoding="utf-8") as kept:
 
         def told(mutant: Mutant, verdict: str, said: str) -> None:
-            row = {"path": mutant.path, "source": source_of(mutant.path), "name": mutant.name, "tests": tests}
+            row = {"path": mutant.path, "source": sources[mutant.path], "name": mutant.name, "tests": tests}
             row |= {
                 "line": mutant.line,
                 "was": mutant.was,

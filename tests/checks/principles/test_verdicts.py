@@ -278,6 +278,26 @@ def test_a_model_names_what_is_weak_and_how_small():
     assert "met, smallest 10" in met.text
 
 
+@pytest.mark.parametrize(
+    ("change", "place", "said"),
+    [
+        pytest.param({}, 3, "not a table", id="fewer parameters than cells"),
+        pytest.param(
+            {"n_parameters": 4, "smallest_cell": 10},
+            3,
+            "a table of 4 means, each of at least 10 units: smallest 10",
+            id="as many as cells",
+        ),
+        pytest.param({}, 5, "no perfect prediction", id="nothing is predicted"),
+        pytest.param({"perfect": True}, 5, "predicts every outcome", id="everything is"),
+        pytest.param({"separated": ("a", "b", "c")}, 5, "value of a, b, c have", id="three are named"),
+        pytest.param({"separated": tuple("abcd")}, 5, "value of a, b, c and 1 more have", id="and no more"),
+    ],
+)
+def test_a_model_says_what_was_seen(change, place, said):
+    assert said in models.judge_model(SimpleNamespace(**{**MODEL, **change}), JAPAN)[place].text
+
+
 def test_the_worst_verdict_decides_and_what_is_written_is_read():
     def one(status):
         return PrincipleVerdict(
