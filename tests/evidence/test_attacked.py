@@ -78,6 +78,13 @@ def test_estimates_count_when_most_replications_hit(hits, found):
         assert said[0][1:] == ("row=2, column=2", f"the true value is recovered in {hits} of 3 replications")
 
 
+@pytest.mark.parametrize(("off", "found"), [(0.995e-6, 1), (1.005e-6, 0)])
+def test_a_value_is_recovered_to_a_millionth_of_itself(off, found):
+    value = np.where(TABLE.value == 60, 60 * (1 + off), TABLE.value + 5.0)[None]
+    estimates = Estimates(value=value, soft=[False], excess=np.zeros_like(value))
+    assert len(judged(estimates=estimates)) == found
+
+
 def test_findings_of_its_own_are_passed_on():
     own = Finding(severity=Severity.FAIL, place="somewhere", reason="it is so")
     assert judged(findings=(own,)) == [(Severity.FAIL, "somewhere", "it is so")]

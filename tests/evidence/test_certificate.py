@@ -143,3 +143,32 @@ def test_witnesses_that_others_replace_are_dropped():
     assert again[0] == WitnessReach(Fraction(-2), Fraction(2), 1, 0)
     assert again[1] == WitnessReach(Fraction(0), Fraction(1), None, 0)
     assert again[2] == WitnessReach(Fraction(0), Fraction(4), None, 1)
+
+
+@pytest.mark.parametrize("denominator", [1, 3], ids=["on the grid", "between its steps"])
+def test_a_witness_that_moves_a_cell_just_far_enough_serves_it(denominator):
+    """Down and up by two: of those who go just so far and those who go further, the first are kept."""
+    problem = AuditProblem(
+        cells=np.arange(2),
+        rows=[{0: 1, 1: 1}],
+        relation=np.arange(1),
+        lower=[Fraction(-9)] * 2,
+        upper=[Fraction(9)] * 2,
+        scale=1,
+        integer=False,
+        demands={0: Demand(Fraction(2), Fraction(2), Fraction(0))},
+    )
+    witnesses = [
+        Witness(denominator, {0: steps * denominator, 1: -steps * denominator}) for steps in (-2, -3, 2, 3)
+    ]
+    far = {0: WitnessReach(Fraction(-3), Fraction(3), 1, 3)}
+    kept, again = drop_superfluous(witnesses, far, problem)
+    assert kept == (witnesses[0], witnesses[2])
+    assert again == {0: WitnessReach(Fraction(-2), Fraction(2), 0, 1)}
+    short, again = drop_superfluous(
+        [Witness(10, {0: -19, 1: 19}), *witnesses[1:2]],
+        {0: WitnessReach(Fraction(-3), Fraction(0), 1)},
+        problem,
+    )
+    assert short == (witnesses[1],)
+    assert again == {0: WitnessReach(Fraction(-3), Fraction(0), 0)}

@@ -52,6 +52,17 @@ def test_an_empty_table_loses_no_value():
     assert loss(table, Protection.withhold(table, table.inner)).value_share == 0
 
 
+def test_cells_that_no_table_shows_are_no_loss():
+    """Without the 1 and the grand total of 108, cells of 323 are left."""
+    table = replace(TABLE, hidden=np.isin(TABLE.value, [1, 108]))
+    lost = loss(table, Protection.withhold(table, np.isin(table.value, [1, 15, 108])))
+    assert (lost.n_cells, lost.n_withheld, lost.n_inner, lost.n_inner_withheld) == (7, 1, 3, 1)
+    assert lost.value_share == pytest.approx(15 / 323)
+    assert lost.inner_value_share == pytest.approx(15 / 107)
+    moved = replace(Protection.withhold(table, table.value < 0), value=table.value + 2.0)
+    assert (loss(table, moved).n_changed, loss(table, moved).distance) == (7, 14)
+
+
 def test_it_prints_no_value():
     assert (
         repr(loss(TABLE, Protection.withhold(TABLE, TABLE.value == 1)))

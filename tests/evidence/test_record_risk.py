@@ -155,3 +155,12 @@ def test_nothing_that_is_printed_names_anybody():
     everything = ht.Release.of(table, ht.Protection.withhold(table, np.zeros(3, dtype=bool)))
     risk = ht.record_risk(firms, table, everything, value="sales", unit="firm")
     assert "Mill" not in f"{risk!r} {risk.summary}"
+
+
+def test_a_cell_is_known_up_to_rounding_and_who_has_nothing_is_somebody():
+    table = ht.Table.from_array([0.0, 5.0])
+    shares = Shares(["a", "b"], np.arange(2), np.arange(2), np.array([0.0, 5.0]))
+    for upper, known in ((1e-7, 2), (2e-7, 1)):  # its own cell, and the total
+        bounds = ht.Bounds(lower=table.value, upper=[upper, 5.0, 5.0])
+        found = risk_per_record(table, bounds, shares, counts=False)
+        assert found.known.tolist() == [known, 2]
