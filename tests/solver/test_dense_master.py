@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from hitoku.solver import dense_master
 from hitoku.solver.dense_master import MOST_STEPS, DenseMaster
 from hitoku.solver.master import Master
 from hitoku.solver.solution import Status
@@ -16,8 +17,12 @@ def some_rows(rng: np.random.Generator, n: int) -> sparse.csr_array:
     return sparse.csr_array(rows[rows.sum(axis=1) > 0])
 
 
+@pytest.mark.parametrize("fewest", [4, 120])
 @pytest.mark.parametrize("seed", range(10))
-def test_proves_what_the_other_solver_proves(seed):
+def test_proves_what_the_other_solver_proves(seed, fewest, monkeypatch):
+    # With few columns to begin with, most have to be let in on the way.
+    monkeypatch.setattr(dense_master, "FEWEST", fewest)
+    monkeypatch.setattr(dense_master, "PER_ROW", 1)
     rng = np.random.default_rng(seed)
     n = int(rng.integers(5, 40))
     cost = rng.integers(1, 50, n).astype(float)
@@ -51,6 +56,24 @@ def test_proves_what_the_other_solver_proves(seed):
             assert cost @ found.x == pytest.approx(found.bound, abs=1e-6)
         seen.add(found.status)
     assert Status.OPTIMAL in seen
+
+
+def test_columns_are_let_in_where_an_optimum_needs_them(monkeypatch):
+    monkeypatch.setattr(dense_master, "FEWEST", 3)
+    monkeypatch.setattr(dense_master, "PER_ROW", 0)
+    # The three cheapest columns cover nothing of the last row, and less than the dear one of the others.
+    master = DenseMaster(np.array([1.0, 1.0, 1.0, 9.0, 2.0]))
+    master.add(sparse.csr_array([[0.25, 0, 0, 0, 1], [0, 0.25, 0, 0, 1], [0, 0, 0, 1, 0]]), np.ones(3))
+    here = master.freeze()
+    assert len(master._columns) == 3
+    found = master.solve()
+    assert found.status is Status.OPTIMAL
+    assert found.x.tolist() == [0, 0, 0, 1, 1]
+    assert found.bound == pytest.approx(11)
+    # Back to the few; one of the others must now be used, and the rest follows.
+    master.thaw(here)
+    master.fix(np.array([0.0, 0, 0, 0, 1]), np.ones(5))
+    assert master.solve().bound == pytest.approx(11)
 
 
 def test_a_bound_after_few_steps_is_true_and_a_basis_can_be_come_back_to():

@@ -43,17 +43,21 @@ def exchange(tableau: Floats, basic: Integers, nonbasic: Integers, row: int, col
     """Make a nonbasic cell basic in place of the cell of a row."""
     n = tableau.shape[1]
     turn = 1.0 / tableau[row, column]
+    # On a copy: a compiler that knows both rows apart works on several entries at once.
+    solved = tableau[row].copy()
     for j in range(n):
-        tableau[row, j] *= -turn
-    tableau[row, column] = turn
+        solved[j] *= -turn
+    solved[column] = turn
     for i in range(tableau.shape[0]):
-        factor = tableau[i, column]
+        here = tableau[i]
+        factor = here[column]
         if i == row or factor == 0.0:
             continue
-        tableau[i, column] = 0.0
+        here[column] = 0.0
         for j in range(n):
-            value = tableau[i, j] + factor * tableau[row, j]
-            tableau[i, j] = value if abs(value) > TINY else 0.0
+            value = here[j] + factor * solved[j]
+            here[j] = value if abs(value) > TINY else 0.0
+    tableau[row] = solved
     cell = basic[row]
     basic[row] = nonbasic[column]
     nonbasic[column] = cell

@@ -27,17 +27,21 @@ def exchange(tableau: Floats, n_rows: int, row: int, column: int) -> None:
     """Solve a row for a column, and put it into all others."""
     n = tableau.shape[1]
     turn = 1.0 / tableau[row, column]
+    # On a copy: a compiler that knows both rows apart works on several entries at once.
+    solved = tableau[row].copy()
     for j in range(n):
-        tableau[row, j] *= -turn
-    tableau[row, column] = turn
+        solved[j] *= -turn
+    solved[column] = turn
     for i in range(n_rows):
-        factor = tableau[i, column]
+        here = tableau[i]
+        factor = here[column]
         if i == row or factor == 0.0:
             continue
-        tableau[i, column] = 0.0
+        here[column] = 0.0
         for j in range(n):
-            value = tableau[i, j] + factor * tableau[row, j]
-            tableau[i, j] = value if abs(value) > TINY else 0.0
+            value = here[j] + factor * solved[j]
+            here[j] = value if abs(value) > TINY else 0.0
+    tableau[row] = solved
 
 
 @compiled
@@ -60,19 +64,34 @@ def place_nonbasic(reduced: Floats, nonbasic: Integers, lower: Floats, upper: Fl
 
 
 @compiled
+def length(row: Floats) -> float:
+    """Return one more than the sum of squares."""
+    # Four sums: none waits for another.
+    a, b, c, d = 1.0, 0.0, 0.0, 0.0
+    n = len(row) - len(row) % 4
+    for j in range(0, n, 4):
+        a += row[j] * row[j]
+        b += row[j + 1] * row[j + 1]
+        c += row[j + 2] * row[j + 2]
+        d += row[j + 3] * row[j + 3]
+    for j in range(n, len(row)):
+        a += row[j] * row[j]
+    return a + b + c + d
+
+
+@compiled
 def leaving(
     tableau: Floats, n_rows: int, basic: Integers, lower: Floats, upper: Floats, value: Floats
 ) -> int:
     """Choose the row that lies farthest outside its bounds, measured along the row; 0 when none does."""
-    best, score = 0, 0.0
+    best, score, n = 0, 0.0, tableau.shape[1] - 1
     for i in range(1, n_rows):
         k = basic[i]
         short = max(lower[k] - value[i], value[i] - upper[k])
-        if short <= FEASIBLE:
+        # No length is less than one.
+        if short <= FEASIBLE or short * short <= score:
             continue
-        norm = 1.0
-        for j in range(tableau.shape[1] - 1):
-            norm += tableau[i, j] * tableau[i, j]
+        norm = length(tableau[i, :n])
         if short * short > score * norm:
             best, score = i, short * short / norm
     return best
@@ -192,6 +211,30 @@ def append_row(
     basic[n_rows] = slack
 
 
+@compiled
+def write_column(
+    tableau: Floats, n_rows: int, basic: Integers, nonbasic: Integers, n_columns: int, place: int,
+    rows: Integers, data: Floats, cost: float,
+) -> None:  # fmt: skip
+    """Write a column of the problem, nonbasic, into a place of the tableau that holds zeros.
+
+    ``rows`` and ``data`` are its entries by row of the problem, ``n_columns`` the number of the first slack.
+    """
+    entry = np.zeros(n_rows)
+    for e in range(len(rows)):
+        entry[rows[e]] = data[e]
+    tableau[0, place] = cost
+    for i in range(1, n_rows):
+        if basic[i] >= n_columns:
+            tableau[i, place] = entry[basic[i] - n_columns]
+    # A slack that is held in its place takes back what the column adds to its row.
+    for j in range(len(nonbasic)):
+        if nonbasic[j] >= n_columns and entry[nonbasic[j] - n_columns] != 0.0:
+            factor = entry[nonbasic[j] - n_columns]
+            for i in range(n_rows):
+                tableau[i, place] -= factor * tableau[i, j]
+
+
 def warm_up() -> None:
     """Compile for the types that callers use, or load what was compiled before."""
     tableau = np.zeros((3, 3))
@@ -200,3 +243,4 @@ def warm_up() -> None:
     append_row(tableau, 1, basic, nonbasic, 2, np.arange(2), np.ones(2), 1.0, 2)
     lower, upper = np.zeros(3), np.array([1.0, 1.0, np.inf])
     solve(tableau, 2, basic, nonbasic, lower, upper, np.zeros(2), np.zeros(3), 10, np.inf)
+    write_column(tableau, 2, basic, nonbasic, 2, 0, np.zeros(1, dtype=np.int64), np.ones(1), 1.0)

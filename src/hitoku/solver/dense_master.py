@@ -1,5 +1,8 @@
 """The master problem on a dense tableau in compiled code: many short solves of some hundred columns.
 
+The tableau holds the columns that seem to matter: those of least reduced cost when it was set up. All others
+stay at zero; those that the multipliers of an optimum would like to use come in, and it is solved on.
+
 The same contract as :class:`hitoku.solver.master.Master`: bounds are recomputed from multipliers, and so is
 every verdict that no point exists. Where the tableau's point does not agree with the recomputed bound, it is
 set up anew, and in the end the other solver is asked.
@@ -12,11 +15,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hitoku.solver.master import NO_LIMIT, Covering, Floats, Mask, Master, Relaxed
+from hitoku.solver.master import NO_LIMIT, Covering, Floats, Integers, Mask, Master, Relaxed
 from hitoku.solver.solution import Status
 
 # Columns and entries of a tableau at most; steps after which it is set up anew.
 MOST_COLUMNS, MOST_ENTRIES, MOST_STEPS = 700, 400_000, 20_000
+# Columns it begins with: so many at least, and so many for each row.
+FEWEST, PER_ROW = 120, 2
+# A column comes in when its reduced cost, in units of the middle cost, lies below zero by more than this.
+PRICED = 1e-9
 # The point may cost more than the bound that is proven by this share, and rows be short by so much.
 AGREES = 1e-6
 
@@ -36,14 +43,20 @@ class DenseMaster(Covering):
 
     def __init__(self, cost: Floats) -> None:
         super().__init__(cost)
+        self._reduced = self.cost
         self._set_up()
 
-    def _set_up(self) -> None:
-        """Begin with all slacks basic, and with the columns that are not fixed now."""
-        self._columns = np.flatnonzero(self.lower < self.upper)
+    def _set_up(self, *, everything: bool = False) -> None:
+        """Begin with all slacks basic, and with columns that are not fixed now: all, or the likeliest."""
+        columns = np.flatnonzero(self.lower < self.upper)
+        most = max(FEWEST, PER_ROW * self.n_rows)
+        if not everything and len(columns) > most:
+            order = np.argsort(self._reduced[columns], kind="stable")
+            columns = np.sort(columns[order[:most]])
+        self._columns = columns
         self._place = np.full(len(self.cost), -1)
         self._place[self._columns] = np.arange(len(self._columns))
-        # Others count with the value that they are fixed at.
+        # Others count with the value that they are fixed at, or with zero.
         self._fixed = np.where(self._place < 0, self.lower, 0.0)
         n, n_rows = len(self._columns), self.n_rows
         self._age, self._stale = 0, False
@@ -53,6 +66,30 @@ class DenseMaster(Covering):
         self._basic = np.full(len(self._tableau), -1, dtype=np.int64)
         self._nonbasic = np.arange(n)
         self._append(0, n_rows)
+
+    def _let_in(self, columns: Integers) -> None:
+        """Add columns to the tableau, nonbasic."""
+        from hitoku.kernels.dual_simplex import write_column  # noqa: PLC0415 - numba loads slowly
+
+        n, more, n_rows = len(self._columns), len(columns), self.n_rows + 1
+        wider = np.zeros((len(self._tableau), n + more + 1))
+        wider[:, :n], wider[:, -1] = self._tableau[:, :n], self._tableau[:, n]
+        self._basic[1:n_rows] += more * (self._basic[1:n_rows] >= n)
+        slack = self._nonbasic >= n
+        self._nonbasic = np.concatenate([self._nonbasic + more * slack, n + np.arange(more)])
+        self._at = np.concatenate([self._at, np.zeros(more)])
+        self._columns = np.concatenate([self._columns, columns])
+        self._place = self._place.copy()
+        self._place[columns] = n + np.arange(more)
+        self._tableau = wider
+        entries = sparse.csc_array(self.rows[:, columns])
+        for k in range(more):
+            here = slice(entries.indptr[k], entries.indptr[k + 1])
+            write_column(
+                wider, n_rows, self._basic, self._nonbasic, n + more, n + k,
+                entries.indices[here].astype(np.int64), entries.data[here],
+                float(self.cost[columns[k]]) / self._unit,
+            )  # fmt: skip
 
     def _append(self, first: int, last: int) -> None:
         from hitoku.kernels.dual_simplex import append_row  # noqa: PLC0415 - numba loads slowly
@@ -124,9 +161,9 @@ class DenseMaster(Covering):
     def fix(self, lower: Floats, upper: Floats) -> None:
         """Replace the bounds of all columns."""
         self.lower, self.upper = lower.copy(), upper.copy()
+        # What is left out at zero may be let in; nothing else of what is left out may change.
         gone = self._place < 0
-        if np.any(lower[gone] != self._fixed[gone]) or np.any(upper[gone] != self._fixed[gone]):
-            self._stale = True
+        self._stale = self._stale or bool(np.any(lower[gone] != self._fixed[gone]))
 
     def freeze(self) -> Any:
         """Return the present basis, to come back to."""
@@ -138,7 +175,7 @@ class DenseMaster(Covering):
         """Come back to a basis; rows must not have changed since, nor columns been freed."""
         tableau, basic, nonbasic, at, self._columns, self._place, self._fixed = state
         if tableau.shape[1] != self._tableau.shape[1]:
-            # It was set up anew in between, with fewer columns.
+            # It was set up anew in between, or columns were let in.
             self._tableau = np.zeros((len(self._tableau), tableau.shape[1]))
         self._tableau[: len(tableau)], self._basic[: len(basic)] = tableau, basic
         self._nonbasic, self._at, self._stale = nonbasic.copy(), at.copy(), False
@@ -151,7 +188,7 @@ class DenseMaster(Covering):
             relaxed = self._solve(min(steps, MOST_STEPS), cutoff)
             if relaxed is not None:
                 return relaxed
-            self._set_up()
+            self._set_up(everything=True)
         return self._asked(steps, cutoff)
 
     def _asked(self, steps: int, cutoff: float) -> Relaxed:
@@ -162,7 +199,25 @@ class DenseMaster(Covering):
         return other.solve(steps=steps, cutoff=cutoff)
 
     def _solve(self, steps: int, cutoff: float) -> Relaxed | None:
-        """Solve on the tableau; None when what comes out does not agree with itself."""
+        """Solve on the tableau, with all columns that this takes; None when it does not agree with itself."""
+        while True:
+            relaxed = self._stepped(steps, cutoff)
+            if relaxed is None or relaxed.status is Status.INFEASIBLE:
+                return relaxed
+            wanted = (relaxed.reduced < -PRICED * self._unit) & (self._place < 0) & (self._fixed < self.upper)
+            if relaxed.status is not Status.OPTIMAL or not wanted.any():
+                break
+            self._let_in(np.flatnonzero(wanted))
+        if relaxed.status is Status.OPTIMAL:
+            self._reduced = relaxed.reduced
+            short = (self.rhs - self.rows @ relaxed.x).max(initial=0.0)
+            above = float(self.cost @ relaxed.x) - relaxed.bound
+            if short > AGREES or above > AGREES * max(abs(relaxed.bound), self._unit):
+                return None
+        return relaxed
+
+    def _stepped(self, steps: int, cutoff: float) -> Relaxed | None:
+        """Solve over the columns of the tableau; None when it got lost."""
         from hitoku.kernels.dual_simplex import INFEASIBLE, LOST, OPTIMAL, solve  # noqa: PLC0415 - slow
 
         columns = self._columns
@@ -196,9 +251,5 @@ class DenseMaster(Covering):
         here = self._basic[1:n_rows]
         x[columns[here[here < n]]] = value[1:][here < n]
         x = np.clip(x, self.lower, self.upper)
-        if ended != OPTIMAL:
-            return Relaxed(Status.LIMIT, bound, x, reduced, multipliers)
-        short = (self.rhs - self.rows @ x).max(initial=0.0)
-        if short > AGREES or float(self.cost @ x) - bound > AGREES * max(abs(bound), self._unit):
-            return None
-        return Relaxed(Status.OPTIMAL, bound, x, reduced, multipliers)
+        status = Status.OPTIMAL if ended == OPTIMAL else Status.LIMIT
+        return Relaxed(status, bound, x, reduced, multipliers)

@@ -19,6 +19,7 @@ from hitoku.solver.engine import accept, engine, hand_over, power_of_two, run
 from hitoku.solver.solution import Status
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 NO_LIMIT = 2**31 - 1
