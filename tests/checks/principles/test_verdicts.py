@@ -10,7 +10,7 @@ import pytest
 from hitoku.checks.policies.policy import policy
 from hitoku.checks.principles import groups, models, squares
 from hitoku.checks.principles.groups import in_order, judge_mask, merging
-from hitoku.checks.principles.tables import _companions
+from hitoku.checks.principles.tables import _companions, count_need, merge_remedy
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, worst
 from hitoku.model.table import Table
 
@@ -170,6 +170,47 @@ def test_sums_that_a_total_gives_away_have_enough_units(n_units, withheld, found
     assert np.flatnonzero(_companions(table, np.array(n_units), hidden, 10)).tolist() == found
     turned = Table(value=np.array(n_units, float), relations=[[-1, -1, -1, -1, 1]])
     assert np.flatnonzero(_companions(turned, np.array(n_units), hidden, 10)).tolist() == found
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        pytest.param([20, 4, 20, 20], "merge age 2 with 3", id="with the next one"),
+        pytest.param([20, 20, 4], "merge age 3 with 2", id="or the one before, at the end"),
+        pytest.param([4, 6, 20], "merge age 1 with 2", id="two at once, together just enough"),
+        pytest.param([0, 4], "", id="nobody is merged with nobody"),
+        pytest.param([10, 20], "", id="nothing to mend"),
+        pytest.param(
+            [[20, 20, 20], [4, 20, 20], [4, 20, 4]], "merge age 2 with 3", id="where most cells are mended"
+        ),
+        pytest.param([[20, 4, 20], [20, 4, 20]], "merge sex 2 with 3", id="in the other variable"),
+    ],
+)
+def test_categories_to_merge_are_proposed(counts, said):
+    table = Table.from_array(np.array(counts), names=["age", "sex"][: np.ndim(counts)])
+    evidence = SimpleNamespace(dimensions=table.dimensions, n_units=table.value.astype(int))
+    assert merge_remedy(evidence, JAPAN) == said
+
+
+def test_in_a_panel_shares_are_those_within_a_period():
+    """All of a year are in one region: told of the year, but not that a unit is there in both years."""
+    table = Table.from_array([[30, 20], [0, 30]], names=["year", "region"])
+    alone = Table.from_array([50, 2], names=["year"])
+    for counts, repeats, unsafe in (
+        (table, False, [0, 4]),  # the first region is all in one year, the second year all in one region
+        (table, True, [4]),
+        (alone, False, [0, 1]),
+        (alone, True, [1]),
+    ):
+        by = tuple(dimension.name for dimension in counts.dimensions)
+        evidence = SimpleNamespace(counts=counts, repeats=repeats, period="year", by=by)
+        assert count_need(evidence, JAPAN).unsafe.nonzero()[0].tolist() == unsafe
+
+
+def test_a_verdict_is_printed_with_its_way_out_where_there_is_one():
+    said = {"principle": Principle.UNITS, "status": PASS, "reason": "met", "text": "enough"}
+    assert str(PrincipleVerdict(**said)) == "pass: units: enough"
+    assert str(PrincipleVerdict(**said, remedy="none")) == "pass: units: enough (none)"
 
 
 @pytest.mark.parametrize(
