@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from hitoku.kernels.circulation import push_together
+from hitoku.kernels.circulation import push_together, warm_up
 from hitoku.kernels.flow import graph_of
 
 ASKED_NOTHING = np.nan
@@ -37,10 +37,27 @@ FREE = [-9, -9], [9, 9]
         pytest.param(
             [(0, 1), (0, 1)], ([-9, -2], [9, 9]), [-4, NAN], [5, NAN], [-4, 4], id="down where up fails"
         ),
+        pytest.param(
+            [(0, 1), (0, 1)], FREE, [-5, -2], [NAN, NAN], [-5, 5], id="who is down there is not moved back"
+        ),
+        pytest.param(
+            [(0, 1), (0, 1), (2, 3), (2, 3)],
+            ([-9] * 4, [9] * 4),
+            [NAN, NAN, NAN, -4],
+            [5, NAN, NAN, NAN],
+            [5, -5, 4, -4],
+            id="one after the other",
+        ),
+        pytest.param([(0, 1), (0, 1)], ([-1, -1], [1, 1]), [NAN, NAN], [1, NAN], [1, -1], id="by one step"),
+        pytest.param([(0, 1), (0, 1)], ([-1, -1], [1, 1]), [-1, NAN], [NAN, NAN], [-1, 1], id="or down"),
     ],
 )
 def test_push_together(arcs, bounds, low_goal, high_goal, moved):
     assert pushed(arcs, *bounds, low_goal, high_goal).tolist() == moved
+
+
+def test_what_is_compiled_beforehand_is_an_input_that_fits():
+    warm_up()
 
 
 @settings(deadline=None, max_examples=39)
