@@ -41,7 +41,7 @@ def small_counts(table):
     ("table", "method", "said"),
     [
         pytest.param(flat(4, 4), "optimal", "nothing cheaper is safe", id="small"),
-        pytest.param(flat(25, 25), "greedy", "a flat two-way table", id="flat"),
+        pytest.param(flat(25, 25), "optimal", "a flat two-way table: nothing cheaper is safe", id="flat"),
         pytest.param(untold(flat(25, 25)), "circulation", "no cross table", id="no dimensions"),
         pytest.param(hierarchy(sides=((4, 4), (4, 5), (4,)))[0], "circulation", "cells", id="hierarchy"),
     ],
@@ -142,14 +142,37 @@ def test_a_known_method_refuses_what_it_does_not_treat():
         protect_table(table, [MinFrequency(5)], method=Auto(secret=False), width=9)
 
 
-def test_what_insiders_ask_for_is_not_called_the_least():
+def test_a_flat_table_is_searched_from_a_tidy_pattern(monkeypatch):
+    monkeypatch.setattr("hitoku.methods.auto.FLAT_WORK", 1)
+    table = flat(25, 25, seed=3)
+    need = Need(unsafe=(table.value > 0) & (table.value < 3) & (np.arange(table.n_cells) % 3 == 0), width=4)
+    protection = Auto().protect(table, need)
+    least = Optimal(cost="value").protect(table, need)
+    assert least.proven
+    assert not protection.proven
+    tidied = Greedy(cost="value", prefer="closing", tidy=True).protect(table, need)
+    assert least.cost <= protection.cost <= tidied.cost
+    assert (1 - protection.gap) * protection.cost <= least.cost
+
+
+def test_with_insiders_the_least_cost_without_them_stays_a_bound():
     firms = register(n=60, seed=2)
     table = tabulate(firms.records, by=["activity"], value="turnover", unit="enterprise")
     rules = [PPercent(p=10)]
-    alone = protect_table(table, rules, method=Auto(), insiders=False)
-    inside = protect_table(table, rules, method=Auto(), insiders=True)
-    assert "nothing cheaper is safe" in alone.protection.note
-    assert inside.protection.withheld.sum() > alone.protection.withheld.sum()
-    assert (
-        inside.protection.note == "optimal, and more for insiders: nothing is proven about cheaper patterns"
-    )
+    alone = protect_table(table, rules, method=Auto(), insiders=False).protection
+    inside = protect_table(table, rules, method=Auto(), insiders=True).protection
+    assert alone.proven
+    assert "nothing cheaper is safe" in alone.note
+    assert inside.withheld.sum() > alone.withheld.sum()
+    assert not inside.proven
+    assert not inside.canonical
+    assert (1 - inside.gap) * inside.cost == pytest.approx(alone.cost)
+    assert inside.note.startswith("optimal, and more for insiders: at most ")
+
+
+def test_where_nothing_is_known_insiders_leave_it_so():
+    firms = register(n=60, seed=2)
+    table = tabulate(firms.records, by=["activity"], value="turnover", unit="enterprise")
+    inside = protect_table(table, [PPercent(p=10)], method=Greedy(prefer="closing"), insiders=True).protection
+    assert np.isnan(inside.gap)
+    assert not inside.proven

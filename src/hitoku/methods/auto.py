@@ -29,8 +29,9 @@ SMALL, WORK = 500, 2_000
 # Up to so many cells two heuristics are affordable, and the cheaper pattern is taken; up to the first number
 # the second one is also tidied.
 MIDDLE, CLOSING = 1_500, 4_000
-# Flat two-way tables are networks: flows serve them up to here, and a tidy pattern is near the cheapest.
-FLAT = 20_000
+# Flat two-way tables are networks: flows serve them up to here. A tidy pattern is near the cheapest, and from
+# there so much work takes the optimal method seconds.
+FLAT, FLAT_WORK = 20_000, 8_000
 # Tables that are no cross of variables have no boxes: a linear program for each unsafe cell, up to here.
 UNCROSSED = 3_000
 # Inner cells for which drawing and auditing by lot takes seconds.
@@ -43,7 +44,8 @@ class Auto:
 
     Up to 500 cells: :class:`Optimal`, which may prove that nothing cheaper is safe; where its work runs out
     and a heuristic has a better pattern, it goes on from that one. Flat two-way tables of up to 20,000 cells:
-    :class:`Greedy`, closing and tidied. Tables of more than 3,000 cells that are no cross of variables:
+    :class:`Optimal`, which begins with the pattern of :class:`Greedy`, closing and tidied. Tables of more
+    than 3,000 cells that are no cross of variables:
     :class:`Greedy`, closing. All others, hierarchies and linked tables of any size: :class:`Circulation`,
     which hands its proof to the audit; of cross tables of up to 4,000 cells the better of the two. The note
     also says how far the cost may be from the least, by a bound that is worked out without linear programs.
@@ -125,9 +127,9 @@ class Auto:
         flat = len(table.dimensions) == 2 and all(len(d.groups) == 1 for d in table.dimensions)
         crossed = cover_of(table) is not None
         if flat and table.n_cells <= FLAT:
-            found = self._greedy(tidy=True).protect(table, need, progress)
-            why = "closing and tidied, for a flat two-way table"
-        elif not crossed and table.n_cells > UNCROSSED:
+            start = self._greedy(tidy=True).protect(table, need)
+            return self._searched(table, need, start, FLAT_WORK, "for a flat two-way table", progress)
+        if not crossed and table.n_cells > UNCROSSED:
             found = self._greedy(tidy=False).protect(table, need, progress)
             why = "closing, for relations that are no cross table"
         else:
@@ -156,7 +158,11 @@ class Auto:
         first = need.unsafe | by_hand(table, self.start, stay)
         least = least_cost(table, need, costs(table, self.cost), stay, first)
         own = f"{found.note}; " if found.note else ""
-        return replace(found, note=f"{found.method}, {why}: {own}{above(found.cost, least)}")
+        return replace(
+            found,
+            gap=max(0.0, 1.0 - least / found.cost) if least > 0 else float("nan"),
+            note=f"{found.method}, {why}: {own}{above(found.cost, least)}",
+        )
 
     def _known(self, table: Table, need: Need, progress: Progress | None) -> Protection:
         """Take a method that may be known."""
@@ -175,24 +181,37 @@ class Auto:
 
     def _small(self, table: Table, need: Need, progress: Progress | None) -> Protection:
         """Search for the cheapest pattern; where that does not end, go on from a heuristic's better one."""
-        search = Optimal(
-            cost=self.cost,
-            keep=self.keep,
-            withhold=by_hand(table, self.start, kept(table, self.keep)),
-            work_limit=WORK,
-            time_limit_s=self.time_limit_s,
-        )
-        found = search.protect(table, need, progress)
+        why = "for a small table"
+        found = self._searched(table, need, None, WORK, why, progress)
         if not found.proven:
             other = self._greedy(tidy=True).protect(table, need)
             if other.cost < found.cost:
-                found = replace(search, start=other).protect(table, need, progress)
+                found = self._searched(table, need, other, WORK, why, progress)
+        return found
+
+    def _searched(
+        self,
+        table: Table,
+        need: Need,
+        start: Protection | None,
+        work: int,
+        why: str,
+        progress: Progress | None,
+    ) -> Protection:
+        """Search for the cheapest pattern, and say how far the best one found may be from it."""
+        found = Optimal(
+            cost=self.cost,
+            keep=self.keep,
+            withhold=by_hand(table, self.start, kept(table, self.keep)),
+            start=start,
+            work_limit=work,
+            time_limit_s=self.time_limit_s,
+        ).protect(table, need, progress)
         if found.proven:
-            return replace(found, note="optimal, for a small table: nothing cheaper is safe")
+            return replace(found, note=f"optimal, {why}: nothing cheaper is safe")
         if np.isnan(found.gap):
-            return self._told(table, need, found, "for a small table")
-        word = above(found.cost, (1.0 - found.gap) * found.cost)
-        return replace(found, note=f"{found.method}, for a small table: {word}")
+            return self._told(table, need, found, why)
+        return replace(found, note=f"{found.method}, {why}: {above(found.cost, least_known(found))}")
 
     def _greedy(self, *, tidy: bool) -> Greedy:
         return Greedy(
@@ -203,7 +222,19 @@ class Auto:
         return Circulation(cost=self.cost, keep=self.keep, start=self.start, time_limit_s=self.time_limit_s)
 
 
-UNBOUNDED = "nothing is proven about cheaper patterns"
+def least_known(protection: Protection) -> float:
+    """Return what nothing safe is cheaper than, as far as a protection tells; zero: nothing is known.
+
+    Examples
+    --------
+    >>> table = Table.from_array([[7, 11, 60], [10, 60, 11], [60, 12, 60]])
+    >>> by_hand = Protection.withhold(table, table.inner)
+    >>> least_known(replace(by_hand, cost=80.0, gap=0.25)), least_known(by_hand)
+    (60.0, 0.0)
+    """
+    if protection.proven:
+        return protection.cost
+    return 0.0 if np.isnan(protection.gap) else (1.0 - protection.gap) * protection.cost
 
 
 def above(cost: float, least: float) -> str:
@@ -219,7 +250,7 @@ def above(cost: float, least: float) -> str:
     if cost <= least:
         return "nothing cheaper is safe"
     if not least > 0:
-        return UNBOUNDED
+        return "nothing is proven about cheaper patterns"
     if cost < 2 * least:
         return f"at most {cost / least - 1:.0%} above the least cost that is safe"
     return f"at most {cost / least:.1f} times the least cost that is safe"

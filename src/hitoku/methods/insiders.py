@@ -22,7 +22,7 @@ from hitoku.attacks.contribution import Coalition
 from hitoku.attacks.insider import Insider
 from hitoku.errors import NeedError, some
 from hitoku.insiders.coalition_search import CoalitionSearch, TooClose
-from hitoku.methods.auto import UNBOUNDED, Auto
+from hitoku.methods.auto import Auto, above, least_known
 from hitoku.methods.circulation import Circulation
 from hitoku.methods.costs import costs
 from hitoku.methods.greedy import Greedy
@@ -85,23 +85,21 @@ def against_insiders(
         found = [one for one in _examined(search, [one.members for one in found]) if len(one.cells)]
     if np.array_equal(withheld, protection.withheld):
         return protection
-    result = replace(
+    withheld &= ~points(table, withheld, withheld & ~protection.withheld & ~need.unsafe)
+    cost = _cost(table, method, withheld)
+    # What is safe from insiders is safe without them: nothing that is costs less than is known for that.
+    least = least_known(protection)
+    return replace(
         protection,
         withheld=withheld,
         secondary=withheld & ~need.unsafe,
-        cost=_cost(table, method, withheld),
-        # The least cost was proven for a need without insiders.
+        cost=cost,
         proven=False,
-        gap=float("nan"),
+        gap=max(0.0, 1.0 - least / cost) if least > 0 else float("nan"),
+        canonical=False,
         steps=steps,
-        note=f"{protection.method}, and more for insiders: {UNBOUNDED}" if protection.note else "",
+        note=f"{protection.method}, and more for insiders: {above(cost, least)}" if protection.note else "",
     )
-    told = points(table, withheld, withheld & ~protection.withheld & ~need.unsafe)
-    if not told.any():
-        return result
-    withheld = withheld & ~told
-    cost = _cost(table, method, withheld)
-    return replace(result, withheld=withheld, secondary=withheld & ~need.unsafe, cost=cost)
 
 
 def _examined(

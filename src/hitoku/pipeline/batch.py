@@ -317,7 +317,9 @@ def _decided(asked: Suppress, word: str, outcome: Outcome) -> list[str]:
     if protection.proven:
         lines.append("none cheaper is safe: proven")
     elif np.isfinite(protection.gap) and protection.gap > 0:
-        lines.append(f"stopped at its limit: one cheaper by {protection.gap:.2%} may exist")
+        lines.append(
+            f"not proven to be the cheapest: one cheaper by {protection.gap:.2%} at most may be safe"
+        )
     return [*lines, *_audited(outcome)]
 
 
