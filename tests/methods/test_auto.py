@@ -167,7 +167,8 @@ def test_with_insiders_the_least_cost_without_them_stays_a_bound():
     assert not inside.proven
     assert not inside.canonical
     assert (1 - inside.gap) * inside.cost == pytest.approx(alone.cost)
-    assert inside.note.startswith("optimal, and more for insiders: at most ")
+    assert inside.note.startswith("optimal, and more for insiders: ")
+    assert inside.note.endswith(" above the least cost that is safe")
 
 
 def test_where_nothing_is_known_insiders_leave_it_so():

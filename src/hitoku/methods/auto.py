@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -34,6 +35,8 @@ MIDDLE, CLOSING = 1_500, 4_000
 FLAT, FLAT_WORK = 20_000, 8_000
 # Tables that are no cross of variables have no boxes: a linear program for each unsafe cell, up to here.
 UNCROSSED = 3_000
+# What a share may be rounded by before it counts as more.
+SLIGHT = 1e-9
 # Inner cells for which drawing and auditing by lot takes seconds.
 BY_LOT = 25
 
@@ -244,6 +247,8 @@ def above(cost: float, least: float) -> str:
     --------
     >>> above(110.0, 100.0)
     'at most 10% above the least cost that is safe'
+    >>> above(100.2, 100.0)
+    'at most 1% above the least cost that is safe'
     >>> above(400.0, 100.0)
     'at most 4.0 times the least cost that is safe'
     """
@@ -251,9 +256,12 @@ def above(cost: float, least: float) -> str:
         return "nothing cheaper is safe"
     if not least > 0:
         return "nothing is proven about cheaper patterns"
+    # Rounded up: the sentence is a promise.
     if cost < 2 * least:
-        return f"at most {cost / least - 1:.0%} above the least cost that is safe"
-    return f"at most {cost / least:.1f} times the least cost that is safe"
+        return (
+            f"at most {math.ceil(100 * (cost - least) / least - SLIGHT)}% above the least cost that is safe"
+        )
+    return f"at most {math.ceil(10 * cost / least - SLIGHT) / 10:.1f} times the least cost that is safe"
 
 
 def _shown(name: str, given: object) -> str:
