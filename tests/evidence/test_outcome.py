@@ -1,0 +1,112 @@
+"""What came of a protection, in words that promise no more than there is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hitoku.evidence.audit import audit
+from hitoku.evidence.outcome import Outcome
+from hitoku.model.finding import Finding, Severity
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+
+TABLE = Table.from_array([[20, 15], [72, 1]])
+NEED = Need(unsafe=TABLE.value == 1, lower=1.0, upper=1.0, rules={"given": TABLE.value == 1})
+
+
+def outcome(withheld, table=TABLE, need=NEED, **more):
+    protection = Protection.withhold(table, withheld, need)
+    return Outcome(protection, audit(table, need, Release.of(table, protection)), **more)
+
+
+def remark(severity):
+    return Finding(severity=severity, place="tables", reason="they share records")
+
+
+@pytest.mark.parametrize(
+    ("withheld", "table", "remarks", "verdict"),
+    [
+        pytest.param(TABLE.inner, TABLE, (), "safe, with a proof", id="proved"),
+        pytest.param(
+            TABLE.inner, TABLE, (Severity.NOTE,), "safe, with a proof", id="a note leaves nothing open"
+        ),
+        pytest.param(TABLE.value == 1, TABLE, (), "NOT safe", id="given away"),
+        pytest.param(
+            TABLE.value == 1, TABLE, (Severity.LOOK,), "NOT safe", id="given away, whatever is open"
+        ),
+        pytest.param(
+            TABLE.inner,
+            TABLE,
+            (Severity.LOOK,),
+            "safe as far as sums tell, not proved; 1 remark",
+            id="something is left open",
+        ),
+        pytest.param(
+            TABLE.inner,
+            TABLE,
+            (Severity.LOOK, Severity.NOTE, Severity.LOOK),
+            "safe as far as sums tell, not proved; 2 remarks",
+            id="two things are",
+        ),
+        pytest.param(
+            TABLE.inner,
+            Table(value=TABLE.value + np.eye(1, 9, 8).ravel(), relations=TABLE.relations, additive=False),
+            (),
+            "safe, without a proof: values do not add up exactly",
+            id="no certificate",
+        ),
+    ],
+)
+def test_a_verdict_promises_no_more_than_there_is(withheld, table, remarks, verdict):
+    found = outcome(withheld, table, remarks=tuple(remark(severity) for severity in remarks))
+    assert found.verdict == verdict
+    assert found.proved is (verdict == "safe, with a proof")
+    assert len(found.left_open) == remarks.count(Severity.LOOK)
+
+
+@pytest.mark.parametrize(
+    ("published", "warned"),
+    [
+        pytest.param(5, "", id="a twentieth is left"),
+        pytest.param(4, "4% of the value", id="less"),
+        pytest.param(0, "0% of the value", id="nothing"),
+        pytest.param(100, "", id="everything"),
+    ],
+)
+def test_who_publishes_next_to_nothing_is_warned(published, warned):
+    table = Table.from_array([100 - published, published])
+    hidden = np.arange(3) == 0 if published < 100 else np.zeros(3, dtype=bool)
+    found = outcome(hidden, table, Need(unsafe=np.zeros(3, dtype=bool)))
+    assert found.warning.startswith(warned)
+    assert bool(found.warning) is bool(warned)
+    assert ("of the value" in repr(found)) is bool(warned)
+
+
+def test_frames_say_what_became_of_each_cell_to_whom_it_concerns():
+    table = replace(TABLE, hidden=np.arange(9) == 3)
+    found = outcome(table.inner, table)
+    kinds = ["secondary", "secondary", "published", "hidden", "primary", *["published"] * 4]
+    assert found.confidential_frame["status"].tolist() == kinds
+    assert found.confidential_frame["rules"].tolist() == ["given" if k == "primary" else "" for k in kinds]
+    assert found.confidential_frame["value"].tolist() == [20, 15, 35, 72, 1, 73, 92, 16, 108]
+    # Nobody outside learns that there is a cell of 72, or which of the others is unsafe.
+    assert found.frame["status"].tolist() == [
+        "withheld",
+        "withheld",
+        "published",
+        "withheld",
+        *["published"] * 4,
+    ]
+    assert not found.adjusted
+    moved = replace(found.protection, withheld=np.zeros(9, bool), secondary=np.zeros(9, bool))
+    moved = replace(moved, value=TABLE.value + np.array([1, -1, 0, -1, 1, 0, 0, 0, 0]))
+    shifted = Outcome(moved, audit(TABLE, NEED, Release.of(TABLE, moved)))
+    assert shifted.adjusted
+    assert shifted.frame["status"].tolist() == ["adjusted"] * 9
+    kinds = shifted.confidential_frame["status"].tolist()
+    assert kinds == ["adjusted", "adjusted", "published", "adjusted", "adjusted", *["published"] * 4]
