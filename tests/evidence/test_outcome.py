@@ -110,3 +110,17 @@ def test_frames_say_what_became_of_each_cell_to_whom_it_concerns():
     assert shifted.frame["status"].tolist() == ["adjusted"] * 9
     kinds = shifted.confidential_frame["status"].tolist()
     assert kinds == ["adjusted", "adjusted", "published", "adjusted", "adjusted", *["published"] * 4]
+
+
+def test_cells_that_no_table_shows_count_as_unsafe_and_nowhere_else():
+    table = replace(Table.from_array([[20, 15], [72, 1]]), hidden=np.arange(9) == 4)
+    need = Need(unsafe=np.isin(table.value, [1, 15]), upper=1.0)
+    summary = audit(table, need, Release.of(table, Protection.withhold(table, table.inner, need))).summary
+    counted = {name: summary[name] for name in ("cells", "unsafe", "withheld", "secondary", "unsafe_hidden")}
+    # Of four withheld cells the 1 is hidden; the 20 and the 72 are withheld for the others.
+    assert counted == {"cells": 8, "unsafe": 2, "withheld": 3, "secondary": 2, "unsafe_hidden": 1}
+    plain = audit(
+        replace(table, hidden=None), need, Release.of(table, Protection.withhold(table, table.inner, need))
+    ).summary
+    assert "unsafe_hidden" not in plain
+    assert (plain["cells"], plain["withheld"]) == (9, 4)
