@@ -67,6 +67,15 @@ def test_targets_are_met_just_as_far_as_tables_that_fit_are_listed(table, intege
         low, high = (np.where(table.inner, end, np.nan) for end in (every.lower - far, every.upper + far))
         down, up = attack.meets(release, low, high)
         assert down.tolist() == up.tolist() == (table.inner & (far == 0)).tolist()
+    nothing = np.full(table.n_cells, np.nan)
+    for cell in np.flatnonzero(table.inner):  # asked for alone, so that no other search passes by
+        here = np.arange(table.n_cells) == cell
+        assert (
+            attack.meets(release, np.where(here, every.lower, np.nan), nothing)[0].tolist() == here.tolist()
+        )
+        assert (
+            attack.meets(release, nothing, np.where(here, every.upper, np.nan))[1].tolist() == here.tolist()
+        )
     inside = np.where(table.inner, table.value, np.nan)
     assert np.array_equal(attack.meets(release, inside, inside)[0], table.inner)
 
