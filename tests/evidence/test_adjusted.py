@@ -132,8 +132,9 @@ def test_values_changed_beside_withheld_cells_belong_to_another_table():
     none = np.zeros(9, dtype=bool)
     withheld = TABLE.value == 5
     protection = Protection(withheld=withheld, secondary=none, value=TABLE.value + 1)
-    with pytest.raises(ProtectionError, match="another table"):
+    with pytest.raises(ProtectionError, match="another table") as caught:
         audit(TABLE, NEED, Release.of(TABLE, protection))
+    assert caught.value.where == "first cell row=1, column=1"
 
 
 def test_insiders_have_nothing_to_subtract_from():
