@@ -21,6 +21,16 @@ def filled(columns: Integers, data: Floats, x: Floats) -> float:
 
 
 @compiled
+def short_of(columns: Integers, data: Floats, x: Floats, goal: float) -> float:
+    """Return what ``data @ x[columns]`` is short of a goal, zero once it is there: all terms are positive."""
+    for e in range(len(columns)):
+        goal -= data[e] * x[columns[e]]
+        if goal <= 0.0:
+            return 0.0
+    return goal
+
+
+@compiled
 def near_one_of(columns: Integers, data: Floats, others: Floats, most: float) -> bool:
     """Tell whether a sparse row has a product above ``most`` with one of some dense rows."""
     near = False
@@ -54,7 +64,7 @@ def deepest_rows(
     for k in range(n_rows):
         if idle[k] > patience:
             continue
-        short = 1.0 - filled(index[ptr[k] : ptr[k + 1]], data[ptr[k] : ptr[k + 1]], x)
+        short = short_of(index[ptr[k] : ptr[k + 1]], data[ptr[k] : ptr[k + 1]], x, 1.0)
         idle[k] += 1
         if short > least:
             idle[k] = 0

@@ -12,12 +12,13 @@ from hitoku.methods.optimal.attacker_subproblems import TableauSubproblems
 from hitoku.methods.optimal.budget import Budget, Stopped
 from hitoku.methods.optimal.components import components, part_of, rows_by_part
 from hitoku.methods.optimal.cuts import Cuts
+from hitoku.methods.optimal.incumbent_search import IncumbentSearch
 from hitoku.methods.optimal.instance import Instance
 from hitoku.methods.optimal.neighbourhood_search import NeighbourhoodSearch
 from hitoku.methods.optimal.neighbourhoods import Neighbourhoods
 from hitoku.methods.optimal.objective import Objective, SearchResult
 from hitoku.methods.optimal.relaxation import WHOLE
-from hitoku.methods.optimal.tree import NO_LIMIT, BranchAndCut, Report
+from hitoku.methods.optimal.tree import FAR_OFF, NO_LIMIT, BranchAndCut, Report
 from hitoku.methods.optimal.variable_fixing import fix_cells, restrict_cuts
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.solver.master import Relaxed
@@ -28,9 +29,8 @@ FEWER = 0.8
 MUCH_FEWER, ROUGH_ROUNDS = 0.6, 15
 # A first search is confined to this many cells, and to some nodes.
 CORE, CORE_NODES = 150, 200
-# Neighbourhoods are searched while the free part of the pattern is this share above the bound; in networks
-# of more cells than this, whose pattern is seldom as far off, in any case.
-FAR_OFF, LARGE_NETWORK = 0.05, 5000
+# In networks of more cells than this, whose pattern is seldom far off, neighbourhoods are always searched.
+LARGE_NETWORK = 5000
 # Rounds of rows at the root.
 ROOT_ROUNDS = 400
 # Nodes granted to each, and until which share of a limit this goes on.
@@ -111,6 +111,7 @@ class PatternSearch(BranchAndCut):
     def __init__(self, *problem: Any, core: bool = False, **options: Any) -> None:
         super().__init__(*problem, **options)
         self._look = core
+        self._incumbents: IncumbentSearch | None = None
 
     def run(self) -> SearchResult:
         """Search until done or stopped."""
@@ -135,9 +136,14 @@ class PatternSearch(BranchAndCut):
             return self._result(finished=True)
         bound = relaxed.bound + self.relaxation.paid
         self.bound = max(self.bound, bound)
+        rows = self.relaxation.active(relaxed)
+        if self._report is not None and isinstance(self.relaxation.engine, TableauSubproblems):
+            self._incumbents = IncumbentSearch(self, relaxed, rows)
         if self._look:
-            rows = self.relaxation.active(relaxed)
             self._search_core(relaxed)
+            if self._incumbents is not None:
+                self._incumbents.begin()
+            self.relaxation.master.fix(self._lower, self._upper)
             self.relaxation.restore(rows)
         lower, upper = self._fix_columns(relaxed, self._lower, self._upper, ties=True)
         free = self.relaxation.free
@@ -147,7 +153,11 @@ class PatternSearch(BranchAndCut):
             if found is not None:
                 return found
         self._lower, self._upper = self._fix_columns(relaxed, self._lower, self._upper, ties=self.goal.ties)
-        return self._branch_and_bound(bound)
+        return self._result(finished=self._branch_and_bound(bound))
+
+    def _between_nodes(self) -> bool:
+        """Look for a better pattern as long as that takes a small part of the work."""
+        return self._incumbents is not None and self._incumbents.catch_up()
 
     def _narrow_early(self) -> SearchResult | None:
         """Look for a pattern after a few rounds; where it rules most cells out, go on without them."""
@@ -157,7 +167,7 @@ class PatternSearch(BranchAndCut):
         self._repair(self.relaxation.pattern(relaxed.x), self._promising(relaxed))
         if not isinstance(self.relaxation.engine, TableauSubproblems):
             # Too large for a tableau: rounds are slow, and a good pattern rules out more than they do.
-            self._search_neighbourhoods(relaxed, FAR_OFF)
+            self._search_neighbourhoods(relaxed)
         lower, upper = self._fix_columns(relaxed, self._lower, self._upper, ties=True)
         free = self.relaxation.free
         if (lower < upper).sum() > MUCH_FEWER * len(free):
@@ -188,7 +198,7 @@ class PatternSearch(BranchAndCut):
             alive[promising] = True
             self._search_subset(alive, relaxation.free[:0], CORE_NODES)
 
-    def _search_neighbourhoods(self, relaxed: Relaxed, far_off: float) -> None:
+    def _search_neighbourhoods(self, relaxed: Relaxed, far_off: float = FAR_OFF) -> None:
         """Set parts of the best pattern free and search them anew, again and again, while that pays.
 
         Only while its free part is this share above the bound: nearer, the search itself does better.
@@ -206,7 +216,7 @@ class PatternSearch(BranchAndCut):
         inside = NeighbourhoodSearch(relaxation.engine, part, self.best, rows, reduced)
         while inside.settled and self.budget.spent() < UNTIL:
             freed = around.draw(inside.pattern & ~instance.forced)
-            if freed is None or self.value - self.bound < far_off * (self.value - relaxation.paid):
+            if freed is None or not self.far_off(far_off):
                 break
             if inside.improve(around, freed):
                 around.found()

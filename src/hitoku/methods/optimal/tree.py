@@ -28,6 +28,8 @@ STALL_ROUNDS, STALL_SHARE, SHORT_STALL = 6, 0.005, 2
 REPAIR_EVERY = 64
 # On a dense tableau go on with a child while its bound is within this share of the gap.
 PLUNGE = 0.3
+# Neighbourhoods are searched while the free part of the pattern is this share above the bound.
+FAR_OFF = 0.05
 NO_LIMIT = 2**62
 
 Report = Callable[[float, float], None]
@@ -69,6 +71,8 @@ class BranchAndCut:
         n_free = len(self.relaxation.free)
         self._lower, self._upper = np.zeros(n_free), np.ones(n_free)
         self._last: Relaxed | None = None
+        # Whether this is a search inside the search, for a better pattern alone; whether points are repaired.
+        self._inside, self._repairs = False, goal.other is None
 
     def _result(self, *, finished: bool, bound: float | None = None) -> SearchResult:
         bound = self.value if finished else min(self.bound if bound is None else bound, self.value)
@@ -141,8 +145,32 @@ class BranchAndCut:
         """Make a safe pattern from a fractional one, and the incumbent if it is better."""
         self._update_incumbent(repair_pattern(self.relaxation.engine, x, self.goal.cost, also, spare=spare))
 
-    def _branch_and_bound(self, bound: float, *, report: bool = True) -> SearchResult:
-        """Branch and bound, the node of least dual bound first."""
+    def far_off(self, share: float = FAR_OFF) -> bool:
+        """Tell whether the free part of the pattern is this share above the bound."""
+        return self.value - self.bound >= share * (self.value - self.relaxation.paid)
+
+    def explore(self, lower: Floats, upper: Floats, rows: Integers, nodes: int, *, repairs: bool) -> bool:
+        """Look for a better pattern within bounds of the columns, from some rows on; tell whether it ended.
+
+        What is proven within these bounds says nothing about other patterns and is not kept.
+        """
+        outside = self._lower, self._upper, self.bound, self.nodes, self._most_nodes, self._repairs
+        self._lower, self._upper, self.nodes, self._most_nodes = lower, upper, 0, nodes
+        self._inside, self._repairs = True, repairs and self._repairs
+        self.relaxation.master.fix(lower, upper)
+        self.relaxation.restore(rows)
+        try:
+            return self._branch_and_bound(self.relaxation.paid)
+        finally:
+            self._lower, self._upper, self.bound, self.nodes, self._most_nodes, self._repairs = outside
+            self._inside = False
+
+    def _between_nodes(self) -> bool:
+        """Do something else for a while; tell whether the linear program has left the last node."""
+        return False
+
+    def _branch_and_bound(self, bound: float) -> bool:
+        """Branch and bound, the node of least dual bound first; tell whether the tree came to its end."""
         none = np.zeros(0, dtype=np.int64)
         heap, count = [Node(bound, 0, none, none, none)], 0
         dive: Node | None = None
@@ -150,19 +178,20 @@ class BranchAndCut:
         while heap or dive is not None:
             least = min(node.bound for node in [*heap[:1], *([] if dive is None else [dive])])
             self.bound = max(self.bound, min(least, self.value))
-            if report:
+            if not self._inside:
                 self._report_progress()
             if self.goal.hopeless(least, self.value):
                 break
             close = self.value - self.bound <= self.budget.gap * self.value
             if self.nodes >= self._most_nodes or (self.budget.gap and close):
-                return self._result(finished=False)
-            jump = dive is None
+                return False
+            elsewhere = not self._inside and self._between_nodes()
             node = heapq.heappop(heap) if dive is None else dive
+            jump = node.number > 0 and (dive is None or elsewhere)
             dive = None
             self.nodes += 1
             children = []
-            for child, withheld, published, rows in self._expand(node, jump=jump and node.number > 0):
+            for child, withheld, published, rows in self._expand(node, jump=jump):
                 count += 1
                 children.append(Node(max(child, node.bound), count, withheld, published, rows))
             children.sort()
@@ -171,7 +200,7 @@ class BranchAndCut:
                 dive = children.pop(0)
             for child_node in children:
                 heapq.heappush(heap, child_node)
-        return self._result(finished=True)
+        return True
 
     def _expand(self, node: Node, *, jump: bool) -> list[tuple[float, Integers, Integers, Integers]]:
         """Solve a node; return its children, none when it is pruned."""
@@ -189,7 +218,7 @@ class BranchAndCut:
             return []
         bound = relaxed.bound + relaxation.paid
         early = self.nodes & (self.nodes - 1) == 0
-        if self.goal.other is None and (early or self.nodes % REPAIR_EVERY == 0):
+        if self._repairs and (early or self.nodes % REPAIR_EVERY == 0):
             self._repair(relaxation.pattern(relaxed.x))
             if self.goal.hopeless(bound, self.value):
                 return []

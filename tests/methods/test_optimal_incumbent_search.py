@@ -1,0 +1,80 @@
+"""A search inside the search finds better patterns and proves nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.methods.test_optimal_neighbourhoods import is_safe
+from tests.methods.test_optimal_tableau import cube, prepared
+from tests.oracles.suppression import least_cost
+
+from hitoku.methods.optimal import incumbent_search
+from hitoku.methods.optimal.budget import Budget, Stopped
+from hitoku.methods.optimal.incumbent_search import IncumbentSearch
+from hitoku.methods.optimal.objective import Objective
+from hitoku.methods.optimal.search import PatternSearch
+
+
+def begun(table, need, budget: Budget) -> tuple[PatternSearch, IncumbentSearch]:
+    """A tree after a few rounds at its root, everything withheld."""
+    instance = prepared(table, need)
+    tree = PatternSearch(
+        instance, Objective(instance.weight, 1.0), budget, np.ones(len(instance), dtype=bool)
+    )
+    relaxed = tree._cutting_planes(3, root=True)
+    return tree, IncumbentSearch(tree, relaxed, tree.relaxation.active(relaxed))
+
+
+@pytest.mark.parametrize("kind", ["sides", "width"])
+def test_patterns_stay_safe_and_what_is_proven_stays_as_it_was(kind, monkeypatch):
+    # Beginning anew soon: dearer patterns are searched on, and never handed out.
+    monkeypatch.setattr(incumbent_search, "FAILURES", 3)
+    table, need = cube(4, (4, 4, 3), 4, kind=kind)
+    tree, inside = begun(table, need, Budget())
+    before = tree.bound, tree.nodes, tree._lower.copy(), tree._upper.copy()
+    values, dearer = [tree.value], 0
+    for _ in range(25):
+        inside.step()
+        assert is_safe(tree.instance, tree.best)
+        assert tree.value == tree.goal.value(tree.best)
+        values.append(tree.value)
+        dearer += inside._value > tree.value
+        assert is_safe(tree.instance, inside._pattern)
+    assert values == sorted(values, reverse=True)
+    assert values[-1] < values[0]
+    assert dearer
+    assert (tree.bound, tree.nodes) == before[:2]
+    np.testing.assert_array_equal(tree._lower, before[2])
+    np.testing.assert_array_equal(tree._upper, before[3])
+    assert tree.bound <= values[-1]
+    if kind == "sides":
+        cost = np.maximum(table.value, 1.0)
+        paid = cost[need.unsafe].sum() - tree.instance.weight[tree.instance.forced].sum()
+        assert values[-1] + paid >= least_cost(table, need, cost)
+
+
+def test_a_limit_inside_leaves_the_best_pattern_and_the_bound_of_the_tree():
+    left = [10**9]
+    tree, inside = begun(*cube(4, (4, 4, 3), 4), Budget(lambda work: work / left[0]))
+    for _ in range(3):
+        inside.step()
+    best, value, bound = tree.best.copy(), tree.value, tree.bound
+    inside._failures = incumbent_search.FAILURES
+    left[0] = tree.budget.work + 3
+    with pytest.raises(Stopped):
+        inside.step()
+    assert tree.value <= value
+    assert tree.value == tree.goal.value(tree.best)
+    assert tree.value < value or np.array_equal(tree.best, best)
+    assert tree.bound == bound
+    assert not tree._inside
+
+
+def test_takes_its_share_of_the_work():
+    tree, inside = begun(*cube(4, (4, 4, 3), 4), Budget())
+    assert not inside.catch_up()
+    tree.budget.spend(2000)
+    assert inside.catch_up()
+    assert not inside.catch_up()
+    work = tree.budget.work - inside._began
+    assert incumbent_search.SHARE * work <= inside._work < work
