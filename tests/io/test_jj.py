@@ -111,7 +111,12 @@ def test_a_right_hand_side_becomes_a_published_cell(written, tmp_path):
         pytest.param("1 ( 1 )", "0 ( 1 )", "line 7", "twice", id="cell twice in a relation"),
         pytest.param("2 (-1)", "2 (x)", "line 7", "coefficient is not a number", id="coefficient"),
         pytest.param("2 (-1)\n", "2 (-1)\n0 1 : 0 (1)\n", "line 8", "more after", id="one relation too many"),
-        pytest.param("\n1\n0 3", "\n2\n0 3", "table.jj", "ends", id="cut off"),
+        pytest.param("\n1\n0 3", "\n2\n0 3", "line 6", "2 are announced, 1 lines", id="cut off"),
+        pytest.param("\n3\n", f"\n{10**12}\n", "line 2", "are announced", id="more than memory holds"),
+        pytest.param("\n3\n", f"\n{10**30}\n", "line 2", "number of cells", id="more than any number"),
+        pytest.param("0 4 9 u", f"{10**30} 4 9 u", "line 3", "index", id="index beyond any number"),
+        pytest.param("2 (-1)", f"{10**30} (-1)", "line 7", "does not exist", id="cell beyond any number"),
+        pytest.param("0 3 : 0", f"0 {'9' * 5000} : 0", "line 7", "relation reads", id="endless terms"),
     ],
 )  # fmt: skip
 def test_a_malformed_file_is_named_by_line_and_shows_no_value(written, old, new, place, what):

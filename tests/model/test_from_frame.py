@@ -74,6 +74,13 @@ def test_frames_come_back_in_the_callers_kind():
     assert isinstance(build(pa.Table.from_pandas(CELLS)).cells, pa.Table)
 
 
+@pytest.mark.parametrize("code", ["\N{SUPERSCRIPT TWO}", "9" * 5000])
+def test_digits_that_are_no_number_sort_as_text(code):
+    """Python calls a superscript a digit, and reads no number of thousands of digits."""
+    table = Table.from_frame(pd.DataFrame({"size": ["10", "9", code], "x": [1, 2, 3]}), ["size"], "x")
+    assert table.dimensions[0].codes[:-1] == tuple(sorted(["10", "9", code]))
+
+
 def test_numbers_as_codes_sort_as_numbers_and_read_as_text():
     table = Table.from_frame(pd.DataFrame({"size": [10, 9, 1], "v": [1, 2, 3]}), ["size"], "v")
     assert table.labels.codes == (("1", "9", "10", "Total"),)

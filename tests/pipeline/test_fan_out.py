@@ -42,7 +42,9 @@ def test_one_word_says_where(word, meant):
     assert parse_jobs(word) == meant
 
 
-@pytest.mark.parametrize("word", ["ray", "0", 0, True, "loky:many", "", "4:2:1x"])
+@pytest.mark.parametrize(
+    "word", ["ray", "0", 0, True, "loky:many", "", "4:2:1x", "--5", "9" * 5000, "\N{SUPERSCRIPT TWO}"]
+)
 def test_a_word_that_names_no_place_is_refused(word):
     with pytest.raises(ParameterError, match="jobs is"):
         list(fan_out([abs], word))

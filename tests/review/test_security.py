@@ -104,8 +104,8 @@ def test_a_form_without_the_token_of_the_session_is_refused_everywhere(centre):
     number = centre.submit()
     for action in ACTIONS:
         if action.method == "POST" and action.may is not None:
-            path = action.path.replace("{request:int}", str(number)).replace("{output:int}", "1")
-            path = path.replace("{policy:int}", "1").replace("{person:int}", "1")
+            path = action.path.replace("{request:number}", str(number)).replace("{output:number}", "1")
+            path = path.replace("{policy:number}", "1").replace("{person:number}", "1")
             for token in ("", "0" * 64, sessions.form_token("another session")):
                 browser = centre.browser("kai")
                 browser.headers["x-form-token"] = token
@@ -219,7 +219,7 @@ def test_the_log_of_the_server_has_no_words_of_people(centre, caplog):
     yui.get("/queue?words=secretword")
     yui.post(f"/requests/{number}/comments", data={"text": "cell N/c has 3"})
     said = caplog.text
-    assert '"path": "/requests/{request:int}"' in said
+    assert '"path": "/requests/{request:number}"' in said
     assert "secret" not in said
     assert "N/c" not in said
 
@@ -244,3 +244,17 @@ def test_a_mistake_of_ours_shows_nothing(centre, monkeypatch):
     answer = client.get("/statistics")
     assert answer.status_code == 500
     assert "4711" not in answer.text
+
+
+@pytest.mark.parametrize("number", ["9" * 15, "9" * 30, "9" * 5_000, "\N{SUPERSCRIPT TWO}", "-1", "1e3"])
+def test_a_number_that_is_none_of_ours_is_answered_like_one_that_is_not_there(centre, number):
+    """Digits that Python or the database cannot read end in a page, not in an error of the server."""
+    checker, administrator = centre.browser("kai"), centre.browser("aki")
+    for path in ("queue", "mine"):
+        assert checker.get(f"/{path}", params={"page": number}).status_code == 200
+    assert administrator.get("/log", params={"page": number, "request": number}).status_code == 200
+    for path in ("requests", "outputs", "policies"):
+        assert administrator.get(f"/{path}/{number}").status_code in {404, 422}
+    asked = {"login": "yui", f"choice-{number}": "approve", "output": number, "project": number}
+    for path in (f"/people/{number}", "/requests/1/comment", "/requests/1/settle", "/requests"):
+        assert administrator.post(path, data=asked).status_code in {403, 404, 405, 409, 422}

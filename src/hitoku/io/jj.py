@@ -31,6 +31,8 @@ NO_BOUND = 1e30
 # The cell that carries right-hand sides other than zero: published, with value one.
 CONSTANT = "constant"
 TERM = re.compile(r"([0-9]+)\s*\(\s*([^\s()]+)\s*\)")
+# More digits than the number of cells or relations of any file has.
+MOST_DIGITS = 15
 NUMBERS = ("value", "cost", "lower bound", "upper bound", "LPL", "UPL", "SPL")
 
 
@@ -205,9 +207,19 @@ class _Lines:
 
     def count(self, due: str) -> int:
         words = self.next(due)
-        if len(words) != 1 or not words[0].isdigit():
+        found = _whole(words[0]) if len(words) == 1 else None
+        if found is None:
             self.refuse(f"{due} is due, one whole number on a line")
-        return int(words[0])
+        left = len(self.lines) - self.place
+        if found > left:
+            # Before anything is made for so many: a file of a line could ask for all the memory.
+            self.refuse(f"{found} are announced, {left} lines follow", "the file is cut off: get it again")
+        return found
+
+
+def _whole(word: str) -> int | None:
+    """Read digits; None for anything else, and for more of them than any file has lines."""
+    return int(word) if word.isdecimal() and len(word) <= MOST_DIGITS else None
 
 
 def _read(path: Path) -> _File:
@@ -240,8 +252,8 @@ def _cells(lines: _Lines, n_cells: int) -> tuple[list[str], Floats]:
         words = lines.next("a cell")
         if len(words) != 9:
             lines.refuse(f"a cell has 9 entries, not {len(words)}: index value cost status lb ub LPL UPL SPL")
-        index = int(words[0]) if words[0].isdigit() else -1
-        if not 0 <= index < n_cells:
+        index = _whole(words[0])
+        if index is None or index >= n_cells:
             lines.refuse("the cell's index is not a number from 0 to the number of cells less one")
         if status[index]:
             lines.refuse(f"cell {index} occurs twice", "give each cell once")
@@ -267,14 +279,15 @@ def _relations(lines: _Lines, n_cells: int) -> tuple[sparse.csr_array, Floats]:
     ends = [0]
     for row in range(n_relations):
         words = lines.next("a relation")
-        if len(words) < 3 or words[2] != ":" or not words[1].isdigit():
+        n_terms = _whole(words[1]) if len(words) >= 3 and words[2] == ":" else None
+        if n_terms is None:
             lines.refuse("a relation reads: rhs count : index (coefficient) index (coefficient) ...")
         rhs[row] = lines.number(words[0], "right-hand side")
         rest = " ".join(words[3:])
         terms = TERM.findall(rest)
-        if TERM.sub("", rest).strip() or len(terms) != int(words[1]):
-            lines.refuse(f"{words[1]} terms are announced, {len(terms)} are there")
-        own = [int(index) for index, _ in terms]
+        if TERM.sub("", rest).strip() or len(terms) != n_terms:
+            lines.refuse(f"{n_terms} terms are announced, {len(terms)} are there")
+        own = [n_cells if (index := _whole(word)) is None else index for word, _ in terms]
         if any(index >= n_cells for index in own) or len(set(own)) != len(own):
             lines.refuse("a relation names a cell twice, or one that does not exist")
         cells += own

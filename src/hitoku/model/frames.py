@@ -12,6 +12,9 @@ import numpy as np
 from hitoku.errors import DataError, did_you_mean, some
 from hitoku.model.arrays import Floats, Integers
 
+# Codes of more digits are names, not numbers.
+MOST_DIGITS = 300
+
 
 def opened(frame: Any) -> nw.DataFrame[Any]:
     """Accept pandas, polars, pyarrow or a DuckDB relation."""
@@ -108,7 +111,8 @@ def texts(frame: nw.DataFrame[Any], name: str, where: str = "data") -> np.ndarra
 def code_list(codes: np.ndarray[Any, Any]) -> list[str]:
     """Distinct codes: numbers in numerical, all else in alphabetical order."""
     distinct = [str(code) for code in np.unique(codes)]
-    if all(code.isdigit() for code in distinct):
+    # Not isdigit: a superscript is a digit, and no number. Nor are names of hundreds of digits numbers.
+    if all(code.isdecimal() and len(code) <= MOST_DIGITS for code in distinct):
         distinct.sort(key=lambda code: (int(code), code))
     return distinct
 

@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from hitoku.tabulation.spark_session import session_at
 
 Jobs = int | str | None
 BACKENDS = ("loky", "dask", "spark")
+WHOLE = re.compile("-?[0-9]{1,6}")
 
 
 def fan_out(tasks: Sequence[Callable[[], Any]], jobs: Jobs = None) -> Iterator[Any]:
@@ -65,9 +67,9 @@ def parse_jobs(jobs: Jobs) -> tuple[str, int | str | None]:
         backend, given = "loky", "" if jobs is None else str(jobs)
     else:
         backend, _, given = str(jobs).partition(":")
-        if backend.lstrip("-").isdigit() and not given:
+        if WHOLE.fullmatch(backend) and not given:
             backend, given = "loky", backend
-    if backend not in BACKENDS or (backend == "loky" and given and not given.lstrip("-").isdigit()):
+    if backend not in BACKENDS or (backend == "loky" and given and not WHOLE.fullmatch(given)):
         raise ParameterError(f"jobs is {jobs!r}, which names no place to work", where="jobs", fix=FIX)
     if backend != "loky":
         return backend, given

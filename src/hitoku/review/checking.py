@@ -87,7 +87,7 @@ def release(task: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     )
     if done.receipt is None or done.folder is None:
         raise ParameterError(
-            f"nothing has left: {done.blocked or 'no output may leave'}",
+            f"nothing has left: {done.blocked}" if done.blocked else "nothing has left: no output may leave",
             where="release",
             fix="return the request, or decide again",
         )

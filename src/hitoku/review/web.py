@@ -19,6 +19,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 from sqlalchemy.exc import OperationalError
 from starlette.concurrency import run_in_threadpool
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -37,6 +38,8 @@ LOGGER = logging.getLogger("hitoku.review")
 COOKIE = "hitoku_session"
 # A form without files; texts are bounded again where they are used.
 MOST_FIELDS, MOST_FORM_BYTES = 500, 1_000_000
+# More digits than a size, a page or a number of ours has.
+MOST_DIGITS = 15
 NO_PAGE, TO_BEGINNING = "there is no such page", "go back to the beginning"
 
 
@@ -150,6 +153,23 @@ class Action:
     @property
     def name(self) -> str:
         return f"{self.method} {self.path}"
+
+
+class _Number(Convertor[int]):
+    """A number in a path; one of more digits than any database takes is no path of ours."""
+
+    regex = f"[0-9]{{1,{MOST_DIGITS}}}"
+
+    def convert(self, value: str) -> int:
+        """Read it."""
+        return int(value)
+
+    def to_string(self, value: int) -> str:
+        """Write it."""
+        return str(value)
+
+
+register_url_convertor("number", _Number())
 
 
 class _Refusal(Exception):  # noqa: N818 - an answer, not an error
@@ -332,9 +352,26 @@ def _bound(http: Request, desk: Desk, action: Action) -> None:
     """Refuse a body that is too long before it is read; one that does not say how long it is as well."""
     most = MOST_FORM_BYTES + (desk.settings.upload_bytes if action.takes_files else 0)
     said = http.headers.get("content-length", "")
-    if not said.isdigit() or int(said) > most:
+    length = whole_number(said)
+    if length is None or length > most:
         what = f"what was sent is larger than {most:_} bytes, or does not say how large it is"
         raise _Refusal(problem(desk, http, 413, what, "send less"))
+
+
+def whole_number(text: str, otherwise: Any = None) -> Any:
+    """Read a number that somebody sent; anything else, and more than any page or size has, is ``otherwise``.
+
+    Examples
+    --------
+    >>> whole_number("12"), whole_number("-1", 1), whole_number("\N{SUPERSCRIPT TWO}"), whole_number("9" * 99)
+    (12, 1, None, None)
+    """
+    return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else otherwise
+
+
+def page_asked(http: Request) -> int:
+    """Return which page of a long list is asked for."""
+    return int(whole_number(http.query_params.get("page", ""), 1))
 
 
 def local_path(text: str) -> str:

@@ -87,6 +87,6 @@ def metrics(call: Call) -> Response:
 ACTIONS = (
     Action(method="GET", path="/people", handler=show, may="administer"),
     Action(method="POST", path="/people", handler=add, may="administer"),
-    Action(method="POST", path="/people/{person:int}", handler=change, may="administer"),
+    Action(method="POST", path="/people/{person:number}", handler=change, may="administer"),
     Action(method="GET", path="/metrics", handler=metrics, may=None),
 )

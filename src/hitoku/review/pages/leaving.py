@@ -11,7 +11,7 @@ from hitoku.review.releasing import RECEIPT, ask_release, checkers_of, letter, p
 from hitoku.review.replay import differences
 from hitoku.review.tables import log as log_table
 from hitoku.review.tables import release, request
-from hitoku.review.web import Action, Call
+from hitoku.review.web import Action, Call, page_asked, whole_number
 
 ENTRIES = 100
 
@@ -70,10 +70,10 @@ def show_log(call: Call) -> Response:
     asked = call.http.query_params
     about = asked.get("request", "")
     event = asked.get("event", "")[:40]
-    where = [log_table.c.request == int(about)] if about.isdigit() else []
+    where = [log_table.c.request == number] if (number := whole_number(about)) is not None else []
     if event:
         where.append(log_table.c.event == event)
-    page = int(asked["page"]) if asked.get("page", "").isdigit() else 1
+    page = page_asked(call.http)
     total = call.connection.scalar(sa.select(sa.func.count()).select_from(log_table).where(*where)) or 0
     rows = call.connection.execute(
         sa.select(log_table)
@@ -118,13 +118,13 @@ def export_log(call: Call) -> Response:
     )
 
 
-HERE = "/requests/{request:int}/release"
+HERE = "/requests/{request:number}/release"
 ACTIONS = (
     Action(method="GET", path=HERE, handler=show, may="see"),
     Action(method="POST", path=HERE, handler=go, may="release"),
     Action(method="GET", path=f"{HERE}.zip", handler=archive, may="download"),
-    Action(method="GET", path="/requests/{request:int}/receipt.json", handler=receipt, may="download"),
-    Action(method="GET", path="/requests/{request:int}/letter.txt", handler=show_letter, may="download"),
+    Action(method="GET", path="/requests/{request:number}/receipt.json", handler=receipt, may="download"),
+    Action(method="GET", path="/requests/{request:number}/letter.txt", handler=show_letter, may="download"),
     Action(method="GET", path="/log", handler=show_log, may="see the log"),
     Action(method="GET", path="/log/check", handler=check_log, may="see the log"),
     Action(method="GET", path="/log.csv", handler=export_log, may="see the log"),

@@ -19,7 +19,7 @@ from hitoku.review.packing import unpacked
 from hitoku.review.states import RequestState
 from hitoku.review.submitting import previous
 from hitoku.review.tables import output, submission
-from hitoku.review.web import Action, Call, field_of
+from hitoku.review.web import Action, Call, field_of, page_asked
 
 # Rows of a table on one page, and fewer of a wide one; a checker scrolls, but not for ever.
 ROWS, FEWEST_ROWS, MOST_CELLS = 60, 20, 3_000
@@ -53,7 +53,7 @@ def show(call: Call) -> Response:
     layers = cellwords.layers_of(view["cells"]) if evidence else {"leaving": cellwords.LAYERS["leaving"]}
     asked = call.http.query_params
     layer = asked.get("layer", "leaving")
-    grid, pages = _paged(view["grid"], int(asked["page"]) if asked.get("page", "").isdigit() else 1)
+    grid, pages = _paged(view["grid"], page_asked(call.http))
     siblings = call.connection.execute(
         sa.select(output).where(output.c.submission == row.submission).order_by(output.c.place)
     ).all()
@@ -68,7 +68,7 @@ def show(call: Call) -> Response:
         "view": view,
         "grid": grid,
         "pages": pages,
-        "page": int(asked["page"]) if asked.get("page", "").isdigit() else 1,
+        "page": page_asked(call.http),
         "layers": layers,
         "layer": layer if layer in layers else "leaving",
         "evidence": evidence,
@@ -266,12 +266,12 @@ def _changed(call: Call, row: Any, view: dict[str, Any]) -> dict[str, Any] | Non
     }
 
 
-HERE = "/outputs/{output:int}"
+HERE = "/outputs/{output:number}"
 ACTIONS = (
     Action(method="GET", path=HERE, handler=show, may="see"),
     Action(method="GET", path=f"{HERE}/picture.png", handler=picture, may="see"),
-    Action(method="GET", path=HERE + "/cells/{cell:int}", handler=drawer, may="see evidence"),
+    Action(method="GET", path=HERE + "/cells/{cell:number}", handler=drawer, may="see evidence"),
     Action(method="POST", path=f"{HERE}/vote", handler=cast, may="review"),
     Action(method="POST", path=f"{HERE}/decision", handler=decide, may="decide"),
-    Action(method="GET", path="/requests/{request:int}/pairs", handler=show_pairs, may="see evidence"),
+    Action(method="GET", path="/requests/{request:number}/pairs", handler=show_pairs, may="see evidence"),
 )

@@ -57,8 +57,8 @@ def statistics(call: Call) -> Response:
 
 ACTIONS = (
     Action(method="GET", path="/policies", handler=show_all, may="see policies"),
-    Action(method="GET", path="/policies/{policy:int}", handler=show, may="see policies"),
+    Action(method="GET", path="/policies/{policy:number}", handler=show, may="see policies"),
     Action(method="POST", path="/policies", handler=add, may="change policies"),
-    Action(method="POST", path="/policies/{policy:int}/dry-run", handler=dry_run, may="change policies"),
+    Action(method="POST", path="/policies/{policy:number}/dry-run", handler=dry_run, may="change policies"),
     Action(method="GET", path="/statistics", handler=statistics, may="see statistics"),
 )

@@ -14,7 +14,7 @@ from hitoku.review.states import OPEN
 from hitoku.review.submitting import new_request, projects_of
 from hitoku.review.tables import request
 from hitoku.review.waiting import PAGE, TAB_WORDS, TABS, counts, lines, opening_tab, projects
-from hitoku.review.web import Action, Call, field_of
+from hitoku.review.web import Action, Call, field_of, page_asked, whole_number
 
 
 def show_queue(call: Call) -> Response:
@@ -27,7 +27,7 @@ def show_queue(call: Call) -> Response:
         "words": asked.get("words", "")[:100],
         "claimed": asked.get("claimed", ""),
     }
-    page = int(asked["page"]) if asked.get("page", "").isdigit() else 1
+    page = page_asked(call.http)
     found, total = lines(
         call.connection,
         call.who,
@@ -54,11 +54,7 @@ def show_queue(call: Call) -> Response:
 
 def show_mine(call: Call) -> Response:
     """Show a researcher's own requests."""
-    page = (
-        int(call.http.query_params.get("page", "1"))
-        if call.http.query_params.get("page", "1").isdigit()
-        else 1
-    )
+    page = page_asked(call.http)
     found, total = lines(call.connection, call.who, call.desk.settings, own=True, page=page)
     return call.page(
         "mine.html", lines=found, total=total, pages=-(-total // PAGE), page=page, open_states=OPEN
@@ -112,7 +108,7 @@ def submit(call: Call) -> Response:
         call.connection,
         call.desk,
         call.who,
-        project_id=int(project_id) if project_id.isdigit() else 0,
+        project_id=whole_number(project_id, 0),
         title=field_of(call, "title"),
         context=field_of(call, "context"),
         controls=field_of(call, "controls"),
@@ -144,6 +140,6 @@ ACTIONS = (
     Action(method="GET", path="/mine", handler=show_mine, may="submit"),
     Action(method="GET", path="/new", handler=show_form, may="submit"),
     Action(method="POST", path="/requests", handler=submit, may="submit", takes_files=True, prepare=upload),
-    Action(method="POST", path="/requests/{request:int}/claim", handler=claim, may="claim"),
-    Action(method="POST", path="/requests/{request:int}/unclaim", handler=unclaim, may="claim"),
+    Action(method="POST", path="/requests/{request:number}/claim", handler=claim, may="claim"),
+    Action(method="POST", path="/requests/{request:number}/unclaim", handler=unclaim, may="claim"),
 )

@@ -18,7 +18,7 @@ from hitoku.review.storage import now, read_moment
 from hitoku.review.submitting import new_turn
 from hitoku.review.tables import person, project, release, request
 from hitoku.review.waiting import working_days
-from hitoku.review.web import Action, Call, field_of
+from hitoku.review.web import Action, Call, field_of, whole_number
 
 
 def overview(call: Call) -> dict[str, Any]:
@@ -93,9 +93,9 @@ def submit_review(call: Call) -> Response:
 def settle(call: Call) -> Response:
     """Hand over to phase 2."""
     choices = {
-        int(name.removeprefix("choice-")): value
+        number: value
         for name, value in call.form.items()
-        if name.startswith("choice-") and name.removeprefix("choice-").isdigit()
+        if name.startswith("choice-") and (number := whole_number(name.removeprefix("choice-"))) is not None
     }
     reviewing.settle(call.connection, call.number, call.who, choices)
     return call.go(f"/requests/{call.number}", "settled")
@@ -123,7 +123,8 @@ def comment(call: Call) -> Response:
     """Say something about a request or one of its outputs."""
     about = call.form.get("output", "")
     places = {each.id for each in reviewing.outputs_of(call.connection, call.number)}
-    output = int(about) if about.isdigit() and int(about) in places else None
+    number = whole_number(about)
+    output = number if number in places else None
     own = call.who.id == call.standing.author
     comments.say(
         call.connection,
@@ -168,7 +169,7 @@ def retry(call: Call) -> Response:
     return call.go(f"/requests/{call.number}", "retried")
 
 
-HERE = "/requests/{request:int}"
+HERE = "/requests/{request:number}"
 ACTIONS = (
     Action(method="GET", path=HERE, handler=show, may="see"),
     Action(method="GET", path=f"{HERE}/progress", handler=progress, may="see"),
