@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hitoku.errors import HitokuError, ParameterError, did_you_mean
+from hitoku.io.advice import spoken
 
 FOLDER = Path(__file__).with_name("languages")
 ENGLISH = "en"
@@ -98,6 +99,13 @@ def told(error: HitokuError, lang: str = ENGLISH) -> list[str]:
 def catalogue(lang: str, kind: str = PAGES) -> Catalogue:
     """Read a catalogue."""
     entries = read_po((FOLDER / lang / f"{kind}.po").read_text("utf-8"))
+    if kind == ERRORS:
+        # Advice that names arguments of Python is told to users of recipes and commands in their words.
+        for recipe in (True, False):
+            others = {
+                spoken(text, recipe=recipe): spoken(said, recipe=recipe) for text, said in entries.items()
+            }
+            entries = others | entries
     texts = {text: said for text, said in entries.items() if not PLACE.search(text)}
     patterns = [_Pattern(_shape(text), said) for text, said in entries.items() if PLACE.search(text)]
     # The more a sentence says itself, the less it can be mistaken for another.

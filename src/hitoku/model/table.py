@@ -333,5 +333,6 @@ def refuse_broken(relations: sparse.csr_array, value: Floats, labels: Labels) ->
     raise TableError(
         f"the table does not add up: {len(failing)} of {relations.shape[0]} relations fail",
         where="; ".join(named),
-        fix="correct these totals or their parts, or leave the totals out and let hitoku add them",
+        fix="correct these totals or their parts, or leave them out; from_frame(..., totals='recompute') "
+        "adds them up again",
     )

@@ -22,8 +22,8 @@ def contributors_at(table: Table, level: Level, rule: str) -> Contributors:
     raise RuleError(
         "the table does not say who contributes to its cells",
         where=f"rule {rule}",
-        fix="start from records with tabulate(..., value=..., unit=...), or give from_frame the columns "
-        "largest=[...]",
+        fix="start from records with tabulate(..., value=..., unit=...), or name the columns of the largest "
+        "contributions with from_frame(..., largest=[...])",
     )
 
 

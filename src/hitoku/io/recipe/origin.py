@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from hitoku.errors import HitokuError, ParameterError, did_you_mean
+from hitoku.io.advice import spoken
 from hitoku.io.recipe.keys import CostKeys, CountsKeys, LinkedKeys, RecipeKeys, Refused
 from hitoku.io.recipe.lines import Path, line_of
 
@@ -21,13 +21,6 @@ OPTIONS = {
     "data": "DATA",
     "cells": "DATA",
 }
-
-# Arguments of Python in advice that are keys and options, too; tabulate(..., unit=...) is unit=... alone.
-CALL = re.compile(r"tabulate\(\.\.\., (\w+=[^)]*)\)")
-ARGUMENT = re.compile(
-    r"\b(magnitude|missing|unseen|unit|holding|weight|total|value|frequency)="
-    r"(?:\"([^\"]*)\"|'([^']*)'|\.\.\.)?"
-)
 
 # The keys that a key holds, where it holds some.
 WITHIN: dict[str, type[BaseModel]] = {"tables": LinkedKeys, "counts": CountsKeys, "costs": CostKeys}
@@ -43,6 +36,10 @@ WANTED = {
     "string_pattern_mismatch": ("a name for files", "use letters, digits, _ and - only"),
     "finite_number": ("a finite number", "leave the key out if nothing is asked"),
 }
+
+
+# What to write for a key, whatever was wrong with it.
+ADVICE = {"decimals": "2 keeps cents; leave the key out to keep values as they are"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,28 +80,15 @@ class Origin:
         """Make an error about a key."""
         return ParameterError(what, where=self.place(path), fix=fix)
 
+    def spoken(self, advice: str) -> str:
+        """Say advice that names arguments of Python as the caller would write it."""
+        return spoken(advice, recipe=bool(self.name))
+
     def blamed(self, error: HitokuError, path: Sequence[str | int]) -> HitokuError:
         """Add to an error which key it comes from."""
         place = self.place(path)
         where = f"{place}; {error.where}" if error.where and error.where != place else place
         return type(error)(error.what, where=where, fix=self.spoken(error.fix))
-
-    def spoken(self, advice: str) -> str:
-        """Say advice that names arguments of Python as the caller would write it: as keys, or as options.
-
-        Examples
-        --------
-        >>> Origin().spoken('tabulate(..., magnitude="abs") ranks them by size')
-        '--magnitude abs ranks them by size'
-        >>> Origin("recipe.toml").spoken('give them a code, or missing="code"')
-        'give them a code, or missing = "code"'
-        """
-
-        def say(found: re.Match[str]) -> str:
-            name, value = found[1], found[2] or found[3] or "..."
-            return f'{name} = "{value}"' if self.name else f"{self.place((name,))} {value}"
-
-        return ARGUMENT.sub(say, CALL.sub(r"\1", advice))
 
 
 def translate(error: ValidationError, given: Any, origin: Origin) -> ParameterError:
@@ -144,9 +128,15 @@ def translate(error: ValidationError, given: Any, origin: Origin) -> ParameterEr
         )
     wanted, fix = WANTED.get(found["type"], ("", ""))
     if wanted:
-        return origin.error(path, f"{last} must be {wanted}", fix)
+        return origin.error(path, f"{last} must be {wanted}", ADVICE.get(last, fix))
     why = found["msg"]
-    return origin.error(path, f"{last} cannot be used: {why[:1].lower()}{why[1:]}", "correct the value")
+    what = f"{last} cannot be used: {why[:1].lower()}{why[1:]}"
+    bounds = found.get("ctx", {})
+    if "le" in bounds:
+        what = f"{last} must be at most {bounds['le']}"
+    if "ge" in bounds:
+        what = f"{last} must be at least {bounds['ge']}"
+    return origin.error(path, what, ADVICE.get(last, "correct the value"))
 
 
 def _within(given: Any, loc: Sequence[str | int]) -> Path:

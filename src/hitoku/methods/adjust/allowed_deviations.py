@@ -47,13 +47,13 @@ class AllowedDeviations:
         _refuse(
             table,
             unsafe & kept,
-            "unsafe cell(s) may not be changed",
+            "may not be changed",
             "take them out of keep or fixed, or merge their codes until they are safe",
         )
         _refuse(
             table,
             unsafe & (down == 0) & (up == 0),
-            "unsafe cell(s) come without a level, so nobody says how far they must move",
+            "come without a level, so nobody says how far they must move",
             "give a width with the rules, or levels with the rule given",
         )
         lower = np.where(kept, 0.0, table.lower - table.value)
@@ -62,7 +62,7 @@ class AllowedDeviations:
         _refuse(
             table,
             unsafe & ~levels.can(UP) & ~levels.can(DOWN),
-            "unsafe cell(s) can move far enough neither up nor down within their bounds",
+            "can move far enough neither up nor down within their bounds",
             "widen lower or upper of the table, or ask for less",
         )
         return levels
@@ -84,4 +84,4 @@ def _refuse(table: Table, wrong: Mask, what: str, fix: str) -> None:
     places = np.flatnonzero(wrong)
     if len(places):
         cells = some((table.describe(int(p)) for p in places[:4]), 3)
-        raise NeedError(f"{len(places)} {what}", where=f"cells {cells}", fix=fix)
+        raise NeedError(f"{len(places)} unsafe cell(s) {what}", where=f"cells {cells}", fix=fix)

@@ -331,9 +331,10 @@ def refuse_hopeless(table: Table, need: Need, withholdable: Mask) -> None:
 
 def unreachable(table: Table, cells: list[int]) -> NeedError:
     """Make the error for cells that no pattern can protect."""
+    named = some((table.describe(p) for p in cells[:4]), 3)
     whose = "a cell cannot reach its" if len(cells) == 1 else f"{len(cells)} cells cannot reach their"
     return NeedError(
         f"{whose} protection, though everything in reach is withheld that may be",
-        where=f"cell{'s' if len(cells) > 1 else ''} {some((table.describe(p) for p in cells[:4]), 3)}",
+        where=f"cells {named}" if len(cells) > 1 else f"cell {named}",
         fix="let more be withheld (keep, fixed: margins too), merge codes, or ask for a smaller width",
     )
