@@ -13,8 +13,10 @@ from tests.oracles.enumeration import enumerated_bounds
 import hitoku as ht
 from hitoku.evidence import prover
 from hitoku.evidence.audit import audit
+from hitoku.evidence.audit_result import CellOutcome
 from hitoku.evidence.grid import Grid
 from hitoku.evidence.problem import AuditProblem
+from hitoku.evidence.surroundings import CellSurroundings
 
 CASES = settings(max_examples=16, deadline=None)
 
@@ -87,3 +89,47 @@ def test_what_is_wrong_with_a_pattern_is_the_same(register, monkeypatch):
     expected = audit(table, need, release)
     assert found.summary["narrow"] > 0
     assert found.outcomes == expected.outcomes
+
+
+@pytest.mark.parametrize("published", [0.0, 0.2], ids=["whole", "gaps"])
+def test_least_changes_settle_a_pattern_without_boxes(register, monkeypatch, published):
+    table, need, protection = register
+    rng = np.random.default_rng(3)
+    withheld = protection.withheld & ~(protection.secondary & (rng.random(table.n_cells) < published))
+    release = ht.Release.of(table, ht.Protection.withhold(table, withheld, need))
+    problem = AuditProblem.of(Grid.of(table.value), need, release)
+    search = prover._Search(problem, frozenset())
+    search.settle_nearby()
+    assert search._open() == []
+    monkeypatch.setattr(prover, "LARGE", 10**9)
+    expected = audit(table, need, release)
+    unmet = {int(problem.cells[place]) for place in search.proof().failed}
+    assert unmet == {cell for cell, outcome in expected.outcomes.items() if outcome is not CellOutcome.SAFE}
+    assert bool(unmet) == (published > 0)
+
+
+@CASES
+@given(case=real_cases())
+def test_a_least_change_is_found_where_there_is_one(case):
+    table, need, release = case
+    problem = AuditProblem.of(Grid.of(table.value), need, release)
+    around = CellSurroundings(problem)
+    bounds = programmed_bounds(release)
+    for place, demand in problem.demands.items():
+        cell = int(problem.cells[place])
+        for up, level in ((True, demand.upper), (False, demand.lower)):
+            if level == 0:
+                continue
+            steps = float(np.ceil(float(level * problem.scale)))
+            room = bounds.upper[cell] - table.value[cell] if up else table.value[cell] - bounds.lower[cell]
+            room *= problem.scale
+            if abs(room - steps) <= 1e-3 * steps:
+                continue  # doubles do not tell
+            change = around.least_change(place, steps if up else -steps, 1.0, most_cells=10**9)
+            event(f"moves: {len(change.cells) > 0}")
+            assert (len(change.cells) > 0) == (room > steps)
+            if len(change.cells):
+                moved = np.zeros(len(problem.cells))
+                moved[change.cells] = change.steps
+                assert moved[place] == pytest.approx(steps if up else -steps, rel=1e-5)
+                assert np.abs(problem.matrix @ moved).max(initial=0.0) <= 1e-4 * steps

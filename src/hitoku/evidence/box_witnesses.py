@@ -23,16 +23,15 @@ from hitoku.model.release import Release
 # Levels of more steps than this are left to linear programs: sums of some must be exact in doubles.
 LARGEST = 2.0**50
 # Starts of every search, published cells that further boxes may cancel, up to how many leaves all are tried.
-WITHIN, THROUGH, THROUGH_HARD = (8, 0, 2**20), (8, 24, 2**20), (40, 60, 2**20)
-# Into how many boxes a level is parted.
-WHOLE, PARTED = (1,), (2, 4, 8)
+WITHIN, THROUGH = (8, 0, 2**20), (8, 24, 2**20)
 
 
 def box_witnesses(release: Release, problem: AuditProblem, places: Integers) -> Iterator[Moves]:
     """Search for boxes that move unsafe cells as far as they must; nothing where a table has no boxes.
 
     First boxes that lie in withheld cells; then sums of boxes, which may pass through published cells where
-    others cancel them; then the same for each direction of a cell apart, and in parts.
+    others cancel them; then the same for each direction of a cell apart. What takes more is quicker found by
+    small linear programs.
 
     Parameters
     ----------
@@ -60,17 +59,11 @@ def box_witnesses(release: Release, problem: AuditProblem, places: Integers) -> 
     wanted = np.array([cells, lower, upper, width])[:, possible]
     through = Rooms(rooms.scale, *(np.where(withheld, room, np.inf) for room in (rooms.down, rooms.up)))
     price = np.where(withheld, 0.0, 1.0)
-    for room, effort, pieces, apart in (
-        (rooms, WITHIN, WHOLE, False),
-        (through, THROUGH, WHOLE, False),
-        (through, THROUGH_HARD, WHOLE, False),
-        (through, THROUGH, WHOLE, True),
-        (through, THROUGH, PARTED, True),
-    ):
+    for room, effort, apart in ((rooms, WITHIN, False), (through, THROUGH, False), (through, THROUGH, True)):
         if wanted.shape[1] == 0:
             return
         boxes = Boxes(cover, room, _claims(wanted, room, apart=apart), price)
-        boxes.route(boxes.by_size(boxes.claims.made), effort=effort, pieces=pieces)
+        boxes.route(boxes.by_size(boxes.claims.made), effort=effort)
         _forget_visible(boxes, cover, withheld)
         yield packed(boxes, rooms)[0]
         lacking = np.zeros(wanted.shape[1], dtype=np.bool_)

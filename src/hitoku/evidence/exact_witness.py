@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -46,10 +47,11 @@ class Split:
     high: tuple[Fraction | None, ...]
 
     @classmethod
-    def of(cls, problem: AuditProblem) -> Split:
-        """Split every unsafe cell at what it needs, rounded outwards to the grid."""
-        unsafe = tuple(problem.demands)
-        bare = any(not (d.lower or d.upper or d.width) for d in problem.demands.values())
+    def of(cls, problem: AuditProblem, places: Iterable[int]) -> Split:
+        """Split some unsafe cells at what they need, rounded outwards to the grid."""
+        unsafe = tuple(places)
+        demands = [problem.demands[place] for place in unsafe]
+        bare = any(not (d.lower or d.upper or d.width) for d in demands)
         usual = _usual(problem) if bare else Fraction(0)
         low, high = list(problem.lower), list(problem.upper)
         above: list[Fraction | None] = []

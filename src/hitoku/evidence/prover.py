@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from math import ceil
 
 import numpy as np
 
@@ -21,8 +22,8 @@ from hitoku.evidence.exact_witness import Split, exact_witness
 from hitoku.evidence.problem import FAR, AuditProblem, Demand, Witness
 from hitoku.evidence.propagation import ruled_out
 from hitoku.evidence.superfluous import WitnessReach, drop_superfluous
-from hitoku.evidence.surroundings import CellSurroundings, ProblemPart
-from hitoku.model.arrays import Floats
+from hitoku.evidence.surroundings import CellSurroundings, LeastChange, ProblemPart
+from hitoku.model.arrays import Floats, Integers
 from hitoku.model.moves import Moves
 from hitoku.model.release import Release
 from hitoku.solver import integer
@@ -37,6 +38,8 @@ SUMMED_GAP, SUMMED_NODES = 0.1, 50
 SINGLE_NODES = 20_000
 # Beyond so many withheld cells, programs over all of them are the last resort. Near a cell, nodes are few.
 LARGE, NEARBY_NODES = 6_000, 200
+# Near a cell are no more cells than this.
+NEARBY_CELLS = 20_000
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,7 @@ def prove(
             search.push_boxes(release)
         search.settle_nearby()
     if search.open(up=True) or search.open(up=False):
-        for near in problem.within_scale():
+        for near in search.asking().within_scale():
             for witness in prove(near, search.exposed).witnesses:
                 search.add(witness)
     if search.open(up=True) or search.open(up=False):
@@ -123,7 +126,6 @@ class _Search:
 
     def __post_init__(self) -> None:
         self.reach = {place: WitnessReach() for place in self.problem.demands}
-        self.slot = {place: slot for slot, place in enumerate(self.problem.demands)}
         # Cells that must still go further; none of them comes back once it has gone far enough.
         self.lacking = {
             up: {place for place in self.reach if self.lacks(place, up=up)} for up in (True, False)
@@ -131,8 +133,17 @@ class _Search:
 
     @cached_property
     def split(self) -> Split:
-        """The linear program; not needed where flows settle everything."""
-        return Split.of(self.problem)
+        """The linear program for cells that are open by now; not needed where flows settle everything."""
+        return Split.of(self.problem, self._open())
+
+    @cached_property
+    def slot(self) -> dict[int, int]:
+        """Where each of these cells is among them."""
+        return {place: slot for slot, place in enumerate(self.split.unsafe)}
+
+    def asking(self) -> AuditProblem:
+        """Return the problem of the cells that are open by now."""
+        return replace(self.problem, demands={place: self.problem.demands[place] for place in self._open()})
 
     def lacks(self, place: int, *, up: bool) -> bool:
         """Tell whether a cell must still go further on one side."""
@@ -222,13 +233,43 @@ class _Search:
         """Settle what is left by what is near each cell, as far as that decides."""
         around = CellSurroundings(self.problem)
         for place in self._open():
-            for cells, rows, last in around.rings(place):
-                # Hardly anything moves within the relations of one cell.
-                if last or len(rows) > len(self.problem.users[place]):
-                    self._reach_within(place, around.held(set(self._open()), cells))
-                lacking = place in self.lacking[True] or place in self.lacking[False]
-                if not lacking or self._rule_out(place, around.freed(place, cells, rows)):
-                    break
+            rows: list[Integers] = []
+            # What one direction lacks the other may make up for, once it is known how much.
+            for number, up in enumerate((True, False, True)):
+                if place in self.lacking[up]:
+                    way, least = self._way(place, up=up, share=Fraction(1, 2) if number == 0 else Fraction(1))
+                    change = around.least_change(place, way, least, most_cells=NEARBY_CELLS)
+                    self.n_programs += change.n_programs
+                    rows.append(change.rows)
+                    self._follow(place, change, around)
+                    if least and len(change.cells) == 0:
+                        break
+            if place in self.lacking[True] or place in self.lacking[False]:
+                self._rule_out(place, around.freed(place, np.unique(np.concatenate(rows))))
+
+    def _way(self, place: int, *, up: bool, share: Fraction) -> tuple[float, float]:
+        """Return how far a cell should go in one direction, in steps, and what share of it it must go.
+
+        Of the width that the other direction leaves it takes a share.
+        """
+        demand, reach = self.problem.demands[place], self.reach[place]
+        least, other = (demand.upper, -reach.low) if up else (demand.lower, reach.high)
+        steps = max(1, ceil(max(least, (demand.width - other) * share) * self.problem.scale))
+        return float(steps if up else -steps), float(ceil(least * self.problem.scale) / steps)
+
+    def _follow(self, place: int, change: LeastChange, around: CellSurroundings) -> None:
+        """Keep a change of the solver, forth and back, as it is in whole steps, or else what is near it."""
+        whole = np.rint(change.steps)
+        fitting = [
+            self.problem.changed(change.cells, way * whole.astype(np.int64), 1)
+            for way in (1, -1)
+            if len(whole) and np.abs(whole).max() < 2.0**52
+        ]
+        for witness in fitting:
+            if witness is not None:
+                self.add(witness)
+        if len(whole) and not any(fitting):
+            self._reach_within(place, around.held(set(self._open()), change.cells))
 
     def _rule_out(self, place: int, part: ProblemPart) -> bool:
         """Tell whether a few relations alone keep a cell from what it needs; remember how."""
