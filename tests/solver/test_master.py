@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import linprog
 
+from hitoku.solver import master as master_problem
 from hitoku.solver.attacker_problem import AttackerProblem
 from hitoku.solver.master import Master
 from hitoku.solver.solution import Status
 
 
 @settings(max_examples=39)
+@pytest.mark.parametrize("sifted", [master_problem.SIFTED, 0])
 @given(data=st.data())
-def test_bounds_are_optima_and_stay_true_under_a_step_limit(data):
+def test_bounds_are_optima_and_stay_true_under_a_step_limit(sifted, data):
     n, m = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 6))
     cost = np.array(data.draw(st.lists(st.integers(0, 9), min_size=n, max_size=n)), dtype=float)
     entry = st.sampled_from([0.0, 0.3, 0.5, 1.0])
     rows = np.array(data.draw(st.lists(st.lists(entry, min_size=n, max_size=n), min_size=m, max_size=m)))
     upper = np.array(data.draw(st.lists(st.sampled_from([0.0, 1.0, 1.0]), min_size=n, max_size=n)))
-    master = Master(cost)
+    with mock.patch.object(master_problem, "SIFTED", sifted):
+        master, cold = Master(cost), Master(cost)
     master.fix(np.zeros(n), upper)
     half = m // 2
     for part in (rows[:half], rows[half:]):
@@ -35,10 +41,27 @@ def test_bounds_are_optima_and_stay_true_under_a_step_limit(data):
         return
     assert relaxed.status is Status.OPTIMAL
     np.testing.assert_allclose([relaxed.bound, cost @ relaxed.x], answer.fun, atol=1e-7)
-    cold = Master(cost)
     cold.fix(np.zeros(n), upper)
     cold.add(sparse.csr_array(rows), np.ones(m))
     assert cold.solve(steps=1).bound <= answer.fun + 1e-9
+
+
+def test_sifting_finds_the_optimum_of_many_columns_with_few_of_them():
+    rng = np.random.default_rng(1)
+    n, m = master_problem.SIFTED + 500, 30
+    cost = np.rint(np.exp(rng.normal(3, 1.5, n))) + 1
+    rows = sparse.csr_array((rng.random((m, n)) < 0.1).astype(float))
+    master = Master(cost)
+    for k in range(0, m, 5):
+        master.add(rows[k : k + 5], np.ones(5))
+        master.solve()
+    lower = np.zeros(n)
+    lower[np.argmax(cost)] = 1.0
+    master.fix(lower, np.ones(n))
+    answer = linprog(cost, A_ub=-rows, b_ub=-np.ones(m), bounds=np.c_[lower, np.ones(n)])
+    relaxed = master.solve()
+    np.testing.assert_allclose([relaxed.bound, cost @ relaxed.x], answer.fun, rtol=1e-9)
+    assert relaxed.reduced.shape == relaxed.x.shape == (n,)
 
 
 def test_dropping_rows_forgets_them():

@@ -27,6 +27,9 @@ NO_LIMIT = 2**31 - 1
 TOLERANCE = 1e-9
 # A ray proves something when what it adds up to is short by this much, far above any rounding.
 PROOF = 1e-7
+# With more columns than this the solver is given some only: those that fill a new row so many times over, and
+# those with a reduced cost further below zero than this.
+SIFTED, TIMES, WRONG, SMALL = 2000, 8.0, 1e-8, 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,9 @@ class Covering:
 class Master(Covering):
     """Minimise ``cost @ x`` subject to ``rows @ x >= rhs`` and ``lower <= x <= upper``, again and again.
 
+    Of many columns the solver is given only those that rows cannot do without or that their reduced costs
+    call for (sifting); all others stand at zero.
+
     Parameters
     ----------
     cost
@@ -114,17 +120,59 @@ class Master(Covering):
                 "dual_feasibility_tolerance": TOLERANCE,
             }
         )
-        none = np.zeros(0)
-        bounds = (self.lower, self.upper)
-        hand_over(self._highs, self.rows, none, self.cost / self._unit, bounds, (none, none))
+        # Columns in the order of the solver, and where each column stands there.
+        self._columns = np.arange(len(self.cost) if len(self.cost) <= SIFTED else 1)
+        self._place = np.full(len(self.cost), -1)
+        self._place[self._columns] = self._columns
+        none, here = np.zeros(0), self._columns
+        bounds = (self.lower[here], self.upper[here])
+        empty = sparse.csr_array((0, len(here)), dtype=np.float64)
+        hand_over(self._highs, empty, none, self.cost[here] / self._unit, bounds, (none, none))
+
+    def _enter(self, columns: NDArray[np.int64]) -> None:
+        """Give the solver further columns."""
+        columns = columns[self._place[columns] < 0]
+        if not len(columns):
+            return
+        self._place[columns] = len(self._columns) + np.arange(len(columns))
+        self._columns = np.concatenate([self._columns, columns])
+        part = sparse.csc_array(self.rows[:, columns])
+        starts, places = part.indptr[:-1].astype(np.int32), part.indices.astype(np.int32)
+        bounds = self.lower[columns], self.upper[columns]
+        price = self.cost[columns] / self._unit
+        added = self._highs.addCols(len(columns), price, *bounds, part.nnz, starts, places, part.data)
+        accept(added, "adding columns")
+
+    def _enter_all(self) -> bool:
+        """Give the solver every column; tell whether one was missing."""
+        missing = np.flatnonzero((self._place < 0) & (self.upper > 0))
+        self._enter(missing)
+        return len(missing) > 0
+
+    def _cheapest(self, rows: sparse.csr_array) -> NDArray[np.int64]:
+        """Return the columns that fill each row most cheaply, and a few times over."""
+        chosen = [np.zeros(0, dtype=np.int64)]
+        for k in range(rows.shape[0]):
+            here = slice(rows.indptr[k], rows.indptr[k + 1])
+            columns, c = rows.indices[here].astype(np.int64), np.abs(rows.data[here])
+            order = np.argsort(self.cost[columns] / np.maximum(c, SMALL), kind="stable")
+            chosen.append(columns[order[: np.searchsorted(np.cumsum(c[order]), TIMES) + 1]])
+        return np.unique(np.concatenate(chosen))
 
     def add(self, rows: sparse.csr_array, rhs: Floats) -> None:
         """Append rows; the basis stays dual feasible."""
         if not len(rhs):
             return
+        if len(self._columns) < len(self.cost):
+            self._enter(self._cheapest(rows))
         self._extend(rows, rhs)
         none = np.full(len(rhs), np.inf)
-        starts, places = rows.indptr[:-1].astype(np.int32), rows.indices.astype(np.int32)
+        if len(self._columns) < len(self.cost):
+            rows = sparse.csr_array(rows[:, self._columns])
+            places = rows.indices.astype(np.int32)
+        else:
+            places = self._place[rows.indices].astype(np.int32)
+        starts = rows.indptr[:-1].astype(np.int32)
         added = self._highs.addRows(len(rhs), rhs, none, rows.nnz, starts, places, rows.data)
         accept(added, "adding rows")
 
@@ -137,10 +185,15 @@ class Master(Covering):
 
     def fix(self, lower: Floats, upper: Floats) -> None:
         """Replace the bounds of all columns where they changed."""
-        changed = np.flatnonzero((lower != self.lower) | (upper != self.upper)).astype(np.int32)
+        changed = np.flatnonzero((lower != self.lower) | (upper != self.upper))
+        if not len(changed):
+            return
+        self.lower, self.upper = lower.copy(), upper.copy()
+        self._enter(np.flatnonzero((self._place < 0) & (lower > 0)))
+        changed = changed[self._place[changed] >= 0]
         if len(changed):
-            self.lower, self.upper = lower.copy(), upper.copy()
-            done = self._highs.changeColsBounds(len(changed), changed, lower[changed], upper[changed])
+            places = self._place[changed].astype(np.int32)
+            done = self._highs.changeColsBounds(len(changed), places, lower[changed], upper[changed])
             accept(done, "changing bounds")
 
     def solve(self, *, steps: int = NO_LIMIT, cutoff: float = np.inf) -> Relaxed:
@@ -153,11 +206,24 @@ class Master(Covering):
         cutoff
             The solver may stop once it believes the optimum to lie above.
         """
+        while True:
+            relaxed = self._solve(steps, cutoff)
+            if len(self._columns) == len(self.cost):
+                return relaxed
+            cheap = (relaxed.reduced < -WRONG * self._unit) & (self._place < 0) & (self.upper > 0)
+            if relaxed.status is not Status.OPTIMAL or not cheap.any():
+                return relaxed
+            self._enter(np.flatnonzero(cheap))
+
+    def _solve(self, steps: int, cutoff: float) -> Relaxed:
+        """Solve over the columns that the solver has."""
         self._highs.setOptionValue("simplex_iteration_limit", steps)
         self._highs.setOptionValue("objective_bound", cutoff / self._unit if np.isfinite(cutoff) else np.inf)
         status = run(self._highs, 1)
         self.steps += max(int(self._highs.getInfo().simplex_iteration_count), 0)
         if status is Status.INFEASIBLE:
+            if self._enter_all():
+                return self._solve(steps, cutoff)
             ray = self._ray()
             if ray is not None:
                 return Relaxed(status, np.inf, self.lower, self.cost, ray)
@@ -173,7 +239,10 @@ class Master(Covering):
         if solution.dual_valid:
             multipliers = np.maximum(np.asarray(solution.row_dual) * self._unit, 0.0)
         bound, reduced = self.proven(multipliers)
-        x = np.clip(np.asarray(solution.col_value), self.lower, self.upper)
+        x = np.zeros(len(self.cost))
+        if solution.value_valid:
+            x[self._columns] = np.asarray(solution.col_value)
+        x = np.clip(x, self.lower, self.upper)
         if not solution.value_valid or not np.isfinite(x).all():
             x = self.upper.copy()
         return Relaxed(status if status is Status.OPTIMAL else Status.LIMIT, bound, x, reduced, multipliers)
