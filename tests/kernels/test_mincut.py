@@ -24,8 +24,11 @@ def test_reaches_what_a_linear_program_reaches_and_cuts_say_why(data):
     wanted = data.draw(st.sampled_from([0.5, 2.0, 7.0]))
     reach, flows = np.zeros(1), np.zeros((1, n))
     near, far = np.zeros((1, NODES), dtype=bool), np.zeros((1, NODES), dtype=bool)
-    asked = (np.array([arc]), np.array([up]), np.array([wanted]), np.array([np.inf]))
-    push_arcs(tail, head, NODES, rise, fall, *asked, reach, near, far, flows)
+    most = data.draw(st.sampled_from([1.0, np.inf]))
+    share = np.array(data.draw(st.lists(st.sampled_from([0.25, 0.5, 1.0]), min_size=n, max_size=n)))
+    asked = (np.array([arc]), np.array([up]), np.array([wanted]), np.array([most]))
+    push_arcs(tail, head, NODES, rise, fall, share, *asked, reach, near, far, flows)
+    rise, fall = np.minimum(rise, most) * share, np.minimum(fall, most) * share
 
     balance = np.zeros((NODES, n))
     balance[tail, np.arange(n)] += 1

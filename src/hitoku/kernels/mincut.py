@@ -29,7 +29,6 @@ def search_residual(
     fall: Floats,
     flow: Floats,
     own: int,
-    most: float,
     tiny: float,
     begin: int,
     end: int,
@@ -58,7 +57,7 @@ def search_residual(
             if came[other] >= 0:
                 continue
             forward = at_tail == ahead
-            room = min(rise[k], most) - flow[k] if forward else min(fall[k], most) + flow[k]
+            room = rise[k] - flow[k] if forward else fall[k] + flow[k]
             if room > tiny:
                 came[other] = 2 * k + (1 if forward else 0)
                 if other == end:
@@ -75,6 +74,7 @@ def push_arcs(
     n_nodes: int,
     rise: Floats,
     fall: Floats,
+    share: Floats,
     arc: Integers,
     up: Mask,
     wanted: Floats,
@@ -88,8 +88,10 @@ def push_arcs(
 
     Parameters
     ----------
+    share
+        Between zero and one: of what an arc may rise or fall, no more than ``most``, it has this share.
     arc, up, wanted, most
-        For every push: which arc, in which direction, how far; no other arc is used beyond ``most``.
+        For every push: which arc, in which direction, how far.
     reach
         Filled: how far it got, other arcs allowing.
     near, far
@@ -101,22 +103,24 @@ def push_arcs(
     _, _, starts, arcs = graph_of(tail, head, n_nodes)
     came = np.empty(n_nodes, dtype=np.int64)
     queue = np.empty(n_nodes, dtype=np.int64)
-    flow = np.empty(len(tail))
+    flow, high, low = np.empty(len(tail)), np.empty(len(tail)), np.empty(len(tail))
     for d in range(len(arc)):
         own = arc[d]
         source, sink = (head[own], tail[own]) if up[d] else (tail[own], head[own])
         flow[:] = 0.0
-        sent, limit, goal = 0.0, most[d], wanted[d]
+        for k in range(len(tail)):
+            high[k], low[k] = min(rise[k], most[d]) * share[k], min(fall[k], most[d]) * share[k]
+        sent, goal = 0.0, wanted[d]
         tiny = 1e-11 * goal
         near[d, :] = False
         far[d, :] = False
         while sent < goal - tiny:
             if not search_residual(
-                tail, head, starts, arcs, rise, fall, flow, own, limit, tiny, source, sink, True, came, queue
+                tail, head, starts, arcs, high, low, flow, own, tiny, source, sink, True, came, queue
             ):
                 near[d, :] = came >= 0
                 search_residual(
-                    tail, head, starts, arcs, rise, fall, flow, own, limit, tiny, sink, -1, False, came, queue
+                    tail, head, starts, arcs, high, low, flow, own, tiny, sink, -1, False, came, queue
                 )
                 far[d, :] = came < 0
                 break
@@ -124,7 +128,7 @@ def push_arcs(
             node = sink
             while node != source:
                 k, forward = came[node] >> 1, came[node] & 1
-                room = min(rise[k], limit) - flow[k] if forward else min(fall[k], limit) + flow[k]
+                room = high[k] - flow[k] if forward else low[k] + flow[k]
                 amount = min(amount, room)
                 node = tail[k] if forward else head[k]
             node = sink
@@ -146,4 +150,4 @@ def warm_up() -> None:
     arc, up = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.bool_)
     amount = np.ones(1)
     flows, reach = np.zeros((0, 2)), amount.copy()
-    push_arcs(one, two, 2, room, room, arc, up, amount, amount, reach, cut, cut.copy(), flows)
+    push_arcs(one, two, 2, room, room, room, arc, up, amount, amount, reach, cut, cut.copy(), flows)

@@ -8,7 +8,7 @@ capacity constraint that they prove is recomputed in :mod:`hitoku.methods.optima
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from scipy import sparse
 
 from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance
+from hitoku.methods.optimal.support_parts import carry_on, network_cells, peel
 from hitoku.methods.optimal.tableau_subproblems import Row, Tableau
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.solver.attacker_problem import AttackerProblem
@@ -52,7 +53,7 @@ class Pushed:
     others
         A second set of multipliers, or None.
     flows
-        Pushes by cells: the differences found; None unless asked for.
+        Pushes by cells: the differences found; None unless asked for. Multipliers may then be left out.
     """
 
     level: Integers
@@ -89,7 +90,7 @@ def subproblems_for(instance: Instance, budget: Budget) -> FlowSubproblems | Lin
         return network
     tableau = Tableau.of(instance) if len(instance.levels) else None
     return (
-        LinearSubproblems(instance, budget)
+        PartedSubproblems(instance, budget)
         if tableau is None
         else TableauSubproblems(instance, budget, tableau)
     )
@@ -133,7 +134,7 @@ class FlowSubproblems:
     def push(
         self, x: Floats, level: Integers, sense: Integers, *, exact: bool = False, flows: bool = False
     ) -> Pushed:
-        """Push; in a network no cell need move further than the level, so ``exact`` changes nothing."""
+        """Push; whole patterns reach as far with rooms clipped at the level, so ``exact`` changes nothing."""
         from hitoku.kernels.mincut import push_arcs  # noqa: PLC0415 - numba takes a second to load
 
         del exact
@@ -150,14 +151,13 @@ class FlowSubproblems:
         near = np.zeros((len(level), n_nodes), dtype=np.bool_)
         far, reach = near.copy(), np.zeros(len(level))
         moves = np.zeros((len(level) if flows else 0, len(used)))
-        with np.errstate(invalid="ignore"):
-            rise, fall = instance.up[used] * x[used], instance.down[used] * x[used]
         push_arcs(
             self._tail[used],
             self._head[used],
             n_nodes,
-            rise,
-            fall,
+            instance.up[used],
+            instance.down[used],
+            x[used],
             place[cell],
             up,
             wanted,
@@ -167,17 +167,20 @@ class FlowSubproblems:
             far,
             moves,
         )
-        spread = None
         if flows:
+            # Whoever asks how cells move asks for no cuts.
             spread = np.zeros((len(level), len(x)))
             spread[:, used] = moves
-        return Pushed(level, sense, reach, self._rows(near), self._rows(far), 1, spread)
+            none = sparse.csr_array((len(level), n_nodes - 1), dtype=np.int64)
+            return Pushed(level, sense, reach, none, None, 1, spread)
+        return Pushed(level, sense, reach, self._rows(near), self._rows(far), 1, None)
 
     def _rows(self, sides: Mask) -> sparse.csr_array:
         """Turn node sets into multipliers; the outside has none, so take the other side if it holds it."""
-        sides = sides.astype(np.int64)
-        sides = sides - sides[:, -1:]
-        return sparse.csr_array(sides[:, :-1] * self._sign)
+        outside = sides[:, -1]
+        push, node = np.nonzero(sides[:, :-1] != outside[:, None])
+        y = np.where(outside[push], -self._sign[node], self._sign[node])
+        return sparse.csr_array((y, (push, node)), shape=(len(sides), sides.shape[1] - 1))
 
 
 def _signs(n_rows: int, one: list[int], other: list[int], turn: list[bool]) -> Integers:
@@ -305,6 +308,69 @@ class LinearSubproblems:
             if point is not None:
                 np.maximum(seen[UP], point * unit, out=seen[UP])
                 np.maximum(seen[DOWN], -point * unit, out=seen[DOWN])
+
+
+class PartedSubproblems(LinearSubproblems):
+    """Maximum flows in the parts of a pattern that are networks, linear programs in the others."""
+
+    def push(
+        self, x: Floats, level: Integers, sense: Integers, *, exact: bool = False, flows: bool = False
+    ) -> Pushed:
+        """Push; cells that cannot move by counting alone are left out first."""
+        instance, n_rows = self.instance, self.instance.relations.shape[0]
+        peeled = peel(self._columns, x > SUPPORT)
+        network = network_cells(self._columns, peeled.left)
+        cell = instance.levels.cell[level]
+        reach = np.zeros(len(level))
+        spread = np.zeros((len(level), len(x))) if flows else None
+        found: list[list[sparse.csr_array]] = [[], []]
+        order: list[Integers] = []
+        for alive in (network, peeled.left & ~network):
+            mine = np.flatnonzero(alive[cell])
+            if not len(mine):
+                continue
+            pushed, rows, cells = self._part(x, alive, level[mine], sense[mine], exact=exact, flows=flows)
+            reach[mine] = pushed.reach
+            if spread is not None and pushed.flows is not None:
+                spread[np.ix_(mine, cells)] = pushed.flows
+            order.append(mine)
+            others = pushed.multipliers if pushed.others is None else pushed.others
+            for rows_found, some in zip(found, (pushed.multipliers, others), strict=True):
+                y = GRID // pushed.grid * some.data
+                shape = (len(mine), n_rows)
+                rows_found.append(sparse.csr_array((y, rows[some.indices], some.indptr), shape=shape))
+        order.append(np.setdiff1d(np.arange(len(level)), np.concatenate([*order, level[:0]])))
+        if flows:
+            none = sparse.csr_array((len(level), n_rows), dtype=np.int64)
+            return Pushed(level, sense, reach, none, None, GRID, spread)
+        nothing = sparse.csr_array((len(order[-1]), n_rows), dtype=np.int64)
+        back = np.argsort(np.concatenate(order), kind="stable")
+        own = sparse.csr_array((GRID * sense, (np.arange(len(level)), cell)), shape=(len(level), len(x)))
+        near, far = (
+            carry_on(
+                sparse.csr_array(sparse.vstack([*some, nothing], "csr")[back]), own, self._columns, peeled
+            )
+            for some in found
+        )
+        return Pushed(level, sense, reach, near, far, GRID, None)
+
+    def _part(
+        self, x: Floats, alive: Mask, level: Integers, sense: Integers, *, exact: bool, flows: bool
+    ) -> tuple[Pushed, Integers, Integers]:
+        """Push within some of the cells; return answers, and which relations and cells they are about."""
+        instance = self.instance
+        asked, place = np.unique(level, return_inverse=True)
+        inside = replace(instance, levels=instance.levels.take(asked)).kept(alive)
+        network = FlowSubproblems.of(inside, self.budget)
+        if network is None:
+            # The model of all cells is kept from call to call.
+            only = np.where(alive, x, 0.0)
+            pushed = super().push(only, level, sense, exact=exact, flows=flows)
+            return pushed, np.arange(instance.relations.shape[0]), np.arange(len(x))
+        cells = np.flatnonzero(alive)
+        rows = np.flatnonzero(np.bincount(self._columns[:, cells].indices, minlength=self._columns.shape[0]))
+        pushed = network.push(x[cells], place, sense, exact=exact, flows=flows)
+        return pushed, rows, cells
 
 
 class TableauSubproblems(LinearSubproblems):

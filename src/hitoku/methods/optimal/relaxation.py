@@ -27,6 +27,8 @@ from hitoku.solver.dense_master import MOST_COLUMNS, DenseMaster
 from hitoku.solver.master import Master, Relaxed
 
 WHOLE = 1e-6
+# A row that lacks less than this without a column is filled without it.
+FILLED = 1e-6
 # A row is added when the relaxed point violates it by this much; rows made from known ones must do more.
 VIOLATION, VIOLATION_AGAIN = 1e-4, 1e-3
 # Known rows with more slack than this are not looked at again.
@@ -37,6 +39,10 @@ FEW = 5
 PURGE_ROOT, PURGE_NODE, LIVELY = 12, 40, 3
 # On a dense tableau every row counts: they are dropped sooner, for the pool has them.
 PURGE_DENSE, POOL_VIOLATION = 4, 0.01
+# So are halves in networks, which are many and dense.
+PURGE_HALVED = 8
+# Columns of a network up to which {0, 1/2} cuts are looked for.
+HALVED_COLUMNS = 1500
 # Rows of the pool that are handed on when cells are given up.
 HANDED_ON = 3000
 
@@ -49,20 +55,22 @@ class Relaxation:
     def __init__(self, instance: Instance, goal: Objective, budget: Budget, rows: Cuts | None = None) -> None:
         self.instance, self.budget = instance, budget
         self.engine = subproblems_for(instance, budget)
-        # Networks are served well by rows of single levels; elsewhere halves close most of the gap.
-        self.halving = not isinstance(self.engine, FlowSubproblems)
+        # Halves close most of the gap. In a network rows are long: there they wait until cells are given up.
+        self.network = isinstance(self.engine, FlowSubproblems)
         self.free = instance.free
+        self._halving = not self.network or len(self.free) <= HALVED_COLUMNS
         self._place = np.full(len(instance), -1)
         self._place[self.free] = np.arange(len(self.free))
         self.paid = float(goal.cost[instance.forced].sum())
-        # Flows want sparse rows and few solves; elsewhere solves are many, and a dense tableau is quick.
-        small = isinstance(self.engine, TableauSubproblems) and len(self.free) <= MOST_COLUMNS
+        # Where attackers are quick, solves are many: a dense tableau and a pool of rows pay.
+        tableau = isinstance(self.engine, TableauSubproblems)
+        small = (tableau or self.network) and len(self.free) <= MOST_COLUMNS
         self.master = (DenseMaster if small else Master)(goal.cost[self.free])
         if goal.other is not None:
             # At most this much of another cost: written as at least, with the signs turned.
             row = sparse.csr_array(-goal.other[self.free][None, :])
             self.master.add(row, np.array([goal.other[instance.forced].sum() - goal.most]))
-        self._pool = RowPool(len(self.free)) if isinstance(self.engine, TableauSubproblems) else None
+        self._pool = RowPool(len(self.free)) if small or tableau else None
         self.standing = self.master.n_rows
         # By row of the master problem: rounds without a multiplier, and the number in the pool.
         self._idle = np.zeros(self.standing, dtype=np.int64)
@@ -106,7 +114,11 @@ class Relaxation:
         """Drop rows that have had no multiplier for some rounds, when there are many of them."""
         dense = isinstance(self.master, DenseMaster)
         self._idle = np.where(relaxed.multipliers > 0, 0, self._idle + 1)
-        old = self._idle > (min(rounds, PURGE_DENSE) if dense else rounds)
+        if dense:
+            rounds = min(rounds, PURGE_DENSE)
+        elif self.network and self._halving:
+            rounds = min(rounds, PURGE_HALVED)
+        old = self._idle > rounds
         old[: self.standing] = False
         if old.sum() > max(0.2 * len(old), 20):
             self.master.keep(~old)
@@ -171,9 +183,9 @@ class Relaxation:
             known = self._pool.violated(x, VIOLATION)
             return self._over_cells(self._pool.rows(known)), bool(reached.all())
         rows = _distinct(strong, full, VIOLATION)
-        if not whole and not self.halving:
+        if not whole and self.network:
             self._remember(found)
-            if len(rows) < FEW:
+            if len(rows) < FEW and not self._halving:
                 near = [
                     (cells, c) for cells, c in self._known.values() if filled(c, full[cells]) < 1 + NEARLY
                 ]
@@ -192,9 +204,20 @@ class Relaxation:
         for cells, c in rows:
             self._known.setdefault((cells.tobytes(), c.tobytes()), (cells, c))
 
+    def propagate(self, lower: Floats, upper: Floats) -> Floats:
+        """Raise lower bounds to one where a row cannot be filled without a column."""
+        rows = self.master.rows[self.standing :] if self.standing else self.master.rows
+        there = upper[rows.indices] > 0
+        row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))[there]
+        column, c = rows.indices[there], rows.data[there]
+        most = np.bincount(row, weights=c, minlength=rows.shape[0])
+        lower = lower.copy()
+        lower[column[most[row] - c < 1 - FILLED]] = 1.0
+        return lower
+
     def halves(self, x: Floats) -> list[Row]:
         """Separate {0, 1/2} cuts, where they are worth looking for."""
-        if not self.halving:
+        if not self._halving:
             return []
         return [(self.free[columns], c) for columns, c in zero_half_cuts(self.master.rows, self._times, x)]
 

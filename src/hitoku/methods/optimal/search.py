@@ -17,7 +17,7 @@ from hitoku.methods.optimal.instance import Instance
 from hitoku.methods.optimal.neighbourhood_search import NeighbourhoodSearch
 from hitoku.methods.optimal.neighbourhoods import Neighbourhoods
 from hitoku.methods.optimal.objective import Objective, SearchResult
-from hitoku.methods.optimal.relaxation import WHOLE
+from hitoku.methods.optimal.relaxation import HALVED_COLUMNS, WHOLE
 from hitoku.methods.optimal.tree import FAR_OFF, NO_LIMIT, BranchAndCut, Report
 from hitoku.methods.optimal.variable_fixing import fix_cells, restrict_cuts
 from hitoku.model.arrays import Floats, Integers, Mask
@@ -85,15 +85,9 @@ def search(
             if report is not None:
                 report(apart + sum(bounds) - bounds[place] + bound, goal.value(pattern & ~group) + value)
 
-        found = search(
-            part,
-            goal.over(group),
-            budget,
-            pattern[group],
-            rows=restrict_cuts(parted[place], instance, part),
-            report=told,
-            **options,
-        )
+        given = restrict_cuts(parted[place], instance, part)
+        problem = part, goal.over(group), budget, pattern[group]
+        found = PatternSearch(*problem, rows=given, report=told, **options).run()
         bounds[place], finished = found.bound, finished and found.finished
         pattern[group], possible[group] = found.pattern, found.possible
         cells = np.flatnonzero(group)
@@ -124,7 +118,7 @@ class PatternSearch(BranchAndCut):
             return self._result(finished=False)
 
     def _run(self) -> SearchResult:
-        if self._look and self.relaxation.halving:
+        if self._look and not self.relaxation.network:
             found = self._narrow_early()
             if found is not None:
                 return found
@@ -145,9 +139,15 @@ class PatternSearch(BranchAndCut):
                 self._incumbents.begin()
             self.relaxation.master.fix(self._lower, self._upper)
             self.relaxation.restore(rows)
+        return self._after_root(relaxed, bound)
+
+    def _after_root(self, relaxed: Relaxed, bound: float) -> SearchResult:
+        """Go on with the cells that are undecided: alone where they are fewer, else in a tree."""
         lower, upper = self._fix_columns(relaxed, self._lower, self._upper, ties=True)
         free = self.relaxation.free
         self.possible[free[upper == 0]] = False
+        if not np.any(lower < upper):
+            return self._result(finished=True)
         if (lower < upper).sum() < FEWER * len(free):
             found = self._search_subset(self.possible, free[lower == 1], report=self._report)
             if found is not None:
@@ -190,10 +190,13 @@ class PatternSearch(BranchAndCut):
         promising = self._promising(relaxed)
         full = relaxation.pattern(relaxed.x)
         self._repair(full, promising)
-        if not relaxation.halving and len(relaxation.free) > LARGE_NETWORK:
+        enough = 1.5 * len(promising)
+        if relaxation.network and len(relaxation.free) > LARGE_NETWORK:
             self._search_neighbourhoods(relaxed, 0.0)
+            # Where halves are looked for, they rule out more than a better pattern.
+            enough = max(enough, HALVED_COLUMNS)
         lower, upper = self._fix_columns(relaxed, self._lower, self._upper, ties=True)
-        if (lower < upper).sum() >= 1.5 * len(promising):
+        if (lower < upper).sum() >= enough:
             alive = self.instance.forced | self.best
             alive[promising] = True
             self._search_subset(alive, relaxation.free[:0], CORE_NODES)
@@ -204,6 +207,8 @@ class PatternSearch(BranchAndCut):
         Only while its free part is this share above the bound: nearer, the search itself does better.
         """
         instance, relaxation = self.instance, self.relaxation
+        if not self.far_off(far_off):
+            return
         reduced = np.zeros(len(instance))
         reduced[relaxation.free] = relaxed.reduced
 

@@ -94,12 +94,12 @@ class BranchAndCut:
     def _fix_columns(
         self, relaxed: Relaxed, lower: Floats, upper: Floats, *, ties: bool
     ) -> tuple[Floats, Floats]:
-        """Reduced-cost fixing: columns whose other value lifts the bound to the incumbent."""
+        """Reduced-cost fixing: columns whose other value lifts the bound to the incumbent; what follows."""
         slack = self.value - relaxed.bound - self.relaxation.paid
         slack += self.goal.within(self.value) if ties else -self.goal.gain(self.value)
         upper = np.where((lower == 0) & (relaxed.reduced > slack), 0.0, upper)
         lower = np.where((upper == 1) & (relaxed.reduced < -slack), 1.0, lower)
-        return lower, upper
+        return self.relaxation.propagate(lower, upper), upper
 
     def _cutting_planes(self, rounds: int, *, root: bool) -> Relaxed | None:
         """Alternate between solving the relaxation and adding cuts; None when the node is pruned."""
@@ -225,9 +225,11 @@ class BranchAndCut:
         lower, upper = self._fix_columns(relaxed, lower, upper, ties=self.goal.ties)
         enough = self.value - relaxation.paid - self.goal.gain(self.value)
         choice = self.branching.choose(relaxed, lower, upper, enough)
-        if choice is None:
-            return []
         withheld, published = np.flatnonzero(lower == 1), np.flatnonzero(upper == 0)
+        if choice is None:
+            # One pattern is left: this point, which is settled, or another, which is looked at next.
+            here = np.array_equal(lower, relaxed.x)
+            return [] if here else [(bound, withheld, published, relaxation.active(relaxed))]
         children = [
             (choice.withheld, np.append(withheld, choice.column), published),
             (choice.published, withheld, np.append(published, choice.column)),

@@ -76,7 +76,10 @@ def zero_half_cuts(rows: sparse.csr_array, times: Integers, x: Floats) -> list[t
         return []
     packed = np.frombuffer(b"".join(bits for bits, _ in best), dtype=np.uint8).reshape(len(best), -1)
     members = np.unpackbits(packed, axis=1, bitorder="little")[:, : len(usable)].astype(np.float64)
-    return _halved(members @ chosen, members @ times[usable], x)
+    # Columns that no row counts stay out of what is dense.
+    used = np.unique(chosen.indices)
+    found_rows = _halved(members @ chosen[:, used], members @ times[usable], x[used])
+    return [(used[columns].astype(np.int64), c) for columns, c in found_rows]
 
 
 def _packed(mask: Mask) -> np.ndarray[tuple[int, int], np.dtype[np.uint64]]:

@@ -1,0 +1,65 @@
+"""The relaxation: what follows from its rows, and halves in networks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import sparse
+from tests.oracles.suppression import least_cost
+
+from hitoku.methods.optimal import Optimal
+from hitoku.methods.optimal.budget import Budget
+from hitoku.methods.optimal.instance import Instance, ProtectionLevels
+from hitoku.methods.optimal.objective import Objective
+from hitoku.methods.optimal.relaxation import Relaxation
+from hitoku.model.need import Need
+from hitoku.model.table import Table
+
+
+def relaxation_over(n: int, rows) -> Relaxation:
+    """Free cells 1 to n beside an unsafe one; rows over them."""
+    one = np.ones(n + 1)
+    instance = Instance(
+        cells=np.arange(n + 1), relations=sparse.csr_array(one[None, :]), up=one, down=one,
+        forced=np.arange(n + 1) == 0, weight=one, tie=np.zeros(n + 1, dtype=np.int64),
+        levels=ProtectionLevels(np.array([0]), np.array([1], dtype=np.int8), np.ones(1)),
+    )  # fmt: skip
+    relaxation = Relaxation(instance, Objective(one, 1.0), Budget())
+    relaxation.add([(columns + 1, c) for columns, c in rows])
+    return relaxation
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_what_rows_force_is_in_every_pattern_that_fills_them(seed):
+    rng = np.random.default_rng(seed)
+    n = 6
+    rows = []
+    for _ in range(4):
+        columns = np.sort(rng.choice(n, int(rng.integers(1, 4)), replace=False))
+        rows.append((columns, rng.choice([1.0, 0.5, 1 / 3], len(columns))))
+    upper = (rng.random(n) < 0.6).astype(np.float64)
+    lower = relaxation_over(n, rows).propagate(np.zeros(n), upper)
+    dense = np.array([np.bincount(columns, c, n) for columns, c in rows])
+    fits = [x for x in product((0.0, 1.0), repeat=n) if np.all(dense @ x > 1 - 1e-9) and np.all(x <= upper)]
+    assert all(np.all(lower <= x) for x in fits)
+    alone = {int(c[0]) for c in ([j for j in cells if upper[j]] for cells, _ in rows) if len(c) == 1}
+    assert all(lower[j] == 1 for j in alone)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_few_unsafe_cells_of_a_flat_table_cost_what_another_program_says(seed):
+    rng = np.random.default_rng(seed)
+    table = Table.from_array(np.rint(np.exp(rng.normal(3.0, 1.2, (9, 9)))) + 1)
+    inner = np.flatnonzero(table.inner)
+    unsafe = np.zeros(table.n_cells, dtype=bool)
+    unsafe[inner[np.argsort(table.value[inner], kind="stable")][10:40:6]] = True
+    level = np.where(unsafe, np.ceil(0.3 * table.value), 0.0)
+    table = replace(table, upper=1.5 * np.full(table.n_cells, table.value.max()))
+    need = Need(unsafe=unsafe, lower=level, upper=level)
+    protection = Optimal(cost="value").protect(table, need)
+    assert protection.proven
+    assert protection.canonical
+    assert protection.cost == pytest.approx(least_cost(table, need, table.value))
