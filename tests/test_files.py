@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import hashlib
 import os
 import stat
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hitoku import files
 from hitoku.errors import DataError, OutputError
 from hitoku.files import (
     disarm,
@@ -25,6 +27,7 @@ from hitoku.files import (
     spill_folder,
     write_file,
 )
+from hitoku.io.jj import read_jj
 
 
 def test_a_folder_appears_when_the_block_succeeds(tmp_path):
@@ -214,3 +217,16 @@ def test_records_that_a_killed_run_spilled_are_removed_by_the_next(tmp_path, mon
         with spill_folder():
             assert used.exists()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_packed_file_that_grows_beyond_any_table_is_not_unpacked_to_its_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "LEAST_UNPACKED", 1_000)
+    bomb = gzip.compress(b"0" * 1_000_000)
+    assert len(bomb) * files.MOST_GROWTH < 1_000_000
+    with pytest.raises(OSError, match="when unpacked"):
+        files.unpacked(bomb)
+    table = "".join(f"{n} {n * n} s\n" for n in range(20_000)).encode()
+    assert files.unpacked(gzip.compress(table)) == table
+    (tmp_path / "x.jj.gz").write_bytes(bomb)
+    with pytest.raises(DataError, match="cannot read the JJ file"):
+        read_jj(tmp_path / "x.jj.gz")

@@ -8,7 +8,9 @@ removed by the next one that writes there.
 from __future__ import annotations
 
 import errno
+import gzip
 import hashlib
+import io
 import os
 import re
 import shutil
@@ -29,6 +31,9 @@ except ImportError:  # there is none on Windows, where drafts of killed runs sta
 DRAFT = ".draft"
 # How often a folder is put into its place while others put theirs there.
 ATTEMPTS = 20
+
+# A packed file may become so large, or so many times as long as it is.
+LEAST_UNPACKED, MOST_GROWTH = 64 * 2**20, 100
 
 
 def require_path(path: Path) -> Path:
@@ -316,6 +321,27 @@ def read_file(path: Path, most_bytes: int, *, links: bool = True) -> bytes:
 
 # What a spreadsheet takes for a formula, quotes before it included; a number with its sign is none.
 FORMULA = re.compile(r"(?=('*[=+\-@\t\r]))\1(?!\Z)(?!(?<=[+\-])[\d.,]+\Z)")
+
+
+def unpacked(raw: bytes) -> bytes:
+    """Unpack what gzip packed; plain bytes stay as they are.
+
+    Tables of numbers shrink to a tenth or so. What grows beyond all of them is made to fill the memory, and
+    is an :class:`OSError` like other damage.
+
+    Examples
+    --------
+    >>> unpacked(gzip.compress(b"0 1 2")), unpacked(b"0 1 2")
+    (b'0 1 2', b'0 1 2')
+    """
+    if raw[:2] != b"\x1f\x8b":
+        return raw
+    most = max(LEAST_UNPACKED, MOST_GROWTH * len(raw))
+    with gzip.GzipFile(fileobj=io.BytesIO(raw)) as file:
+        plain = file.read(most + 1)
+    if len(plain) > most:
+        raise OSError(f"more than {most} bytes when unpacked")
+    return plain
 
 
 def disarm(text: str) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.errors import DataError, NeedError, ProtectionError
-from hitoku.files import new_file
+from hitoku.files import new_file, unpacked
 from hitoku.model.arrays import Floats, Mask
 from hitoku.model.labels import Labels
 from hitoku.model.need import Need
@@ -225,8 +225,7 @@ def _whole(word: str) -> int | None:
 def _read(path: Path) -> _File:
     try:
         raw = path.read_bytes()
-        plain = gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
-        lines = _Lines(path.name, plain.decode("ascii").splitlines())
+        lines = _Lines(path.name, unpacked(raw).decode("ascii").splitlines())
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise DataError(
             "cannot read the JJ file", where=str(path), fix="give a text file in JJ format, plain or gzip"

@@ -105,3 +105,11 @@ def test_files_are_found_as_windows_finds_them(tmp_path):
     with pytest.raises(DataError, match=r"the tree 'sise\.hrc' is not there") as error:
         found_file("sise.hrc", [second], "tree")
     assert error.value.fix == "did you mean 'size.hrc'?"
+
+
+def test_a_file_with_a_character_that_no_text_has_is_refused_by_its_line(tmp_path):
+    """numpy drops it at the end of a text: two codes would be one."""
+    (tmp_path / "x.tab").write_bytes(b"N;1\nN\0;2\n")
+    with pytest.raises(DataError, match=r"the table 'x\.tab' holds a character") as error:
+        read_text(tmp_path / "x.tab", "table")
+    assert error.value.where == "x.tab, line 2"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hitoku.errors import DataError, OutputError, did_you_mean
-from hitoku.files import new_file
+from hitoku.files import new_file, unpacked
 
 WORD = re.compile(r'"(?P<quoted>[^"]*)"?|(?P<plain>[^\s"]+)')
 
@@ -46,7 +46,7 @@ def read_text(path: str | Path, what: str) -> str:
     path = Path(path)
     try:
         raw = path.read_bytes()
-        plain = gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
+        plain = unpacked(raw)
     except (OSError, EOFError, zlib.error) as error:
         beside = sorted(entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else []
         known = did_you_mean(path.name, beside, otherwise="check the path")
@@ -55,6 +55,13 @@ def read_text(path: str | Path, what: str) -> str:
             where=str(path.parent),
             fix="it is there, but damaged or not for you to read" if path.name in beside else known,
         ) from error
+    if b"\0" in plain:
+        # Arrays of texts drop it at the end of a code, so that two codes would be one.
+        raise DataError(
+            f"the {what} {path.name!r} holds a character that no text has (NUL)",
+            where=f"{path.name}, line {plain[: plain.index(0)].count(10) + 1}",
+            fix="save it as text, in UTF-8 or in the code page of the machine",
+        )
     try:
         text = plain.decode("utf-8-sig")
     except UnicodeDecodeError:
