@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import gzip
+import hashlib
 import json
 from dataclasses import replace
 from fractions import Fraction
@@ -17,7 +18,7 @@ from hitoku.evidence.audit import audit
 from hitoku.evidence.json_stream import Stream, pieces
 from hitoku.evidence.problem import AuditProblem, Demand, Witness
 from hitoku.evidence.superfluous import WitnessReach, drop_superfluous
-from hitoku.evidence.verify import fingerprint, verify
+from hitoku.evidence.verify import divided, fingerprint, verify
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
@@ -172,3 +173,29 @@ def test_a_witness_that_moves_a_cell_just_far_enough_serves_it(denominator):
     )
     assert short == (witnesses[1],)
     assert again == {0: WitnessReach(Fraction(-3), Fraction(0), 0)}
+
+
+@given(
+    content=st.dictionaries(
+        st.text(max_size=3),
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+            lambda inner: (
+                st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner, max_size=3)
+            ),
+            max_leaves=6,
+        ),
+        max_size=4,
+    )
+)
+def test_a_fingerprint_is_that_of_the_record_written_at_once(content):
+    rest = {name: part for name, part in content.items() if name != "sha256"}
+    written = json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()
+    assert fingerprint({**content, "sha256": "any"}) == hashlib.sha256(written).hexdigest()
+
+
+@given(move=st.fractions(max_denominator=9) | st.integers(-99, 99), below=st.integers(1, 9))
+def test_parts_of_a_move_are_exact_and_whole_ones_whole(move, below):
+    found = divided(move, below)
+    assert found * below == move
+    assert isinstance(found, int) == ((Fraction(move) / below).denominator == 1)
