@@ -7,8 +7,8 @@ inner cells unsafe, drawn among the smaller half, 15 % either way, cost by value
 thread, one run, compiled code loaded before. "proof" is when the least cost was proven, "total" when the
 tie-break was settled and the pattern judged. Results go to .bench/optimal.json, tables to .bench/optimal/.
 With ``--copies`` every table is also solved with its cells and relations in other orders, and the medians are
-what counts: one order may be lucky. ``tune3d_0`` to ``tune3d_9`` are for choosing settings, the others for
-reporting what came of it.
+what counts: one order may be lucky. Settings are chosen on ``tune3d_0`` to ``tune3d_9``, over in seconds,
+and on ``dense3d_0`` to ``dense3d_9``, which do not; the others are for reporting what came of it.
 
     python -m bench.optimal --only t2d_50x50 v2d_100 --limit 60
     python -m bench.optimal --only t3d_5x5x5 h3d_4.5_3.4_3 --copies 5
@@ -51,7 +51,9 @@ INVENTED = {
     "v2d_200_few": (200, 0.0043),
 }
 # Shape, and share of unsafe cells. The last is a hierarchy: groups and members of each variable.
-CUBES = {"c3d_10": ((10, 10, 10), 0.05)} | {f"tune3d_{k}": ((5 + k % 3, 5, 4), 0.06) for k in range(10)}
+CUBES = {"c3d_10": ((10, 10, 10), 0.05)}
+CUBES |= {f"tune3d_{k}": ((5 + k % 3, 5, 4), 0.06) for k in range(10)}
+CUBES |= {f"dense3d_{k}": ((8 + k % 3, 8, 4), 0.06) for k in range(10)}
 HIERARCHY = {"h3d_10k": (((5, 6), (4, 4), (3, 3)), 0.03)}
 
 
@@ -115,7 +117,7 @@ def cases(only: set[str]) -> Iterator[tuple[str, Table, Need, dict[str, str]]]:
         if name in only or not only:
             yield name, *invented((side, side), share, SEED + side), {}
     for place, (name, (shape, share)) in enumerate(CUBES.items()):
-        if name in only or (not only and not name.startswith("tune")):
+        if name in only or (not only and not name.startswith(("tune", "dense"))):
             yield name, *invented(shape, share, SEED + place), {}
     for name, (levels, share) in HIERARCHY.items():
         if name in only or not only:

@@ -73,7 +73,7 @@ def test_a_limit_inside_leaves_the_best_pattern_and_the_bound_of_the_tree():
 def test_takes_its_share_of_the_work():
     tree, inside = begun(*cube(4, (4, 4, 3), 4), Budget())
     assert not inside.catch_up()
-    tree.budget.spend(2000)
+    tree.budget.spend(400)
     assert inside.catch_up()
     assert not inside.catch_up()
     work = tree.budget.work - inside._began

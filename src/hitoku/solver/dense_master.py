@@ -18,8 +18,8 @@ from scipy import sparse
 from hitoku.solver.master import NO_LIMIT, Covering, Floats, Integers, Mask, Master, Relaxed
 from hitoku.solver.solution import Status
 
-# Columns and entries of a tableau at most; steps after which it is set up anew.
-MOST_COLUMNS, MOST_ENTRIES, MOST_STEPS = 700, 400_000, 20_000
+# Columns of a problem at most; steps after which it is set up anew.
+MOST_COLUMNS, MOST_STEPS = 700, 20_000
 # Columns it begins with: so many at least, and so many for each row.
 FEWEST, PER_ROW = 120, 2
 # A column comes in when its reduced cost, in units of the middle cost, lies below zero by more than this.

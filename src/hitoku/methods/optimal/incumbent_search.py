@@ -25,8 +25,10 @@ FREED, LEAST, MORE, LESS = 18.0, 8.0, 1.1, 0.85
 NODES, FAILURES = 15, 15
 # Anew: the share of cells set free, of those the share that is barred, and how dear a pattern may be.
 ANEW_FREED, BARRED, DEARER = 0.4, 1 / 3, 2.0
-# The share of all work that may go into this, and how many times the work of the root at first.
+# The share of all work that may go into this, and how many times the work of the root at first. While the
+# pattern is so far above the bound that no tree will end, more.
 SHARE, AT_FIRST = 0.4, 3
+VERY_FAR, SHARE_VERY_FAR = 0.1, 0.8
 # Cells are drawn from a fixed seed: one table, one answer under a work limit.
 SEED = 1
 
@@ -59,8 +61,11 @@ class IncumbentSearch:
 
     def catch_up(self) -> bool:
         """Search until this took its share of the work; tell whether there was anything to do."""
-        budget, done = self._tree.budget, False
-        while self._work < SHARE * (budget.work - self._began) and self._tree.far_off():
+        tree, done = self._tree, False
+        while tree.far_off():
+            share = SHARE_VERY_FAR if tree.far_off(VERY_FAR) else SHARE
+            if self._work >= share * (tree.budget.work - self._began):
+                break
             self.step()
             done = True
         return done

@@ -20,7 +20,7 @@ from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.cuts import Cuts, capacity_cuts, filled, strengthen
 from hitoku.methods.optimal.instance import Instance
 from hitoku.methods.optimal.objective import Objective
-from hitoku.methods.optimal.row_pool import RowPool
+from hitoku.methods.optimal.row_pool import MOST_AT_ONCE, RowPool
 from hitoku.methods.optimal.zero_half_cuts import factor, zero_half_cuts
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.solver.dense_master import MOST_COLUMNS, DenseMaster
@@ -43,6 +43,10 @@ PURGE_DENSE, POOL_VIOLATION = 4, 0.01
 PURGE_HALVED = 8
 # Columns of a network up to which {0, 1/2} cuts are looked for.
 HALVED_COLUMNS = 1500
+# Rows of the pool that are added at once at the root.
+MOST_AT_ROOT = 60
+# Columns of a dense tableau at most where the table is no network: those that matter are few.
+WIDE = 2000
 # Rows of the pool that are handed on when cells are given up.
 HANDED_ON = 3000
 
@@ -64,7 +68,8 @@ class Relaxation:
         self.paid = float(goal.cost[instance.forced].sum())
         # Where attackers are quick, solves are many: a dense tableau and a pool of rows pay.
         tableau = isinstance(self.engine, TableauSubproblems)
-        small = (tableau or self.network) and len(self.free) <= MOST_COLUMNS
+        most = WIDE if tableau else MOST_COLUMNS if self.network else 0
+        small = len(self.free) <= most
         self.master = (DenseMaster if small else Master)(goal.cost[self.free])
         if goal.other is not None:
             # At most this much of another cost: written as at least, with the signs turned.
@@ -169,20 +174,26 @@ class Relaxation:
         reached = levels_met(instance, pushed)
         return capacity_cuts(instance, pushed, ~reached), reached
 
-    def separate(self, x: Floats, *, whole: bool) -> tuple[list[Row], bool]:
-        """Separate: return cuts that the point violates, and whether every level is reached there."""
-        full = self.pattern(x)
+    def separate(self, x: Floats, *, whole: bool, root: bool = False) -> tuple[list[Row], bool]:
+        """Separate: return cuts that the point violates, and whether every level is reached there.
+
+        At the root more of them at once: rounds are long there, and rows soon dropped.
+        """
+        full, most = self.pattern(x), MOST_AT_ROOT if root and not self.network else MOST_AT_ONCE
         if self._pool is not None and not whole:
-            known = self._pool.violated(x, POOL_VIOLATION)
+            known = self._pool.violated(x, POOL_VIOLATION, most)
             if len(known) >= FEW:
                 return self._over_cells(self._pool.rows(known)), False
         found, reached = self._pushed(full, exact=whole)
-        strong = [_strengthened(row, full) for row in found]
         if self._pool is not None and not whole:
-            self._pool.add([(self._place[cells], c) for cells, c in strong])
-            known = self._pool.violated(x, VIOLATION)
-            return self._over_cells(self._pool.rows(known)), bool(reached.all())
-        rows = _distinct(strong, full, VIOLATION)
+            if self.network:
+                # Knapsack covers count there; elsewhere the rows that are taken are strengthened in time.
+                found = [_strengthened(row, full) for row in found]
+            self._pool.add([(self._place[cells], c) for cells, c in found])
+            rows = self._over_cells(self._pool.rows(self._pool.violated(x, VIOLATION, most)))
+            rows = rows if self.network else [_strengthened(row, full) for row in rows]
+            return rows, bool(reached.all())
+        rows = _distinct([_strengthened(row, full) for row in found], full, VIOLATION)
         if not whole and self.network:
             self._remember(found)
             if len(rows) < FEW and not self._halving:

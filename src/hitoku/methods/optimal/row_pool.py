@@ -111,12 +111,12 @@ class RowPool:
         here = slice(self._ptr[place], self._ptr[place + 1])
         return self._index[here], self._data[here]
 
-    def violated(self, x: Floats, least: float) -> Integers:
-        """Return the numbers of the rows that a point violates most."""
+    def violated(self, x: Floats, least: float, most: int = MOST_AT_ONCE) -> Integers:
+        """Return the numbers of the rows that a point violates most, so many at most."""
         from hitoku.kernels.row_pool import deepest_rows  # noqa: PLC0415 - numba takes a second to load
 
         found = deepest_rows(
-            self._ptr, self._index, self._data, self._norm, self._idle, x, least, MOST_AT_ONCE, PARALLEL,
+            self._ptr, self._index, self._data, self._norm, self._idle, x, least, most, PARALLEL,
             PATIENCE,
         )  # fmt: skip
         return np.asarray(self._number[found])

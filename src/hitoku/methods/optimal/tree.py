@@ -118,7 +118,7 @@ class BranchAndCut:
                 self._report_progress()
             whole = bool(np.all(np.abs(relaxed.x - np.rint(relaxed.x)) < WHOLE))
             x = np.rint(relaxed.x) if whole else relaxed.x
-            rows, safe = relaxation.separate(x, whole=whole)
+            rows, safe = relaxation.separate(x, whole=whole, root=root)
             if whole and safe:
                 self._update_incumbent(relaxation.pattern(x) > 0.5)
                 return None if self.goal.hopeless(bound, self.value) else relaxed
