@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import threading
 
 import pytest
@@ -7,8 +8,11 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
-from hitoku.errors import DataError
+from hitoku.errors import DataError, ParameterError
 from hitoku.review import log
+from hitoku.review.founding import found
+from hitoku.review.people import add_person
+from hitoku.review.policies import versions
 from hitoku.review.storage import migrate, newest, open_database, reading, require_current, writing
 from hitoku.review.tables import metadata
 
@@ -73,3 +77,22 @@ def test_what_fails_in_the_middle_is_undone(desk):
         fails()
     with reading(desk.engine) as connection:
         assert all(entry["event"] != "tick" for entry in log.entries(connection))
+
+
+def test_a_centre_is_founded_again_in_a_database_that_a_killed_run_left(tmp_path):
+    """Its commit may outlive the folder; a database with people in it is somebody's."""
+    elsewhere = {"database": f"sqlite:///{tmp_path / 'elsewhere.db'}"}
+    first = found(tmp_path / "killed", **elsewhere)
+    with first.engine.connect() as connection:
+        begun = [row.text for row in versions(connection)]
+    first.engine.dispose()
+    shutil.rmtree(tmp_path / "killed")
+    desk = found(tmp_path / "again", **elsewhere)
+    with desk.engine.connect() as connection:
+        assert [row.text for row in versions(connection)] == begun
+    with writing(desk.engine) as connection:
+        add_person(connection, "yui", "Yui Tanaka", ["checker"], None, by="test")
+    desk.engine.dispose()
+    with pytest.raises(ParameterError, match="belongs to a centre already"):
+        found(tmp_path / "second", **elsewhere)
+    assert not (tmp_path / "second").exists()

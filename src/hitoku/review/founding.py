@@ -28,9 +28,19 @@ def found(folder: Path, **settings: Any) -> Desk:
             place.mkdir()
         migrate(desk.engine)
         with writing(desk.engine) as connection:
-            add_shipped(connection)
+            _begin(connection)
         desk.engine.dispose()  # its file is closed before it gets its name
     return Desk.open(folder)
+
+
+def _begin(connection: Connection) -> None:
+    """Add what every centre begins with; a run that was killed may have done so, in a database elsewhere."""
+    if any(connection.scalar(sa.select(sa.func.count()).select_from(each)) for each in (person, project)):
+        raise ParameterError(
+            "the database belongs to a centre already", where="--database", fix="name another database"
+        )
+    if not connection.scalar(sa.select(sa.func.count()).select_from(policies)):
+        add_shipped(connection)
 
 
 def add_project(
