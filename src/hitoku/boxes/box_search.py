@@ -179,6 +179,14 @@ class Boxes:
         places = _ranges(self._begins[:-1], self._lengths)
         return claim, self._cells[places], self._amounts[places]
 
+    def shown_entries(self) -> tuple[Integers, Integers, Integers]:
+        """All witnesses by cells of the table: claim, cell and amount; what no table shows is left out."""
+        cell_of = np.full(self.cover.size, -1, dtype=np.int64)
+        cell_of[self.cover.position] = np.arange(len(self.cover.position))
+        claim, position, amount = self.entries()
+        shown = cell_of[position] >= 0
+        return claim[shown], cell_of[position[shown]], amount[shown]
+
     def served(self, claim: int) -> bool:
         """Tell whether a claim owns a witness."""
         return bool(self._lengths[claim] > 0)

@@ -29,11 +29,7 @@ def packed(boxes: Boxes, rooms: Rooms, spread: float = np.inf) -> tuple[Moves, i
     from hitoku.kernels.packing import pack  # noqa: PLC0415 - loads numba
 
     cover, claims = boxes.cover, boxes.claims
-    cell_of = np.full(cover.size, -1, dtype=np.int64)
-    cell_of[cover.position] = np.arange(len(cover.position))
-    claim, position, amount = boxes.entries()
-    shown = cell_of[position] >= 0
-    claim, cell, amount = claim[shown], cell_of[position[shown]], amount[shown]
+    claim, cell, amount = boxes.shown_entries()
     used = np.unique(cell)
     place = np.full(len(cover.position), -1, dtype=np.int64)
     place[used] = np.arange(len(used))

@@ -23,6 +23,7 @@ from hitoku.errors import ParameterError
 from hitoku.methods.attribution import opens_groups
 from hitoku.methods.circulation.batches import Batches, BatchProgram, read_batches, written
 from hitoku.methods.circulation.free import free_moves
+from hitoku.methods.circulation.parts import PartSearch
 from hitoku.methods.circulation.reach import CellReach
 from hitoku.methods.circulation.sweeps import AGAIN, SHARPNESS, swept
 from hitoku.methods.circulation.tidy import BatchTidy
@@ -42,6 +43,8 @@ PER_CELL = 4.0
 LARGEST_SWEPT, SPREAD = 12_000, 5.0
 # Cells of all programs that may be spent on publishing cells again: after sweeps, and without them.
 TIDIED, TIDIED_UNSWEPT = 350_000, 1_500_000
+# Up to so many cells restricted integer programs pay where nothing is swept; problems that they may solve.
+LARGEST_SEARCHED, SEARCHED = 5_000, 14_000
 # A zero withheld fools few readers: it is taken only where nothing else will do.
 ZERO = 1e4
 
@@ -218,9 +221,13 @@ class Search:
 
     def moves(self, rounds: int, clock: Clock) -> Moves:
         """Add witnesses up to few common changes; on tables that are not too large, make these cheaper."""
-        moves, _ = packed(self.boxes, self._rooms)
         small = self._table.n_cells <= LARGEST_SWEPT
-        if rounds == 0 or clock.stopped or len(moves) == 0 or not small:
+        if rounds == 0 or clock.stopped or not small:
+            return packed(self.boxes, self._rooms)[0]
+        if self._crossed and not self._sweeps and self._table.n_cells <= LARGEST_SEARCHED:
+            self._search_parts(clock)
+        moves, _ = packed(self.boxes, self._rooms)
+        if len(moves) == 0:
             return moves
         state = Batches(self._rooms, self._claims, self._price, self._table.value != 0)
         batches = read_batches(*packed(self.boxes, self._rooms, SPREAD), self._table.n_cells)
@@ -239,6 +246,11 @@ class Search:
         cost = [self._price[np.unique(each.cells)].sum() for each in (moves, better)]
         return better if cost[1] < cost[0] else moves
 
+    def _search_parts(self, clock: Clock) -> None:
+        """Search the pattern anew, part by part."""
+        parts = PartSearch(self._table.relations, self._rooms, self._price, self.boxes, self.reach)
+        parts.run(SEARCHED, clock.goes_on)
+
     @property
     def _sweeps(self) -> bool:
         """Whether common changes are made cheaper together, which leaves boxes nothing to gain.
@@ -246,7 +258,8 @@ class Search:
         Where all cells cost the same, that only adds cells: long circulations move many.
         """
         few = self._table.n_cells <= LARGEST_SWEPT
-        return few and len(np.unique(self._price[self._price > 0])) > 1
+        ordinary = (self._price > 0) & (self._table.value != 0)
+        return few and len(np.unique(self._price[ordinary])) > 1
 
     def run(self, rounds: int, clock: Clock) -> None:
         """Give every claim a witness, then make them cheaper together."""
@@ -302,7 +315,8 @@ class Search:
         """The relations as linear programs, made when boxes leave something to do."""
         if self._reach is None:
             # What is swept later need not be gathered now.
-            self._reach = CellReach(self._table, self._movable, 1 if self._sweeps else 2)
+            tries = 1 if self._sweeps else 2
+            self._reach = CellReach(self._table, self._movable, tries, lean=not self._crossed)
         return self._reach
 
 

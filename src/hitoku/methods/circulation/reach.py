@@ -6,6 +6,7 @@ rooms and takes one cell as far as it must go. The cheapest is taken, rounded, a
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from scipy import sparse
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.table import Table
 from hitoku.solver import integer
-from hitoku.solver.linear import LinearProgram, Solution, solve
+from hitoku.solver.linear import LinearProgram, Solution, Warm, opened, solve
 
 # Off a whole number by more than this, a vertex is not whole.
 WHOLE = 1e-3
@@ -33,6 +34,8 @@ CAPS = (4.0, 256.0)
 CHEAPEST, DEAREST = 1e-6, 10.0
 # Up to so many cells a program is asked about all of them at once; of larger tables about a neighbourhood.
 AT_ONCE = 20_000
+# Where there are no boxes: so many cells join one that is alone in a relation, so often, up to so many cells.
+LEAN, LEAN_STEPS, LEAN_CELLS = (2, 5), 12, 300
 # How dear cells are that a change left, when it is sought once more with prices that gather it on few cells.
 UNMOVED = 0.1
 
@@ -56,10 +59,12 @@ class CellReach:
         Cells that may be withheld.
     tries
         How often a change is sought; from the second time on with prices that gather it on few cells.
+    lean
+        Look among few cheap cells first.
     """
 
-    def __init__(self, table: Table, movable: Mask, tries: int) -> None:
-        self._tries = tries
+    def __init__(self, table: Table, movable: Mask, tries: int, *, lean: bool = False) -> None:
+        self._tries, self._lean = tries, LEAN if lean else ()
         self._rows: Any = table.relations
         self._columns: Any = table.relations.tocsc()
         self._movable = movable
@@ -84,6 +89,12 @@ class CellReach:
             What it costs to move each cell.
         """
         asked = cell, sign, amount
+        for cheapest in self._lean:
+            near = self._cheap(asked, rooms, price, cheapest)
+            nearer = (np.minimum(rooms[0], CAPS[0] * amount), np.minimum(rooms[1], CAPS[0] * amount))
+            found = self._gathered(near, asked, nearer, price, 1.0)
+            if found is not None:
+                return found
         near = self._everything if len(self._everything) <= AT_ONCE else np.array([cell])
         while True:
             wider = self._wider(near)
@@ -102,6 +113,51 @@ class CellReach:
             if found is not None or last:
                 return found
 
+    def within(
+        self,
+        cells: Integers,
+        asked: Iterable[tuple[int, int, float, bool]],
+        rooms: Mapping[bool, tuple[Floats, Floats]],
+    ) -> Iterator[Change | None]:
+        """Find changes that move some cells only, as little as possible; None for what they do not reach.
+
+        Parameters
+        ----------
+        cells
+            What may move, in rising order.
+        asked
+            Claims: which cell, which way, how many steps, whether the opposite must fit too.
+        rooms
+            How far all cells may go down and up, where the opposite must fit and where not.
+        """
+        n, relations = len(cells), self._relations(cells)
+        both = sparse.hstack([relations, -relations], format="csr")
+        ones, nothing = np.ones(2 * n), np.zeros(2 * n)
+        program = LinearProgram(ones, both, np.zeros(both.shape[0]), nothing, ones)
+        with opened(program, dual=True) as warm:
+            for cell, sign, amount, even in asked:
+                yield self._moved_least(warm, cells, (cell, sign, amount), rooms[even])
+
+    def _moved_least(
+        self, warm: Warm, cells: Integers, asked: tuple[int, int, float], rooms: tuple[Floats, Floats]
+    ) -> Change | None:
+        cell, sign, amount = asked
+        n, place = len(cells), int(np.searchsorted(cells, cell))
+        wanted, other = (place, n + place) if sign > 0 else (n + place, place)
+        for cap in (CAPS[0], FAR / amount):
+            for step in (step for step in (STEPS if self._integer else STEPS[:1]) if step <= amount):
+                unit = step * np.ceil(amount / step)
+                down, up = (step * np.floor(np.minimum(room[cells], cap * unit) / step) for room in rooms)
+                low, high = np.zeros(2 * n), np.concatenate([up, down]) / unit
+                low[wanted], high[other] = 1.0, 0.0
+                warm.bounds(low, high)
+                solution = warm.solve(np.ones(2 * n), details=False)
+                if solution.optimal and solution.x is not None:
+                    found = self.exact(cells, (solution.x[:n] - solution.x[n:]) * unit)
+                    if found is not None:
+                        return found
+        return None
+
     def _gathered(
         self,
         cells: Integers,
@@ -117,7 +173,7 @@ class CellReach:
         parts = np.floor(rooms[0] / step), np.floor(rooms[1] / step)
         for _ in range(self._tries):
             program = self._program(cells, coarse, parts, weight)
-            found = None if program is None else self._read(cells, solve(program, dual=True), step)
+            found = None if program is None else self._read(cells, _least(program), step)
             total = np.inf if found is None else float(price[found.cells].sum())
             if found is None or total >= least:
                 break
@@ -137,7 +193,7 @@ class CellReach:
     ) -> Solution | None:
         """Ask for whole numbers, where no vertex of the linear program has them."""
         program = self._program(cells, asked, rooms, price)
-        if program is None or solve(program, dual=True).x is None:
+        if program is None or _least(program).x is None:
             return None
         limit = NODES_LAST if last else NODES
         return integer.solve(integer.IntegerProgram(*_parts(program)), gap=0.1, work_limit=limit)
@@ -177,6 +233,32 @@ class CellReach:
             return not np.any(self._whole[:, cells] @ amounts)
         part = self._columns[:, cells]
         return bool(np.all(np.abs(part @ amounts) <= 1e-12 * (abs(part) @ np.abs(amounts))))
+
+    def _cheap(
+        self, asked: tuple[int, int, float], rooms: tuple[Floats, Floats], price: Floats, cheapest: int
+    ) -> Integers:
+        """List cells through which a change may close: where one is alone in a relation, others join it.
+
+        The cheapest ones of the relation, first those that close several relations at once.
+        """
+        cell, _, amount = asked
+        room = np.minimum(np.maximum(rooms[0], rooms[1]), amount)
+        able = self._movable & (room > 0)
+        dear = price * (amount / np.maximum(room, 1.0))
+        cells = np.array([cell])
+        for _ in range(LEAN_STEPS):
+            rows, times = np.unique(self._columns[:, cells].indices, return_counts=True)
+            part = self._rows[rows[times == 1]]
+            line, entry = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr)), part.indices
+            new = able[entry] & ~np.isin(entry, cells)
+            line, entry = line[new], entry[new]
+            closed = np.bincount(entry, minlength=len(able))[entry]
+            order = np.lexsort((entry, dear[entry] / closed**2, line))
+            line, entry = line[order], entry[order]
+            cells = np.union1d(cells, entry[np.arange(len(line)) - np.searchsorted(line, line) < cheapest])
+            if len(line) == 0 or len(cells) > LEAN_CELLS:
+                break
+        return cells
 
     def _wider(self, cells: Integers) -> Integers:
         """Add the cells that share a relation with these."""
@@ -219,6 +301,11 @@ def levelled(cost: Floats, ordinary: Mask) -> Floats:
     """Bring prices nearer to each other, as shares of the dearest among ordinary cells."""
     dearest = float(cost[ordinary].max(initial=0.0)) or 1.0
     return np.clip(cost, CHEAPEST * dearest, DEAREST * dearest)
+
+
+def _least(program: LinearProgram) -> Solution:
+    with opened(program, dual=True) as warm:
+        return warm.solve(program.cost, details=False)
 
 
 def _parts(program: LinearProgram) -> tuple[Any, ...]:

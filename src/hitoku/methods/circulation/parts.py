@@ -1,0 +1,170 @@
+"""Restricted integer programs: a part of the pattern is searched anew by branch and cut, all else stays.
+
+Some withheld cells around one of them are set free. The claims whose witnesses move these are asked again,
+over the cells that their witnesses move and the cheapest others near by. Claims that are served without any
+cell set free keep their witnesses, so the problems stay small, however large the table is.
+What is found counts only when every claim that lost its witness has another one, in whole numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from scipy import sparse
+
+from hitoku.boxes.box_search import Boxes
+from hitoku.boxes.claims import Rooms
+from hitoku.methods.circulation.reach import CellReach, Change
+from hitoku.methods.costs import CostScale
+from hitoku.methods.optimal.budget import Budget
+from hitoku.methods.optimal.instance import DOWN, UP, Instance, ProtectionLevels, movable
+from hitoku.methods.optimal.neighbourhoods import Neighbourhoods
+from hitoku.methods.optimal.objective import Objective
+from hitoku.methods.optimal.search import search
+from hitoku.model.arrays import Floats, Integers, Mask
+
+# Withheld cells that are set free together; others that may come in; claims that a part may ask again.
+FREED, CANDIDATES, MOST_CLAIMS = 10, 100, 120
+# Nodes of one branch and cut; what a witness by linear program counts beside a problem of the search.
+NODES, PER_WITNESS = 8, 10
+# Cells are drawn from a fixed seed: one table, one answer.
+SEED = 1
+
+
+class PartSearch:
+    """A pattern with one witness for each claim, improved part by part.
+
+    Parameters
+    ----------
+    relations, rooms, price
+        Of the table's cells; prices are zero where they are withheld in any case.
+    boxes
+        The witnesses; better ones replace them.
+    reach
+        Linear programs for single claims.
+    """
+
+    def __init__(
+        self, relations: sparse.csr_array, rooms: Rooms, price: Floats, boxes: Boxes, reach: CellReach
+    ) -> None:
+        self._rooms, self._boxes, self._reach = rooms, boxes, reach
+        self._pinned = price <= 0
+        self._able = (rooms.up > 0) | (rooms.down > 0)
+        n, grid, nothing = len(price), CostScale.of(price), np.zeros(0, dtype=np.int64)
+        self._step = 1.0 if grid.whole else 0.0
+        self._used = _used(boxes, n)
+        signed = Instance(
+            cells=np.arange(n),
+            relations=relations,
+            up=rooms.up,
+            down=rooms.down,
+            forced=self._pinned,
+            weight=grid.weight,
+            tie=np.zeros(n, dtype=np.int64),
+            levels=ProtectionLevels(nothing, nothing.astype(np.int8), nothing.astype(np.float64)),
+        )
+        # Where all claims of a part hold both ways, one way is asked for: the opposite fits, too.
+        self._problems = {False: signed, True: replace(signed, up=rooms.even, down=rooms.even)}
+        self._around = Neighbourhoods(signed)
+
+    @property
+    def pattern(self) -> Mask:
+        """Cells that are withheld."""
+        return np.asarray(self._used.any(axis=0) | self._pinned)
+
+    def run(self, work: int, more: Callable[[], bool]) -> None:
+        """Search around every cell, again and again, until that is in vain.
+
+        Parameters
+        ----------
+        work
+            Problems that may be solved.
+        more
+            Asked before every part: False ends it.
+        """
+        budget, random = Budget(lambda done: done / work), np.random.default_rng(SEED)
+        found = True
+        while found:
+            found = False
+            for centre in random.permutation(np.flatnonzero(self.pattern & ~self._pinned)).tolist():
+                if budget.spent() >= 1 or not more():
+                    return
+                cells = np.flatnonzero(self.pattern & ~self._pinned)
+                if centre in cells:
+                    found |= self.improve(self._around.around(centre, cells, FREED), budget)
+
+    def improve(self, freed: Mask, budget: Budget) -> bool:
+        """Search the pattern anew where some of its cells are set free; tell whether it became cheaper."""
+        pattern, claims = self.pattern, self._boxes.claims
+        kept = pattern & ~freed
+        touched = np.flatnonzero(self._used[:, freed].any(axis=1))
+        if len(touched) > MOST_CLAIMS:
+            return False
+        alive = freed | self._used[touched].any(axis=0)
+        alive |= self._candidates(freed, pattern)
+        both_ways = bool(claims.even[touched].all())
+        problem = self._problems[both_ways]
+        alive &= movable(problem.relations, alive & self._able)
+        levels = self._levels(touched, both_ways=both_ways)
+        if not alive[levels.cell].all():
+            return False
+        part = replace(problem, forced=kept, levels=levels).kept(alive)
+        goal, start = Objective(part.weight, self._step), pattern[alive]
+        found = search(part, goal, budget, start, most_nodes=NODES).pattern
+        if goal.value(found) >= goal.value(start) - goal.gain(goal.value(start)):
+            return False
+        new = kept.copy()
+        new[alive] |= found
+        lost = touched[self._used[touched][:, ~new].any(axis=1)]
+        budget.work += PER_WITNESS * len(lost)
+        return self._replaced(lost, np.flatnonzero(new & alive))
+
+    def _candidates(self, freed: Mask, pattern: Mask) -> Mask:
+        """Return the cheapest cells near by that may come in, half of them beside the ones set free."""
+        price, chosen = self._problems[False].weight, np.zeros(len(freed), dtype=bool)
+        near = self._around.near(freed)
+        for some, most in ((near, CANDIDATES // 2), (self._around.near(near), CANDIDATES)):
+            cells = np.flatnonzero(some & ~pattern & ~chosen & self._able)
+            order = np.argsort(price[cells], kind="stable")
+            chosen[cells[order[: most - int(chosen.sum())]]] = True
+        return chosen
+
+    def _levels(self, touched: Integers, *, both_ways: bool) -> ProtectionLevels:
+        """Write claims as levels; where one claim is signed, those that hold both ways are two levels."""
+        claims = self._boxes.claims
+        n = len(claims.cells)
+        down = touched[:0] if both_ways else touched[claims.even[touched]]
+        claim = np.concatenate([touched, down])
+        side = np.where(claim < n, UP, DOWN).astype(np.int8)
+        side[len(touched) :] = DOWN
+        return ProtectionLevels(claims.cells[claim % n], side, claims.amount[claim])
+
+    def _replaced(self, lost: Integers, cells: Integers) -> bool:
+        """Give claims other witnesses through some cells; all or none."""
+        boxes, claims, rooms = self._boxes, self._boxes.claims, self._rooms
+        n = len(claims.cells)
+        asked = [
+            (int(claims.cells[k % n]), 1 if k < n else -1, float(claims.amount[k]), bool(claims.even[k]))
+            for k in lost.tolist()
+        ]
+        ends = {True: (rooms.even, rooms.even), False: (rooms.down, rooms.up)}
+        found: list[Change] = []
+        for change in self._reach.within(cells, asked, ends):
+            if change is None:
+                return False
+            found.append(change)
+        for claim, change in zip(lost.tolist(), found, strict=True):
+            boxes.put(claim, boxes.cover.position[change.cells], change.amounts)
+            self._used[claim] = False
+            self._used[claim, change.cells] = True
+        return True
+
+
+def _used(boxes: Boxes, n_cells: int) -> Mask:
+    """Tell for each claim which cells its witness moves."""
+    claim, cell, _ = boxes.shown_entries()
+    used = np.zeros((len(boxes.claims.amount), n_cells), dtype=bool)
+    used[claim, cell] = True
+    return used

@@ -1,0 +1,89 @@
+"""Parts of a pattern searched anew by integer programs: every claim stays served, at no more cost."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.methods.test_circulation import cross_tables, hierarchy, judged, needs
+
+from hitoku.boxes.claims import Claims, Rooms
+from hitoku.errors import NeedError
+from hitoku.methods.circulation import Circulation
+from hitoku.methods.circulation.circulation import Clock, Search
+from hitoku.methods.circulation.parts import PartSearch
+from hitoku.methods.circulation.reach import CellReach
+from hitoku.model.need import Need
+from hitoku.model.table import Table
+
+
+def begun(table, need, cost):
+    """Give every claim a witness; return the search and the prices."""
+    movable = (table.upper > table.lower) & (True if table.fixed is None else ~table.fixed)
+    rooms = Rooms.of(table, movable)
+    price = np.where(need.unsafe, 0.0, cost)
+    run = Search(table, rooms, Claims.of(table, need, rooms), price, movable)
+    run.run(0, Clock(0.0, None, 1, None))
+    return run, rooms, price, CellReach(table, movable, 1)
+
+
+def used(boxes):
+    return np.unique(boxes.shown_entries()[1])
+
+
+@settings(deadline=None, max_examples=25)
+@given(data=st.data(), dims=st.integers(2, 3), decimals=st.booleans(), unit=st.booleans())
+def test_parts_that_are_searched_anew_serve_all_claims_at_no_higher_price(data, dims, decimals, unit):
+    table = data.draw(cross_tables(dims, hierarchical=True, decimals=decimals))
+    cost = np.ones(table.n_cells) if unit else 1.0 + np.abs(table.value)
+    try:
+        run, rooms, price, reach = begun(table, needs(data.draw, table), cost)
+    except NeedError:
+        return
+    before = price[used(run.boxes)].sum()
+    parts = PartSearch(table.relations, rooms, price, run.boxes, reach)
+    parts.run(2_000, lambda: True)
+    assert price[used(run.boxes)].sum() <= before
+    assert np.array_equal(parts.pattern & (price > 0), _held(run.boxes, price))
+    claim, cell, amount = run.boxes.shown_entries()
+    claims = run.boxes.claims
+    for each in claims.made.tolist():
+        change = np.zeros(table.n_cells)
+        change[cell[claim == each]] = amount[claim == each]
+        own = change[claims.cells[each % len(claims.cells)]] * claims.sign[each]
+        assert own >= claims.amount[each]
+        assert not np.any(table.relations @ change)
+        assert np.all(change <= rooms.up)
+        assert np.all(-change <= rooms.down)
+        if claims.even[each]:
+            assert np.all(np.abs(change) <= rooms.even)
+
+
+def _held(boxes, price):
+    held = np.zeros(len(price), dtype=bool)
+    held[used(boxes)] = True
+    return held & (price > 0)
+
+
+def test_a_part_finds_what_one_box_after_the_other_does_not():
+    # Each of the two unsafe cells has a rectangle of its own: three more cells each.
+    table = Table.from_array([[5, 5, 90, 90], [90, 90, 90, 90], [90, 90, 90, 90]])
+    unsafe = table.value == 5
+    need = Need(unsafe=unsafe, lower=4.0 * unsafe, upper=4.0 * unsafe)
+    run, rooms, price, reach = begun(table, need, np.ones(table.n_cells))
+    boxes, position = run.boxes, run.boxes.cover.position
+    for claim, cells in enumerate(([0, 2, 5, 7], [1, 3, 11, 13])):
+        boxes.put(claim, position[np.array(cells)], np.array([4, -4, -4, 4]))
+    assert _held(boxes, price).sum() == 6
+    PartSearch(table.relations, rooms, price, boxes, reach).run(1_000, lambda: True)
+    # The two protect each other: a rectangle through both needs two more cells, and nothing needs one.
+    assert _held(boxes, price).sum() == 2
+
+
+@pytest.mark.parametrize("seed", [1, 4])
+def test_patterns_of_equal_cells_are_safe_and_no_larger_than_without_parts(seed, monkeypatch):
+    table, need = hierarchy(seed)
+    found = judged(table, need, Circulation(cost="unit"))
+    monkeypatch.setattr("hitoku.methods.circulation.circulation.LARGEST_SEARCHED", 0)
+    assert found.withheld.sum() <= judged(table, need, Circulation(cost="unit")).withheld.sum()
