@@ -55,13 +55,6 @@ def test_the_method_follows_from_the_table_and_is_named(table, method, said):
     assert audit(table, need, Release.of(table, protection), moves=protection.moves).safe
 
 
-def test_many_relations_without_a_cross_are_closed_cell_by_cell(monkeypatch):
-    monkeypatch.setattr("hitoku.methods.auto.UNCROSSED", 600)
-    table = untold(flat(25, 25))
-    protection = Auto().protect(table, small_counts(table))
-    assert protection.note.startswith("greedy, closing, for relations that are no cross table: ")
-
-
 def test_linked_tables_are_circulated(monkeypatch):
     monkeypatch.setattr("hitoku.methods.auto.SMALL", 5)
     monkeypatch.setattr("hitoku.methods.auto.CLOSING", 5)

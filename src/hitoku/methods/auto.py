@@ -33,8 +33,6 @@ MIDDLE, CLOSING = 1_500, 4_000
 # Flat two-way tables are networks: flows serve them up to here. A tidy pattern is near the cheapest, and from
 # there so much work takes the optimal method seconds.
 FLAT, FLAT_WORK = 20_000, 8_000
-# Tables that are no cross of variables have no boxes: a linear program for each unsafe cell, up to here.
-UNCROSSED = 3_000
 # What a share may be rounded by before it counts as more.
 SLIGHT = 1e-9
 # Inner cells for which drawing and auditing by lot takes seconds.
@@ -47,11 +45,11 @@ class Auto:
 
     Up to 500 cells: :class:`Optimal`, which may prove that nothing cheaper is safe; where its work runs out
     and a heuristic has a better pattern, it goes on from that one. Flat two-way tables of up to 20,000 cells:
-    :class:`Optimal`, which begins with the pattern of :class:`Greedy`, closing and tidied. Tables of more
-    than 3,000 cells that are no cross of variables:
-    :class:`Greedy`, closing. All others, hierarchies and linked tables of any size: :class:`Circulation`,
-    which hands its proof to the audit; of cross tables of up to 4,000 cells the better of the two. The note
-    also says how far the cost may be from the least, by a bound that is worked out without linear programs.
+    :class:`Optimal`, which begins with the pattern of :class:`Greedy`, closing and tidied. All others,
+    hierarchies, linked tables and relations that are no cross of variables, of any size:
+    :class:`Circulation`, which hands its proof to the audit; of cross tables of up to 4,000 cells the better
+    of the two. The note also says how far the cost may be from the least, by a bound that is worked out
+    without linear programs.
 
     Parameters
     ----------
@@ -128,23 +126,16 @@ class Auto:
         if table.n_cells <= SMALL:
             return self._small(table, need, progress)
         flat = len(table.dimensions) == 2 and all(len(d.groups) == 1 for d in table.dimensions)
-        crossed = cover_of(table) is not None
         if flat and table.n_cells <= FLAT:
             start = self._greedy(tidy=True).protect(table, need)
             return self._searched(table, need, start, FLAT_WORK, "for a flat two-way table", progress)
-        if not crossed and table.n_cells > UNCROSSED:
-            found = self._greedy(tidy=False).protect(table, need, progress)
-            why = "closing, for relations that are no cross table"
-        else:
-            found, why = self._circulated(table, need, crossed=crossed, progress=progress)
+        found, why = self._circulated(table, need, progress)
         return self._told(table, need, found, why)
 
-    def _circulated(
-        self, table: Table, need: Need, *, crossed: bool, progress: Progress | None
-    ) -> tuple[Protection, str]:
+    def _circulated(self, table: Table, need: Need, progress: Progress | None) -> tuple[Protection, str]:
         """Look for circulations; of cross tables that are not too large, take the cheaper of two patterns."""
         found = self._circulation().protect(table, need, progress)
-        if not crossed:
+        if cover_of(table) is None:
             return found, "for relations that are no cross table"
         if table.n_cells <= CLOSING:
             other = self._greedy(tidy=table.n_cells <= MIDDLE).protect(table, need)

@@ -34,8 +34,9 @@ CAPS = (4.0, 256.0)
 CHEAPEST, DEAREST = 1e-6, 10.0
 # Up to so many cells a program is asked about all of them at once; of larger tables about a neighbourhood.
 AT_ONCE = 20_000
-# Where there are no boxes: so many cells join one that is alone in a relation, so often, up to so many cells.
-LEAN, LEAN_STEPS, LEAN_CELLS = (2, 5), 12, 300
+# Where there are no boxes: so many cells join one that is alone in a relation, until there are enough; these
+# pairs are tried in turn. Cells join so often at most.
+LEAN, LEAN_STEPS = ((2, 100), (3, 500), (4, 2_000)), 12
 # How dear cells are that a change left, when it is sought once more with prices that gather it on few cells.
 UNMOVED = 0.1
 
@@ -89,8 +90,8 @@ class CellReach:
             What it costs to move each cell.
         """
         asked = cell, sign, amount
-        for cheapest in self._lean:
-            near = self._cheap(asked, rooms, price, cheapest)
+        for cheapest, enough in self._lean:
+            near = self._cheap(asked, rooms, price, cheapest, enough)
             nearer = (np.minimum(rooms[0], CAPS[0] * amount), np.minimum(rooms[1], CAPS[0] * amount))
             found = self._gathered(near, asked, nearer, price, 1.0)
             if found is not None:
@@ -235,7 +236,12 @@ class CellReach:
         return bool(np.all(np.abs(part @ amounts) <= 1e-12 * (abs(part) @ np.abs(amounts))))
 
     def _cheap(
-        self, asked: tuple[int, int, float], rooms: tuple[Floats, Floats], price: Floats, cheapest: int
+        self,
+        asked: tuple[int, int, float],
+        rooms: tuple[Floats, Floats],
+        price: Floats,
+        cheapest: int,
+        enough: int,
     ) -> Integers:
         """List cells through which a change may close: where one is alone in a relation, others join it.
 
@@ -256,7 +262,7 @@ class CellReach:
             order = np.lexsort((entry, dear[entry] / closed**2, line))
             line, entry = line[order], entry[order]
             cells = np.union1d(cells, entry[np.arange(len(line)) - np.searchsorted(line, line) < cheapest])
-            if len(line) == 0 or len(cells) > LEAN_CELLS:
+            if len(line) == 0 or len(cells) > enough:
                 break
         return cells
 
