@@ -67,6 +67,7 @@ SHARED_PARTS = {
     "exposure",
     "network",
     "simplex",
+    "tied",
     "whole",
 }
 # Words that would name the true values in a signature.

@@ -12,6 +12,7 @@ import numpy as np
 
 from hitoku.attacks.deadline import Deadline
 from hitoku.attacks.equations import Equations, contradiction
+from hitoku.attacks.tied import Tied, tied
 from hitoku.model.arrays import Floats, Mask
 from hitoku.model.tolerance import ADDITIVITY
 from hitoku.solver.linear import LinearProgram, Status, Warm, opened
@@ -41,6 +42,14 @@ class Met:
         """Return the record before any point is met."""
         up, down = np.full(n, np.inf), np.full(n, -np.inf)
         return cls(up, down, up.copy(), down.copy(), np.zeros(n, dtype=np.bool_))
+
+    def of_members(self, tied: Tied) -> Met:
+        """Return the record of all cells, from that of the cells that stand for them."""
+        return Met(
+            *tied.members(self.low, self.high),
+            *tied.members(self.whole_low, self.whole_high),
+            self.unknown[tied.standing],
+        )
 
     def note(self, x: Floats, *, whole: bool) -> None:
         """Take a point into account."""
@@ -74,12 +83,38 @@ def stretch_linear(
     sums
         Push all open cells at once before each on its own: it pays when goals are less than the ends.
     """
+    fewer = tied(equations)
+    if fewer is not None:
+        inner = fewer.inner(*implied)
+        farthest = fewer.farthest(*goals)
+        # What cannot be reached is not pursued.
+        asked = np.maximum(farthest[0], inner[0]), np.minimum(farthest[1], inner[1])
+        met = _stretched(_programs(fewer.equations)[0], fewer.equations, inner, asked, deadline, sums=sums)
+        if met is not None:
+            return met.of_members(fewer)
+    # Numbers that contradict each other by rounding are given room row by row, as they were.
     for program in _programs(equations):
-        with opened(program, time_limit_s=deadline.left) as warm:
-            push = _Push(warm, equations, implied, goals, Met.nothing(equations.n_cells))
-            if push(np.zeros(equations.n_cells), maximise=False) is not Status.INFEASIBLE:
-                return push.all(sums=sums)
+        met = _stretched(program, equations, implied, goals, deadline, sums=sums)
+        if met is not None:
+            return met
     raise contradiction()
+
+
+def _stretched(
+    program: LinearProgram,
+    equations: Equations,
+    implied: tuple[Floats, Floats],
+    goals: tuple[Floats, Floats],
+    deadline: Deadline,
+    *,
+    sums: bool,
+) -> Met | None:
+    """Push every cell in one program; None where it has no point."""
+    with opened(program, time_limit_s=deadline.left) as warm:
+        push = _Push(warm, equations, implied, goals, Met.nothing(equations.n_cells))
+        if push(np.zeros(equations.n_cells), maximise=False) is Status.INFEASIBLE:
+            return None
+        return push.all(sums=sums)
 
 
 def any_point(equations: Equations, deadline: Deadline) -> Floats | None:
