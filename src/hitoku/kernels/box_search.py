@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hitoku.kernels.compiled import compiled
+from hitoku.kernels.compiled import compiled, inlined
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -37,7 +37,7 @@ CHEAPER = 1e-12
 BELOW, NEAR, ANYWHERE = 8, 24, 8
 
 
-@compiled
+@inlined
 def move_of(space: Any, v: int, up: int, down: int, codes: Integers, signs: Integers) -> int:
     """Write the codes above exactly one of two leaves, those of the first as plus one; return how many."""
     leaf_start, ends, above = space[2], space[3], space[4]
@@ -75,7 +75,7 @@ def product_of(space: Any, box: Integers, left_out: int, offsets: Integers, sign
     return n
 
 
-@compiled
+@inlined
 def weigh(
     ground: Floats, codes: Integers, stride: int, n: int, offsets: Integers, signs: Integers, sign: int,
     amount: float, weight: Floats,
@@ -111,7 +111,7 @@ def pair_price(space: Any, v: int, up: int, down: int, weight: Floats) -> float:
     return total
 
 
-@compiled
+@inlined
 def best_move(
     space: Any, v: int, rising: Integers, falling: Integers, weight: Floats, move: Integers
 ) -> float:
@@ -134,13 +134,13 @@ def best_move(
     return float(best)
 
 
-@compiled
+@inlined
 def drawn(state: int) -> int:
     """Return the next of a sequence of pseudo-random whole numbers below 2**31."""
     return (state * 1103515245 + 12345) % 2147483648
 
 
-@compiled
+@inlined
 def some_of(listed: Integers, most: int, state: int, chosen: Integers) -> int:
     """Write so many of a list at equal distances, from a place that the state tells; return how many."""
     size = len(listed)
@@ -149,7 +149,7 @@ def some_of(listed: Integers, most: int, state: int, chosen: Integers) -> int:
     return min(most, size)
 
 
-@compiled
+@inlined
 def leaves_around(
     space: Any, v: int, code: int, most: int, state: int, rising: Integers, falling: Integers,
     counts: Integers,
@@ -185,7 +185,7 @@ def leaves_around(
     return state
 
 
-@compiled
+@inlined
 def codes_above(space: Any, v: int, rising: Integers, falling: Integers, codes: Integers) -> int:
     """Write every code above some leaves once; return how many."""
     code_start, leaf_start, ends, above = space[1], space[2], space[3], space[4]
@@ -250,7 +250,8 @@ def cheapest_box(
                 break
         if price < best:
             best = price
-            box[:] = trial
+            for v in range(n_variables):
+                box[v, 0], box[v, 1] = trial[v, 0], trial[v, 1]
     return best
 
 
@@ -264,7 +265,7 @@ def lay(
     Cells that it moves cost nothing more and have the room that is left; ``scratch`` keeps what they had.
     """
     offsets, signs, _, mark, saved = scratch
-    size = product_of(space, box, NONE, offsets, signs)
+    size = product_of(space, box, np.int64(NONE), offsets, signs)
     if n + size > min(len(cells), len(saved)):
         return -1
     for e in range(size):
@@ -273,7 +274,8 @@ def lay(
         if k == NONE:
             k, n = n, n + 1
             mark[where], cells[k], amounts[k] = k, where, 0
-            saved[k] = ground[where]
+            for part in range(3):
+                saved[k, part] = ground[where, part]
         amounts[k] += change * signs[e]
         ground[where, 0] = 0.0 if amounts[k] != 0 else saved[k, 0]
         ground[where, 1] += change * signs[e]
@@ -281,7 +283,7 @@ def lay(
     return n
 
 
-@compiled
+@inlined
 def polish(
     space: Any, ground: Floats, n: int, position: int, sign: int, effort: Any, cells: Integers,
     amounts: Integers, scratch: Any,
@@ -312,7 +314,7 @@ def polish(
     return n
 
 
-@compiled
+@inlined
 def compose(
     space: Any, ground: Floats, position: int, sign: int, amount: float, effort: Any, pieces: int,
     cells: Integers, amounts: Integers, scratch: Any,
@@ -323,7 +325,7 @@ def compose(
     """
     mark, saved = scratch[3], scratch[4]
     box = np.empty((len(space[0]), 2), dtype=np.int64)
-    n, left, part = 0, amount, np.ceil(amount / pieces)
+    n, left, part = np.int64(0), amount, np.ceil(amount / pieces)
     boxes = 1 if pieces == 1 else 4 * pieces
     while left > 0 and boxes > 0 and part >= 1:
         boxes -= 1
@@ -341,7 +343,8 @@ def compose(
         n = polish(space, ground, n, position, sign, effort, cells, amounts, scratch)
     total, kept = 0.0, 0
     for k in range(n):
-        ground[cells[k]] = saved[k]
+        for which in range(3):
+            ground[cells[k], which] = saved[k, which]
         mark[cells[k]] = NONE
         if amounts[k] != 0:
             total += saved[k, 0]
@@ -350,7 +353,7 @@ def compose(
     return (np.inf, 0) if left > 0 else (total, kept)
 
 
-@compiled
+@inlined
 def find_witness(
     space: Any, ground: Floats, position: int, sign: int, amount: float, effort: Any, pieces: Integers,
     cells: Integers, amounts: Integers, scratch: Any,
@@ -364,7 +367,9 @@ def find_witness(
         )
         if price < best:
             best = price
-            cells[:length], amounts[:length] = trial[0][:length].copy(), trial[1][:length].copy()
+            # The trial stands behind the best so far, so that no entry is written over before it is read.
+            for e in range(length):
+                cells[e], amounts[e] = trial[0][e], trial[1][e]
             n = length
     return n
 
@@ -383,13 +388,14 @@ def charge(
         use[cell] += change
         if use[cell] == 0:
             grown -= cost[cell]
-            ground[:, cell, 0] = cost[cell]
+            price = cost[cell]
         else:
-            ground[:, cell, 0] = share * cost[cell] / (use[cell] + 1)
+            price = share * cost[cell] / (use[cell] + 1)
+        ground[0, cell, 0] = ground[1, cell, 0] = price
     return grown
 
 
-@compiled
+@inlined
 def replace(
     space: Any, ground: Floats, book: Any, claims: Any, claim: int, prices: Any, effort: Any,
     pieces: Integers, room: int, scratch: Any,
@@ -406,19 +412,17 @@ def replace(
     if n == 0:
         return 0.0, False
     begins[claim], lengths[claim], begins[-1] = free, n, free + n
-    return charge(book, claim, 1, use, cost, share, ground), True
+    return charge(book, claim, np.int64(1), use, cost, share, ground), True
 
 
-@compiled
-def restore(
-    book: Any, claim: int, old: Integers, replaced: bool, prices: Any, ground: Floats
-) -> float:  # fmt: skip
+@inlined
+def restore(book: Any, claim: int, old: Integers, replaced: bool, prices: Any, ground: Floats) -> float:
     """Go back to the witness that a claim had; return the change of cost."""
     begins, lengths = book[2], book[3]
     use, cost, share = prices
-    grown = charge(book, claim, -1, use, cost, share, ground) if replaced else 0.0
+    grown = charge(book, claim, np.int64(-1), use, cost, share, ground) if replaced else 0.0
     begins[claim], lengths[claim] = old[0], old[1]
-    return float(grown + charge(book, claim, 1, use, cost, share, ground))
+    return float(grown + charge(book, claim, np.int64(1), use, cost, share, ground))
 
 
 @compiled
@@ -433,7 +437,7 @@ def route(
     for claim in order:
         old[0], old[1] = begins[claim], lengths[claim]
         free = begins[-1]
-        freed = charge(book, claim, -1, use, cost, share, ground)
+        freed = charge(book, claim, np.int64(-1), use, cost, share, ground)
         grown, replaced = replace(space, ground, book, claims, claim, prices, effort, pieces, room, scratch)
         if not replaced or (freed + grown > CHEAPER and old[1] > 0):
             restore(book, claim, old, replaced, prices, ground)
@@ -478,7 +482,7 @@ def avoid(
         gain, free, routed = 0.0, begins[-1], 0
         for k in range(len(users)):
             old[k, 0], old[k, 1] = begins[users[k]], lengths[users[k]]
-            gain += charge(book, users[k], -1, use, cost, share, ground)
+            gain += charge(book, users[k], np.int64(-1), use, cost, share, ground)
         room_before = ground[:, cell, 1:].copy()
         ground[:, cell, 1:] = -1.0
         while routed < len(users) and gain < -CHEAPER:

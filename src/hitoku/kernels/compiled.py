@@ -19,3 +19,15 @@ def compiled(function: Callable[..., Any]) -> Any:
         return njit(cache=True, nogil=True)(function)
     except RuntimeError:
         return njit(nogil=True)(function)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """Write a function out where a kernel calls it: for what is called in one place, or is a line long.
+
+    A function of its own is compiled once for itself and optimised again within every kernel above it, which
+    takes most of the time that compiling takes. Python may call it all the same.
+    """
+    try:
+        return njit(cache=True, nogil=True, inline="always")(function)
+    except RuntimeError:
+        return njit(nogil=True, inline="always")(function)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hitoku.kernels.compiled import compiled
+from hitoku.kernels.compiled import compiled, inlined
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -32,7 +32,7 @@ _ZERO = np.uint64(0)
 _BLOCK = 64
 
 
-@compiled
+@inlined
 def _fold(high: Any, low: Any, c: Any) -> Any:
     """Reduce ``high * 2**61 + low`` modulo ``2**61 - c`` for high, low < 2**63 and c < 2**9."""
     prime = (_ONE << _61) - c
@@ -68,7 +68,7 @@ def inverse(a: Any, c: Any) -> Any:
     return result
 
 
-@compiled
+@inlined
 def _mixed(state: Any) -> Any:
     """Scramble a counter into 61 bits (the finaliser of splitmix64)."""
     z = state * np.uint64(0x9E3779B97F4A7C15)
@@ -77,7 +77,7 @@ def _mixed(state: Any) -> Any:
     return (z ^ (z >> _31)) & _LOW61
 
 
-@compiled
+@inlined
 def _reduce_row(
     row: Residues,
     touched: NDArray[np.bool_],
@@ -111,8 +111,11 @@ def _reduce_row(
                     touched[place // _BLOCK] = True
                 continue
             if filled == len(columns):
-                columns = np.concatenate((columns, np.empty(filled, dtype=np.int64)))
-                entries = np.concatenate((entries, np.empty(filled, dtype=np.uint64)))
+                # Written out: np.concatenate takes longer to compile than all the rest.
+                wider = np.empty(2 * filled, dtype=np.int64), np.empty(2 * filled, dtype=np.uint64)
+                for k in range(filled):
+                    wider[0][k], wider[1][k] = columns[k], entries[k]
+                columns, entries = wider
             columns[filled] = j
             entries[filled] = factor
             filled += 1
@@ -176,6 +179,17 @@ def null_vector(
     return rank, vector
 
 
+@inlined
+def _places(mask: NDArray[np.bool_], places: Integers) -> int:
+    """Write where a mask holds; return how many places there are."""
+    n = 0
+    for place in range(len(mask)):
+        if mask[place]:
+            places[n] = place
+            n += 1
+    return n
+
+
 @compiled
 def peel(
     rows: tuple[Integers, Integers, Floats],
@@ -203,13 +217,9 @@ def peel(
     n_rows, n_columns = len(indptr) - 1, len(t_indptr) - 1
     n_open = indptr[1:] - indptr[:-1]
     alone = np.empty(n_rows, dtype=np.int64)  # rows with a single open cell, each at most once
-    before = np.flatnonzero(n_open == 1)
-    last = len(before)
-    alone[:last] = before
+    last = _places(n_open == 1, alone)
     cells = np.empty(n_columns, dtype=np.int64)
-    before = np.flatnonzero(known)
-    n_cells = len(before)
-    cells[:n_cells] = before
+    n_cells = _places(known, cells)
     moved, first = 0, 0
     while True:
         while moved < n_cells:
@@ -238,13 +248,13 @@ def peel(
             n_cells += 1
 
 
-@compiled
+@inlined
 def _span(a: float, low: float, high: float) -> tuple[float, float]:
     """Return the ends of ``a * x`` for x between two bounds."""
     return (a * low, a * high) if a > 0 else (a * high, a * low)
 
 
-@compiled
+@inlined
 def _others(total: float, n_open: int, own: float) -> float:
     """Sum of the other terms' ends, from that of all terms and the number of infinite ones among them."""
     if n_open == 0:
@@ -252,7 +262,7 @@ def _others(total: float, n_open: int, own: float) -> float:
     return total if n_open == 1 and np.isinf(own) else np.inf
 
 
-@compiled
+@inlined
 def _narrow(j: int, low: float, high: float, lower: Floats, upper: Floats, slack: Floats) -> int:
     """Narrow the bounds of one cell: 1 when that changed them, 0 when not, -1 when they cross for good.
 
@@ -269,7 +279,7 @@ def _narrow(j: int, low: float, high: float, lower: Floats, upper: Floats, slack
     return int(changed)
 
 
-@compiled
+@inlined
 def _tighten(row: tuple[Integers, Floats], rhs: float, lower: Floats, upper: Floats, slack: Floats) -> int:
     """Tighten the bounds of the cells of one relation; answers as :func:`_narrow`."""
     indices, data = row

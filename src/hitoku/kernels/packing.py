@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hitoku.kernels.compiled import compiled
+from hitoku.kernels.compiled import compiled, inlined
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-@compiled
+@inlined
 def fits(
     entries: Any, change: int, way: int, owner: int, sign: int, level: float, rooms: Any, promised: Floats,
     sums: Integers, held: NDArray[np.int8],

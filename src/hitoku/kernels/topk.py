@@ -26,7 +26,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hitoku.kernels.compiled import compiled
+from hitoku.kernels.compiled import compiled, inlined
 from hitoku.kernels.fixed_point import BITS, LOW, plus, plus_square, rounded
 
 Floats = NDArray[np.float64]
@@ -71,7 +71,7 @@ def add_up(key: Keys, x: Floats, w: Floats, fine: Floats) -> tuple[Keys, Floats]
     return key[:n_runs], parts[:n_runs]
 
 
-@compiled
+@inlined
 def _add_weighted(x: Floats, w: Floats, start: int, stop: int, fine: Floats, part: Floats) -> None:
     for which in range(4):
         high, low = np.int64(0), np.int64(0)
@@ -171,7 +171,7 @@ def settle(cells: Floats, weighted: bool, absolute: bool, fine: Floats) -> None:
             _settle(cells, words, cell, weighted, absolute, fine)
 
 
-@compiled
+@inlined
 def _most_reached(leaf_shape: Smalls, above_start: Integers) -> int:
     most, base = 1, 0
     for d in range(len(leaf_shape)):
@@ -183,7 +183,7 @@ def _most_reached(leaf_shape: Smalls, above_start: Integers) -> int:
     return most
 
 
-@compiled
+@inlined
 def _mean_weight(row: Floats, first: int) -> float:
     """Weight of a contributor: the mean over its records by size, the plain one if all are zero.
 
@@ -193,12 +193,14 @@ def _mean_weight(row: Floats, first: int) -> float:
     return float(row[first] / size) if size > 0 else float(row[first + 2] / row[first + 3])
 
 
-@compiled
+@inlined
 def _reach(
     leaf: np.uint32, leaf_shape: Smalls, above: Integers, above_start: Integers, reached: Integers
 ) -> int:
     """Write the cells above a leaf to ``reached``; return how many."""
-    base = np.int64(leaf_shape.sum())
+    base = np.int64(0)
+    for d in range(len(leaf_shape)):
+        base += leaf_shape[d]
     reached[0] = 0
     n_reached = 1
     for d in range(len(leaf_shape) - 1, -1, -1):
@@ -216,7 +218,7 @@ def _reach(
     return n_reached
 
 
-@compiled
+@inlined
 def _visit(
     flat: Floats,
     words: Integers,
@@ -255,12 +257,12 @@ def _visit(
         flat[row + PENDING + 1] = x
 
 
-@compiled
+@inlined
 def _add(words: Integers, at: int, t: float) -> None:
     words[at], words[at + 1] = plus(words[at], words[at + 1], t)
 
 
-@compiled
+@inlined
 def _add_square(words: Integers, at: int, x: float, w: float, root: float) -> None:
     if root == 0.0:
         words[at], words[at + 1] = plus_square(words[at], words[at + 1], x)
@@ -269,14 +271,14 @@ def _add_square(words: Integers, at: int, x: float, w: float, root: float) -> No
         words[at], words[at + 1] = plus(words[at], words[at + 1], w * x * x)
 
 
-@compiled
+@inlined
 def _visit_weighted(
     cells: Floats, words: Integers, at: int, number: int, part: Floats, absolute: bool, fine: Floats
 ) -> None:
     """Add a contributor's part to a cell; who was pending there before is ranked first."""
     if cells[at, PENDING] != number:
         if cells[at, PENDING] > 0:
-            _settle(cells, words, at, True, absolute, fine)
+            _settle(cells, words, at, len(part) > 1, absolute, fine)  # with weights
         cells[at, PENDING] = number
         for p in range(N_PARTS):
             cells[at, PENDING + 1 + p] = part[p]
@@ -285,7 +287,7 @@ def _visit_weighted(
             cells[at, PENDING + 1 + p] += part[p]
 
 
-@compiled
+@inlined
 def _settle(cells: Floats, words: Integers, at: int, weighted: bool, absolute: bool, fine: Floats) -> None:
     """Rank the pending contributor."""
     cells[at, PENDING] = 0.0
@@ -321,7 +323,7 @@ def _enter(
         _insert(cells[at], end, x)
 
 
-@compiled
+@inlined
 def _insert(row: Floats, end: int, x: float) -> None:
     place = end - 1
     if place < FIRST or x <= row[place]:
@@ -332,7 +334,7 @@ def _insert(row: Floats, end: int, x: float) -> None:
     row[place] = x
 
 
-@compiled
+@inlined
 def _insert_weighted(row: Floats, end: int, x: float, w: float) -> None:
     """Insert a pair; of equal amounts the heavier comes first, so that the order of arrival is nothing."""
     place = end - 2
@@ -346,7 +348,7 @@ def _insert_weighted(row: Floats, end: int, x: float, w: float) -> None:
     row[place + 1] = w
 
 
-@compiled
+@inlined
 def _precedes(x: float, w: float, row: Floats, place: int) -> bool:
     return bool(x > row[place] or (x == row[place] and w > row[place + 1]))
 
@@ -399,7 +401,7 @@ def merge_rows(source: Floats, places: Integers, target: Floats, weighted: bool,
         _merge(source[here], source_words[here], target[there], target_words[there], weighted, absolute)
 
 
-@compiled
+@inlined
 def _merge(
     source: Floats,
     source_words: Integers,
@@ -426,7 +428,7 @@ def _merge(
             _insert(target, end, source[p])
 
 
-@compiled
+@inlined
 def _merge_words(source: Integers, target: Integers, at: int) -> None:
     low = target[at + 1] + source[at + 1]
     target[at] += source[at] + (low >> BITS)
