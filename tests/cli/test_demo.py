@@ -57,3 +57,12 @@ def test_a_person_is_told_what_happened(tmp_path):
     done = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "r"), *SMALL], catch_exceptions=False)
     for word in ("unsafe", "protected", "attacked", "audited", "public", "checker"):
         assert word in done.stdout
+    assert "Three methods" not in done.stdout
+
+
+def test_methods_are_shown_side_by_side_where_that_is_asked_for(tmp_path):
+    args = ["demo", "--out", str(tmp_path / "r"), *SMALL, "--methods"]
+    done = CliRunner().invoke(app, args, catch_exceptions=False)
+    assert "Three methods" in done.stdout
+    for name in ("greedy", "gauss", "optimal"):
+        assert name in done.stdout

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hitoku.errors import OutputError
-from hitoku.pipeline.demo import DEMO_STEPS, demo_recipe, run_demo
+from hitoku.pipeline.demo import COMPARING, DEMO_STEPS, demo_recipe, run_demo
 from hitoku.pipeline.protect import protect_table
 from hitoku.samples import register
 from hitoku.tabulation.tabulate import tabulate
@@ -15,6 +15,7 @@ def test_the_demo_protects_what_the_records_in_memory_give(tmp_path):
     told = []
     done = run_demo(tmp_path / "out", records=400, seed=3, by=["region", "size"], report=told.append)
     assert told == list(DEMO_STEPS)
+    assert done.compared is None
     firms = register(400, 3)
     trees = {name: tree for name, tree in firms.hierarchies.items() if name in {"region", "size"}}
     table = tabulate(
@@ -31,7 +32,18 @@ def test_the_demo_protects_what_the_records_in_memory_give(tmp_path):
     assert table.labels.codes == done.run.outcome.table.labels.codes
     assert again.protection.withheld.tolist() == done.run.outcome.protection.withheld.tolist()
     assert (tmp_path / "out" / "checker" / "recipe.toml").read_text("utf-8") == recipe.text
+
+
+def test_methods_are_compared_where_that_is_asked_for(tmp_path):
+    told = []
+    done = run_demo(
+        tmp_path / "out", records=400, seed=3, by=["region", "size"], report=told.append, methods=True
+    )
+    assert told == [*DEMO_STEPS, *COMPARING]
     assert [row.method for row in done.compared] == ["greedy", "gauss", "optimal"]
+    # The optimal one is proven here, so no safe one withholds less.
+    cost = {row.method: row.cost for row in done.compared}
+    assert cost["optimal"] <= cost["greedy"]
 
 
 def test_a_folder_that_holds_something_is_refused_before_any_work(tmp_path):

@@ -27,6 +27,9 @@ def demo(
     records: Annotated[int, typer.Option(min=1, help="Enterprises to invent.")] = 50_000,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, another country.")] = 1,
     by: Annotated[list[str], typer.Option(help="Variable of the table; repeat for more.")] = list(BY),  # noqa: B006 - typer copies it
+    methods: Annotated[
+        bool, typer.Option("--methods", help="Also compare three methods on a smaller table.")
+    ] = False,
     lang: Lang = None,
     as_json: AsJson = False,
 ) -> None:
@@ -39,22 +42,26 @@ def demo(
     hitoku demo
 
     hitoku demo --out elsewhere --records 5000 --by region --by size
+
+    hitoku demo --methods
     """
     # A command loads what it needs.
-    from hitoku.pipeline.demo import DEMO_STEPS, run_demo
+    from hitoku.pipeline.demo import COMPARING, DEMO_STEPS, run_demo
 
     for name in by:
         if name not in BY:
             raise ParameterError(f"no variable {name!r}", where="--by", fix=did_you_mean(name, BY))
-    with progress(len(DEMO_STEPS)) as step:
+    steps = {**DEMO_STEPS, **(COMPARING if methods else {})}
+    with progress(len(steps)) as step:
         done = run_demo(
             out,
             records=records,
             seed=seed,
             by=by,
-            report=lambda stage: step(DEMO_STEPS[stage]),
-            progress=lambda n, total: step(f"{DEMO_STEPS['protect']}: {n / total:.0%}", begins=False),
+            report=lambda stage: step(steps[stage]),
+            progress=lambda n, total: step(f"{steps['protect']}: {n / total:.0%}", begins=False),
             lang=spoken(lang),
+            methods=methods,
         )
     if as_json:
         _print_counts(done, out)
@@ -73,7 +80,7 @@ def _print_counts(done: DemoRun, out: Path) -> None:
             "out": str(out),
             "left_blank": done.run.left_blank["table"],
             **counts(done.run.outcome),
-            "compared": [asdict(row) for row in done.compared],
+            "compared": [asdict(row) for row in done.compared or ()],
         }
     )
 
@@ -87,8 +94,9 @@ def _show(done: DemoRun, out: Path, by: Sequence[str]) -> None:
     console = Console()
     console.print(f"[bold]{done.n_enterprises:,} enterprises[/], all made up: turnover by {', '.join(by)}\n")
     show(console, done.run.outcome, naive=done.run.left_blank["table"])
-    console.print()
-    show_compared(console, done.compared, title=f"Three methods on turnover by {' and '.join(SMALL)}")
+    if done.compared is not None:
+        console.print()
+        show_compared(console, done.compared, title=f"Three methods on turnover by {' and '.join(SMALL)}")
     console.print(
         f"\n[bold]{out}/public[/]   what leaves: table.csv, table.html, table.xlsx"
         f"\n[bold]{out}/checker[/]  the evidence, confidential: open report.html in a browser,"

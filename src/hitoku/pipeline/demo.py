@@ -7,18 +7,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
-from hitoku.evidence.comparison import Comparison
 from hitoku.files import refuse_occupied
 from hitoku.io.language import ENGLISH
 from hitoku.io.recipe.recipe import Recipe
 from hitoku.methods.method import Progress
 from hitoku.model.hierarchy import Hierarchy
-from hitoku.pipeline.compare import compare
 from hitoku.pipeline.recipe import STEPS, Run, run_recipe
-from hitoku.pipeline.recipe_tables import build
-from hitoku.rules.assess import assess
 from hitoku.samples import Register, register
+
+if TYPE_CHECKING:
+    from hitoku.evidence.comparison import Comparison
 
 SMALL = ("activity", "size")  # small enough for every method to finish at once
 METHODS_COMPARED = ("greedy:tidy=true", "gauss", "optimal:cost=value,work_limit=5000")
@@ -26,16 +26,17 @@ RULES = ("p_percent:p=10", "few_contributors:n=3")
 RECORDS = "enterprises.csv"
 
 # What is done, in this order, in words for a person who waits.
-DEMO_STEPS = {"invent": "inventing enterprises", **STEPS, "compare": "comparing methods on a smaller table"}
+DEMO_STEPS = {"invent": "inventing enterprises", **STEPS}
+COMPARING = {"compare": "comparing methods on a smaller table"}  # and this, where it is asked for
 
 
 @dataclass(frozen=True, eq=False)
 class DemoRun:
-    """What came of the demo: how many enterprises, the release, three methods on a smaller table."""
+    """What came of the demo: how many enterprises, the release, and what was compared if anything was."""
 
     n_enterprises: int
     run: Run
-    compared: Comparison
+    compared: Comparison | None = None
 
 
 def run_demo(
@@ -47,8 +48,9 @@ def run_demo(
     report: Callable[[str], None] | None = None,
     progress: Progress | None = None,
     lang: str = ENGLISH,
+    methods: bool = False,
 ) -> DemoRun:
-    """Invent a register, write it and a recipe to a temporary folder, run the recipe, compare methods.
+    """Invent a register, write it and a recipe to a temporary folder, and run the recipe.
 
     Parameters
     ----------
@@ -59,9 +61,11 @@ def run_demo(
     by
         Variables of the table.
     report, progress
-        Called with the name of each stage as it begins (see ``DEMO_STEPS``), and within the method.
+        Called with the name of each stage as it begins (``DEMO_STEPS``, ``COMPARING``), and in the method.
     lang
         Language of the checker's report.
+    methods
+        Also compare three methods, on a table small enough for each of them.
     """
     refuse_occupied(out)
     tell = report or (lambda _stage: None)
@@ -74,11 +78,20 @@ def run_demo(
             _write_tree(folder / f"{name}.csv", tree)
         recipe = demo_recipe(firms, by, folder)
         run = run_recipe(recipe, out, force=True, report=report, progress=progress, lang=lang)
+        if not methods:
+            return DemoRun(len(firms.records), run)
         tell("compare")
-        small = demo_recipe(firms, SMALL, folder)
-        table = build(small)[0][0].table
-        compared = compare(table, assess(table, small.rules), METHODS_COMPARED)
-    return DemoRun(len(firms.records), run, compared)
+        return DemoRun(len(firms.records), run, _compared(demo_recipe(firms, SMALL, folder)))
+
+
+def _compared(recipe: Recipe) -> Comparison:
+    """Put three methods side by side."""
+    from hitoku.pipeline.compare import compare  # noqa: PLC0415 - loads what the demo does without
+    from hitoku.pipeline.recipe_tables import build  # noqa: PLC0415 - as above
+    from hitoku.rules.assess import assess  # noqa: PLC0415 - as above
+
+    table = build(recipe)[0][0].table
+    return compare(table, assess(table, recipe.rules), METHODS_COMPARED)
 
 
 def demo_recipe(firms: Register, by: Sequence[str], folder: Path) -> Recipe:
