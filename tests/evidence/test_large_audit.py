@@ -83,7 +83,11 @@ def test_what_is_wrong_with_a_pattern_is_the_same(register, monkeypatch):
     # Somebody publishes a fifth of the secondary cells.
     withheld = protection.withheld & ~(protection.secondary & (rng.random(table.n_cells) < 0.2))
     release = ht.Release.of(table, ht.Protection.withhold(table, withheld, need))
-    found = audit(table, need, release)
+    told = []
+    found = audit(table, need, release, progress=lambda done, most: told.append((done, most)))
+    # Cells are settled one after the other, and in the end all of them.
+    assert told == sorted(told)
+    assert told[-1] == (need.unsafe.sum(), need.unsafe.sum())
     monkeypatch.setattr(prover, "LARGE", 10**9)
     monkeypatch.setattr(prover, "SHORT_CELLS", 10**9)
     expected = audit(table, need, release)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hitoku.cli.exit_codes import FOUND
-from hitoku.cli.terminal import AsJson, print_json
+from hitoku.cli.terminal import AsJson, print_json, progress
 from hitoku.errors import ParameterError
 from hitoku.files import refuse_existing, require_path
 
@@ -91,7 +91,14 @@ def audit(
     else:
         table, need = read_jj(path, integer=integer)
         release = Release.of(table, Protection.withhold(table, read_jj_pattern(path), need))
-    found = examine(table, need, release)
+    with progress(1) as step:
+        step("unsafe cells")
+        found = examine(
+            table,
+            need,
+            release,
+            progress=lambda done, most: step(f"{done:,} of {most:,} unsafe cells settled", begins=False),
+        )
     proof = found.certificate
     if certificate is not None and proof is not None:
         proof.write(certificate)

@@ -20,7 +20,7 @@ from hitoku.evidence.attributed import attributed
 from hitoku.evidence.audit_result import Audit, CellOutcome
 from hitoku.evidence.grid import Grid
 from hitoku.evidence.problem import AuditProblem
-from hitoku.evidence.prover import Proof, prove
+from hitoku.evidence.prover import Progress, Proof, prove
 from hitoku.insiders.coalition_search import CoalitionSearch
 from hitoku.model.bounds import Bounds
 from hitoku.model.need import Need
@@ -37,6 +37,7 @@ def audit(
     insiders: Insider | None = None,
     moves: Sequence[Mapping[int, int]] = (),
     reader: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
 ) -> Audit:
     """Check that a release blurs every unsafe cell as far as the need asks, and prove it.
 
@@ -63,6 +64,8 @@ def audit(
     reader
         A claim about a reader who knows the method, ``protection.reader``. The certificate carries it, and
         :func:`hitoku.verify` checks it; the verdict of the audit is about a reader who does not.
+    progress
+        Called with the number of unsafe cells that are settled, and of all of them, where that takes long.
 
     Examples
     --------
@@ -89,7 +92,7 @@ def audit(
         )
     problem = AuditProblem.of(grid, need, release)
     given_away, rank = fixed(problem.matrix)
-    proof = prove(problem, np.flatnonzero(given_away).tolist(), moves, release)
+    proof = prove(problem, np.flatnonzero(given_away).tolist(), moves, release, progress)
     place = {int(cell): number for number, cell in enumerate(problem.cells.tolist())}
     outcomes = {cell: _outcome(place.get(cell), proof) for cell in np.flatnonzero(need.unsafe).tolist()}
     return Audit(

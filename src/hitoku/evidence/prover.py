@@ -7,7 +7,7 @@ there is none.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -28,6 +28,9 @@ from hitoku.model.moves import Moves
 from hitoku.model.release import Release
 from hitoku.solver import integer
 from hitoku.solver.linear import Solution, Warm, opened
+
+# Told how much is done, of how much.
+Progress = Callable[[float, float], None]
 
 ROUNDS = 8
 # A round of summed objectives that settles less than this share of what is open is the last one.
@@ -75,6 +78,7 @@ def prove(
     exposed: Iterable[int] = (),
     moves: Iterable[Mapping[int, int]] = (),
     release: Release | None = None,
+    progress: Progress | None = None,
 ) -> Proof:
     """Find a low and a high witness for every unsafe cell, or say which cells have none.
 
@@ -88,8 +92,10 @@ def prove(
         Changes of cells of the table that somebody says keep every sum: tried first, and not trusted.
     release
         What the problem is about: where it is large and has variables, boxes are looked for before programs.
+    progress
+        Told how many unsafe cells of a large problem are settled, of how many.
     """
-    search = _Search(problem, frozenset(exposed) & problem.demands.keys())
+    search = _Search(problem, frozenset(exposed) & problem.demands.keys(), progress)
     search.push_along(moves)
     search.push_in_circles()
     if len(problem.cells) > SHORT_CELLS:
@@ -116,6 +122,7 @@ class _Search:
 
     problem: AuditProblem
     exposed: frozenset[int]
+    progress: Progress | None = None
     warm: Warm = field(init=False)
     witnesses: list[Witness] = field(default_factory=list)
     reach: dict[int, WitnessReach] = field(default_factory=dict)
@@ -224,10 +231,17 @@ class _Search:
         self.tried |= {(place, True), (place, False)}
         return True
 
+    def _tell(self) -> None:
+        """Say how many cells are settled."""
+        if self.progress is not None:
+            n_cells = len(self.problem.demands)
+            self.progress(n_cells - len(self._open()), n_cells)
+
     def push_boxes(self, release: Release) -> None:
         """Go along boxes through withheld cells: they serve nearly all cells of a large cross table."""
         for found in box_witnesses(release, self.problem, np.array(self._open(), dtype=np.int64)):
             self._push_as_given(found)
+            self._tell()
 
     def settle_nearby(self) -> None:
         """Settle what is left by what is near each cell, as far as that decides."""
@@ -246,6 +260,7 @@ class _Search:
                         break
             if place in self.lacking[True] or place in self.lacking[False]:
                 self._rule_out(place, around.freed(place, np.unique(np.concatenate(rows))))
+            self._tell()
 
     def _way(self, place: int, *, up: bool, share: Fraction) -> tuple[float, float]:
         """Return how far a cell should go in one direction, in steps, and what share of it it must go.
