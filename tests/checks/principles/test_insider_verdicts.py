@@ -88,3 +88,12 @@ def test_what_a_method_cannot_mend_stays_as_it_was():
     table = replace(ALONE, fixed=~INNER)
     withheld = Protection.withhold(table, INNER, WIDE)
     assert kept_out(table, WIDE, withheld, Stubborn()).tolist() == INNER.tolist()
+
+
+def test_where_too_many_would_have_to_be_tried_nothing_more_is_withheld():
+    table = behind(np.full(1001, 9.0), [*np.ones(1001, dtype=int), 1001])
+    need = Need(unsafe=table.inner, width=5.0)
+    withheld = Protection.withhold(table, table.inner, need)
+    assert kept_out(table, need, withheld, Stubborn()).tolist() == table.inner.tolist()
+    (found,) = insider_verdicts(table, need, table.inner)
+    assert (found.status, found.reason) == (Clearance.LOOK, "insiders_not_tried")
