@@ -23,6 +23,7 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.mutants.proposed import Mutant, constants_of, functions_of
 
@@ -62,6 +63,8 @@ class Judge:
         if session.testsfailed:
             raise session.Failed(f"{session.testsfailed} files cannot be collected")
         items = {item.nodeid: item for item in session.items}
+        if os.environ.get("NUMBA_DISABLE_JIT"):
+            np.seterr(over="ignore")  # residues wrap around, as they do compiled
         self.loaded()
         seconds, reached = self.measured(items)
         for mutant in self.mutants:
