@@ -42,8 +42,8 @@ ONLY_IN = {
     "duckdb": {"tabulation"},
     "pyspark": {"tabulation"},
     "ibis": {"tabulation"},
-    "pyarrow": {"tabulation", "checks.records", "io.sdmx"},
-    "narwhals": {"model", "tabulation", "evidence", "checks.records", "io"},
+    "pyarrow": {"tabulation", "checks.arrow_columns", "checks.records", "io.sdmx"},
+    "narwhals": {"model", "tabulation", "evidence", "checks.arrow_columns", "checks.records", "io"},
     "pandas": {
         "samples",
         "model.labels",

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -14,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hitoku.errors import DataError, ParameterError, did_you_mean, some
+from hitoku.checks.arrow_columns import arrow_table, find_column, list_values, packed_texts, storable, widest
+from hitoku.errors import DataError, ParameterError, some
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.frames import code_list
 
@@ -87,14 +87,14 @@ class Records:
         unit
             Column that names the unit; left out, every record is one.
         """
-        table = _arrow(data)
+        table = arrow_table(data)
         if len(set(table.column_names)) < table.num_columns:
             raise DataError("two columns have the same name", where="data", fix="rename one of them")
         if table.num_rows == 0:
             raise DataError("the data are empty", where="data", fix="check the file or the filter before it")
         if unit is None:
             return cls(table, np.arange(table.num_rows), table.num_rows)
-        column = _column(table, unit)
+        column = find_column(table, unit)
         nameless = pc.sum(pc.is_null(column, nan_is_null=True)).as_py()
         if nameless:
             raise DataError(
@@ -120,11 +120,17 @@ class Records:
         for name in self.table.column_names:
             digest.update(name.encode())
             sink = pa.BufferOutputStream()
-            one = pa.table({"column": _plain(self.column(name))})
+            one = pa.table({"column": widest(self.column(name))})
             with pa.ipc.new_stream(sink, one.schema) as writer:
                 writer.write_table(one)
             digest.update(sink.getvalue())
         return digest.hexdigest()
+
+    @property
+    def unit_texts(self) -> Iterable[object]:
+        """The names of the units by their number, packed where that is possible."""
+        packed = packed_texts(self.names)
+        return self.names.to_pylist() if packed is None else packed
 
     @cached_property
     def repeated(self) -> bool:
@@ -186,7 +192,7 @@ class Records:
 
     def filter_codes(self, kept: Mapping[str, Any]) -> dict[str, list[str | None]]:
         """Write the values of a filter as the codes they are; None for records without one."""
-        return {name: _listed(self._wanted(name, values))[0] for name, values in kept.items()}
+        return {name: list_values(self._wanted(name, values))[0] for name, values in kept.items()}
 
     def _wanted(self, name: str, values: Any) -> Any:
         """Return the values of a filter in the type of their column."""
@@ -212,7 +218,7 @@ class Records:
 
     def column(self, name: str) -> Any:
         """Return a column in one piece."""
-        found = _column(self.table, name).combine_chunks()
+        found = find_column(self.table, name).combine_chunks()
         return found.dictionary_decode() if pa.types.is_dictionary(found.type) else found
 
     def name_of(self, column: Any) -> str:
@@ -289,6 +295,11 @@ class Records:
     def groups(self, by: Sequence[str], missing: str = "error") -> Groups:
         """Group the records by their codes in some columns; one group when there are none."""
         names = tuple(by)
+        if (names, missing) not in self._grouped:
+            self._grouped[names, missing] = self._group(names, missing)
+        return self._grouped[names, missing]
+
+    def _group(self, names: tuple[str, ...], missing: str) -> Groups:
         if len(set(names)) < len(names):
             raise ParameterError("a variable is named twice", where="by", fix="name each once")
         codes = np.zeros(len(self), dtype=np.int64)
@@ -354,12 +365,17 @@ class Records:
 
     def _list(self, name: str) -> tuple[list[str | None], Integers]:
         if name not in self._listed:
-            self._listed[name] = _listed(self.column(name))
+            self._listed[name] = list_values(self.column(name))
         return self._listed[name]
 
     @cached_property
     def _listed(self) -> dict[str, tuple[list[str | None], Integers]]:
         """Columns that were needed as codes before: most outputs have their variables in common."""
+        return {}
+
+    @cached_property
+    def _grouped(self) -> dict[tuple[tuple[str, ...], str], Groups]:
+        """Groups that were needed before: outputs about the same cells follow each other."""
         return {}
 
     def contributors(self, holding: str | None) -> Integers:
@@ -385,86 +401,11 @@ def refuse_missing(word: str) -> None:
         )
 
 
-def _arrow(data: Any) -> pa.Table:
-    if isinstance(data, pa.Table):
-        return data
-    if isinstance(data, str | Path):
-        # Most sessions start from a frame, and need no database.
-        from hitoku.tabulation.whole_file import read_whole  # noqa: PLC0415 - see above
-
-        return read_whole(Path(data))
-    try:
-        frame: Any = nw.from_native(data)
-    except TypeError as error:
-        raise DataError(
-            f"cannot read a {type(data).__name__} as a data frame",
-            where="data",
-            fix="give a pandas, polars or pyarrow frame, or the path of a Parquet or CSV file",
-        ) from error
-    except nw.exceptions.DuplicateError as error:
-        raise DataError("two columns have the same name", where="data", fix="rename one of them") from error
-    if not all(isinstance(name, str) for name in frame.collect_schema().names()):
-        raise DataError("some columns are named by numbers", where="data", fix="name every column by a text")
-    eager = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-    try:
-        return pa.table({name: storable(eager[name]) for name in eager.columns})
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise DataError(
-            "a column mixes several kinds of things", where="data", fix="text for codes, numbers for values"
-        ) from error
-
-
-def storable(series: Any) -> Any:
-    """Return a column as Arrow has it; intervals and periods of pandas are codes, written as pandas does."""
-    column = series.to_arrow()
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if not isinstance(kind, pa.BaseExtensionType):
-        return column
-    return pa.array(
-        [
-            None if gone else str(each)
-            for each, gone in zip(series.to_list(), series.is_null().to_list(), strict=True)
-        ],
-        pa.string(),
-    )
-
-
-def _plain(column: Any) -> Any:
-    """Write a column in the widest type of its kind; what lies under a missing value is nothing."""
-    kind = column.type
-    if pa.types.is_signed_integer(kind) and not column.null_count:
-        return column.cast(pa.int64())
-    if pa.types.is_signed_integer(kind) or pa.types.is_floating(kind):
-        # As pandas has it: whole numbers of which some are missing are floats.
-        return pc.fill_null(column.cast(pa.float64(), safe=False), float("nan"))
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return pc.fill_null(column.cast(pa.large_string()), "\0")
-    return column
-
-
-def _listed(column: Any) -> tuple[list[str | None], Integers]:
-    """List the values of a column as text, None where missing, and which of them each record has.
-
-    Floats that are all whole are written like integers.
-    """
-    listed = column.dictionary_encode()
-    values = listed.dictionary
-    if pa.types.is_floating(values.type):
-        values = pc.if_else(pc.is_nan(values), None, values)
-        if bool(pc.all(pc.equal(values, pc.round(values))).as_py()):
-            values = values.cast(pa.int64())
-    texts = [text if text and text.strip() else None for text in values.cast(pa.string()).to_pylist()]
-    indices = listed.indices
-    if indices.null_count:
-        texts.append(None)
-        indices = indices.fill_null(len(texts) - 1)
-    return texts, np.asarray(indices)
-
-
-def _column(table: pa.Table, name: str) -> Any:
-    if name not in table.column_names:
-        raise DataError(f"no column {name!r}", where="data", fix=did_you_mean(name, table.column_names))
-    return table[name]
+def in_order(codes: Integers, n_groups: int) -> Integers:
+    """Return the records group by group, as they come within each."""
+    # Short numbers are sorted by their digits, in a tenth of the time.
+    short = codes.astype(np.uint16) if n_groups <= np.iinfo(np.uint16).max else codes
+    return np.argsort(short, kind="stable")
 
 
 def per_contributor(
@@ -472,7 +413,7 @@ def per_contributor(
 ) -> tuple[Integers, Floats, Integers]:
     """Add up amounts per group and contributor: their groups, their amounts, and how many each group has."""
     if np.bincount(who).max(initial=0) <= 1:
-        order = np.argsort(codes, kind="stable")
+        order = in_order(codes, n_groups)
         each: Any = np.bincount(codes, minlength=n_groups)
         return codes[order], amounts[order], each
     width = int(who.max(initial=0)) + 1

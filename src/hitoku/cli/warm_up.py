@@ -87,9 +87,9 @@ def relax_a_little() -> None:
 
 def compare_a_little() -> None:
     """Hold two outputs against each other, on the smallest inputs there are."""
-    from hitoku.kernels import joint_graph, joint_partition
+    from hitoku.kernels import joint_graph, joint_partition, keyed_hash
 
-    for kernel in (joint_partition, joint_graph):
+    for kernel in (joint_partition, joint_graph, keyed_hash):
         kernel.warm_up()
 
 
@@ -148,6 +148,7 @@ JOBS: Mapping[str, Callable[[], None]] = {
     "random_walk": match_a_little,
     "joint_partition": compare_a_little,
     "joint_graph": compare_a_little,
+    "keyed_hash": compare_a_little,
     "circulation": prove_a_little,
     "box_search": circulate_a_little,
     "packing": circulate_a_little,

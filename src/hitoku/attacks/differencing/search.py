@@ -17,6 +17,7 @@ from hitoku.attacks.differencing.condensed import condense, divided, expand, in_
 from hitoku.attacks.differencing.partition import Certificate, Codes, Hashes, Partition, unit_keys
 from hitoku.attacks.differencing.verifying import verify
 from hitoku.errors import DataError, ParameterError
+from hitoku.model.arrays import Integers
 
 
 class DifferencingSearch:
@@ -94,21 +95,25 @@ class DifferencingSearch:
         """
         self._name(output)
         self._add(output, [])
+        self._divide()
         self.derived += [self._restored(tuple(certificates)) for certificates in derived]
 
     def _restored(self, certificates: tuple[Certificate, ...]) -> Partition:
         """Add groups up from published cells; they are disjoint, so that their numbers add up to codes."""
-        codes = _added_up(certificates, self._places, self.n_units)
+        alike = self._alike
+        codes = _added_up(certificates, self._places, None if alike is None else alike.first, self.n_units)
         if codes.min(initial=0) < 0 or codes.max(initial=0) > len(certificates):
             raise DataError(
                 "a derived group does not add up from its cells",
                 where="differencing",
                 fix="restore the outputs together with what was derived from them",
             )
-        units = np.flatnonzero(codes)
+        inside = np.flatnonzero(codes)
         cells = {(name, part) for certificate in certificates for name, part, _ in certificate}
         tells = frozenset[str].intersection(*(self._places[place].tells for place in cells))
-        return Partition.derived(codes[units], units, self.released[0], certificates, self.keys, tells)
+        like = self.released[0] if alike is None else condense(self.released[0], alike)
+        keys = self.keys if alike is None else alike.keys
+        return Partition.derived(codes[inside], inside, like, certificates, keys, tells)
 
     def _add(self, output: Sequence[Partition], derived: Sequence[Partition]) -> None:
         self._last = None
@@ -153,10 +158,8 @@ class DifferencingSearch:
     def _comparison(self, output: Sequence[Partition]) -> SearchTask:
         """Take what an output is compared with; units that all outputs treat alike count as one."""
         self._name(output)
-        self._alike, self._unread = divided(self._alike, self._unread), []
+        self._divide()
         alike = divided(self._alike, output)
-        if self._alike is None:
-            self.derived = [expand(part) for part in self.derived]
         released, derived, new = (
             [expand(part) if alike is None else condense(part, alike) for part in parts]
             for parts in (self.released, self.derived, output)
@@ -171,6 +174,12 @@ class DifferencingSearch:
             depth=self.depth,
             effort=self.effort,
         )
+
+    def _divide(self) -> None:
+        """Divide the blocks by what was released since; where they become too many, go by units."""
+        self._alike, self._unread = divided(self._alike, self._unread), []
+        if self._alike is None:
+            self.derived = [expand(part) for part in self.derived]
 
     def _name(self, output: Sequence[Partition]) -> str:
         names = frozenset[str]().union(*(part.outputs for part in output))
@@ -202,18 +211,21 @@ def _placed(parts: Sequence[Partition]) -> dict[tuple[str, int], Partition]:
 
 
 def _added_up(
-    certificates: Sequence[Certificate], places: Mapping[tuple[str, int], Partition], n_units: int
+    certificates: Sequence[Certificate],
+    places: Mapping[tuple[str, int], Partition],
+    some: Integers | None,
+    n_units: int,
 ) -> Codes:
-    """Add certificates up over all units: the first once, the second twice and so on."""
+    """Add certificates up over some units, or all: the first once, the second twice and so on."""
     wanted: dict[tuple[str, int], dict[int, int]] = {}
     for number, certificate in enumerate(certificates, start=1):
         for (name, part, cell), times in certificate.items():
             own = wanted.setdefault((name, part), {})
             own[cell] = own.get(cell, 0) + number * times
-    total = np.zeros(n_units, dtype=np.int32)
+    total = np.zeros(n_units if some is None else len(some), dtype=np.int32)
     for place, own in wanted.items():
         published = places[place]
         amount = np.zeros(len(published) + 1, dtype=np.int32)
         amount[list(own)] = list(own.values())
-        total += amount[published.codes]
+        total += amount[published.codes if some is None else published.codes[some]]
     return total

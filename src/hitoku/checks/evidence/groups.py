@@ -23,7 +23,7 @@ from hitoku.checks.evidence.evidence import (
     Numbers,
     Texts,
 )
-from hitoku.checks.records import Groups, Records, per_contributor
+from hitoku.checks.records import Groups, Records, in_order, per_contributor
 from hitoku.errors import DataError
 from hitoku.model.arrays import Floats, Integers
 
@@ -149,6 +149,8 @@ def compare_holders(evidence: GroupEvidence, holders: Integers | None) -> Iterat
 
 def count_units(records: Records, groups: Groups) -> Integers:
     """Count the units of each group."""
+    if not records.repeated:
+        return _bincount(groups)
     return per_contributor(groups.codes, records.unit, np.zeros(len(records)), len(groups))[2]
 
 
@@ -203,7 +205,7 @@ def _both(values: Floats) -> tuple[float, ...]:
 
 def slices(groups: Groups) -> Iterator[NDArray[Any]]:
     """Yield the records of each group, by position."""
-    order = np.argsort(groups.codes, kind="stable")
+    order = in_order(groups.codes, len(groups))
     ends = np.cumsum(np.bincount(groups.codes, minlength=len(groups)))
     yield from np.split(order, ends[:-1])
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hitoku.attacks.differencing.partition import Codes
+from hitoku.checks.arrow_columns import PackedTexts
 from hitoku.errors import DataError
 from hitoku.model.arrays import Integers, Mask
 
@@ -23,6 +24,9 @@ from hitoku.model.arrays import Integers, Mask
 N_LEADING = 6
 # Every output waits for this; trying harder takes six times as long and saves next to nothing.
 QUICK = 1
+
+# So many units and more are worth a kernel, which takes a second to load.
+MANY = 50_000
 
 # In which order units are written.
 Order = Integers | slice
@@ -54,8 +58,25 @@ def unit_numbers(units: Iterable[object], key: bytes) -> Integers:
 
 
 def pseudonyms(units: Iterable[object], key: bytes) -> Pseudonyms:
-    """Return a number for every unit that nobody without the key can link to it."""
-    digests = (hashlib.blake2b(str(unit).encode(), key=key, digest_size=8).digest() for unit in units)
+    """Return a number for every unit that nobody without the key can link to it.
+
+    Parameters
+    ----------
+    units
+        Their identifiers; many that are packed are read in one pass.
+    key
+        The ledger's secret.
+    """
+    if not isinstance(units, PackedTexts) or len(units) < MANY or not key:
+        return _one_by_one(units, key)
+    from hitoku.kernels.keyed_hash import keyed_hashes  # noqa: PLC0415 - numba takes a second to load
+
+    found: Pseudonyms = keyed_hashes(units.content, units.offsets, np.frombuffer(key, dtype=np.uint8))
+    return found
+
+
+def _one_by_one(units: Iterable[object], key: bytes) -> Pseudonyms:
+    digests = [hashlib.blake2b(str(unit).encode(), key=key, digest_size=8).digest() for unit in units]
     return np.frombuffer(b"".join(digests), dtype="<u8")
 
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hitoku.attacks.differencing.definition import Definition
 from hitoku.attacks.differencing.partition import Partition
 from hitoku.checks.evidence.cells import CodedCells
@@ -124,7 +126,7 @@ def open_ledger(
             )
         hashes = record_hashes(records.table, records.unit_column)
         if records.names is not None:
-            units, contents = records.names.to_pylist(), unit_hashes(hashes, records.unit, records.n_units)
+            units, contents = records.unit_texts, unit_hashes(hashes, records.unit, records.n_units)
         elif fixed is not None:
             units = told_apart(hashes)
     return Ledger.open(
@@ -156,8 +158,10 @@ def partitions(output: Output, records: Records | None = None) -> list[Partition
         return None
     tells = output.asked.tells if records is None else told_alike(output.asked.tells, records)
     within = output.membership.within or ("",) * len(output.membership.codes)
+    # Hashes are for the ledger to make, with its secret.
+    keys = np.broadcast_to(np.uint64(0), max(map(len, output.membership.codes), default=0))
     return [
-        Partition.published(output.name, codes, part=place, tells=_told(output, tells, period))
+        Partition.published(output.name, codes, part=place, keys=keys, tells=_told(output, tells, period))
         for place, (codes, period) in enumerate(zip(output.membership.codes, within, strict=True))
     ]
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
-
-import numpy as np
 
 from hitoku.checks.evidence.evidence import Unreadable
 from hitoku.checks.outputs import complete_cases, segmentation
@@ -25,6 +24,8 @@ from hitoku.model.finding import Finding, Severity
 
 # Fields that say what stays behind: they follow from the policy.
 WITHHELD = {"withheld", "counts_withheld"}
+# Evidence collected twice may differ by so much, of each number and absolutely: by the order of adding up.
+CLOSE = 1e-9
 # What can go wrong when numbers are not of the kind or length that an output type writes.
 MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, HitokuError)
 
@@ -155,6 +156,17 @@ def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return json.dumps(dict(one), default=str) == json.dumps(dict(other), default=str)
 
 
+def _near(one: float, other: float) -> bool:
+    """Tell whether two numbers agree; there are thousands of them, too many to make arrays of each."""
+    try:
+        one, other = float(one), float(other)
+    except OverflowError:
+        return False
+    if not (math.isfinite(one) and math.isfinite(other)):
+        return one == other or (math.isnan(one) and math.isnan(other))
+    return abs(one - other) <= CLOSE + CLOSE * abs(other)
+
+
 def _close(one: Any, other: Any) -> bool:
     """Tell whether two pieces of evidence agree, up to the order of adding up."""
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
@@ -165,9 +177,5 @@ def _close(one: Any, other: Any) -> bool:
             name in WITHHELD or _close(part, other[name]) for name, part in one.items()
         )
     if isinstance(one, float) or isinstance(other, float):
-        return (
-            isinstance(one, int | float)
-            and isinstance(other, int | float)
-            and bool(np.isclose(one, other, rtol=1e-9, atol=1e-9, equal_nan=True))
-        )
+        return isinstance(one, int | float) and isinstance(other, int | float) and _near(one, other)
     return bool(one == other)

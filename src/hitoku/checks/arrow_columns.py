@@ -1,0 +1,138 @@
+"""How data come in: a frame or a file as an Arrow table, and its columns as codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hitoku.errors import DataError, did_you_mean
+from hitoku.model.arrays import Integers
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PackedTexts:
+    """Many texts one after the other, as bytes.
+
+    Parameters
+    ----------
+    content
+        All of them, in UTF-8.
+    offsets
+        Where each begins, and where the last ends.
+    """
+
+    content: NDArray[np.uint8]
+    offsets: Integers
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __iter__(self) -> Iterator[str]:
+        ends = self.offsets.tolist()
+        whole = self.content.tobytes()
+        return (whole[start:end].decode() for start, end in pairwise(ends))
+
+
+def packed_texts(column: Any) -> PackedTexts | None:
+    """Write a column of texts or whole numbers as Python would; None for what Arrow writes otherwise."""
+    kind = column.type
+    plain = pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    if not plain or column.null_count:
+        return None
+    texts = column.cast(pa.large_string())
+    _, places, content = texts.buffers()
+    offsets = np.frombuffer(places, dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    return PackedTexts(np.frombuffer(content or b"", dtype=np.uint8), offsets)
+
+
+def arrow_table(data: Any) -> pa.Table:
+    """Read a frame of any kind, or a file."""
+    if isinstance(data, pa.Table):
+        return data
+    if isinstance(data, str | Path):
+        # Most sessions start from a frame, and need no database.
+        from hitoku.tabulation.whole_file import read_whole  # noqa: PLC0415 - see above
+
+        return read_whole(Path(data))
+    try:
+        frame: Any = nw.from_native(data)
+    except TypeError as error:
+        raise DataError(
+            f"cannot read a {type(data).__name__} as a data frame",
+            where="data",
+            fix="give a pandas, polars or pyarrow frame, or the path of a Parquet or CSV file",
+        ) from error
+    except nw.exceptions.DuplicateError as error:
+        raise DataError("two columns have the same name", where="data", fix="rename one of them") from error
+    if not all(isinstance(name, str) for name in frame.collect_schema().names()):
+        raise DataError("some columns are named by numbers", where="data", fix="name every column by a text")
+    eager = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+    try:
+        return pa.table({name: storable(eager[name]) for name in eager.columns})
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise DataError(
+            "a column mixes several kinds of things", where="data", fix="text for codes, numbers for values"
+        ) from error
+
+
+def storable(series: Any) -> Any:
+    """Return a column as Arrow has it; intervals and periods of pandas are codes, written as pandas does."""
+    column = series.to_arrow()
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not isinstance(kind, pa.BaseExtensionType):
+        return column
+    return pa.array(
+        [
+            None if gone else str(each)
+            for each, gone in zip(series.to_list(), series.is_null().to_list(), strict=True)
+        ],
+        pa.string(),
+    )
+
+
+def widest(column: Any) -> Any:
+    """Write a column in the widest type of its kind; what lies under a missing value is nothing."""
+    kind = column.type
+    if pa.types.is_signed_integer(kind) and not column.null_count:
+        return column.cast(pa.int64())
+    if pa.types.is_signed_integer(kind) or pa.types.is_floating(kind):
+        # As pandas has it: whole numbers of which some are missing are floats.
+        return pc.fill_null(column.cast(pa.float64(), safe=False), float("nan"))
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return pc.fill_null(column.cast(pa.large_string()), "\0")
+    return column
+
+
+def list_values(column: Any) -> tuple[list[str | None], Integers]:
+    """List the values of a column as text, None where missing, and which of them each record has.
+
+    Floats that are all whole are written like integers.
+    """
+    listed = column.dictionary_encode()
+    values = listed.dictionary
+    if pa.types.is_floating(values.type):
+        values = pc.if_else(pc.is_nan(values), None, values)
+        if bool(pc.all(pc.equal(values, pc.round(values))).as_py()):
+            values = values.cast(pa.int64())
+    texts = [text if text and text.strip() else None for text in values.cast(pa.string()).to_pylist()]
+    indices = listed.indices
+    if indices.null_count:
+        texts.append(None)
+        indices = indices.fill_null(len(texts) - 1)
+    return texts, np.asarray(indices)
+
+
+def find_column(table: pa.Table, name: str) -> Any:
+    """Return a column; one that is not there is asked for by the name that is like it."""
+    if name not in table.column_names:
+        raise DataError(f"no column {name!r}", where="data", fix=did_you_mean(name, table.column_names))
+    return table[name]
