@@ -12,9 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.checks.submissions import PEOPLE
 
+from hitoku.checks.outputs import complete_cases
+from hitoku.checks.outputs.frequency_table import FrequencyTable
+from hitoku.checks.outputs.output import Output
 from hitoku.checks.session import Session
 from hitoku.checks.submission.agreement import disagreements
 from hitoku.errors import DataError
+from hitoku.model.hierarchy import Hierarchy
 
 DATA = PEOPLE.assign(
     age=20 + np.arange(240) * 13 % 41,
@@ -144,6 +148,58 @@ def test_records_add_up_to_the_same_by_other_variables():
     assert "about the records in all" in disagreements([first, second])[0][0]
 
 
+GAPS = DATA.assign(
+    income=DATA["income"].where(DATA["id"] % 10 > 0), age=DATA["age"].where(DATA["id"] % 16 > 0)
+)
+
+
+def redefined(output, **fields):
+    """The same output with another definition."""
+    return Output.from_dict({**output.to_dict(), "definition": {**output.definition, **fields}})
+
+
+@pytest.mark.parametrize("fields", [{"value": "age"}, {"missing": "error"}])
+def test_a_column_that_has_gaps_is_told_by_them(fields):
+    mean = Session("gaps", GAPS, unit="id").mean("income", by="region")
+    said = "records left out for a column that the output does not need"
+    assert list(complete_cases.contradictions(mean.asked, mean.evidence)) == []
+    lie = redefined(mean, **fields)
+    assert said in list(complete_cases.contradictions(lie.asked, lie.evidence))
+
+
+def test_a_hierarchy_is_the_one_of_the_evidence():
+    def grouped(big, small):
+        return {"region": Hierarchy.from_tree({"big": big, "small": small})}
+
+    regions = DATA["region"].unique().tolist()
+    given = grouped(regions[:2], regions[2:])
+    work = Session("trees", DATA, unit="id")
+    tree = work.frequency_table(["region", "job"], hierarchies=given, name="tree")
+    flat = work.frequency_table(["region", "job"], name="flat")
+    alone = work.frequency_table(
+        ["region", "job"], hierarchies={"region": Hierarchy.flat(sorted(regions))}, name="alone"
+    )
+    for honest in (tree, flat, alone):
+        assert found(honest, honest.evidence.to_dict()) == ""
+    other = FrequencyTable(("region", "job"), hierarchies=grouped(regions[1:3], [regions[0], *regions[3:]]))
+    said = "another hierarchy than the definition says"
+    for lie, evidence in ((other, tree), (other, flat), (flat.asked, tree), (tree.asked, alone)):
+        assert said in list(lie.contradictions(evidence.evidence))
+
+
+def test_outputs_about_a_column_miss_the_same_values():
+    work = Session("gaps", GAPS.assign(whole=DATA["income"]), unit="id")
+    ages, whole = work.percentile("age", 50, by="region"), work.mean("whole", by="job")
+    north = work.percentile("age", 50, where={"region": ["N"]}, name="north")
+    assert disagreements([ages, whole, north]) == [[], [], []]
+    # Of a column without gaps one says that it is the one that has 15.
+    assert disagreements([ages, redefined(whole, value="age"), north]) == [
+        [f"it contradicts {whole.name} about the missing values of age"],
+        [f"it contradicts {ages.name} about the missing values of age"],
+        [],
+    ]
+
+
 @settings(deadline=None, max_examples=5)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_honest_outputs_of_any_data_are_never_accused(seed):
@@ -161,6 +217,7 @@ def test_honest_outputs_of_any_data_are_never_accused(seed):
             "income": np.round(random.lognormal(3, 1.5, n), random.integers(0, 3)),
             "profit": random.integers(-3, 4, n).astype(float),
             "weight": random.integers(1, 5, n).astype(float),
+            "gap": np.where(random.random(n) < 0.2, np.nan, random.lognormal(3, 1, n)),
         }
     )
     work = Session("any", data, unit="id")
@@ -178,6 +235,8 @@ def test_honest_outputs_of_any_data_are_never_accused(seed):
             work.concentration(
                 "income", ["gini", "hhi", "cr4", "cr2"][random.integers(4)], holding=holding, **options
             )
+        work.mean("gap", **options)
+        work.percentile("gap", 50, **options)
         work.percentile("profit", int(random.integers(1, 100)), **options)
         work.mode("profit", **options)
         work.summary("max", "profit", **options)

@@ -80,6 +80,26 @@ def _read_tree(tree: Any) -> Hierarchy:
     return Hierarchy(tuple(codes), np.array(parents, dtype=np.int32))
 
 
+def same_trees(one: Mapping[str, Sequence[Hierarchy]], other: Mapping[str, Sequence[Hierarchy]]) -> bool:
+    """Tell whether variables are grouped alike; codes under a total alone are no grouping.
+
+    Examples
+    --------
+    >>> north = Hierarchy.from_tree({"N": ["N1", "N2"], "S": None})
+    >>> same_trees({"region": [north]}, {}), same_trees({"region": [Hierarchy.flat(["N1", "S"])]}, {})
+    (False, True)
+    """
+    return _grouping(one) == _grouping(other)
+
+
+def _grouping(trees: Mapping[str, Sequence[Hierarchy]]) -> dict[str, list[tuple[Any, ...]]]:
+    return {
+        name: [(each.codes, each.parents.tolist()) for each in own]
+        for name, own in trees.items()
+        if any(len(each.codes) > len(each.leaves) + 1 or each.codes[0] != TOTAL for each in own)
+    }
+
+
 def dimension_of(name: str, codes: Sequence[str], trees: Sequence[Hierarchy] | None) -> Dimension:
     """Make a variable of a table again from its codes, and its trees where it has some."""
     if trees is not None and (not trees or list(trees[0].leaves) != list(codes)):

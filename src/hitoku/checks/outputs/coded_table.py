@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from hitoku.attacks.differencing.partition import COUNTS
 from hitoku.checks.evidence.cells import CodedCells
 from hitoku.checks.evidence.table import TableEvidence
+from hitoku.checks.evidence.trees import same_trees, trees_of
 from hitoku.checks.ledger import Measure
 from hitoku.checks.outputs.complete_cases import needed
 from hitoku.checks.outputs.facts import Fact, record_facts, unit_facts
@@ -79,6 +80,8 @@ class CodedTable(Generic[T]):
             yield OTHER_VARIABLES
         if evidence.period != getattr(self, "period", None):
             yield "another period than the definition says"
+        if not same_trees(trees_of(getattr(self, "hierarchies", {})), evidence.hierarchies or {}):
+            yield "another hierarchy than the definition says"
 
     def facts(self, evidence: T) -> Iterator[Fact]:
         """Say how many units and records the cells have."""

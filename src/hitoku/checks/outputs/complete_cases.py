@@ -57,5 +57,5 @@ def contradictions(asked: OutputType[Any], evidence: Evidence) -> Iterator[str]:
         return
     if evidence.n_used is not None:
         yield from gone.contradictions(evidence.n_used)
-    if asked.needs and not set(gone.columns) <= set(asked.needs):
+    if not set(gone.columns) <= set(asked.needs):
         yield "records left out for a column that the output does not need"

@@ -42,10 +42,35 @@ def disagreements(outputs: Sequence[Output]) -> list[list[str]]:
             if before != place and abs(fact.amount - other.amount) > slack:
                 for one, two in ((place, before), (before, place)):
                     found[one].setdefault((two, str(fact.kind[0])), []).append(_named(group))
-    return [
+    told = [
         [
             f"it contradicts {outputs[other].name} about the {what} in {some(groups, SHOWN)}"
             for (other, what), groups in own.items()
+        ]
+        for own in found
+    ]
+    return [texts + more for texts, more in zip(told, _gaps(outputs), strict=True)]
+
+
+def _gaps(outputs: Sequence[Output]) -> list[list[str]]:
+    """Compare how many values are missing in a column, under the same filter: all outputs count them alike.
+
+    An output that names another column than it is about mostly has other gaps, or none.
+    """
+    first: dict[tuple[Group, str], tuple[int, int]] = {}
+    found: list[dict[int, list[str]]] = [{} for _ in outputs]
+    for place, output in enumerate(outputs):
+        gone, kept = output.evidence.left_out, _group({}, output.where, None)
+        for column in output.asked.needs if _clear(kept) else ():
+            n = 0 if gone is None else gone.columns.get(column, 0)
+            other, before = first.setdefault((kept, column), (n, place))
+            if n != other:
+                for one, two in ((place, before), (before, place)):
+                    found[one].setdefault(two, []).append(column)
+    return [
+        [
+            f"it contradicts {outputs[other].name} about the missing values of {some(columns, SHOWN)}"
+            for other, columns in own.items()
         ]
         for own in found
     ]
