@@ -42,7 +42,7 @@ PURGE_DENSE, POOL_VIOLATION = 4, 0.01
 # So are halves in networks, which are many and dense.
 PURGE_HALVED = 8
 # Columns of a network up to which {0, 1/2} cuts are looked for.
-HALVED_COLUMNS = 1500
+HALVED_COLUMNS = 12_000
 # Rows of the pool that are added at once at the root.
 MOST_AT_ROOT = 60
 # Columns of a dense tableau at most where the table is no network: those that matter are few.
