@@ -5,13 +5,14 @@ from __future__ import annotations
 from importlib import resources
 
 import pytest
-from tests.checks.submissions import session
+from tests.checks.submissions import PEOPLE, session
 from tests.io.report.chromium import installed
 from tests.io.report.releases import adjusted, magnitudes, unsafe
 
 from hitoku.checks.submission.recheck import recheck
 from hitoku.io import check_page
 from hitoku.io.report.report import page
+from hitoku.pipeline.recipe import run_recipe
 
 pytestmark = pytest.mark.browser
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -28,20 +29,55 @@ def chromium():
         browser.close()
 
 
+LANGUAGES = ("en", "ja")
+KINDS = (magnitudes, unsafe, adjusted)
+REPORTS = ("magnitudes", "unsafe", "adjusted", "check")
+# In English alone: the overview of a publication, and what is published.
+ENGLISH = ("overview", "table", "linked")
+NAMES = [f"{name}-{lang}" for name in REPORTS for lang in LANGUAGES] + [f"{name}-en" for name in ENGLISH]
+RECIPE = """
+data = "people.csv"
+rules = ["min_frequency:n=5"]
+width = 5
+formats = ["html"]
+[[tables]]
+name = "linked"
+by = ["region", "job"]
+[[tables]]
+name = "jobs"
+by = ["job"]
+[[tables]]
+name = "incomes"
+by = ["region"]
+value = "income"
+"""
+
+
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """Reports on releases that are safe, unsafe and adjusted, and the page of a check."""
+    """Reports on releases that are safe, unsafe and adjusted, a check, an overview, and what is published."""
     folder = tmp_path_factory.mktemp("pages")
-    made = {kind.__name__: page(kind(), title="A title") for kind in (magnitudes, unsafe, adjusted)}
-    made["check"] = check_page.page(recheck(session().submit(folder / "submission")))
-    for name, html in made.items():
-        (folder / f"{name}.html").write_text(html, "utf-8")
+    PEOPLE.to_csv(folder / "people.csv", index=False)
+    (folder / "recipe.toml").write_text(RECIPE, "utf-8")
+    submission = session().submit(folder / "submission")
+    for lang in LANGUAGES:
+        made = {
+            kind.__name__: page(kind(), title="A title", lang=lang) for kind in (magnitudes, unsafe, adjusted)
+        }
+        made["check"] = check_page.page(recheck(submission), lang=lang)
+        release = folder / f"release-{lang}"
+        run_recipe(folder / "recipe.toml", out=release, lang=lang)
+        made["overview"] = (release / "checker" / "overview.html").read_text("utf-8")
+        published = {path.stem: path for path in release.rglob("public/**/*.html")}
+        made |= {name: published[name].read_text("utf-8") for name in ENGLISH[1:]}
+        for name, html in made.items():
+            (folder / f"{name}-{lang}.html").write_text(html, "utf-8")
     return folder
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [400, 1400])
-@pytest.mark.parametrize("name", ["magnitudes", "unsafe", "adjusted", "check"])
+@pytest.mark.parametrize("name", NAMES)
 def test_a_page_breaks_no_rule_of_accessibility(chromium, pages, name, width, scheme):
     context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     shown = context.new_page()

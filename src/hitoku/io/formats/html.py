@@ -81,7 +81,8 @@ def page(release: Release, *, title: str, adjusted: bool = False, footnotes: Seq
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>\n'
         f'<meta http-equiv="Content-Security-Policy" content="{content_policy(style)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<style>{style}</style></head>\n<body><h1>{escape(title)}</h1>\n<p>{note}</p>\n{body}\n</body></html>\n"
+        f"<style>{style}</style></head>\n<body><main><h1>{escape(title)}</h1>\n<p>{note}</p>\n{body}\n"
+        "</main></body></html>\n"
     )
 
 
