@@ -24,6 +24,7 @@ from hitoku.checks.submission.leaving import csv_text
 from hitoku.checks.submission.rejudge import judge_again
 from hitoku.checks.submission.submission import Submission, read_submission
 from hitoku.errors import HitokuError
+from hitoku.model.hierarchy import Hierarchy
 
 N = 240
 
@@ -36,7 +37,8 @@ class Rewritten(Submission):
         return csv_text(published), published
 
 
-def submitted(folder: Path) -> Rewritten:
+def submitted(folder: Path, *, grouped: bool = False) -> Rewritten:
+    """Submit twenty outputs; one more, by groups of regions, where these are wanted."""
     count = np.arange(N)
     people = pd.DataFrame(
         {
@@ -54,6 +56,9 @@ def submitted(folder: Path) -> Rewritten:
     work = Session("all", people, unit="id")
     work.frequency_table(by=["region", "job"], name="frequency")
     work.magnitude_table(by=["region"], value="income", name="magnitude")
+    if grouped:
+        tree = Hierarchy.from_tree({"inland": ["S", "W"], "N": None})
+        work.frequency_table(by=["region"], hierarchies={"region": tree}, name="grouped")
     work.mean("income", by="region", name="mean")
     work.sum("profit", by="region", name="sum")
     work.percentile("income", 50, by="region", name="percentile")
@@ -135,6 +140,8 @@ def passed(honest: Submission, *, careful: bool) -> dict[str, list[int]]:
     return counts
 
 
+# Another grouping of the regions than the one submitted.
+TREE = {"codes": ["Total", "coast", "N", "W", "S"], "parents": [-1, 0, 1, 1, 0]}
 OTHERS: dict[str, list[Any]] = {
     "value": ["profit", "age", "salary"],
     "other": ["profit", "age"],
@@ -147,7 +154,8 @@ OTHERS: dict[str, list[Any]] = {
     "missing": ["error", "code", "complete"],
     "decimals": [0, 2],
     "structural": [True],
-    "normalize": ["row", "column", "all", None],
+    "of": ["row", "column", "all"],
+    "hierarchies": [{}, {"region": [TREE]}],
     "edges": [[1000.0, 2000.0], [0.0, 25.0, 45.0]],
     "event": ["alive"],
     "n_groups": [5, 9],
@@ -196,7 +204,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         honest = submitted(Path(folder))
         careless, careful = (passed(honest, careful=word) for word in (False, True))
-        definitions = redefined(honest)
+        (Path(folder) / "grouped").mkdir()
+        definitions = redefined(submitted(Path(folder) / "grouped", grouped=True))
     print("                      careless forger   careful forger")
     print("output        forged    alone  beside    alone  beside")
     total = [0] * 5

@@ -1,0 +1,64 @@
+"""What a definition may say falsely without that anybody sees it who has no data: listed by field.
+
+The list is the one of docs/how-to/check-outputs.md; nothing else passes.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import fields
+
+import pytest
+from bench.forgery import OTHERS, redefined, submitted
+
+from hitoku.checks.outputs import OUTPUT_TYPES
+
+# Fields in which a false word is found in every output it was tried with.
+FOUND = {"by", "hierarchies", "percent", "period", "statistics", "structural"}
+# Another word is no lie: the same evidence gives these numbers as well, or it says how gaps were treated
+# where there are none, or how numbers are rounded.
+TRUE_AS_WELL = {"decimals", "missing", "of"}
+# Of the others what passes, as docs/how-to/check-outputs.md has it. A name of a column is in no number.
+UNSEEN = {
+    "edges": {"[0.0, 25.0, 45.0]": {"lives"}},
+    "event": {"alive": {"survival", "lives"}},
+    "formula": {"profit ~ age + C(region)": {"ols", "logit"}},
+    "holding": {"employer": {"sum"}},
+    "model": {"ols": {"logit"}, "probit": {"logit"}},
+    "n_groups": {"5": {"lorenz"}, "9": {"lorenz"}},
+    "other": {"profit": {"correlation", "t", "chi2"}, "age": {"t", "chi2"}},
+    "statistic": {
+        "gini": {"hhi", "cr4"},
+        "cr5": {"cr4"},
+        "variance": {"std"},
+        "mean": {"lorenz"},
+        "share": {"lorenz"},
+    },
+    "value": {"profit", "age", "salary"},
+    "weight": {"weight"},
+}
+# Nothing to compare with: what somebody says in words, or what is no part of a definition.
+WORDS = {"method", "given", "what", "result", "exog", "endog"}
+
+
+def test_every_field_of_a_definition_is_tried_or_listed():
+    known = {each.name for kind in OUTPUT_TYPES.values() for each in fields(kind)}
+    assert known - WORDS == set(OTHERS)
+    assert set(OTHERS) == FOUND | TRUE_AS_WELL | set(UNSEEN)
+
+
+@pytest.mark.long
+def test_no_other_lie_passes_than_those_listed(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = redefined(submitted(tmp_path, grouped=True))
+    passing = {
+        field: {other: set(names) for other, names in each.items() if other != "tried"}
+        for field, each in found.items()
+    }
+    assert {field for field, each in passing.items() if not each} == FOUND
+    for field, allowed in UNSEEN.items():
+        if isinstance(allowed, dict):
+            assert passing[field] == allowed, field
+        else:
+            assert set(passing[field]) <= allowed, field
