@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import resource
 import subprocess
 import sys
@@ -28,6 +29,8 @@ from matplotlib.figure import Figure
 
 import hitoku as ht
 from hitoku.cli.warm_up import circulate_a_little, prove_a_little
+from hitoku.io.argus import read_metadata, write_table
+from hitoku.io.argus.suppressed_table import read_suppressed_table
 
 OUT = Path(__file__).resolve().parents[1] / ".bench"
 RULES = [ht.PPercent(p=10), ht.FewContributors(n=3)]
@@ -36,6 +39,7 @@ BY = ["region", "activity", "size"]
 # Name: records, seed, children of the region tree, of the activity tree; None for the trees of the demo.
 REGISTERS = {
     **{f"demo_{seed}": (50_000, seed, None, None) for seed in (1, 2, 3, 4, 5)},
+    "h3_1k": (5_000, 1, (3, 4), (3, 4)),
     "h3_3k": (15_000, 1, (4, 5), (4, 5)),
     "h3_30k": (150_000, 1, (6, 11), (7, 10)),
     "h3_95k": (500_000, 1, (9, 14), (9, 15)),
@@ -48,6 +52,8 @@ LINKED = {"linked_20k": 80}
 GREEDY_CELLS = 12_000
 # Beyond so many cells every search makes the same effort, and time grows steadily.
 SWEPT = 30_000
+# Codes of two levels: pytauargus 0.6 ends in a segmentation fault where they hold a dot.
+DOTTED, DOTLESS = re.compile(r"([AR]\d+)\.(\d+)"), re.compile(r"([AR]\d+)x(\d+)")
 PICTURE = OUT.parent / "docs" / "images" / "growth.png"
 
 
@@ -151,6 +157,44 @@ def judge_others(name: str) -> dict[str, object]:
     return row
 
 
+def write_for_argus(name: str, folder: Path) -> None:
+    """Write a table with its unsafe cells and levels, and a batch by the modular method of τ-ARGUS."""
+    table = tables(name)
+    for path in write_table(folder / "table.tab", table, needs(name, table)):
+        path.write_text(DOTTED.sub(r"\1x\2", path.read_text("utf-8")), encoding="utf-8")
+    value = read_metadata(folder / "table.rda").of_part("value")[0].name
+    by = "".join(f'"{dimension.name}"' for dimension in table.dimensions)
+    lines = [
+        '<OPENTABLEDATA> "table.tab"',
+        '<OPENMETADATA> "table.rda"',
+        f'<SPECIFYTABLE> {by}|"{value}"||"{value}"',
+        "<SAFETYRULE> MAN(20)",
+        "<READTABLE> 0",
+        "<SUPPRESS> MOD(1,1,0,0,0)",
+        '<WRITETABLE> (1,3,AS+,"modular.csv")',
+    ]
+    (folder / "modular.arb").write_text("\n".join(lines) + "\n", encoding="ascii")
+
+
+def judge_argus(name: str, folder: Path) -> dict[str, object]:
+    """Audit the pattern that τ-ARGUS wrote beside the table."""
+    table = tables(name)
+    need = needs(name, table)
+    answer = folder / "modular.csv"
+    answer.write_text(DOTLESS.sub(r"\1.\2", answer.read_text("utf-8")), encoding="utf-8")
+    withheld, _ = read_suppressed_table(answer, table)
+    audit = ht.audit(table, need, ht.Release.of(table, ht.Protection.withhold(table, withheld, need)))
+    secondary = withheld & ~need.unsafe
+    return {
+        "case": name,
+        "cells": table.n_cells,
+        "unsafe": int(need.unsafe.sum()),
+        "withheld": int(withheld.sum()),
+        "value": round(float(np.abs(table.value[secondary]).sum() / np.abs(table.value).max()), 3),
+        "open": audit.summary["open"],
+    }
+
+
 def draw_growth(rows: dict[str, dict[str, float]]) -> None:
     """Draw CPU seconds by cells, and say how fast they grow."""
     trees = [row for name, row in rows.items() if name in REGISTERS]
@@ -178,10 +222,18 @@ def main() -> None:
     parser.add_argument("--no-greedy", action="store_true")
     parser.add_argument("--here", action="store_true", help="run the first case in this process and print it")
     parser.add_argument("--others", choices=names, help="audit this case as if it were somebody else's")
+    parser.add_argument("--argus", type=Path, help="write the first case into this folder, for τ-ARGUS")
+    parser.add_argument("--judge", type=Path, help="audit what τ-ARGUS made of the first case there")
     parser.add_argument("--picture", action="store_true", help="draw what was measured")
     given = parser.parse_args()
     if given.others:
         judge_others(given.others)
+        return
+    if given.argus:
+        write_for_argus(given.only[0], given.argus)
+        return
+    if given.judge:
+        print(json.dumps(judge_argus(given.only[0], given.judge)), flush=True)
         return
     if given.picture:
         draw_growth(json.loads((OUT / "large.json").read_text("utf-8")))
