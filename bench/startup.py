@@ -1,9 +1,10 @@
-"""Starting: what `import hitoku`, `hitoku --version` and the help of every command cost.
+"""Starting: what `import hitoku`, `hitoku --version` and the help of every command cost; and the demo.
 
 Beside each figure, in the same run, what Python costs that does nothing (`pass`) or imports numpy alone.
 The best of several runs after a first one that is thrown away, in CPU seconds, with the peak of memory.
 
 python -m bench.startup --json
+python -m bench.startup --demo  # once with every kernel still to be compiled, once with all of them kept
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import typer
 
@@ -35,9 +37,11 @@ def jobs() -> Iterator[tuple[str, list[str]]]:
             yield " ".join(["hitoku", *words]), ["-m", "hitoku", *words]
 
 
-def cost(arguments: list[str]) -> tuple[float, float]:
+def cost(arguments: list[str], **environment: str) -> tuple[float, float]:
     """CPU seconds and peak megabytes of one process."""
-    started = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL)
+    started = subprocess.Popen(
+        [sys.executable, *arguments], stdout=subprocess.DEVNULL, env={**os.environ, **environment}
+    )
     _, status, used = os.wait4(started.pid, 0)
     started.returncode = os.waitstatus_to_exitcode(status)
     assert started.returncode == 0, arguments
@@ -61,11 +65,24 @@ def measure(repeats: int) -> dict[str, dict[str, float]]:
     }
 
 
+def measure_demo() -> None:
+    """Run the demo with an empty folder of compiled kernels, then with the same folder."""
+    with TemporaryDirectory() as place:
+        for name in ("cold", "warm"):
+            words = ["-m", "hitoku", "demo", "--out", str(Path(place, name))]
+            cpu, mb = cost(words, NUMBA_CACHE_DIR=str(Path(place, "kernels")))
+            print(f"{'hitoku demo, ' + name:<40} {cpu:7.1f} {mb:5.0f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--repeats", type=int, default=5, help="runs of which the best counts")
     parser.add_argument("--json", action="store_true", help="write .bench/startup.json")
+    parser.add_argument("--demo", action="store_true", help="the demo alone, cold and warm, one run each")
     options = parser.parse_args()
+    if options.demo:
+        measure_demo()
+        return
     found = measure(options.repeats)
     print(f"{'':<40} {'CPU s':>7} {'MB':>5} {'x pass':>7} {'x numpy':>8}")
     for name, row in found.items():
