@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import json
 
 import pytest
@@ -28,6 +29,17 @@ def test_the_demo_ends_safe_and_its_proof_holds(released):
     assert answer["worked_out_exactly"] == 0
     assert answer["withheld"] == answer["unsafe"] + answer["secondary"]
     assert verify(out).ok
+
+
+def test_the_shares_that_are_published_are_those_of_the_evidence(released):
+    out, done = released
+    answer = json.loads(done.stdout)
+    with (out / "checker" / "cells.csv").open(encoding="utf-8", newline="") as file:
+        cells = list(csv.DictReader(file))
+    published = sum(float(cell["value"]) for cell in cells if cell["decision"] == "published")
+    share = published / sum(float(cell["value"]) for cell in cells)
+    assert answer["published_share_with_totals"] == pytest.approx(share, abs=1e-4)
+    assert answer["note"].startswith(f"{answer['method']}, ")
 
 
 def test_leaving_unsafe_cells_blank_would_not_have_been_enough(released):

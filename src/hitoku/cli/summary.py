@@ -36,6 +36,7 @@ def counts(outcome: Outcome) -> dict[str, Any]:
         "changed": lost.n_changed,
         "published_share_of_cells": round(kept, 4),
         "published_share_of_value": round(1 - lost.inner_value_share, 4),
+        "published_share_with_totals": round(1 - lost.value_share, 4),
         "worked_out_exactly": int(((outcome.bounds.width == 0) & need.unsafe).sum()),
         "method": protection.method,
         "proven": protection.proven,
@@ -114,7 +115,10 @@ def show(console: Console, outcome: Outcome, *, naive: int) -> None:
         ("protected", f"{n['secondary']:,} further cells are withheld with them, {_by(n)}"),
         (
             "published",
-            f"{cells:.1%} of filled cells, {value:.1%} of the {outcome.table.measure} in single cells",
+            (
+                f"{cells:.1%} of filled cells, {value:.1%} of the {outcome.table.measure} in single cells"
+                f" and {n['published_share_with_totals']:.1%} with their totals"
+            ),
         ),
         ("attacked", f"{n['worked_out_exactly']:,} unsafe cells can be worked out"),
         ("insiders", f"{n['insiders']}"),
