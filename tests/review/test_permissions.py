@@ -77,9 +77,9 @@ def test_the_matrix_of_routes_and_roles(centre):
     for action in ACTIONS:
         if action.may is None or action.path == "/logout":
             continue
-        path = re.sub(r"\{request:int\}", str(number), action.path)
-        path = re.sub(r"\{output:int\}", str(output), path)
-        path = re.sub(r"\{(cell|policy|person):int\}", "1", path)
+        path = re.sub(r"\{request:number\}", str(number), action.path)
+        path = re.sub(r"\{output:number\}", str(output), path)
+        path = re.sub(r"\{(cell|policy|person):number\}", "1", path)
         for role, login in LOGINS.items():
             # Forms are sent empty: whoever passes the permission is told so by another answer.
             browser = centre.browser(login)
