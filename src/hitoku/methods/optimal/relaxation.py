@@ -62,7 +62,7 @@ class Relaxation:
         # Halves close most of the gap. In a network rows are long: there they wait until cells are given up.
         self.network = isinstance(self.engine, FlowSubproblems)
         self.free = instance.free
-        self._halving = not self.network or len(self.free) <= HALVED_COLUMNS
+        self.halving = not self.network or len(self.free) <= HALVED_COLUMNS
         self._place = np.full(len(instance), -1)
         self._place[self.free] = np.arange(len(self.free))
         self.paid = float(goal.cost[instance.forced].sum())
@@ -121,7 +121,7 @@ class Relaxation:
         self._idle = np.where(relaxed.multipliers > 0, 0, self._idle + 1)
         if dense:
             rounds = min(rounds, PURGE_DENSE)
-        elif self.network and self._halving:
+        elif self.network and self.halving:
             rounds = min(rounds, PURGE_HALVED)
         old = self._idle > rounds
         old[: self.standing] = False
@@ -196,7 +196,7 @@ class Relaxation:
         rows = _distinct([_strengthened(row, full) for row in found], full, VIOLATION)
         if not whole and self.network:
             self._remember(found)
-            if len(rows) < FEW and not self._halving:
+            if len(rows) < FEW and not self.halving:
                 near = [
                     (cells, c) for cells, c in self._known.values() if filled(c, full[cells]) < 1 + NEARLY
                 ]
@@ -228,7 +228,7 @@ class Relaxation:
 
     def halves(self, x: Floats) -> list[Row]:
         """Separate {0, 1/2} cuts, where they are worth looking for."""
-        if not self._halving:
+        if not self.halving:
             return []
         return [(self.free[columns], c) for columns, c in zero_half_cuts(self.master.rows, self._times, x)]
 

@@ -105,6 +105,9 @@ class PatternSearch(BranchAndCut):
     def __init__(self, *problem: Any, core: bool = False, **options: Any) -> None:
         super().__init__(*problem, **options)
         self._look = core
+        if core and self.relaxation.network and len(self.relaxation.free) > LARGE_NETWORK:
+            # Neighbourhoods find a pattern that leaves fewer columns; halves come then.
+            self.relaxation.halving = False
         self._incumbents: IncumbentSearch | None = None
 
     def run(self) -> SearchResult:
