@@ -15,10 +15,7 @@ def compiled(function: Callable[..., Any]) -> Any:
     in the user's cache folder. In a read-only installation with neither, numba refuses at import; then
     nothing is cached and every process compiles for itself.
     """
-    try:
-        return njit(cache=True, nogil=True)(function)
-    except RuntimeError:
-        return njit(nogil=True)(function)
+    return _cached(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
@@ -27,7 +24,11 @@ def inlined(function: Callable[..., Any]) -> Any:
     A function of its own is compiled once for itself and optimised again within every kernel above it, which
     takes most of the time that compiling takes. Python may call it all the same.
     """
+    return _cached(function, inline="always")
+
+
+def _cached(function: Callable[..., Any], **options: Any) -> Any:
     try:
-        return njit(cache=True, nogil=True, inline="always")(function)
+        return njit(cache=True, nogil=True, **options)(function)
     except RuntimeError:
-        return njit(nogil=True, inline="always")(function)
+        return njit(nogil=True, **options)(function)
