@@ -5,9 +5,11 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from hitoku.errors import DataError, ParameterError, TableError
+from hitoku.checks.session import Session
+from hitoku.errors import DataError, HierarchyError, ParameterError, TableError
 from hitoku.model.hierarchy import Hierarchy
 from hitoku.model.table import Table
+from hitoku.pipeline.recipe import run_recipe
 from hitoku.tabulation.tabulate import tabulate
 
 
@@ -35,6 +37,44 @@ def test_codes_that_look_alike_may_be_listed():
 def test_cells_that_look_alike_are_refused():
     with pytest.raises(DataError, match="differ only in blanks"):
         Table.from_frame(pd.DataFrame({"g": ["a", "a ", "b"], "x": [1, 2, 3]}), ["g"], "x")
+
+
+NUL = "with a character that no text has"
+ENDS_IN_NUL = pd.DataFrame({"g": ["a", "a\0", "b"], "h": ["p", "q", "p"], "x": [1, 2, 3]})
+
+
+@pytest.mark.parametrize("trees", [{}, {"g": Hierarchy.flat(["a", "b"])}], ids=["flat", "listed"])
+def test_a_code_that_ends_in_nul_is_not_made_one_with_another(trees):
+    """Arrays of texts drop it: with h as well no cell occurs twice, and nothing else would tell."""
+    with pytest.raises(DataError, match=r"column 'g' has 1 code\(s\) " + NUL):
+        Table.from_frame(ENDS_IN_NUL, ["g", "h"], "x", hierarchies=trees)
+    with pytest.raises(DataError, match=r"column 'g' has 1 code\(s\) " + NUL):
+        tabulate(ENDS_IN_NUL, ["g", "h"], value="x", hierarchies=trees)
+
+
+def test_a_researcher_s_code_that_ends_in_nul_is_refused():
+    work = Session("study", ENDS_IN_NUL.assign(id=range(3)), unit="id")
+    with pytest.raises(DataError, match=NUL):
+        work.crosstab("g", "h", name="both")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_code_of_a_file_that_ends_in_nul_is_refused(encoding, tmp_path):
+    """Far down in the file: a NUL at its beginning is taken for another encoding."""
+    rows = "trade,size\n" + "inns,1\nmills,2\n" * 400 + "inns\0,1\n"
+    (tmp_path / "firms.csv").write_bytes(rows.encode(encoding))
+    recipe = 'data = "firms.csv"\nby = ["trade", "size"]\nrules = ["min_frequency:n=4"]\nout = "release"\n'
+    (tmp_path / "recipe.toml").write_text(recipe, "utf-8")
+    with pytest.raises(DataError, match=r"column 'trade' has 1 code\(s\) " + NUL):
+        run_recipe(tmp_path / "recipe.toml")
+    assert not (tmp_path / "release").exists()
+
+
+def test_a_hierarchy_has_no_code_with_nul():
+    with pytest.raises(HierarchyError, match="a character that no text has"):
+        Hierarchy.from_tree({"A": ["a", "a\0"]})
+    with pytest.raises(HierarchyError, match="a character that no text has"):
+        Table.from_array([1, 2], codes=[["a", "a\0"]])
 
 
 def test_a_total_among_records_is_named_with_its_number():

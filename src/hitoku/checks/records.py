@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from hitoku.checks.arrow_columns import arrow_table, find_column, list_values, packed_texts, storable, widest
 from hitoku.errors import DataError, ParameterError, some
 from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.frames import code_list
+from hitoku.model.frames import code_list, refuse_nul
 
 MISSING = "missing"
 # What becomes of records with a missing value: left out of the output, an error, or a code of their own.
@@ -335,6 +335,7 @@ class Records:
     def coded(self, name: str, missing: str = "error") -> tuple[list[str], Integers]:
         """Return the codes of a column as text, in order, and the position of each record's among them."""
         texts, indices = self._codes(name, missing)
+        refuse_nul(name, texts, "data")
         known = [MISSING if text is None else text for text in texts]
         ordered = code_list(np.array(known, dtype=str))
         place = {code: number for number, code in enumerate(ordered)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -105,7 +105,20 @@ def texts(frame: nw.DataFrame[Any], name: str, where: str = "data") -> np.ndarra
             where=where,
             fix="give missing codes a name of their own before building the table",
         )
-    return np.array(series.cast(nw.String).to_list(), dtype=str)
+    codes = series.cast(nw.String).to_list()
+    refuse_nul(name, codes, where)
+    return np.array(codes, dtype=str)
+
+
+def refuse_nul(name: str, codes: Iterable[str | None], where: str) -> None:
+    """Raise when a code has a NUL: arrays of texts drop it at the end, and two codes would be one."""
+    n_codes = len({code for code in codes if code and "\0" in code})
+    if n_codes:
+        raise DataError(
+            f"column {name!r} has {n_codes} code(s) with a character that no text has (NUL)",
+            where=where,
+            fix="take it out of the codes, or read the file in its own encoding",
+        )
 
 
 def code_list(codes: np.ndarray[Any, Any]) -> list[str]:

@@ -204,6 +204,9 @@ class Hierarchy:
 def _text(code: Any) -> str:
     if code is None or code != code or (isinstance(code, str) and not code.strip()):  # noqa: PLR0124 - NaN
         raise HierarchyError("a code is empty", fix="name every code; a missing code needs a name too")
+    if isinstance(code, str) and "\0" in code:
+        # Arrays of texts drop it at the end, so that two codes would be one.
+        raise HierarchyError("a code has a character that no text has (NUL)", fix="take it out of the code")
     return str(code)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hitoku.errors import DataError, ParameterError, did_you_mean, some
 from hitoku.model.dimension import Dimension
-from hitoku.model.frames import code_list, refuse_similar, unseen_codes
+from hitoku.model.frames import code_list, refuse_nul, refuse_similar, unseen_codes
 from hitoku.model.from_frame import Hierarchies
 from hitoku.model.hierarchy import TOTAL, Hierarchy
 
@@ -79,6 +79,7 @@ def cube_of(
         column = f"c{number}"
         found, kind = engine.codes(column)
         codes = texts(found, kind)
+        refuse_nul(name, codes.values(), engine.where)
         n_missing = sum(found[raw] for raw, code in codes.items() if code is None)
         if n_missing and missing == "error":
             raise DataError(
