@@ -11,6 +11,7 @@ from hitoku import checks
 
 FOLDER = Path(checks.__file__).parent
 ROOMS = (
+    "arrow_columns",
     "records",
     "policies",
     "evidence",
