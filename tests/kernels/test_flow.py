@@ -29,6 +29,16 @@ def stretched(tail, head, x, lower, upper, goals=None):
         pytest.param(
             [(0, 1), (1, 2), (0, 2)], [2, 2, 5], [0, 1, 0], [9, 4, 9], [1, 1, 3], [4, 4, 6], id="a triangle"
         ),
+        # 0 -> 1 => 2 => 3 -> 5 (=> against an arc) is full after one; 2 -> 4 -> 5 takes the other two
+        pytest.param(
+            [(5, 0), (0, 1), (2, 1), (3, 2), (3, 5), (2, 4), (4, 5)],
+            [0, 0, 3, 3, 0, 0, 0],
+            [0, 0, 0, 1, 0, 0, 0],
+            [9, 9, 3, 3, 1, 5, 5],
+            [0, 0, 0, 2, 0, 0, 0],
+            [3, 3, 3, 3, 1, 3, 3],
+            id="back from a dead end over arcs taken backwards",
+        ),
     ],
 )
 def test_stretch(arcs, x, lower, upper, low, high):
