@@ -23,6 +23,7 @@ def pushed(arcs, lower, upper, low_goal, high_goal, order=None):
 
 NAN = np.nan
 FREE = [-9, -9], [9, 9]
+THREE = [-9] * 3, [9] * 3
 
 
 @pytest.mark.parametrize(
@@ -39,6 +40,12 @@ FREE = [-9, -9], [9, 9]
         ),
         pytest.param(
             [(0, 1), (0, 1)], FREE, [-5, -2], [NAN, NAN], [-5, 5], id="who is down there is not moved back"
+        ),
+        # The first goes to 5 at the cost of the second, which starts from -5; the third is there to pay.
+        pytest.param([(0, 1)] * 3, THREE, [NAN] * 3, [5, 2, NAN], [5, 2, -7], id="who has paid comes back"),
+        pytest.param([(0, 1)] * 3, THREE, [-5, -2, NAN], [NAN] * 3, [-5, -2, 7], id="or goes down again"),
+        pytest.param(
+            [(0, 1)] * 3, THREE, [NAN, -3, NAN], [5, 2, NAN], [5, -5, 0], id="one of two goals is enough"
         ),
         pytest.param(
             [(0, 1), (0, 1), (2, 3), (2, 3)],

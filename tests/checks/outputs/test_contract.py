@@ -21,7 +21,7 @@ from hitoku.checks.outputs import OUTPUT_TYPES
 from hitoku.checks.outputs.average import Average
 from hitoku.checks.outputs.concentration import Concentration
 from hitoku.checks.outputs.cross_table import CrossTable
-from hitoku.checks.outputs.definition import write_definition
+from hitoku.checks.outputs.definition import read_definition, write_definition
 from hitoku.checks.outputs.free_file import FileEvidence, FreeFile
 from hitoku.checks.outputs.frequency_table import FrequencyTable
 from hitoku.checks.outputs.handed_over import HandedOver
@@ -41,6 +41,7 @@ from hitoku.checks.records import Records
 from hitoku.checks.session import Session
 from hitoku.checks.submission.agreement import disagreements
 from hitoku.checks.submission.recheck import recheck
+from hitoku.errors import DataError
 from hitoku.model.hierarchy import Hierarchy
 
 FOLDER = Path(outputs.__file__).parent
@@ -172,6 +173,20 @@ def test_nothing_confidential_prints(asked, records):
 def test_forged_shapes_are_refused_with_our_error(asked, records):
     plain = contract.protected(asked, records).to_dict()
     contract.assert_forged_shapes_are_refused(type(asked).evidence, plain)
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "words"),
+    [
+        ("median", {"value": "income"}, "no output type 'median'"),
+        ("average", {"value": "income", "holdin": "employer"}, "no parameter 'holdin', .* 'holding'"),
+        ("regression", {"formula": "y ~ x", "result": {}}, "no parameter 'result'"),
+    ],
+    ids=["unknown type", "misspelt", "no part of a submission"],
+)
+def test_a_definition_says_nothing_that_its_type_does_not_write(kind, parameters, words):
+    with pytest.raises(DataError, match=words):
+        read_definition(kind, parameters, "output")
 
 
 def test_honest_outputs_of_all_types_agree_with_one_another(records):

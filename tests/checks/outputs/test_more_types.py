@@ -10,6 +10,8 @@ import pytest
 from scipy import stats
 
 import hitoku as ht
+from hitoku.checks.outputs.histogram import round_edges
+from hitoku.checks.outputs.hypothesis_tests import compare_categories
 from hitoku.checks.principles.verdict import Clearance, Principle
 from hitoku.checks.submission.recheck import recheck
 from hitoku.errors import DataError, ParameterError
@@ -45,6 +47,10 @@ def kaplan_meier(time, event):
 def test_a_survival_curve_is_kaplan_and_meiers_at_the_times_it_keeps():
     out = session().survival("months", "died", by="arm")
     assert out.status is Clearance.PASS
+    units = {
+        fact.codes["arm"]: fact.amount for fact in out.asked.facts(out.evidence) if fact.kind == ("units",)
+    }
+    assert units == PEOPLE["arm"].value_counts().to_dict()
     for arm, rows in out.frame.groupby(level=0):
         own = PEOPLE[PEOPLE["arm"] == arm]
         expected = kaplan_meier(own["months"].tolist(), own["died"].tolist())
@@ -95,6 +101,8 @@ def test_a_histogram_counts_between_edges_that_are_nobodys():
     edges = session().histogram("income", 8).asked.edges
     assert min(edges) >= 0
     assert not set(edges) & set(PEOPLE["income"])
+    # From 5 to 95, in one step that is round.
+    assert round_edges(np.arange(101.0), 1) == round_edges(np.arange(101.0), 0) == (0.0, 100.0)
     with pytest.raises(ParameterError, match="in order"):
         session().histogram("income", [3, 2, 1])
 
@@ -120,6 +128,14 @@ def test_hypothesis_tests_are_scipys_and_survive_the_check(test, other, plain, t
     forged["value"] = [[found.statistic, 1e-9]]
     said = list(out.asked.contradictions(type(out.evidence).from_dict(forged, "x")))
     assert bool(said) is (test != "mannwhitney")
+
+
+def test_categories_that_do_not_occur_are_no_part_of_a_table():
+    # 10, 5 and 5, 10: n (ad - bc)^2 over the product of the sums is 30 * 75^2 / 15^4.
+    value, other = np.repeat([0, 0, 2, 2], [10, 5, 5, 10]), np.repeat([0, 2, 0, 2], [10, 5, 5, 10])
+    found, taken = compare_categories(value, other)
+    assert found == pytest.approx((10 / 3, stats.chi2.sf(10 / 3, 1)))
+    assert taken == 2
 
 
 def test_a_test_of_two_wants_two():

@@ -143,8 +143,8 @@ def test_concentration_counts_holdings():
 
 
 def test_negative_amounts_have_no_concentration():
-    with pytest.raises(DataError, match="1 amount"):
-        run(Concentration("x"), pd.DataFrame({"x": [1.0] * 20 + [-1.0]}))
+    with pytest.raises(DataError, match="has 1 amount"):  # none is no negative one
+        run(Concentration("x"), pd.DataFrame({"x": [1.0] * 20 + [0.0, -1.0]}))
 
 
 @pytest.mark.parametrize(
@@ -165,6 +165,8 @@ def test_summary_statistics_take_degrees_of_freedom(statistic, n, status):
 def test_the_number_is_right():
     frame = spread(30, y=np.arange(30.0) ** 2)
     assert run(Summary("std", "x"), frame)[2]["std_x"] == [pytest.approx(frame["x"].std())]
+    shares = pd.DataFrame({"x": [0.0, 0.5, 1.0] * 10})  # 20 of 30 are a half away from the mean
+    assert run(Summary("variance", "x"), shares)[2]["variance_x"] == [pytest.approx(20 * 0.25 / 29)]
     expected = frame["x"].corr(frame["y"])
     assert run(Summary("correlation", "x", "y"), frame)[2]["correlation_x"] == [pytest.approx(expected)]
     assert run(Summary("index", "x", "y"), frame)[2]["index_x"] == [

@@ -35,6 +35,7 @@ def test_quintiles_are_those_of_plain_numpy():
     parts = np.split(np.sort(x), 5)
     means = asked("mean", 5, x).published
     assert means["mean_x"] == pytest.approx([part.mean() for part in parts])
+    assert means["from_percent"] == [0.0, 20.0, 40.0, 60.0, 80.0]
     assert means["to_percent"] == [20.0, 40.0, 60.0, 80.0, 100.0]
     shares = asked("share", 5, x).published["share_x"]
     assert shares == pytest.approx([part.sum() / x.sum() for part in parts])
@@ -176,6 +177,26 @@ def test_what_is_no_life_table_is_refused():
     few = ht.Session("s", trial(12)).life_table("months", "died", [0, 6, 12])
     assert few.status is Clearance.FAIL
     assert few.published["events"] == []
+    by_arm = ht.Session("s", trial(12)).life_table("months", "died", [0, 6, 12], by="arm")
+    assert "not met by 6 of 6 (a, a, a" in by_arm.verdicts[0].text
+
+
+def test_who_left_in_a_step_and_how_is_what_is_published_of_a_life_table():
+    # In b nobody is last seen before 10; after it nobody dies, so that the rest is one cell.
+    left = (
+        [("a", 5, 1)] * 15
+        + [("a", 5, 0)] * 10
+        + [("a", 20, 0)] * 15
+        + [("b", 5, 1)] * 12
+        + [("b", 20, 0)] * 18
+    )
+    records = Records.open(pd.DataFrame(left, columns=["arm", "months", "died"]))
+    asked = LifeTable("months", "died", (0, 10), ("arm",))
+    found = asked.membership(records, asked.protect(asked.collect(records), JAPAN))
+    how = {(5, 1): "0 event", (5, 0): "0 last seen", (20, 0): "later"}
+    assert [found.cells[0][code - 1] for code in found.codes[0]] == [
+        (arm, how[months, died]) for arm, months, died in left
+    ]
 
 
 def test_both_go_through_a_submission_and_forged_ones_are_found(tmp_path):

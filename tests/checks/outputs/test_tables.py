@@ -165,6 +165,9 @@ def test_missing_codes_are_an_error_or_a_code():
     "call",
     [
         pytest.param(lambda s: s.frequency_table(by=["regoin"]), id="unknown column"),
+        pytest.param(
+            lambda s: s.frequency_table(by=["regoin"], missing="code"), id="unknown column, gaps are a code"
+        ),
         pytest.param(lambda s: s.frequency_table(by=["region", "region"]), id="named twice"),
         pytest.param(lambda s: s.magnitude_table(by=["region"], value="job"), id="text for numbers"),
         pytest.param(lambda s: s.frequency_table(by=["region"], where={"region": ["x"]}), id="empty filter"),

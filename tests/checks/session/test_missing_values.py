@@ -135,6 +135,8 @@ def test_forged_counts_of_missing_values_are_found_without_data(tmp_path, change
 
 def test_a_model_says_what_it_left_out():
     pytest.importorskip("statsmodels")
-    out = ht.Session("s", people(), unit="id").regression("income ~ wealth + C(job)")
+    work = ht.Session("s", people(), unit="id")
+    assert work.regression("weight ~ C(job)").evidence.left_out is None
+    out = work.regression("income ~ wealth + C(job)")
     n = int(people()[["income", "wealth"]].isna().any(axis=1).sum())
     assert out.notes[0] == f"{n} of 612 records left out: income missing (37), wealth missing (40)"

@@ -148,6 +148,18 @@ def test_records_add_up_to_the_same_by_other_variables():
     assert "about the records in all" in disagreements([first, second])[0][0]
 
 
+def test_the_largest_are_the_same_in_every_output():
+    work = Session("two", DATA, unit="id")
+    mean, table = work.mean("income", by="region"), work.magnitude_table(by=["region"], value="income")
+    (first, second, *more), *others = mean.evidence.to_dict()["largest"]
+    forged_mean = forged(mean, largest=[[first, second - 1, *more], *others])
+    assert disagreements([mean, table]) == [[], []]
+    assert disagreements([forged_mean, table]) == [
+        [f"it contradicts {table.name} about the largest contributions in region=E"],
+        [f"it contradicts {mean.name} about the largest contributions in region=E"],
+    ]
+
+
 GAPS = DATA.assign(
     income=DATA["income"].where(DATA["id"] % 10 > 0), age=DATA["age"].where(DATA["id"] % 16 > 0)
 )
