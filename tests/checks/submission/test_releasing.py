@@ -156,6 +156,21 @@ def test_a_part_leaves_and_the_rest_when_it_is_decided(mixed, ledger):
     assert [body["name"] for body in read_store(ledger).of("output")] == ["people", "means", "lowest"]
 
 
+def test_what_was_not_compared_to_the_end_stays_behind_until_it_is_decided(tmp_path, ledger, monkeypatch):
+    work = made()
+    work.frequency_table(by="region", name="regions")
+    work.frequency_table(by="job", name="jobs")
+    folder = work.submit(tmp_path / "long")
+    monkeypatch.setattr("hitoku.attacks.differencing.comparing.MOST_DERIVED", 0)
+    done = let_go(folder, ledger, decided("regions", "differencing"), partial=True)
+    assert [each.name for each in done.receipt.outputs] == ["regions"]
+    assert set(done.receipt.stayed) == {"jobs"}
+    jobs = done.check.outputs[1]
+    assert (jobs.row["differencing"], jobs.state) == ("look", OutputState.UNDECIDED)
+    later = let_go(folder, ledger, decided("jobs", "differencing"), partial=True)
+    assert [each.name for each in later.receipt.outputs] == ["jobs"]
+
+
 def test_an_exception_gives_the_numbers_that_it_names(mixed, ledger):
     for cells, shown in (((), "x"), (({},), "56.0"), ("all", "56.0")):
         word = decided("top", "individual_value", cells=cells)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from hitoku.checks.decisions import Decision, decisions_by
@@ -143,7 +144,7 @@ def judge(
     centre: Centre,
     decisions: Sequence[Decision] = (),
     *,
-    staying: Collection[str] = (),
+    staying: Mapping[str, tuple[PrincipleVerdict, ...]] = MappingProxyType({}),
     today: date | None = None,
     progress: Progress = _silent,
 ) -> Recheck:
@@ -154,7 +155,8 @@ def judge(
     submission, centre, decisions, today, progress
         As of :func:`recheck`.
     staying
-        Outputs that stay behind: the others are not compared with them.
+        Outputs that stay behind, with what was said about differences when that was found: it still holds.
+        The others are not compared with them.
     """
     policy, records = centre.policy, centre.records
     day = today or datetime.now(UTC).date()
@@ -177,7 +179,13 @@ def judge(
     }
     compared = _compare_units(submission, centre, drafts, staying, in_spite, progress)
     checked = tuple(
-        _conclude(each, with_others, records, decisions_by(decisions, each.output.name, day), policy)
+        _conclude(
+            each,
+            staying.get(each.output.name, with_others),
+            records,
+            decisions_by(decisions, each.output.name, day),
+            policy,
+        )
         for each, with_others in zip(drafts, compared, strict=True)
     )
     used = {id(each) for one in checked for each in one.decisions}

@@ -19,6 +19,7 @@ from hitoku.checks.decisions import Decision
 from hitoku.checks.ledger.receipt import Left, Receipt, receipts_of
 from hitoku.checks.ledger.settings import Settings, settings_of
 from hitoku.checks.ledger.store import LedgerStore, locked_store, read_store
+from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
 from hitoku.checks.submission.differences import place_units
 from hitoku.checks.submission.draft_ledger import definition_of, open_ledger, remembered_parts
 from hitoku.checks.submission.leaving import leaving
@@ -178,14 +179,18 @@ def _judged(
     submission: Submission, centre: Centre, decisions: Sequence[Decision], today: date, *, partial: bool
 ) -> Recheck:
     """Judge a submission by what would leave of it."""
-    staying: set[str] = set()
+    staying: dict[str, tuple[PrincipleVerdict, ...]] = {}
     while True:
         check = judge(submission, centre, decisions, staying=staying, today=today)
         # What needs a look and stays gives nothing away, so the others are judged without it.
-        more = {each.output.name for each in _open(check) if "look" in each.row.values()} - staying
+        more = [each for each in _open(check) if "look" in each.row.values()]
+        more = [each for each in more if each.output.name not in staying]
         if not more or not partial:
             return check
-        staying |= more
+        for each in more:
+            staying[each.output.name] = tuple(
+                verdict for verdict in each.verdicts if verdict.principle is Principle.DIFFERENCING
+            )
 
 
 def _open(check: Recheck) -> list[Rechecked]:
