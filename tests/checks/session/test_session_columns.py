@@ -111,6 +111,13 @@ def test_a_name_is_given_once_unless_the_output_failed():
         work.mean("x", name="same")
 
 
+def test_an_output_that_is_there_is_not_asked_for_by_name():
+    work = ht.Session("names", pd.DataFrame({"x": range(60)}))
+    work.mean("x", name="mean")
+    with pytest.raises(ParameterError, match="by its type"):
+        work.output("mean")
+
+
 def test_modes_that_tie_beyond_nine_are_counted():
     out = ht.Session("ties", pd.DataFrame({"x": list(range(12)) * 12})).mode("x")
     assert out.frame["mode_x"].tolist() == ["0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | and 3 more"]

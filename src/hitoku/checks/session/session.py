@@ -110,6 +110,12 @@ class Session(PandasHabits):
             such as ``[{"region": "N", "age": "19-20"}]``: a pattern of your own, which is judged as it is; a
             variable that is left out is summed over.
         """
+        if not hasattr(asked, "variables"):
+            raise ParameterError(
+                "output asks for a new output, by its type",
+                where="output",
+                fix='Percentile("income", 50), for example; outputs that are here already are in .outputs',
+            )
         name, like, where = how.get("name"), how.get("like"), how.get("where") or {}
         kept = [each for each in self.outputs if each.status is not Clearance.FAIL or each.name != name]
         taken = {*self._draft.ledger.names, *(each.name for each in kept)}
