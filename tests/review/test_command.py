@@ -6,10 +6,11 @@ import json
 import sys
 
 import pytest
+from sqlalchemy.exc import OperationalError
 from typer.testing import CliRunner
 
-from hitoku.errors import HitokuError, ParameterError
-from hitoku.review import command, log
+from hitoku.errors import HitokuError, OutputError, ParameterError
+from hitoku.review import command, log, people, storage
 from hitoku.review.command import serve
 from hitoku.review.storage import reading
 
@@ -54,6 +55,21 @@ def test_what_is_wrong_is_named(centre, tmp_path, words, said):
     done = run(*given, ok=False)
     assert isinstance(done.exception, HitokuError)
     assert said in str(done.exception)
+
+
+@pytest.mark.parametrize(
+    "words", [("add-user", "yui2", "--role", "checker", "--external"), ("set-password", "yui"), ("migrate",)]
+)
+def test_a_database_that_cannot_be_written_is_named(centre, words, monkeypatch):
+    def refuse(*_, **__):
+        raise OperationalError("INSERT", {"password": "of somebody"}, Exception("database or disk is full"))
+
+    for place, name in ((people, "set_password"), (people, "add_person"), (storage, "migrate")):
+        monkeypatch.setattr(place, name, refuse)
+    done = run(words[0], centre.desk.folder, *words[1:], ok=False)
+    assert isinstance(done.exception, OutputError)
+    assert "cannot write the database: database or disk is full" in str(done.exception)
+    assert "somebody" not in str(done.exception)
 
 
 def test_a_log_that_is_not_whole_is_exit_code_1(centre, tmp_path):

@@ -8,12 +8,14 @@ import secrets
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hitoku.errors import HitokuError, ParameterError
+from hitoku.errors import HitokuError, OutputError, ParameterError
 
 if TYPE_CHECKING:
     from hitoku.review.desk import Desk
@@ -122,7 +124,7 @@ def add_user(
 
     given = password_file.read_text("utf-8").strip() if password_file else secrets.token_urlsafe(12)
     desk = _open(folder)
-    with writing(desk.engine) as connection:
+    with _writable(desk), writing(desk.engine) as connection:
         add_person(connection, login, name, role, None if external else given, by="command line")
     typer.echo(f"added {login}" + ("" if external or password_file else f", password: {given}"))
 
@@ -144,7 +146,8 @@ def set_password(
     from hitoku.review.storage import writing
 
     given = password_file.read_text("utf-8").strip() if password_file else secrets.token_urlsafe(12)
-    with writing(_open(folder).engine) as connection:
+    desk = _open(folder)
+    with _writable(desk), writing(desk.engine) as connection:
         people.set_password(connection, login, given, by="command line")
     typer.echo("done" if password_file else f"password: {given}")
 
@@ -172,7 +175,7 @@ def add_project(
     desk = _open(folder)
     place = None if data is None else data.resolve()
     kept = None if ledger is None else ledger.resolve()
-    with writing(desk.engine) as connection:
+    with _writable(desk), writing(desk.engine) as connection:
         founding.add_project(connection, desk, name, data=place, unit=unit, policy=policy, ledger=kept)
         for login in member or []:
             founding.add_member(connection, name, login)
@@ -191,7 +194,10 @@ def migrate(folder: Folder) -> None:
     from hitoku.review import storage
     from hitoku.review.desk import Desk
 
-    typer.echo(f"form {storage.migrate(Desk.open(folder).engine)}")
+    desk = Desk.open(folder)
+    with _writable(desk):
+        form = storage.migrate(desk.engine)
+    typer.echo(f"form {form}")
 
 
 @serve.command()
@@ -272,6 +278,21 @@ def _open(folder: Path) -> Desk:
     desk = Desk.open(folder)
     require_current(desk.engine)
     return desk
+
+
+@contextmanager
+def _writable(desk: Desk) -> Iterator[None]:
+    """Say so where the database cannot be written: what was begun is undone."""
+    from sqlalchemy.exc import OperationalError
+
+    try:
+        yield
+    except OperationalError as error:
+        raise OutputError(
+            f"cannot write the database: {error.orig}",
+            where=desk.engine.url.render_as_string(hide_password=True),
+            fix="nothing was written; make room on the disk, and check permissions",
+        ) from None
 
 
 def _demo(folder: Path, host: str, port: int) -> None:
