@@ -9,6 +9,7 @@ import pwd
 import shutil
 import socket
 import subprocess
+import tempfile
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -69,13 +70,21 @@ class Server:
 
 
 @pytest.fixture(scope="session")
-def postgresql(tmp_path_factory):
+def postgresql():
     """Start a PostgreSQL server of our own, in a temporary folder; return the address of its databases."""
     found = sorted(BIN.glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
     if not found:
         pytest.skip("PostgreSQL is not installed (Debian: apt install postgresql)")
     tools = found[-1].parent
-    folder = Path(tmp_path_factory.mktemp("postgresql"))
+    # Not among pytest's folders: a second pytest closes those to everybody else, and the server with them.
+    with tempfile.TemporaryDirectory(prefix="hitoku-postgresql-") as folder:
+        server = _served(tools, Path(folder))
+        yield server
+        server.stop()
+
+
+def _served(tools, folder):
+    """Start a server in a folder, as its own user where we are root."""
     owner = {}
     if os.getuid() == 0:
         try:
@@ -84,8 +93,6 @@ def postgresql(tmp_path_factory):
             pytest.skip("PostgreSQL does not run as root, and there is no user postgres")
         owner = {"user": entry.pw_uid, "group": entry.pw_gid}
         os.chown(folder, entry.pw_uid, entry.pw_gid)
-        for above in [folder, *folder.parents][:4]:
-            above.chmod(above.stat().st_mode | 0o711)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -111,8 +118,7 @@ def postgresql(tmp_path_factory):
         stop=lambda: subprocess.run([*control, "-m", "immediate", "stop"], check=False, **quiet),
     )
     server.start()
-    yield server
-    server.stop()
+    return server
 
 
 @pytest.fixture(scope="session", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
