@@ -38,8 +38,8 @@ LOGGER = logging.getLogger("hitoku.review")
 COOKIE = "hitoku_session"
 # A form without files; texts are bounded again where they are used.
 MOST_FIELDS, MOST_FORM_BYTES = 500, 1_000_000
-# More digits than a size, a page or a number of ours has.
-MOST_DIGITS = 15
+# Digits that a number of ours or a page may have: databases count in 32 bits. And those of a size.
+MOST_DIGITS, SIZE_DIGITS = 9, 15
 NO_PAGE, TO_BEGINNING = "there is no such page", "go back to the beginning"
 
 
@@ -352,13 +352,13 @@ def _bound(http: Request, desk: Desk, action: Action) -> None:
     """Refuse a body that is too long before it is read; one that does not say how long it is as well."""
     most = MOST_FORM_BYTES + (desk.settings.upload_bytes if action.takes_files else 0)
     said = http.headers.get("content-length", "")
-    length = whole_number(said)
+    length = whole_number(said, digits=SIZE_DIGITS)
     if length is None or length > most:
         what = f"what was sent is larger than {most:_} bytes, or does not say how large it is"
         raise _Refusal(problem(desk, http, 413, what, "send less"))
 
 
-def whole_number(text: str, otherwise: Any = None) -> Any:
+def whole_number(text: str, otherwise: Any = None, *, digits: int = MOST_DIGITS) -> Any:
     """Read a number that somebody sent; anything else, and more than any page or size has, is ``otherwise``.
 
     Examples
@@ -366,7 +366,7 @@ def whole_number(text: str, otherwise: Any = None) -> Any:
     >>> whole_number("12"), whole_number("-1", 1), whole_number("\N{SUPERSCRIPT TWO}"), whole_number("9" * 99)
     (12, 1, None, None)
     """
-    return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else otherwise
+    return int(text) if text.isdecimal() and len(text) <= digits else otherwise
 
 
 def page_asked(http: Request) -> int:
