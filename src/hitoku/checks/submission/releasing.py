@@ -183,8 +183,8 @@ def _judged(
     while True:
         check = judge(submission, centre, decisions, staying=staying, today=today)
         # What needs a look and stays gives nothing away, so the others are judged without it.
-        more = [each for each in _open(check) if "look" in each.row.values()]
-        more = [each for each in more if each.output.name not in staying]
+        looks = [each for each in _open(check) if "look" in each.row.values()]
+        more = [each for each in looks if each.output.name not in staying]
         if not more or not partial:
             return check
         for each in more:
