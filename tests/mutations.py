@@ -3,16 +3,18 @@
 ``python -m tests.mutations --minutes 5`` changes honest submissions at random places, makes the hashes fit as
 a clever forger would, and checks them, until so much CPU time is over; ``--most 100000 --minutes 60`` until
 there were so many (about 20 CPU minutes). It goes on after a traceback, prints how to replay it, and leaves
-with exit code 1.
+with exit code 1. Ended by Ctrl-C or a signal it says how far it came, and with which seed to go on.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import copy
 import json
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -162,9 +164,9 @@ def check_one(scratch: Path, seed: int) -> str:
 
 
 def fuzz(n_most: int, minutes: float, seed: int) -> Counter[str]:
-    """Check so many mutations, or as many as the time allows; a traceback is told with its seed."""
+    """Check so many mutations, or as many as time and Ctrl-C allow; a traceback is told with its seed."""
     found, until = Counter[str](), time.process_time() + 60 * minutes
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as place, contextlib.suppress(KeyboardInterrupt):
         for number in range(n_most):
             if time.process_time() > until:
                 break
@@ -184,9 +186,13 @@ def main() -> int:
     words.add_argument("--most", type=int, default=10**9)
     words.add_argument("--seed", type=int, default=time.time_ns() % 10**9)
     given = words.parse_args()
+    # Whoever ends it, by whatever signal, is told what was done.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     found = fuzz(given.most, given.minutes, given.seed)
-    told = ", ".join(f"{n} {what}" for what, n in found.most_common())
+    told = ", ".join(f"{n} {what}" for what, n in found.most_common()) or "none"
     sys.stdout.write(f"{found.total()} mutated submissions from seed {given.seed}: {told}\n")
+    if found.total() < given.most:
+        sys.stdout.write(f"to go on: python -m tests.mutations --seed {given.seed + found.total()}\n")
     return int(found[TRACEBACK] > 0)
 
 

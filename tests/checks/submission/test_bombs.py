@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import sys
 
 import pytest
+from tests import mutations
 from tests.checks.submissions import reseal, session
 from tests.mutations import TRACEBACK, fuzz
 
@@ -33,3 +35,18 @@ def test_submissions_that_somebody_mutated_end_without_a_traceback():
     assert found.total() == 12
     assert found[TRACEBACK] == 0
     assert found["found"] + found["refused"] > 6
+
+
+def test_whoever_ends_the_mutations_is_told_how_far_they_came(monkeypatch, capsys):
+    def one(_, seed):
+        if seed == 9:
+            raise KeyboardInterrupt
+        return "found"
+
+    monkeypatch.setattr(mutations, "check_one", one)
+    monkeypatch.setattr(sys, "argv", ["mutations", "--seed", "7", "--most", "5"])
+    monkeypatch.setattr(mutations.signal, "signal", lambda *_: None)
+    assert mutations.main() == 0
+    told = capsys.readouterr().out
+    assert "2 mutated submissions from seed 7: 2 found" in told
+    assert "--seed 9" in told
