@@ -73,7 +73,7 @@ def test_a_check_in_a_process_of_its_own(centre):
     assert (centre.state(number), job_of(centre.desk).state) == ("phase 1", "done")
     summary = json.loads((centre.desk.checked(1) / "summary.json").read_text("utf-8"))
     assert [each["status"] for each in summary["outputs"]] == ["pass"] * 3
-    assert "tested up to three outputs together" in summary["report"]["differencing"]
+    assert "tested up to four outputs together" in summary["report"]["differencing"]
     assert not Worker(centre.desk).work()
 
 

@@ -108,7 +108,7 @@ def test_what_was_remembered_is_there_the_next_day(tmp_path):
     (alarm,) = ledger.check("new", [Partition.published("new", chain[2].astype(int))])
     assert alarm.outputs == ("output 0", "output 1", "new")
     assert str(alarm) == "a group: 60 - 30 - 28 = 2 units, from output 0 and output 1 and new (not graded)"
-    assert ledger.scope == "tested up to three outputs together"
+    assert ledger.scope == "tested up to four outputs together"
 
 
 def test_later_outputs_are_read_back_as_they_were(tmp_path):
@@ -309,7 +309,7 @@ def test_a_harmless_output_passes_with_the_scope(tmp_path):
     (verdict,) = ledger.verdicts(alarms)
     assert (verdict.status, verdict.text) == (
         Clearance.PASS,
-        "tested up to three outputs together, against 1 released before",
+        "tested up to four outputs together, against 1 released before",
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.checks.submissions import PEOPLE, reseal, resealed, session
 
 from hitoku.checks.decisions import parse_decisions as parsed
-from hitoku.checks.ledger import Ledger
+from hitoku.checks.ledger import Ledger, init
 from hitoku.checks.session import Session
 from hitoku.checks.submission.draft_ledger import definition_of, partitions
 from hitoku.checks.submission.recheck import recheck
@@ -42,6 +42,30 @@ def test_an_honest_submission_is_in_order(folder):
         "interval": "pass",
         "differencing": "pass",
     }
+
+
+CHAIN = pd.DataFrame(
+    {"id": range(78), "all": "yes", "group": ["a"] * 30 + ["b"] * 25 + ["c"] * 20 + ["d"] * 3}
+)
+
+
+@pytest.mark.parametrize("with_ledger", [False, True])
+def test_a_researcher_sees_as_deep_as_the_checker(tmp_path, with_ledger):
+    """Everybody less those in a, in b and in c are three people."""
+    ledger = tmp_path / "x.ledger" if with_ledger else None
+    if ledger is not None:
+        init(ledger, policy="japan-2017", unit="id")
+    work = Session("chain", CHAIN, unit="id", ledger=ledger)
+    names = ["everybody", "a", "b", "c"]
+    for name in names:
+        work.frequency_table("all", where={} if name == "everybody" else {"group": [name]}, name=name)
+    told = [each.status for each in work.outputs]
+    assert told == ["pass", "pass", "pass", "fail"]
+    assert "78 - 30 - 25 - 20 = 3 units" in work.outputs[-1].verdicts[-1].text
+    folder = work.submit(tmp_path / "submission")
+    check = recheck(folder, data=CHAIN, unit="id", ledger=ledger)
+    assert [each.status for each in check.outputs] == told
+    assert "tested up to four outputs together" in check.scope
 
 
 def test_honest_outputs_of_every_kind_are_never_accused(tmp_path):

@@ -21,17 +21,11 @@ from hitoku.checks.ledger.membership import Pseudonyms, Vectors, damaged, hash_s
 from hitoku.checks.ledger.numbering import Numbering, other_data, read_vector
 from hitoku.checks.ledger.periods import counts_told
 from hitoku.checks.ledger.ranks import allowed, ranks_told
+from hitoku.checks.ledger.settings import DEPTH, tested
 from hitoku.checks.ledger.store import LedgerStore, fresh_store, read_store
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.errors import ParameterError, some
 from hitoku.rules.rule import Rule
-
-WORDS = {
-    1: "one output alone",
-    2: "two outputs together",
-    3: "three outputs together",
-    4: "four outputs together",
-}
 
 
 class Ledger:
@@ -53,7 +47,7 @@ class Ledger:
     ...     print(alarm)
     a group: 39 - 38 = 1 unit, from first and second (not graded)
     >>> ledger.scope
-    'tested up to three outputs together'
+    'tested up to four outputs together'
     """
 
     def __init__(
@@ -77,7 +71,7 @@ class Ledger:
         data_hash: str,
         n_units: int,
         threshold: int = 10,
-        depth: int = 3,
+        depth: int | None = None,
         project: str = "",
         unit: str = "unit",
         units: Iterable[object] | None = None,
@@ -99,7 +93,7 @@ class Ledger:
         threshold
             Groups with fewer units must not be singled out.
         depth
-            How many outputs are tested together at most.
+            How many outputs are tested together at most; left out, as many as the ledger was begun with.
         project
             Whose outputs are checked now; texts name the project of other people's outputs.
         unit
@@ -119,14 +113,19 @@ class Ledger:
         if store is None and path is not None and place.exists():
             store = read_store(place)
         if store is None:
-            begin = {"data_hash": data_hash, "n_units": n_units, "depth": depth, "by_name": units is not None}
+            begin = {
+                "data_hash": data_hash,
+                "n_units": n_units,
+                "depth": DEPTH if depth is None else depth,
+                "by_name": units is not None,
+            }
             store = fresh_store(place, begin | ({"n_units": 0} if units is not None else {}))
         begun = store.lines[0].body
-        if begun["depth"] != depth:
+        if depth not in {None, store.depth}:
             raise ParameterError(
-                f"the ledger tests up to {begun['depth']} outputs together, not {depth}",
+                f"the ledger tests up to {store.depth} outputs together, not {depth}",
                 where=str(place),
-                fix=f"open it with depth={begun['depth']}, or begin another and release everything again",
+                fix="leave depth out, or begin another and release everything again",
             )
         if not begun["by_name"] and (begun["data_hash"] != data_hash or begun["n_units"] != n_units):
             raise other_data(place)
@@ -135,7 +134,7 @@ class Ledger:
         )
         vectors = Vectors(numbering.n_units)
         keys = unit_keys(vectors.n_units, hash_secret(store.key))
-        search = DifferencingSearch(vectors.n_units, threshold=threshold, depth=depth, keys=keys)
+        search = DifferencingSearch(vectors.n_units, threshold=threshold, depth=store.depth, keys=keys)
         ledger = cls(store, search, project, vectors)
         ledger.unit, ledger._data_hash, ledger._draft = unit, data_hash, draft
         ledger._numbering = numbering
@@ -155,8 +154,7 @@ class Ledger:
     @property
     def scope(self) -> str:
         """How far the test goes; never "safe"."""
-        together = WORDS.get(self.search.depth, f"{self.search.depth} outputs together")
-        said, known = [f"tested up to {together}"], self._n_known
+        said, known = [tested(self.search.depth)], self._n_known
         if known and (new := self._numbering.n_new(known)):
             said.append(f"{new:,} of {self._numbering.n_own:,} units are new to the ledger")
         if stopped := [self._shown(key) for key, entry in self._entries.items() if entry.left_out]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hitoku.checks.ledger import Measure
-from hitoku.checks.ledger.book import WORDS
+from hitoku.checks.ledger.settings import tested
 from hitoku.checks.ledger.store import LedgerStore
 from hitoku.checks.outputs import complete_cases
 from hitoku.checks.outputs.output import Output
@@ -100,9 +100,9 @@ def not_tested(text: str) -> PrincipleVerdict:
     )
 
 
-def scope(ledger: bool, records: Records | None, depth: int = 3) -> str:
+def scope(ledger: bool, records: Records | None, depth: int) -> str:
     """Say how far differences were tested; never "safe"."""
     before = "this submission and the ledger" if ledger else "this submission only"
     if records is None:
         return f"tested through codes, {before}; what only the data tell was not tested"
-    return f"tested up to {WORDS.get(depth, f'{depth} outputs together')}, {before}"
+    return f"{tested(depth)}, {before}"

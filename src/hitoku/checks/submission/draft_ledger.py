@@ -134,7 +134,6 @@ def open_ledger(
         data_hash=records.hash,
         n_units=records.n_units,
         threshold=policy.units.minimum,
-        depth=3 if store is None else store.depth,
         project=project,
         unit=unit_word,
         units=units,

@@ -11,7 +11,7 @@ from typing import Any
 
 from hitoku.checks.decisions import Decision, decisions_by
 from hitoku.checks.evidence.evidence import Unreadable
-from hitoku.checks.ledger.settings import Settings, settings_of
+from hitoku.checks.ledger.settings import DEPTH, Settings, settings_of
 from hitoku.checks.ledger.store import LedgerStore, read_store
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
@@ -65,7 +65,7 @@ class Centre:
     @property
     def depth(self) -> int:
         """How many outputs are tested together."""
-        return 3 if self.store is None else self.store.depth
+        return DEPTH if self.store is None else self.store.depth
 
 
 def recheck(
