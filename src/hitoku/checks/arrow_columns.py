@@ -12,7 +12,6 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from hitoku.errors import DataError, did_you_mean
 from hitoku.model.arrays import Integers
@@ -30,16 +29,11 @@ class PackedTexts:
         Where each begins, and where the last ends.
     """
 
-    content: NDArray[np.uint8]
+    content: bytes
     offsets: Integers
 
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    def __iter__(self) -> Iterator[str]:
-        ends = self.offsets.tolist()
-        whole = self.content.tobytes()
-        return (whole[start:end].decode() for start, end in pairwise(ends))
+    def __iter__(self) -> Iterator[bytes]:
+        return (self.content[start:end] for start, end in pairwise(self.offsets.tolist()))
 
 
 def packed_texts(column: Any) -> PackedTexts | None:
@@ -51,7 +45,7 @@ def packed_texts(column: Any) -> PackedTexts | None:
     texts = column.cast(pa.large_string())
     _, places, content = texts.buffers()
     offsets = np.frombuffer(places, dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
-    return PackedTexts(np.frombuffer(content or b"", dtype=np.uint8), offsets)
+    return PackedTexts(b"" if content is None else content.to_pybytes(), offsets)
 
 
 def arrow_table(data: Any) -> pa.Table:

@@ -87,9 +87,9 @@ def relax_a_little() -> None:
 
 def compare_a_little() -> None:
     """Hold two outputs against each other, on the smallest inputs there are."""
-    from hitoku.kernels import joint_graph, joint_partition, keyed_hash
+    from hitoku.kernels import joint_graph, joint_partition
 
-    for kernel in (joint_partition, joint_graph, keyed_hash):
+    for kernel in (joint_partition, joint_graph):
         kernel.warm_up()
 
 
@@ -148,7 +148,6 @@ JOBS: Mapping[str, Callable[[], None]] = {
     "random_walk": match_a_little,
     "joint_partition": compare_a_little,
     "joint_graph": compare_a_little,
-    "keyed_hash": compare_a_little,
     "circulation": prove_a_little,
     "box_search": circulate_a_little,
     "packing": circulate_a_little,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 from contextlib import closing
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from tests.checks.submission.test_let_through import TABLE_1
 
+from hitoku.checks.arrow_columns import packed_texts
 from hitoku.checks.ledger import Ledger, init
 from hitoku.checks.ledger.membership import joined, pseudonyms
 from hitoku.checks.ledger.store import read_store
@@ -68,6 +71,20 @@ def test_a_file_that_cannot_be_read(tmp_path, name, text):
     with pytest.raises(DataError) as caught:
         Session("s", path)
     assert caught.value.fix
+
+
+def test_packed_names_have_the_pseudonyms_of_plain_ones():
+    """As the standard library makes them, one at a time."""
+    names = pa.array(["ann", "", "é", "x" * 300, "bob"])
+    key = bytes(range(32))
+    expected = [
+        int.from_bytes(hashlib.blake2b(name.encode(), key=key, digest_size=8).digest(), "little")
+        for name in names.to_pylist()
+    ]
+    assert pseudonyms(packed_texts(names), key).tolist() == expected
+    assert pseudonyms(packed_texts(names.slice(1, 3)), key).tolist() == expected[1:4]
+    assert pseudonyms(names.to_pylist(), key).tolist() == expected
+    assert pseudonyms([7, 12], key).tolist() == pseudonyms(packed_texts(pa.array([7, 12])), key).tolist()
 
 
 def test_units_have_their_number_whatever_came_with_them():
