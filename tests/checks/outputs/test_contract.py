@@ -75,6 +75,7 @@ EXAMPLES = {
         MagnitudeTable(BY, "income"),
         MagnitudeTable(("region", "job"), "wealth", "employer", hierarchies=TREE),
         MagnitudeTable(BY, "income", weight="weight"),
+        MagnitudeTable(("region", "job"), "income", statistic="mean"),
     ],
     "regression": [
         Regression("income ~ age + C(region)"),

@@ -1,4 +1,8 @@
-"""Magnitude tables: the rules on counts, dominance, and intervals in percent of the value."""
+"""Magnitude tables: the rules on counts, dominance, and intervals in percent of the value.
+
+Means with totals are such a table as well: its pattern protects the sums and the counts of the same cells,
+and whoever has both has the means.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,7 @@ from hitoku.checks.evidence.trees import plain_trees, trees_of
 from hitoku.checks.ledger import Measure
 from hitoku.checks.outputs.coded_table import CodedTable, claim_about, tabulate_records
 from hitoku.checks.outputs.facts import Fact, contribution_facts
+from hitoku.checks.outputs.group_statistic import own_name
 from hitoku.checks.outputs.measures import sum_measures
 from hitoku.checks.outputs.output_type import TableClaim
 from hitoku.checks.policies.policy import Policy
@@ -23,13 +28,17 @@ from hitoku.checks.principles import tables
 from hitoku.checks.principles.insiders import insider_verdicts
 from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Records
+from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model.need import Need
 from hitoku.rules.withheld_counts import FROM_COUNTS
+
+MEAN = "mean"
+STATISTICS = ("sum", MEAN)
 
 
 @dataclass(frozen=True)
 class MagnitudeTable(CodedTable[MagnitudeEvidence]):
-    """Sums of a variable in every combination of codes, with totals.
+    """Sums or means of a variable in every combination of codes, with totals.
 
     Parameters
     ----------
@@ -49,6 +58,8 @@ class MagnitudeTable(CodedTable[MagnitudeEvidence]):
     period
         One of the variables whose codes are periods in which the same units come back: shares are judged
         within each. A session that knows its period says so itself.
+    statistic
+        "sum", or "mean": what leaves are the sums divided by the records, withheld where the sums are.
     """
 
     kind: ClassVar[str] = "magnitude_table"
@@ -61,9 +72,19 @@ class MagnitudeTable(CodedTable[MagnitudeEvidence]):
     missing: str = COMPLETE
     hierarchies: Mapping[str, Any] = field(default_factory=dict)
     period: str | None = None
+    statistic: str = "sum"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hierarchies", plain_trees(self.hierarchies, self.by))
+        if self.statistic not in STATISTICS:
+            fix = did_you_mean(self.statistic, STATISTICS)
+            raise ParameterError(f"no table of {self.statistic!r}", where="statistic", fix=fix)
+        if self.statistic == MEAN and self.weight is not None:
+            raise ParameterError(
+                "weighted means have no totals here",
+                where="weight",
+                fix="ask for them without totals: mean()",
+            )
 
     def collect(self, records: Records) -> MagnitudeEvidence:
         """Tabulate once: sums, units, largest contributions."""
@@ -118,6 +139,18 @@ class MagnitudeTable(CodedTable[MagnitudeEvidence]):
             ),
             *insider_verdicts(evidence.table, need, evidence.withheld),
         )
+
+    def publish(self, evidence: TableEvidence) -> dict[str, list[Any]]:
+        """Return what leaves: codes and sums or means, None where withheld, or where a mean is of nobody."""
+        columns = super().publish(evidence)
+        if self.statistic == MEAN:
+            *_, (measure, sums) = columns.items()
+            del columns[measure]
+            records = evidence.records.tolist()
+            columns[own_name(f"{MEAN}_{evidence.measure}", columns)] = [
+                None if total is None or not n else total / n for total, n in zip(sums, records, strict=True)
+            ]
+        return columns
 
     def contradictions(self, evidence: MagnitudeEvidence) -> Iterator[str]:
         """Name what cannot be true together in the evidence."""

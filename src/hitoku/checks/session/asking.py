@@ -78,10 +78,11 @@ class Contributed(Rounded, total=False):
 
 
 class Summed(Tabulated, total=False):
-    """A table of amounts: weights, and units who act as one."""
+    """A table of amounts: weights, units who act as one, sums or means."""
 
     weight: str | None
     holding: str | None
+    statistic: str
 
 
 class Asking:
@@ -107,7 +108,7 @@ class Asking:
         return self._ask(FrequencyTable, options, by=names(by))
 
     def magnitude_table(self, by: By, value: str, **options: Unpack[Summed]) -> Output:
-        """Add up a variable; see :class:`MagnitudeTable`."""
+        """Add up a variable, or average it, with totals; see :class:`MagnitudeTable`."""
         return self._ask(MagnitudeTable, options, by=names(by), value=value)
 
     def mean(self, value: str, by: By = (), **options: Unpack[Contributed]) -> Output:

@@ -55,7 +55,7 @@ class PandasHabits(Asking):
             Variable to aggregate, and "mean", "sum", "count", "std", "var", "median", "mode", a percentile
             such as "p90", or a list of them; numpy's functions are known as well.
         margins
-            With totals: of counts and sums.
+            With totals: of counts, of sums or of means. A mean with totals is withheld where its sum is.
         normalize
             True or "all", "index", "columns": shares of all, of rows, of columns, in percent.
         dropna
@@ -165,13 +165,13 @@ def _aggregate(
 ) -> OutputType[Any]:
     """Return the output type that aggregates as asked."""
     asked = [_word(each) for each in (aggfunc if isinstance(aggfunc, list | tuple) else [aggfunc])]
-    if asked == ["sum"] and margins:
-        return MagnitudeTable(by, value, missing=missing)
+    if margins and asked in (["sum"], ["mean"]):
+        return MagnitudeTable(by, value, missing=missing, statistic=asked[0])
     if margins:
         raise ParameterError(
             f"no totals of {', '.join(asked)}",
             where="margins",
-            fix="totals are for counts and sums; ask for the statistic with fewer variables as well",
+            fix="totals are for counts without values, sums, or means; ask for others with fewer variables",
         )
     if asked == [Mode.kind]:
         return Mode(value, by, missing=missing)

@@ -20,7 +20,7 @@ from hitoku.checks.outputs.output_type import OutputType
 from hitoku.checks.outputs.pattern import about_the_same_cells, take_over, withhold_cells
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.policies.policy import policy as policy_named
-from hitoku.checks.principles.verdict import Clearance, Principle, worst
+from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, worst
 from hitoku.checks.records import Records
 from hitoku.checks.session.asking import How, Where
 from hitoku.checks.session.pandas_habits import PandasHabits
@@ -180,7 +180,8 @@ class Session(PandasHabits):
                 made = self._compared(made)
                 if made.status is not Clearance.FAIL:
                     return made
-        return failed
+        others = [each.name for each in self.outputs if about_the_same_cells(each, failed)]
+        return replace(failed, verdicts=tuple(_in_order(verdict, others) for verdict in failed.verdicts))
 
     def _named(self, output: str | Output) -> Output:
         """Find an output of this session."""
@@ -324,6 +325,15 @@ class Draft:
     evidence: Evidence
     where: Where
     name: str
+
+
+def _in_order(verdict: PrincipleVerdict, others: Sequence[str]) -> PrincipleVerdict:
+    """Say how two outputs about the same cells fit: the one that withholds more comes first."""
+    named = [name for name in others if name in verdict.text]
+    if not named or verdict.principle is not Principle.DIFFERENCING:
+        return verdict
+    advice = f"remove {named[0]} and ask for it again after this one: it takes over what this one withholds"
+    return replace(verdict, remedy=advice)
 
 
 def free_name(kind: str, taken: Collection[str]) -> str:
