@@ -167,10 +167,14 @@ class Records:
         gone = np.zeros(len(self), dtype=np.bool_)
         counted: dict[str, int] = {}
         for name in dict.fromkeys(names):
+            if name in self._whole:
+                continue
             missing = self._missing(name)
             if n := int(np.count_nonzero(missing)):
                 counted[name] = n
                 gone |= missing
+            else:
+                self._whole.add(name)
         if not counted:
             return self, {}
         if gone.all():
@@ -218,7 +222,8 @@ class Records:
 
     def column(self, name: str) -> Any:
         """Return a column in one piece."""
-        found = find_column(self.table, name).combine_chunks()
+        chunks = find_column(self.table, name)
+        found = chunks.chunk(0) if chunks.num_chunks == 1 else chunks.combine_chunks()
         return found.dictionary_decode() if pa.types.is_dictionary(found.type) else found
 
     def name_of(self, column: Any) -> str:
@@ -373,6 +378,11 @@ class Records:
     def _listed(self) -> dict[str, tuple[list[str | None], Integers]]:
         """Columns that were needed as codes before: most outputs have their variables in common."""
         return {}
+
+    @cached_property
+    def _whole(self) -> set[str]:
+        """Columns that were looked through before and have a value in every record."""
+        return set()
 
     @cached_property
     def _grouped(self) -> dict[tuple[tuple[str, ...], str], Groups]:

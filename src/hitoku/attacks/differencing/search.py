@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from hitoku.attacks.differencing.alike import Alike
 from hitoku.attacks.differencing.comparing import EFFORT, FEW_UNITS, Searched, SearchTask, SingledOut
 from hitoku.attacks.differencing.condensed import condense, divided, expand, in_one_block
 from hitoku.attacks.differencing.partition import Certificate, Codes, Hashes, Partition, unit_keys
@@ -72,6 +73,8 @@ class DifferencingSearch:
         # Units that everything released treats alike, but for what was released since the last search.
         self._alike = in_one_block(self.keys) if n_units >= FEW_UNITS else None
         self._unread: list[Partition] = []
+        # What the last output would divide these into: mostly it is released next.
+        self._ahead: tuple[tuple[Partition, ...], Alike | None] = (), None
         # Whoever checks an output mostly releases it next.
         self._last: tuple[tuple[Partition, ...], Searched] | None = None
 
@@ -160,6 +163,7 @@ class DifferencingSearch:
         self._name(output)
         self._divide()
         alike = divided(self._alike, output)
+        self._ahead = tuple(output), alike
         released, derived, new = (
             [expand(part) if alike is None else condense(part, alike) for part in parts]
             for parts in (self.released, self.derived, output)
@@ -177,7 +181,10 @@ class DifferencingSearch:
 
     def _divide(self) -> None:
         """Divide the blocks by what was released since; where they become too many, go by units."""
-        self._alike, self._unread = divided(self._alike, self._unread), []
+        known, alike = self._ahead
+        if self._unread:
+            self._alike = alike if known == tuple(self._unread) else divided(self._alike, self._unread)
+            self._unread, self._ahead = [], ((), None)
         if self._alike is None:
             self.derived = [expand(part) for part in self.derived]
 

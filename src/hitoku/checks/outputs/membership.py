@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -56,24 +56,20 @@ def table_membership(records: Records, evidence: TableEvidence, missing: str) ->
     cells even so, such as those that add periods up: then cells do not divide the units.
     """
     dimensions = evidence.dimensions
-    sides = [len(d.leaves) for d in dimensions]
-    leaf = np.zeros(len(records), dtype=np.int64)
-    columns: dict[str, tuple[Sequence[str], Integers]] = {}
-    for dimension in dimensions:
-        groups = records.groups([dimension.name], missing)
-        position = np.array([dimension.position[label[0]] for label in groups.labels])
-        columns[dimension.name] = [label[0] for label in groups.labels], groups.codes
-        leaf = leaf * len(dimension.leaves) + position[groups.codes]
-    occupied = np.bincount(leaf, minlength=int(np.prod(sides))) > 0
-    grid = np.unravel_index(np.arange(len(occupied)), sides)
+    groups = records.groups(evidence.by, missing)
+    # The leaves of every group of records; records follow by their group.
+    leaf = [
+        np.array([d.position[label[at]] for label in groups.labels], dtype=np.int64)
+        for at, d in enumerate(dimensions)
+    ]
     shape = [len(d) for d in dimensions]
     published = ~evidence.withheld
     parts: list[Part | None] = []
     for chosen in product(*(list(layers(d)) for d in dimensions)):
-        at = [layer[place] for layer, place in zip(chosen, grid, strict=True)]
+        at = [layer[place] for layer, place in zip(chosen, leaf, strict=True)]
         inside = np.logical_and.reduce([each >= 0 for each in at])
         cell = np.ravel_multi_index([np.where(inside, each, 0) for each in at], shape)
-        present = np.unique(cell[inside & occupied & published[cell]])
+        present = np.unique(cell[inside & published[cell]])
         number = np.zeros(len(published), dtype=np.int32)
         number[present] = np.arange(1, len(present) + 1)
         places = np.transpose(np.unravel_index(present, shape)).tolist()
@@ -84,7 +80,7 @@ def table_membership(records: Records, evidence: TableEvidence, missing: str) ->
             )
             for own in places
         ]
-        parts += _divided(records, np.where(inside, number[cell], 0)[leaf], names, columns)
+        parts += _divided(records, np.where(inside, number[cell], 0), names, groups)
     return _joined(parts)
 
 
@@ -94,11 +90,7 @@ def group_membership(records: Records, evidence: GroupEvidence, missing: str) ->
     published = ~evidence.withheld
     number = np.where(published, np.cumsum(published), 0).astype(np.int32)
     names = [label for label, kept in zip(groups.labels, published, strict=True) if kept]
-    columns = {}
-    for at, name in enumerate(groups.names):
-        codes, place = np.unique([label[at] for label in groups.labels], return_inverse=True)
-        columns[name] = codes.tolist(), place[groups.codes]
-    return _joined(_divided(records, number[groups.codes], names, columns))
+    return _joined(_divided(records, number, names, groups))
 
 
 def with_largest(
@@ -161,10 +153,7 @@ def model_membership(records: Records, fitted: FittedModel, *, formula: bool) ->
 
 
 def _divided(
-    records: Records,
-    number: NDArray[Any],
-    names: Sequence[tuple[str | None, ...]],
-    columns: Mapping[str, tuple[Sequence[str], Integers]],
+    records: Records, cell: NDArray[Any], names: Sequence[tuple[str | None, ...]], groups: Groups
 ) -> list[Part | None]:
     """Divide the units by their cells; where some are in several, by the cells of each code of a variable.
 
@@ -172,18 +161,20 @@ def _divided(
     ----------
     records
         The records.
-    number
-        The cell of every record, from 1; 0 for none.
+    cell
+        The cell of every group of records, from 1; 0 for none.
     names
         The codes of the cells.
-    columns
-        For each variable its codes and the place of every record's among them: one may be a period, in which
-        every unit is in one cell only.
+    groups
+        The records by their codes: one variable may be a period, in which every unit is in one cell only.
     """
+    number = cell[groups.codes]
     whole = _part(records, number, names)
     if whole is not None:
         return [whole]
-    for name, (codes, column) in columns.items():
+    for at, name in enumerate(groups.names):
+        codes, place = np.unique([label[at] for label in groups.labels], return_inverse=True)
+        column = place[groups.codes]
         periods: list[Part | None] = []
         for code in np.unique(column[number > 0]).tolist():
             own = np.where(column == code, number, 0)
