@@ -58,6 +58,47 @@ def test_means_before_sums_with_totals_are_told_to_come_after_them():
     assert [(each.name, each.status) for each in work.outputs] == [("sums", "pass"), ("means", "pass")]
 
 
+def test_an_output_takes_over_what_the_totals_of_a_larger_table_withhold():
+    frame = people()
+    frame.loc[frame.index[frame["group"] == "c"][0], "x"] = 3e6  # more than half of all in c
+    work = ht.Session("s", frame)
+    table = work.crosstab("group", "sex", values="x", aggfunc="mean", margins=True, name="table")
+    hidden = table.frame.index[table.frame["Total"].isna()].tolist()
+    assert "c" in hidden
+    several = work.table("group", "x", ["mean", "median"])
+    assert (several.status, several.like) == (Clearance.PASS, "table")
+    assert several.frame.index[several.frame["mean"].isna()].tolist() == hidden
+
+
+def test_nothing_is_taken_over_from_totals_that_a_table_does_not_print():
+    work = ht.Session("s", people())
+    work.crosstab("group", "sex", name="table")
+    by_group = work.table("group", "x", ["count", "mean"], like="table")
+    assert by_group.frame["count"].notna().sum() >= 3
+
+
+def test_what_missing_values_do_to_counts_is_told_with_the_way_out():
+    place = np.arange(4320)
+    frame = people().assign(age=np.where(place % 700 == 0, None, np.where(place % 4 < 2, "old", "young")))
+    work = ht.Session("s", frame)
+    work.crosstab("sex", "age")
+    counts = work.table("sex", "x", ["count", "mean"])
+    assert counts.status is Clearance.FAIL
+    assert any(
+        "records without age are left out of one and not of the other" in text for text in counts.way_out
+    )
+    # As advised.
+    again = work.table("sex", "x", ["count", "mean"], where={"age": ["old", "young"]})
+    assert again.status is Clearance.PASS
+
+
+def test_a_principle_that_is_none_is_asked_for_by_its_name():
+    work = ht.Session("s", people())
+    work.frequency_table("group", name="t")
+    with pytest.raises(ParameterError, match="did you mean 'units'"):
+        work.request_exception("t", principle="unit", reason="x")
+
+
 BANDS = pd.DataFrame(
     {
         "narrow": ["0-18"] * 38 + ["19-25"] * 39 + ["26-30"] * 40,

@@ -25,6 +25,18 @@ def known_of(column: str) -> str:
     return f"{column} known"
 
 
+def column_known(question: str) -> str:
+    """Undo :func:`known_of`; empty for the name of a variable.
+
+    Examples
+    --------
+    >>> column_known("income known"), column_known("income")
+    ('income', '')
+    """
+    column = question.removesuffix(known_of(""))
+    return "" if column == question else column
+
+
 @dataclass(frozen=True, kw_only=True, config={"extra": "forbid"})
 class LeftOut:
     """Records with a missing value.

@@ -11,6 +11,7 @@ from hitoku.attacks.differencing.comparing import SingledOut
 from hitoku.attacks.differencing.definition import Definition, Nested
 from hitoku.attacks.differencing.grade import Grade, Graded, grade_certificate
 from hitoku.attacks.differencing.partition import Cell, Certificate
+from hitoku.checks.evidence.left_out import column_known
 from hitoku.checks.ledger.ranks import FEWEST
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, SumTerm
 from hitoku.errors import some
@@ -234,16 +235,23 @@ def way_out(
     involved = [each for each in earlier if each is not None]
     advice: list[str] = []
     if new is not None and involved:
-        known = [each for each in released if each is not None]
-        advice += [text for name in new.variables if (text := reuse(name, new, known))]
+        before = [each for each in released if each is not None]
+        advice += [text for name in new.variables if (text := reuse(name, new, before))]
         filtered = dict.fromkeys(
             variable
             for each in involved
             for variable in (*each.filter, *new.filter)
             if set(each.filter.get(variable, ())) != set(new.filter.get(variable, ()))
         )
-        if filtered:
-            advice.append(f"cover the same units as before: the filter on {', '.join(filtered)} differs")
+        known = [column for column in map(column_known, filtered) if column]
+        named = [name for name in filtered if not column_known(name)]
+        if known:
+            advice.append(
+                f"records without {', '.join(known)} are left out of one and not of the other: "
+                'leave them out of both with where=, or of none with missing="code"'
+            )
+        if named:
+            advice.append(f"cover the same units as before: the filter on {', '.join(named)} differs")
     return "; ".join(advice) or "merge cells of the new output, or use the groups of the earlier one"
 
 

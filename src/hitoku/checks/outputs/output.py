@@ -23,6 +23,9 @@ WITHHELD = "x"
 WHOLE = (int, type(None))
 
 
+NOT_REPEATED = "the checker has no way to compute it again, and has to look at it"
+
+
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Output:
     """An output with its evidence.
@@ -80,10 +83,14 @@ class Output:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the numbers should know: how many records were left out, whose pattern it has."""
+        """What a reader of the numbers should know: records left out, whose pattern it has, who will look."""
         gone = self.evidence.left_out
         taken = f"what {self.like!r} withholds is withheld here as well"
-        return (*(() if gone is None else (str(gone),)), *((taken,) if self.like else ()))
+        return (
+            *(() if gone is None else (str(gone),)),
+            *((taken,) if self.like else ()),
+            *(() if self.asked.repeatable or self.status is not Clearance.PASS else (NOT_REPEATED,)),
+        )
 
     @property
     def way_out(self) -> tuple[str, ...]:

@@ -20,7 +20,13 @@ def take_over(asked: OutputType[Any], evidence: Evidence, like: Output) -> Evide
     if own is None or other is None:
         return evidence
     gone = like.evidence.withheld.tolist()
-    hidden = {frozenset(codes.items()) for codes, out in zip(other.named(), gone, strict=True) if out}
+    # A table that prints no totals has them in its evidence, withheld like all that does not leave.
+    totals = len(next(iter(like.published.values()))) == like.evidence.n_parts
+    hidden = {
+        frozenset(codes.items())
+        for codes, out in zip(other.named(), gone, strict=True)
+        if out and (totals or len(codes) == len(other.codes))
+    }
     more = np.array([frozenset(codes.items()) in hidden for codes in own.named()], dtype=np.bool_)
     return replace(evidence, withheld=evidence.withheld | more)
 
@@ -48,10 +54,10 @@ def withhold_cells(
 
 
 def about_the_same_cells(one: Output, other: Output) -> bool:
-    """Tell whether two outputs have the same cells, and the second withholds some that the first tells."""
+    """Tell whether the cells of one are those of another or its totals, and that one withholds some."""
     return (
         bool(one.asked.variables)
-        and set(one.asked.variables) == set(other.asked.variables)
+        and set(one.asked.variables) <= set(other.asked.variables)
         and dict(one.where) == dict(other.where)
         and bool(one.asked.tells & other.asked.tells)
         and bool(other.evidence.withheld.any())

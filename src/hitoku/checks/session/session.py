@@ -175,7 +175,8 @@ class Session(PandasHabits):
         for earlier in self.outputs:
             if earlier.status is not Clearance.FAIL and about_the_same_cells(failed, earlier):
                 made = self._judged(draft, earlier)
-                if made.status is Clearance.FAIL or self._draft.clashes(made):
+                empty = bool(made.evidence.withheld.all())
+                if empty or made.status is Clearance.FAIL or self._draft.clashes(made):
                     continue
                 made = self._compared(made)
                 if made.status is not Clearance.FAIL:
@@ -270,7 +271,7 @@ class Session(PandasHabits):
             raise ParameterError(
                 f"{'.'.join(map(str, first['loc']))}: {first['msg'].lower()}",
                 where="request_exception",
-                fix=did_you_mean(principle, list(Principle))
+                fix=did_you_mean(principle, [each.value for each in Principle])
                 if key == "principle"
                 else "see the documentation",
             ) from None
