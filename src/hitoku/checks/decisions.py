@@ -5,7 +5,9 @@ A decision never turns a verdict into a pass: the matrix shows it as excepted, w
 
 from __future__ import annotations
 
+import re
 import tomllib
+import unicodedata
 from collections.abc import Iterable, Mapping
 from datetime import date
 from pathlib import Path
@@ -26,6 +28,17 @@ Year = Annotated[int, Field(ge=1800, le=2200, strict=True)]
 Seen = Literal["visible", "known to some", "hidden"]
 # A file of decisions is written by hand.
 MOST_BYTES = 10_000_000
+
+
+def person(name: str) -> tuple[str, ...]:
+    """Tell people apart by the words of their names, however these are written.
+
+    Examples
+    --------
+    >>> person("M. Sato") == person("SATO, m") == person("M.Sato")
+    True
+    """
+    return tuple(sorted(re.findall(r"\w+", unicodedata.normalize("NFKC", name).casefold())))
 
 
 class _Frozen(BaseModel):

@@ -45,6 +45,22 @@ def let_go(folder, ledger, *decisions, **options):
     return release(folder, ledger=ledger, decisions=decisions, **given)
 
 
+@pytest.mark.parametrize(
+    ("checkers", "told"),
+    [
+        pytest.param(("M. Sato", "M.Sato"), "2 people sign a release, 1 did", id="one in two ways"),
+        pytest.param(("M. Sato", "SATO, M."), "2 people sign a release, 1 did", id="the other way round"),
+        pytest.param(("M. Sato", " . "), "2 people sign a release, 1 did", id="nobody"),
+        pytest.param(("M. Sato", "R.Kimura"), "cannot release them", id="the researcher"),
+    ],
+)
+def test_people_are_told_apart_however_their_names_are_written(tmp_path, ledger, checkers, told):
+    work = made()
+    work.mean("income", by="region")
+    with pytest.raises(ParameterError, match=told):
+        let_go(work.submit(tmp_path / "s"), ledger, checkers=checkers)
+
+
 def rows(folder, name):
     return list(csv.DictReader((folder / name).read_text("utf-8").splitlines()))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from hitoku.checks.decisions import Decision, decisions_by
+from hitoku.checks.decisions import Decision, decisions_by, person
 from hitoku.checks.evidence.evidence import Unreadable
 from hitoku.checks.ledger.settings import DEPTH, Settings, settings_of
 from hitoku.checks.ledger.store import LedgerStore, read_store
@@ -254,7 +254,7 @@ def _left(submission: Submission, store: LedgerStore | None) -> dict[str, int]:
 def _refuse_own(submission: Submission, decisions: Sequence[Decision]) -> None:
     """Nobody decides about their own outputs."""
     for each in decisions:
-        if submission.researcher and each.who.strip().casefold() == submission.researcher.strip().casefold():
+        if submission.researcher and person(each.who) == person(submission.researcher):
             raise ParameterError(
                 f"{each.who} submitted the outputs, and cannot decide about them",
                 where=f"decision about {each.output}",

@@ -15,7 +15,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-from hitoku.checks.decisions import Decision
+from hitoku.checks.decisions import Decision, person
 from hitoku.checks.ledger.receipt import Left, Receipt, receipts_of
 from hitoku.checks.ledger.settings import Settings, settings_of
 from hitoku.checks.ledger.store import LedgerStore, locked_store, read_store
@@ -159,14 +159,14 @@ def _required(store: LedgerStore) -> Settings:
 def _signed(checkers: Sequence[str], submission: Submission, fixed: Settings) -> tuple[str, ...]:
     """Return who signs; too few, the same twice, and the researcher are refused."""
     names = tuple(dict.fromkeys(" ".join(name.split()) for name in checkers if name.strip()))
-    different = {name.casefold() for name in names}
+    different = {person(name) for name in names} - {()}
     if len(different) < fixed.checkers:
         raise ParameterError(
             f"{fixed.checkers} people sign a release, {len(different)} did",
             where="checkers",
             fix="name each of them: --checker NAME --checker NAME",
         )
-    if submission.researcher and submission.researcher.strip().casefold() in different:
+    if submission.researcher and person(submission.researcher) in different:
         raise ParameterError(
             f"{submission.researcher} submitted the outputs, and cannot release them",
             where="checkers",
