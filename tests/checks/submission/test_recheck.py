@@ -54,18 +54,34 @@ def test_a_researcher_sees_as_deep_as_the_checker(tmp_path, with_ledger):
     """Everybody less those in a, in b and in c are three people."""
     ledger = tmp_path / "x.ledger" if with_ledger else None
     if ledger is not None:
-        init(ledger, policy="japan-2017", unit="id")
-    work = Session("chain", CHAIN, unit="id", ledger=ledger)
+        init(ledger, policy="japan-2017", unit="id", unit_word="person")
+    work = Session("chain", CHAIN, unit="id", ledger=ledger, unit_word="person" if ledger else "unit")
     names = ["everybody", "a", "b", "c"]
     for name in names:
         work.frequency_table("all", where={} if name == "everybody" else {"group": [name]}, name=name)
     told = [each.status for each in work.outputs]
     assert told == ["pass", "pass", "pass", "fail"]
-    assert "78 - 30 - 25 - 20 = 3 units" in work.outputs[-1].verdicts[-1].text
+    told_of = f"78 - 30 - 25 - 20 = 3 {'persons' if ledger else 'units'}"
+    assert told_of in work.outputs[-1].verdicts[-1].text
     folder = work.submit(tmp_path / "submission")
     check = recheck(folder, data=CHAIN, unit="id", ledger=ledger)
     assert [each.status for each in check.outputs] == told
+    assert told_of in check.outputs[-1].verdicts[-1].text
     assert "tested up to four outputs together" in check.scope
+
+
+def test_the_other_side_is_shown_where_there_is_a_difference(tmp_path):
+    work = Session("sides", CHAIN.assign(other=["x"] * 31 + ["y"] * 47), unit="id")
+    work.frequency_table("group", where={"group": ["a", "b", "c"]}, name="first")
+    work.frequency_table("other", where={"group": ["a", "b", "c"]}, name="second")
+    work.hand_over({"b": 1.5}, n=60, freedom=50, method="by hand", name="numbers")
+    check = recheck(work.submit(tmp_path / "s"), data=CHAIN.assign(other=["x"] * 31 + ["y"] * 47), unit="id")
+    first, second, numbers = check.outputs
+    assert (first.status, second.status, numbers.status) == ("pass", "look", "look")
+    assert list(check.other_sides(second)) == ["first"]
+    # It is compared with nothing: what it is submitted with stands on the same page.
+    assert "not testable against first, second" in numbers.verdicts[-1].text
+    assert check.other_sides(numbers) == {}
 
 
 def test_honest_outputs_of_every_kind_are_never_accused(tmp_path):

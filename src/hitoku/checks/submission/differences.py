@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hitoku.checks.ledger import Measure
-from hitoku.checks.ledger.settings import tested
+from hitoku.checks.ledger.settings import settings_of, tested
 from hitoku.checks.ledger.store import LedgerStore
 from hitoku.checks.outputs import complete_cases
 from hitoku.checks.outputs.output import Output
@@ -52,7 +52,9 @@ def by_units(
     begin: Callable[[int], None],
 ) -> list[tuple[PrincipleVerdict, ...]]:
     """Test every output for differences with those before it, by who is in its cells; begin tells which."""
-    draft = DraftLedger(submission.name, records, policy, ledger, store=store)
+    fixed = None if store is None else settings_of(store)
+    word = "unit" if fixed is None else fixed.unit_word
+    draft = DraftLedger(submission.name, records, policy, ledger, word, store)
     found: list[tuple[PrincipleVerdict, ...]] = []
     for place, each in enumerate(candidates):
         begin(place)

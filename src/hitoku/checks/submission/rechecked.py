@@ -145,13 +145,20 @@ class Recheck:
     released: Mapping[str, Mapping[str, list[Any]]] = field(default_factory=dict)
 
     def other_sides(self, each: Rechecked) -> dict[str, Mapping[str, list[Any]]]:
-        """Return what an output is compared with where that gives somebody away, by name."""
-        texts = [
-            v.text for v in each.verdicts if v.principle is Principle.DIFFERENCING and v.status != "pass"
-        ]
+        """Return what an output is compared with where that gives somebody away, by name.
+
+        What it cannot be tested against is listed where it was released before; what is submitted with it
+        stands in its own place.
+        """
+        told = [v for v in each.verdicts if v.principle is Principle.DIFFERENCING and v.status != "pass"]
+        compared = [v.text for v in told if v.reason != "not_testable"]
+        every = [v.text for v in told]
         beside = {other.output.name: other.output.published for other in self.outputs if other is not each}
-        known = {**self.released, **beside}
-        return {name: known[name] for name in known if any(_names(text, name) for text in texts)}
+        return {
+            name: published
+            for name, published in {**self.released, **beside}.items()
+            if any(_names(text, name) for text in (compared if name in beside else every))
+        }
 
     @property
     def ok(self) -> bool:
