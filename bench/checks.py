@@ -3,6 +3,7 @@
 CPU seconds of one process: "open" loads the data into a session (once), then each output from call to
 verdict, the second time round, when the kernels are in memory; "rules" leaves out the ledger. "After" are
 outputs of one session, each compared with those before it; the check of these four is made with the data.
+With a ledger of the centre, which knows its units by pseudonym, the same is done again.
 "many unsafe" spreads a tenth of the people over a table many cells of which are unsafe; more with --jobs.
 Results go to .bench/checks.json.
 
@@ -22,6 +23,7 @@ import numpy as np
 import pandas as pd
 
 import hitoku as ht
+from hitoku.checks.ledger import init
 from hitoku.checks.outputs.magnitude_table import MagnitudeTable
 from hitoku.checks.submission.recheck import recheck
 
@@ -50,9 +52,13 @@ def seconds(work):
     return round(time.process_time() - start, 3)
 
 
-def in_a_row(frame):
+def in_a_row(frame, ledger=None):
     """Four outputs of one session, one after the other, and their check with the data."""
-    work, by, found = ht.Session("bench", frame, unit="id"), ["region", "job"], {}
+    held, by, found = {}, ["region", "job"], {}
+    if ledger is not None:
+        init(ledger, policy="japan-2017", unit="id")
+    opened = seconds(lambda: held.update(work=ht.Session("bench", frame, unit="id", ledger=ledger)))
+    work = held["work"]
     asked = {
         "counts": lambda: work.frequency_table(by),
         "sums after counts": lambda: work.magnitude_table(by, "income"),
@@ -61,10 +67,17 @@ def in_a_row(frame):
     }
     for name, make in asked.items():
         found[name] = seconds(make)
+        if work.outputs[-1].status != "pass":
+            raise SystemExit(f"{name}: {work.outputs[-1].status}")
     with tempfile.TemporaryDirectory() as folder:
         path = work.submit(Path(folder) / "four")
-        found["check of the four"] = seconds(lambda: recheck(path, data=frame, unit="id"))
-    return found
+        check = seconds(lambda: recheck(path, data=frame, unit="id", ledger=ledger))
+    found["check of the four"] = check
+    return (
+        found
+        if ledger is None
+        else {f"{name}, ledger": took for name, took in {"open": opened, **found}.items()}
+    )
 
 
 def main():
@@ -104,6 +117,8 @@ def main():
         again = ht.Session("bench", frame, unit="id")
         found[name] = seconds(lambda make=make, again=again: make(again))
     found |= in_a_row(frame)
+    with tempfile.TemporaryDirectory() as folder:
+        found |= in_a_row(frame, Path(folder) / "bench.ledger")
     for name, value in found.items():
         print(f"{name:30} {value:>12}", flush=True)
     sparse = people(options.records // 10, 47, options.jobs)
