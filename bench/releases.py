@@ -3,12 +3,13 @@
 ``python -m bench.releases --kills 1000 --concurrent 200`` kills a release at so many random moments and looks
 at the ledger and the folder after each; then four processes release so many submissions into one ledger.
 Whatever happens, every output is remembered once or not at all, a receipt has its files, and a release that
-was killed can be repeated.
+was killed can be repeated. Ctrl-C ends the kills, and says how many there were.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import random
 import shutil
@@ -97,7 +98,7 @@ def kill_once(place: Path, draws: random.Random, longest_s: float) -> str:
 def kills(n_kills: int, seed: int = 1) -> Counter[str]:
     """Kill so many releases; count what was there afterwards."""
     draws, found = random.Random(seed), Counter[str]()  # noqa: S311 - moments, no secrets
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as scratch, contextlib.suppress(KeyboardInterrupt):
         folder = Path(scratch)
         fresh = folder / "fresh"
         fresh.mkdir()
@@ -163,9 +164,8 @@ def main() -> None:
     start = time.perf_counter()
     found = kills(given.kills, given.seed)
     told = ", ".join(f"{what} {times}" for what, times in found.most_common())
-    print(
-        f"{given.kills} kills in {time.perf_counter() - start:.0f} s; there afterwards: {told}; all repeated"
-    )
+    took = f"{time.perf_counter() - start:.0f} s"
+    print(f"{found.total()} kills in {took}; there afterwards: {told}; all repeated", flush=True)
     start = time.perf_counter()
     concurrent(given.concurrent)
     took = f"{time.perf_counter() - start:.0f} s"

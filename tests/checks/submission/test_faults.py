@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 
 import pytest
+from bench import releases
 from bench.releases import CHECKERS, DATA, begin, concurrent, in_child, kills, submission
 
 from hitoku.checks.ledger import receipts
@@ -70,6 +71,19 @@ def test_killed_in_the_worst_moments(monkeypatch, given, place, name, there):
         "submission-released",
         "x.ledger",
     ]
+
+
+def test_whoever_ends_the_kills_is_told_how_many_there_were(monkeypatch):
+    times = iter(["all", "nothing"])
+
+    def once(*_):
+        found = next(times, None)
+        if found is None:
+            raise KeyboardInterrupt
+        return found
+
+    monkeypatch.setattr(releases, "kill_once", once)
+    assert kills(5) == Counter(all=1, nothing=1)
 
 
 def test_killed_at_random_moments():
