@@ -288,7 +288,7 @@ def chains_of_four(seed: int, n: int = 20_000, n_outputs: int = 50) -> tuple[int
     found, wrong, began = 0, 0, time.process_time()
     for number, (codes, who) in enumerate(outputs):
         part = Partition.published(f"output {number}", codes)
-        told = [set(np.asarray(group.members).tolist()) for group in ledger.check([part])]
+        told = [set(group.units.tolist()) for group in ledger.check([part])]
         found += who is not None and who in told
         wrong += sum(each != who for each in told)
         ledger.release([part])
