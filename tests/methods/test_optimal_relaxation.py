@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 from tests.oracles.suppression import least_cost
 
-from hitoku.methods.optimal import Optimal
+from hitoku.methods.optimal import Optimal, row_pool
 from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.instance import Instance, ProtectionLevels
 from hitoku.methods.optimal.objective import Objective
@@ -47,6 +47,19 @@ def test_what_rows_force_is_in_every_pattern_that_fills_them(seed):
     assert all(np.all(lower <= x) for x in fits)
     alone = {int(c[0]) for c in ([j for j in cells if upper[j]] for cells, _ in rows) if len(c) == 1}
     assert all(lower[j] == 1 for j in alone)
+
+
+def test_a_row_that_the_pool_has_forgotten_is_not_added(monkeypatch):
+    rows = [(np.array([k, k + 1]), np.ones(2)) for k in range(9)]
+    relaxation = relaxation_over(10, rows)
+    before = relaxation.master.n_rows
+    # Known by their numbers, when a new row makes the pool forget all that was of little use.
+    known = list(range(9))
+    monkeypatch.setattr(row_pool, "MOST_ENTRIES", 4)
+    relaxation.add([*known, (np.array([1, 5, 8]), np.ones(3))])
+    added = relaxation.master.rows[before:].toarray()
+    assert 0 < len(added) < 10
+    assert all(row.sum() >= 1 for row in added)
 
 
 @pytest.mark.parametrize("seed", range(3))

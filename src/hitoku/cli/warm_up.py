@@ -79,9 +79,9 @@ def search_a_little() -> None:
 
 def relax_a_little() -> None:
     """Push a cell and solve a relaxation on a tableau, on the smallest inputs there are."""
-    from hitoku.kernels import attacker_tableau, dual_simplex, row_pool
+    from hitoku.kernels import attacker_tableau, dual_simplex, row_pool, sparse_rows
 
-    for kernel in (attacker_tableau, dual_simplex, row_pool):
+    for kernel in (attacker_tableau, dual_simplex, row_pool, sparse_rows):
         kernel.warm_up()
 
 
@@ -136,6 +136,7 @@ JOBS: Mapping[str, Callable[[], None]] = {
     "attacker_tableau": relax_a_little,
     "dual_simplex": relax_a_little,
     "row_pool": relax_a_little,
+    "sparse_rows": relax_a_little,
     "patterns": search_a_little,
     "bits": search_a_little,
     "line_masks": search_a_little,

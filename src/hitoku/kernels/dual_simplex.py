@@ -188,51 +188,103 @@ def solve(
 
 
 @compiled
-def append_row(
-    tableau: Floats, n_rows: int, basic: Integers, nonbasic: Integers, n_columns: int, columns: Integers,
-    data: Floats, rhs: float, slack: int,
+def append_rows(
+    tableau: Floats, first: int, basic: Integers, nonbasic: Integers, rows: Any, rhs: Floats,
+    place: Integers, fixed: Floats,
 ) -> None:  # fmt: skip
-    """Write ``data @ x[columns] - rhs`` as the row of a new basic slack."""
+    """Write ``rows @ x - rhs`` from row ``first`` of the problem on as rows of new basic slacks.
+
+    ``rows`` are CSR parts. Columns of the problem stand in the tableau at their ``place``; those with -1 are
+    not there and count with the value that they are fixed at.
+    """
+    ptr, index, data = rows
     n = len(nonbasic)
-    dense = np.zeros(n_columns)
-    for k in range(len(columns)):
-        dense[columns[k]] = data[k]
-    for j in range(n + 1):
-        tableau[n_rows, j] = 0.0
-    tableau[n_rows, n] = -rhs
-    for j in range(n):
-        if nonbasic[j] < n_columns:
-            tableau[n_rows, j] += dense[nonbasic[j]]
-    for i in range(1, n_rows):
-        if basic[i] < n_columns and dense[basic[i]] != 0.0:
-            factor = dense[basic[i]]
-            for j in range(n + 1):
-                tableau[n_rows, j] += factor * tableau[i, j]
-    basic[n_rows] = slack
+    dense = np.zeros(n)
+    for k in range(first, len(rhs)):
+        here = tableau[k + 1]
+        here[:] = 0.0
+        dense[:] = 0.0
+        here[n] = -rhs[k]
+        for e in range(ptr[k], ptr[k + 1]):
+            if place[index[e]] >= 0:
+                dense[place[index[e]]] = data[e]
+            else:
+                here[n] += data[e] * fixed[index[e]]
+        for j in range(n):
+            if nonbasic[j] < n:
+                here[j] += dense[nonbasic[j]]
+        for i in range(1, k + 1):
+            if basic[i] < n and dense[basic[i]] != 0.0:
+                factor, other = dense[basic[i]], tableau[i]
+                for j in range(n + 1):
+                    here[j] += factor * other[j]
+        basic[k + 1] = n + k
 
 
 @compiled
-def write_column(
-    tableau: Floats, n_rows: int, basic: Integers, nonbasic: Integers, n_columns: int, place: int,
-    rows: Integers, data: Floats, cost: float,
-) -> None:  # fmt: skip
-    """Write a column of the problem, nonbasic, into a place of the tableau that holds zeros.
+def entries_of(rows: Any, columns: Integers, n_problem: int) -> Floats:
+    """Return some columns of CSR rows over ``n_problem`` columns, densely."""
+    ptr, index, data = rows
+    place = np.full(n_problem, -1, dtype=np.int64)
+    for k in range(len(columns)):
+        place[columns[k]] = k
+    entry = np.zeros((len(ptr) - 1, len(columns)))
+    for r in range(len(entry)):
+        for e in range(ptr[r], ptr[r + 1]):
+            if place[index[e]] >= 0:
+                entry[r, place[index[e]]] = data[e]
+    return entry
 
-    ``rows`` and ``data`` are its entries by row of the problem, ``n_columns`` the number of the first slack.
-    """
-    entry = np.zeros(n_rows)
-    for e in range(len(rows)):
-        entry[rows[e]] = data[e]
-    tableau[0, place] = cost
-    for i in range(1, n_rows):
-        if basic[i] >= n_columns:
-            tableau[i, place] = entry[basic[i] - n_columns]
-    # A slack that is held in its place takes back what the column adds to its row.
-    for j in range(len(nonbasic)):
-        if nonbasic[j] >= n_columns and entry[nonbasic[j] - n_columns] != 0.0:
-            factor = entry[nonbasic[j] - n_columns]
+
+@compiled
+def take_multiples(tableau: Floats, n_rows: int, column: int, first: int, factors: Floats) -> None:
+    """Take multiples of a column from those that begin at ``first``."""
+    for k in range(len(factors)):
+        if factors[k] != 0.0:
             for i in range(n_rows):
-                tableau[i, place] -= factor * tableau[i, j]
+                tableau[i, first + k] -= factors[k] * tableau[i, column]
+
+
+@compiled
+def write_columns(
+    tableau: Floats, n_rows: int, basic: Integers, nonbasic: Integers, rows: Any, columns: Integers,
+    cost: Floats, n_problem: int,
+) -> None:  # fmt: skip
+    """Write columns of the problem, nonbasic, into the last places of the tableau, which hold zeros.
+
+    ``rows`` are CSR parts of the problem, ``n_problem`` the number of its columns; slacks are numbered from
+    the number of columns of the tableau on.
+    """
+    n, more = len(nonbasic), len(columns)
+    entry = entries_of(rows, columns, n_problem)
+    first = n - more
+    for k in range(more):
+        tableau[0, first + k] = cost[k]
+    for i in range(1, n_rows):
+        if basic[i] >= n:
+            for k in range(more):
+                tableau[i, first + k] = entry[basic[i] - n, k]
+    # A slack that is held in its place takes back what a column adds to its row.
+    for j in range(first):
+        if nonbasic[j] >= n:
+            take_multiples(tableau, n_rows, j, first, entry[nonbasic[j] - n])
+
+
+@compiled
+def read_off(
+    tableau: Floats, n_rows: int, basic: Integers, nonbasic: Integers, at: Floats, value: Floats,
+    columns: Integers, x: Floats, multipliers: Floats,
+) -> None:  # fmt: skip
+    """Write the point into ``x``, by column of the problem, and the multipliers of its rows."""
+    n = len(nonbasic)
+    for j in range(n):
+        if nonbasic[j] < n:
+            x[columns[nonbasic[j]]] = at[j]
+        else:
+            multipliers[nonbasic[j] - n] = max(tableau[0, j], 0.0)
+    for i in range(1, n_rows):
+        if basic[i] < n:
+            x[columns[basic[i]]] = value[i]
 
 
 def warm_up() -> None:
@@ -240,7 +292,9 @@ def warm_up() -> None:
     tableau = np.zeros((3, 3))
     tableau[0, 0] = tableau[0, 1] = 1.0
     basic, nonbasic = np.full(3, -1, dtype=np.int64), np.arange(2)
-    append_row(tableau, 1, basic, nonbasic, 2, np.arange(2), np.ones(2), 1.0, 2)
+    rows, value, at = (np.array([0, 2]), np.arange(2), np.ones(2)), np.zeros(3), np.zeros(2)
+    append_rows(tableau, 0, basic, nonbasic, rows, np.ones(1), np.arange(2), np.zeros(2))
     lower, upper = np.zeros(3), np.array([1.0, 1.0, np.inf])
-    solve(tableau, 2, basic, nonbasic, lower, upper, np.zeros(2), np.zeros(3), 10, np.inf)
-    write_column(tableau, 2, basic, nonbasic, 2, 0, np.zeros(1, dtype=np.int64), np.ones(1), 1.0)
+    solve(tableau, 2, basic, nonbasic, lower, upper, at, value, 10, np.inf)
+    read_off(tableau, 2, basic, nonbasic, at, value, np.arange(2), np.zeros(2), np.zeros(1))
+    write_columns(tableau, 2, basic, nonbasic, rows, np.zeros(1, dtype=np.int64), np.ones(1), 2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,27 +43,29 @@ def near_one_of(columns: Integers, data: Floats, others: Floats, most: float) ->
 
 @compiled
 def deepest_rows(
-    ptr: Integers, index: Integers, data: Floats, norm: Floats, idle: Integers, x: Floats, least: float,
-    most: int, parallel: float, patience: int,
+    rows: Any, norm: Floats, idle: Integers, which: Integers, x: Floats, least: float, most: int,
+    parallel: float, patience: int,
 ) -> Integers:  # fmt: skip
     """Return the rows that the point violates by more than ``least``, the deepest first, few of them.
 
     Parameters
     ----------
-    ptr, index, data, norm
+    rows, norm
         CSR parts of the rows, and their lengths as vectors.
     idle
         How often each row was looked at in vain since it was last violated; counted on here. Rows that were
         looked at more than ``patience`` times in vain are left out.
+    which
+        The rows to look at.
     x
         The point.
     most, parallel
         So many rows at most, none with a cosine above this to a deeper one that is taken.
     """
-    n_rows = len(ptr) - 1
-    depth, found = np.empty(n_rows), np.empty(n_rows, dtype=np.int64)
+    ptr, index, data = rows
+    depth, found = np.empty(len(which)), np.empty(len(which), dtype=np.int64)
     n_found = 0
-    for k in range(n_rows):
+    for k in which:
         if idle[k] > patience:
             continue
         short = short_of(index[ptr[k] : ptr[k + 1]], data[ptr[k] : ptr[k + 1]], x, 1.0)
@@ -115,5 +119,5 @@ def warm_up() -> None:
     """Compile for the types that callers use, or load what was compiled before."""
     one = np.ones(1)
     measure_rows(np.array([0, 1]), one, 1, 0.1, np.zeros(1), np.zeros(1, dtype=np.int64))
-    deepest_rows(np.array([0, 1]), np.zeros(1, dtype=np.int64), one, one, np.zeros(1, dtype=np.int64),
-                 np.zeros(1), 0.1, 1, 0.5, 1)  # fmt: skip
+    none = np.zeros(1, dtype=np.int64)
+    deepest_rows((np.array([0, 1]), none, one), one, none.copy(), none, np.zeros(1), 0.1, 1, 0.5, 1)

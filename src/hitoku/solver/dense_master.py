@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hitoku.solver.master import NO_LIMIT, Covering, Floats, Integers, Mask, Master, Relaxed
+from hitoku.solver.covering import Covering, Floats, Integers, Mask, Relaxed
+from hitoku.solver.master import NO_LIMIT, Master
 from hitoku.solver.solution import Status
 
 # Columns of a problem at most; steps after which it is set up anew.
@@ -65,11 +66,11 @@ class DenseMaster(Covering):
         self._tableau[0, :n] = self.cost[self._columns] / self._unit
         self._basic = np.full(len(self._tableau), -1, dtype=np.int64)
         self._nonbasic = np.arange(n)
-        self._append(0, n_rows)
+        self._append(0)
 
     def _let_in(self, columns: Integers) -> None:
         """Add columns to the tableau, nonbasic."""
-        from hitoku.kernels.dual_simplex import write_column  # noqa: PLC0415 - numba loads slowly
+        from hitoku.kernels.dual_simplex import write_columns  # noqa: PLC0415 - numba loads slowly
 
         n, more, n_rows = len(self._columns), len(columns), self.n_rows + 1
         wider = np.zeros((len(self._tableau), n + more + 1))
@@ -82,41 +83,33 @@ class DenseMaster(Covering):
         self._place = self._place.copy()
         self._place[columns] = n + np.arange(more)
         self._tableau = wider
-        entries = sparse.csc_array(self.rows[:, columns])
-        for k in range(more):
-            here = slice(entries.indptr[k], entries.indptr[k + 1])
-            write_column(
-                wider, n_rows, self._basic, self._nonbasic, n + more, n + k,
-                entries.indices[here].astype(np.int64), entries.data[here],
-                float(self.cost[columns[k]]) / self._unit,
-            )  # fmt: skip
+        write_columns(
+            wider, n_rows, self._basic, self._nonbasic, (self.ptr, self.index, self.data), columns,
+            self.cost[columns] / self._unit, len(self.cost),
+        )  # fmt: skip
 
-    def _append(self, first: int, last: int) -> None:
-        from hitoku.kernels.dual_simplex import append_row  # noqa: PLC0415 - numba loads slowly
+    def _append(self, first: int) -> None:
+        """Append the rows of the problem from one on."""
+        from hitoku.kernels.dual_simplex import append_rows  # noqa: PLC0415 - numba loads slowly
 
-        n = len(self._columns)
+        n, last = len(self._columns), self.n_rows
         if last + 1 > len(self._tableau):
             wider = np.zeros((2 * last + 2, n + 1))
             wider[: len(self._tableau)] = self._tableau
             basic = np.full(len(wider), -1, dtype=np.int64)
             basic[: len(self._basic)] = self._basic
             self._tableau, self._basic = wider, basic
-        rows, places = self.rows, self._place[self.rows.indices]
-        left = self.rhs - rows @ self._fixed
-        for k in range(first, last):
-            here = slice(rows.indptr[k], rows.indptr[k + 1])
-            there = places[here] >= 0
-            append_row(
-                self._tableau, k + 1, self._basic, self._nonbasic, n, places[here][there],
-                rows.data[here][there], float(left[k]), n + k,
-            )  # fmt: skip
+        append_rows(
+            self._tableau, first, self._basic, self._nonbasic, (self.ptr, self.index, self.data), self.rhs,
+            self._place, self._fixed,
+        )  # fmt: skip
 
     def add(self, rows: sparse.csr_array, rhs: Floats) -> None:
         """Append rows."""
         before = self.n_rows
         self._extend(rows, rhs)
         if not self._stale:
-            self._append(before, self.n_rows)
+            self._append(before)
 
     def keep(self, kept: Mask) -> None:
         """Drop all other rows; one whose slack stands at zero is first made basic."""
@@ -125,7 +118,7 @@ class DenseMaster(Covering):
         if kept.all():
             return
         if self._stale:
-            self.rows, self.rhs = sparse.csr_array(self.rows[kept]), self.rhs[kept]
+            self._drop(~kept)
             return
         n, n_rows = len(self._columns), self.n_rows
         for k in np.flatnonzero(~kept):
@@ -145,7 +138,7 @@ class DenseMaster(Covering):
         number = np.concatenate([np.arange(n), n + np.cumsum(kept) - 1])
         here = self._basic[1 : n_rows + 1]
         left = 1 + np.flatnonzero((here < n) | kept[np.maximum(here - n, 0)])
-        self.rows, self.rhs = sparse.csr_array(self.rows[kept]), self.rhs[kept]
+        self._drop(~kept)
         self._tableau[1 : len(left) + 1] = self._tableau[left]
         self._basic[1 : len(left) + 1] = number[self._basic[left]]
         self._nonbasic = number[self._nonbasic]
@@ -154,7 +147,7 @@ class DenseMaster(Covering):
 
     def replace(self, n_kept: int, rows: sparse.csr_array, rhs: Floats) -> None:
         """Keep the first rows and put others in the place of the rest."""
-        self.rows, self.rhs = sparse.csr_array(self.rows[:n_kept]), self.rhs[:n_kept]
+        self._drop(np.arange(self.n_rows) >= n_kept)
         self._extend(rows, rhs)
         self._set_up()
 
@@ -210,7 +203,7 @@ class DenseMaster(Covering):
             self._let_in(np.flatnonzero(wanted))
         if relaxed.status is Status.OPTIMAL:
             self._reduced = relaxed.reduced
-            short = (self.rhs - self.rows @ relaxed.x).max(initial=0.0)
+            short = (self.rhs - self._across(relaxed.x)).max(initial=0.0)
             above = float(self.cost @ relaxed.x) - relaxed.bound
             if short > AGREES or above > AGREES * max(abs(relaxed.bound), self._unit):
                 return None
@@ -218,7 +211,13 @@ class DenseMaster(Covering):
 
     def _stepped(self, steps: int, cutoff: float) -> Relaxed | None:
         """Solve over the columns of the tableau; None when it got lost."""
-        from hitoku.kernels.dual_simplex import INFEASIBLE, LOST, OPTIMAL, solve  # noqa: PLC0415 - slow
+        from hitoku.kernels.dual_simplex import (  # noqa: PLC0415 - numba loads slowly
+            INFEASIBLE,
+            LOST,
+            OPTIMAL,
+            read_off,
+            solve,
+        )
 
         columns = self._columns
         n, n_rows = len(columns), self.n_rows + 1
@@ -233,8 +232,8 @@ class DenseMaster(Covering):
         self._age += int(done)
         if ended == LOST or (ended != OPTIMAL and done >= MOST_STEPS):
             return None
-        slack = self._nonbasic >= n
         if ended == INFEASIBLE:
+            slack = self._nonbasic >= n
             y = np.zeros(self.n_rows)
             way = 1.0 if value[row] < lower[self._basic[row]] else -1.0
             y[self._nonbasic[slack] - n] = np.maximum(-way * self._tableau[row, :n][slack], 0.0)
@@ -243,13 +242,10 @@ class DenseMaster(Covering):
             if self.impossible(y):
                 return Relaxed(Status.INFEASIBLE, np.inf, self.lower, self.cost, y)
             return None
-        multipliers = np.zeros(self.n_rows)
-        multipliers[self._nonbasic[slack] - n] = np.maximum(self._tableau[0, :n][slack], 0.0) * self._unit
+        x, multipliers = self._fixed.copy(), np.zeros(self.n_rows)
+        read_off(self._tableau, n_rows, self._basic, self._nonbasic, self._at, value, columns, x, multipliers)
+        multipliers *= self._unit
         bound, reduced = self.proven(multipliers)
-        x = self._fixed.copy()
-        x[columns[self._nonbasic[~slack]]] = self._at[~slack]
-        here = self._basic[1:n_rows]
-        x[columns[here[here < n]]] = value[1:][here < n]
         x = np.clip(x, self.lower, self.upper)
         status = Status.OPTIMAL if ended == OPTIMAL else Status.LIMIT
         return Relaxed(status, bound, x, reduced, multipliers)

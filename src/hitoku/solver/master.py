@@ -1,13 +1,11 @@
 """The master problem of a cutting-plane method: a covering problem whose rows come and go, warm-started.
 
-The solver's optimum is a hint. The bound that is handed out is recomputed from its multipliers: for any
-``y >= 0``, no point can cost less than ``y @ rhs + sum(min(reduced * lower, reduced * upper))``, so a wrong
-multiplier makes the bound weaker and never false.
+The solver's optimum is a hint: the bound that is handed out is recomputed from its multipliers
+(:mod:`hitoku.solver.covering`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import highspy
@@ -15,77 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from hitoku.solver.engine import accept, engine, hand_over, power_of_two, run
+from hitoku.solver.covering import PROOF, Covering, Floats, Mask, Relaxed
+from hitoku.solver.engine import accept, engine, hand_over, run
 from hitoku.solver.solution import Status
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 NO_LIMIT = 2**31 - 1
 # Looser than elsewhere: nothing is read off the point, and bounds are recomputed.
 TOLERANCE = 1e-9
-# A ray proves something when what it adds up to is short by this much, far above any rounding.
-PROOF = 1e-7
 # With more columns than this the solver is given some only: those that fill a new row so many times over, and
 # those with a reduced cost further below zero than this.
 SIFTED, TIMES, WRONG, SMALL = 2000, 8.0, 1e-8, 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class Relaxed:
-    """The end of one solve.
-
-    Parameters
-    ----------
-    status
-        ``INFEASIBLE`` only when it was proven from a ray; ``LIMIT`` when the solver stopped early.
-    bound
-        What no point within the present bounds can beat, whatever the status; infinity when there is none.
-    x, reduced, multipliers
-        The point, ``cost - rows.T @ multipliers`` and the multipliers that prove the bound.
-    """
-
-    status: Status
-    bound: float
-    x: Floats
-    reduced: Floats
-    multipliers: Floats
-
-
-class Covering:
-    """Rows ``rows @ x >= rhs`` over bounded columns of no negative cost, and what multipliers prove."""
-
-    def __init__(self, cost: Floats) -> None:
-        n = len(cost)
-        self.cost = np.asarray(cost, dtype=np.float64)
-        self.rows = sparse.csr_array((0, n), dtype=np.float64)
-        self.rhs = np.zeros(0)
-        self.lower, self.upper = np.zeros(n), np.ones(n)
-        self.steps = 0
-        # The dearest columns are seldom used: the middle sets the scale that tolerances refer to.
-        self._unit = float(power_of_two(np.median(self.cost[self.cost > 0]) if self.cost.any() else 1.0))
-
-    @property
-    def n_rows(self) -> int:
-        return len(self.rhs)
-
-    def _extend(self, rows: sparse.csr_array, rhs: Floats) -> None:
-        self.rows = rows if not self.n_rows else sparse.csr_array(sparse.vstack([self.rows, rows], "csr"))
-        self.rhs = np.concatenate([self.rhs, rhs])
-
-    def proven(self, multipliers: Floats) -> tuple[float, Floats]:
-        """Return the bound that non-negative multipliers prove, and the reduced costs."""
-        reduced = self.cost - self.rows.T @ multipliers
-        ends = np.where(reduced > 0, reduced * self.lower, reduced * self.upper)
-        return float(multipliers @ self.rhs + ends.sum()), reduced
-
-    def impossible(self, multipliers: Floats) -> bool:
-        """Tell whether non-negative multipliers prove that no point exists."""
-        weight = self.rows.T @ multipliers
-        reach = np.where(weight > 0, weight * self.upper, weight * self.lower).sum()
-        most = max(1.0, float(multipliers.max(initial=0.0)))
-        return bool(multipliers @ self.rhs > reach + PROOF * most)
 
 
 class Master(Covering):
@@ -181,7 +118,7 @@ class Master(Covering):
         gone = np.flatnonzero(~kept).astype(np.int32)
         if len(gone):
             accept(self._highs.deleteRows(len(gone), gone), "dropping rows")
-            self.rows, self.rhs = sparse.csr_array(self.rows[kept]), self.rhs[kept]
+            self._drop(~kept)
 
     def fix(self, lower: Floats, upper: Floats) -> None:
         """Replace the bounds of all columns where they changed."""
@@ -256,8 +193,9 @@ class Master(Covering):
     def _ray(self) -> Floats | None:
         """Return multipliers that prove that no point exists, checked."""
         # One row alone may do, and then HiGHS has no ray to offer.
-        ends = np.where(self.rows.data > 0, self.upper[self.rows.indices], self.lower[self.rows.indices])
-        most = sparse.csr_array((self.rows.data * ends, self.rows.indices, self.rows.indptr), self.rows.shape)
+        rows = self.rows
+        ends = np.where(rows.data > 0, self.upper[rows.indices], self.lower[rows.indices])
+        most = sparse.csr_array((rows.data * ends, rows.indices, rows.indptr), rows.shape)
         short = self.rhs - most.sum(axis=1)
         if short.max(initial=0.0) > PROOF:
             return np.asarray(np.arange(self.n_rows) == np.argmax(short), dtype=np.float64)

@@ -9,8 +9,9 @@ import numpy as np
 
 from hitoku.methods.optimal.relaxation import WHOLE
 from hitoku.model.arrays import Floats
+from hitoku.solver.covering import Relaxed
 from hitoku.solver.dense_master import DenseMaster
-from hitoku.solver.master import Master, Relaxed
+from hitoku.solver.master import Master
 
 # A column is tried until each answer was seen so often; then the memory is trusted.
 RELIABLE = 4

@@ -14,7 +14,7 @@ import numpy as np
 
 from hitoku.methods.optimal.neighbourhoods import Neighbourhoods
 from hitoku.model.arrays import Integers, Mask
-from hitoku.solver.master import Relaxed
+from hitoku.solver.covering import Relaxed
 
 if TYPE_CHECKING:
     from hitoku.methods.optimal.tree import BranchAndCut

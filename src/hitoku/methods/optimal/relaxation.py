@@ -6,6 +6,8 @@ columns change from node to node.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy import sparse
 
@@ -23,8 +25,9 @@ from hitoku.methods.optimal.objective import Objective
 from hitoku.methods.optimal.row_pool import MOST_AT_ONCE, RowPool
 from hitoku.methods.optimal.zero_half_cuts import factor, zero_half_cuts
 from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.solver.covering import Relaxed
 from hitoku.solver.dense_master import MOST_COLUMNS, DenseMaster
-from hitoku.solver.master import Master, Relaxed
+from hitoku.solver.master import Master
 
 WHOLE = 1e-6
 # A row that lacks less than this without a column is filled without it.
@@ -51,6 +54,8 @@ WIDE = 2000
 HANDED_ON = 3000
 
 Row = tuple[Integers, Floats]
+# A row of its own, or the number of one in the pool.
+Found = Row | int
 
 
 class Relaxation:
@@ -95,25 +100,33 @@ class Relaxation:
         relaxed = self.master.solve()
         return relaxed, relaxed.bound + self.paid
 
-    def add(self, rows: list[Row]) -> None:
-        """Append rows over cells of the instance."""
+    def add(self, rows: Sequence[Found]) -> None:
+        """Append rows over cells of the instance, or out of the pool."""
         if not rows:
             return
-        made = Cuts.of(rows)
-        columns = self._place[made.cells]
-        matrix = sparse.csr_array(
-            (made.coefficients, columns, made.indptr), shape=(len(made), len(self.free))
-        )
-        self.master.add(matrix, np.ones(len(made)))
-        self._idle = np.concatenate([self._idle, np.zeros(len(made), dtype=np.int64)])
         if self._pool is not None:
-            numbers = self._pool.add([(self._place[cells], c) for cells, c in rows])
-            times = self._pool.times(numbers)
+            numbers = self._numbered(self._pool, rows)
+            matrix, times = self._pool.matrix(numbers), self._pool.times(numbers)
         else:
-            numbers = np.full(len(made), -1)
-            times = np.array([factor(c) for _, c in rows], dtype=np.int64)
+            own = [row for row in rows if not isinstance(row, int)]
+            made, numbers = Cuts.of(own), np.full(len(own), -1)
+            columns, shape = self._place[made.cells], (len(made), len(self.free))
+            matrix = sparse.csr_array((made.coefficients, columns, made.indptr), shape=shape)
+            times = np.array([factor(c) for _, c in own], dtype=np.int64)
+        self.master.add(matrix, np.ones(len(numbers)))
+        self._idle = np.concatenate([self._idle, np.zeros(len(numbers), dtype=np.int64)])
         self._numbers = np.concatenate([self._numbers, numbers])
         self._times = np.concatenate([self._times, times])
+
+    def _numbered(self, pool: RowPool, rows: Sequence[Found]) -> Integers:
+        """Return the numbers of rows in the pool, which gets those that it does not have.
+
+        It may forget others for that, which are then found again.
+        """
+        known = [row for row in rows if isinstance(row, int)]
+        own = [(self._place[row[0]], row[1]) for row in rows if not isinstance(row, int)]
+        added = pool.add(own)
+        return pool.still(np.concatenate([np.array(known, dtype=np.int64), added]))
 
     def purge(self, relaxed: Relaxed, rounds: int) -> None:
         """Drop rows that have had no multiplier for some rounds, when there are many of them."""
@@ -174,26 +187,16 @@ class Relaxation:
         reached = levels_met(instance, pushed)
         return capacity_cuts(instance, pushed, ~reached), reached
 
-    def separate(self, x: Floats, *, whole: bool, root: bool = False) -> tuple[list[Row], bool]:
+    def separate(self, x: Floats, *, whole: bool, root: bool = False) -> tuple[list[Found], bool]:
         """Separate: return cuts that the point violates, and whether every level is reached there.
 
         At the root more of them at once: rounds are long there, and rows soon dropped.
         """
         full, most = self.pattern(x), MOST_AT_ROOT if root and not self.network else MOST_AT_ONCE
         if self._pool is not None and not whole:
-            known = self._pool.violated(x, POOL_VIOLATION, most)
-            if len(known) >= FEW:
-                return self._over_cells(self._pool.rows(known)), False
+            return self._separate_pooled(self._pool, x, full, most)
         found, reached = self._pushed(full, exact=whole)
-        if self._pool is not None and not whole:
-            if self.network:
-                # Knapsack covers count there; elsewhere the rows that are taken are strengthened in time.
-                found = [_strengthened(row, full) for row in found]
-            self._pool.add([(self._place[cells], c) for cells, c in found])
-            rows = self._over_cells(self._pool.rows(self._pool.violated(x, VIOLATION, most)))
-            rows = rows if self.network else [_strengthened(row, full) for row in rows]
-            return rows, bool(reached.all())
-        rows = _distinct([_strengthened(row, full) for row in found], full, VIOLATION)
+        rows: list[Found] = [*_distinct([_strengthened(row, full) for row in found], full, VIOLATION)]
         if not whole and self.network:
             self._remember(found)
             if len(rows) < FEW and not self.halving:
@@ -205,6 +208,25 @@ class Relaxation:
             # A pattern that is not safe needs a cell it does not have: true whatever rounding did.
             cells = self.free[x < 0.5]
             rows = [(cells, np.ones(len(cells)))]
+        return rows, bool(reached.all())
+
+    def _separate_pooled(self, pool: RowPool, x: Floats, full: Floats, most: int) -> tuple[list[Found], bool]:
+        """Look into the pool first; only where it has little to say, separate anew."""
+        known = pool.violated(x, POOL_VIOLATION, most)
+        if len(known) >= FEW:
+            return known.tolist(), False
+        found, reached = self._pushed(full, exact=False)
+        if self.network:
+            # Knapsack covers count there; elsewhere the rows that are taken are strengthened in time.
+            found = [_strengthened(row, full) for row in found]
+        new = pool.add([(self._place[cells], c) for cells, c in found])
+        taken = pool.violated(x, VIOLATION, most, pool.still(np.concatenate([known, new])))
+        rows: list[Found] = taken.tolist()
+        if not self.network:
+            # A set-cover row is as strong as it gets.
+            covers = pool.times(taken) == 1
+            rows = taken[covers].tolist()
+            rows += [strengthen(*row, full) for row in self._over_cells(pool.rows(taken[~covers]))]
         return rows, bool(reached.all())
 
     def _over_cells(self, rows: list[Row]) -> list[Row]:
@@ -226,7 +248,7 @@ class Relaxation:
         lower[column[most[row] - c < 1 - FILLED]] = 1.0
         return lower
 
-    def halves(self, x: Floats) -> list[Row]:
+    def halves(self, x: Floats) -> list[Found]:
         """Separate {0, 1/2} cuts, where they are worth looking for."""
         if not self.halving:
             return []

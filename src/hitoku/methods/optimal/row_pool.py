@@ -81,7 +81,9 @@ class RowPool:
         self._ptr = np.concatenate([self._ptr, begin + np.cumsum(lengths)])
         end = int(self._ptr[-1])
         if end > len(self._data):
-            self._index, self._data = np.resize(self._index, 2 * end), np.resize(self._data, 2 * end)
+            room = np.zeros(2 * end - len(self._data), dtype=np.int64)
+            self._index = np.concatenate([self._index, room])
+            self._data = np.concatenate([self._data, room.astype(np.float64)])
         self._index[begin:end] = np.concatenate([columns for columns, _ in rows])
         self._data[begin:end] = np.concatenate([c for _, c in rows])
         norm, times = np.empty(len(rows)), np.empty(len(rows), dtype=np.int64)
@@ -111,12 +113,15 @@ class RowPool:
         here = slice(self._ptr[place], self._ptr[place + 1])
         return self._index[here], self._data[here]
 
-    def violated(self, x: Floats, least: float, most: int = MOST_AT_ONCE) -> Integers:
-        """Return the numbers of the rows that a point violates most, so many at most."""
+    def violated(
+        self, x: Floats, least: float, most: int = MOST_AT_ONCE, among: Integers | None = None
+    ) -> Integers:
+        """Return the numbers of the rows that a point violates most, so many at most, of some or of all."""
         from hitoku.kernels.row_pool import deepest_rows  # noqa: PLC0415 - numba takes a second to load
 
+        which = np.arange(len(self)) if among is None else np.unique(self._place[among])
         found = deepest_rows(
-            self._ptr, self._index, self._data, self._norm, self._idle, x, least, most, PARALLEL,
+            (self._ptr, self._index, self._data), self._norm, self._idle, which, x, least, most, PARALLEL,
             PATIENCE,
         )  # fmt: skip
         return np.asarray(self._number[found])

@@ -17,8 +17,8 @@ from hitoku.methods.optimal.relaxation import FEW, PURGE_NODE, PURGE_ROOT, WHOLE
 from hitoku.methods.optimal.repair_heuristic import repair_pattern
 from hitoku.methods.optimal.tie_break import smaller
 from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.solver.covering import Relaxed
 from hitoku.solver.dense_master import DenseMaster
-from hitoku.solver.master import Relaxed
 from hitoku.solver.solution import Status
 
 # Rounds of rows in a node; stalled when the bound gains less than a share of the gap.

@@ -1,0 +1,107 @@
+"""Covering problems whose rows come and go, and what multipliers prove about them.
+
+For any ``y >= 0``, no point can cost less than ``y @ rhs + sum(min(reduced * lower, reduced * upper))``, so a
+wrong multiplier of a solver makes the bound weaker and never false.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from hitoku.solver.engine import power_of_two
+from hitoku.solver.solution import Status
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+# A ray proves something when what it adds up to is short by this much, far above any rounding.
+PROOF = 1e-7
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxed:
+    """The end of one solve.
+
+    Parameters
+    ----------
+    status
+        ``INFEASIBLE`` only when it was proven from a ray; ``LIMIT`` when the solver stopped early.
+    bound
+        What no point within the present bounds can beat, whatever the status; infinity when there is none.
+    x, reduced, multipliers
+        The point, ``cost - rows.T @ multipliers`` and the multipliers that prove the bound.
+    """
+
+    status: Status
+    bound: float
+    x: Floats
+    reduced: Floats
+    multipliers: Floats
+
+
+class Covering:
+    """Rows ``rows @ x >= rhs`` over bounded columns of no negative cost, and what multipliers prove."""
+
+    def __init__(self, cost: Floats) -> None:
+        n = len(cost)
+        self.cost = np.asarray(cost, dtype=np.float64)
+        # CSR parts: rows change thousands of times, and a library's matrix takes longer to make than to use.
+        self.ptr = np.zeros(1, dtype=np.int64)
+        self.index, self.data = np.zeros(0, dtype=np.int64), np.zeros(0)
+        self.rhs = np.zeros(0)
+        self.lower, self.upper = np.zeros(n), np.ones(n)
+        self.steps = 0
+        # The dearest columns are seldom used: the middle sets the scale that tolerances refer to.
+        self._unit = float(power_of_two(np.median(self.cost[self.cost > 0]) if self.cost.any() else 1.0))
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.rhs)
+
+    @property
+    def rows(self) -> sparse.csr_array:
+        """All rows as a matrix."""
+        shape = self.n_rows, len(self.cost)
+        return sparse.csr_array((self.data, self.index, self.ptr), shape=shape)
+
+    def _extend(self, rows: sparse.csr_array, rhs: Floats) -> None:
+        self.ptr = np.concatenate([self.ptr, self.ptr[-1] + rows.indptr[1:]])
+        self.index = np.concatenate([self.index, rows.indices.astype(np.int64)])
+        self.data = np.concatenate([self.data, rows.data])
+        self.rhs = np.concatenate([self.rhs, rhs])
+
+    def _drop(self, gone: Mask) -> None:
+        lengths = np.diff(self.ptr)
+        stay = np.repeat(~gone, lengths)
+        self.index, self.data, self.rhs = self.index[stay], self.data[stay], self.rhs[~gone]
+        self.ptr = np.concatenate([[0], np.cumsum(lengths[~gone])])
+
+    def _weigh(self, multipliers: Floats) -> Floats:
+        """Return ``rows.T @ multipliers``."""
+        from hitoku.kernels.sparse_rows import down  # noqa: PLC0415 - numba takes a second to load
+
+        return np.asarray(down(self.ptr, self.index, self.data, multipliers, len(self.cost)))
+
+    def _across(self, x: Floats) -> Floats:
+        """Return ``rows @ x``."""
+        from hitoku.kernels.sparse_rows import across  # noqa: PLC0415 - numba takes a second to load
+
+        return np.asarray(across(self.ptr, self.index, self.data, x))
+
+    def proven(self, multipliers: Floats) -> tuple[float, Floats]:
+        """Return the bound that non-negative multipliers prove, and the reduced costs."""
+        reduced = self.cost - self._weigh(multipliers)
+        ends = np.where(reduced > 0, reduced * self.lower, reduced * self.upper)
+        return float(multipliers @ self.rhs + ends.sum()), reduced
+
+    def impossible(self, multipliers: Floats) -> bool:
+        """Tell whether non-negative multipliers prove that no point exists."""
+        weight = self._weigh(multipliers)
+        reach = np.where(weight > 0, weight * self.upper, weight * self.lower).sum()
+        most = max(1.0, float(multipliers.max(initial=0.0)))
+        return bool(multipliers @ self.rhs > reach + PROOF * most)
