@@ -8,7 +8,7 @@ from tests.methods.test_optimal_neighbourhoods import is_safe
 from tests.methods.test_optimal_tableau import cube, prepared
 from tests.oracles.suppression import least_cost
 
-from hitoku.methods.optimal import incumbent_search
+from hitoku.methods.optimal import Optimal, incumbent_search, search
 from hitoku.methods.optimal.budget import Budget, Stopped
 from hitoku.methods.optimal.incumbent_search import IncumbentSearch
 from hitoku.methods.optimal.objective import Objective
@@ -78,3 +78,30 @@ def test_takes_its_share_of_the_work():
     assert not inside.catch_up()
     work = tree.budget.work - inside._began
     assert incumbent_search.SHARE * work <= inside._work < work
+
+
+@pytest.mark.parametrize(("seed", "core"), [(4, 150), (7, 20)])
+def test_a_pattern_is_in_the_trace_as_soon_as_it_is_known(seed, core, monkeypatch):
+    known: list[tuple[int, float]] = []
+
+    def heard(told):
+        def telling(self, *given):
+            told(self, *given)
+            tree = getattr(self, "_tree", self)
+            if not tree._inside and not tree.goal.ties:
+                known.append((tree.budget.work, tree.value))
+
+        return telling
+
+    # With a small core the first search is one over some of the cells.
+    monkeypatch.setattr(search, "CORE", core)
+    monkeypatch.setattr(PatternSearch, "_update_incumbent", heard(PatternSearch._update_incumbent))
+    monkeypatch.setattr(IncumbentSearch, "step", heard(IncumbentSearch.step))
+    table, need = cube(seed, (5, 5, 4), 6)
+    cost = np.maximum(table.value, 1.0)
+    trace = Optimal(cost=cost).protect(table, need).trace
+    instance = prepared(table, need)
+    paid = cost[need.unsafe].sum() - instance.weight[instance.forced].sum()
+    assert len({value for _, value in known}) > 1
+    for work, value in known:
+        assert min(best for when, _, best in trace if when <= work) <= value + paid

@@ -134,7 +134,8 @@ class PatternSearch(BranchAndCut):
         bound = relaxed.bound + self.relaxation.paid
         self.bound = max(self.bound, bound)
         rows = self.relaxation.active(relaxed)
-        if self._report is not None and isinstance(self.relaxation.engine, TableauSubproblems):
+        unlimited = self._report is not None and self._most_nodes == NO_LIMIT
+        if unlimited and isinstance(self.relaxation.engine, TableauSubproblems):
             self._incumbents = IncumbentSearch(self, relaxed, rows)
         if self._look:
             self._search_core(relaxed)
@@ -178,6 +179,11 @@ class PatternSearch(BranchAndCut):
         self.possible[free[upper == 0]] = False
         return self._search_subset(self.possible, free[lower == 1], report=self._report, core=True)
 
+    def _report_pattern(self, _bound: float, value: float) -> None:
+        """Say what a search over some of the cells found; what it proves holds for these alone."""
+        if self._report is not None:
+            self._report(self.bound, min(value, self.value))
+
     def _promising(self, relaxed: Relaxed) -> Integers:
         """Return the cells that the relaxation uses or would use next."""
         n_core = max(CORE, 3 * int((relaxed.x > WHOLE).sum()))
@@ -202,7 +208,7 @@ class PatternSearch(BranchAndCut):
         if (lower < upper).sum() >= enough:
             alive = self.instance.forced | self.best
             alive[promising] = True
-            self._search_subset(alive, relaxation.free[:0], CORE_NODES)
+            self._search_subset(alive, relaxation.free[:0], CORE_NODES, self._report_pattern)
 
     def _search_neighbourhoods(self, relaxed: Relaxed, far_off: float = FAR_OFF) -> None:
         """Set parts of the best pattern free and search them anew, again and again, while that pays.
@@ -229,7 +235,6 @@ class PatternSearch(BranchAndCut):
             if inside.improve(around, freed):
                 around.found()
                 self._update_incumbent(inside.pattern)
-                self._report_progress()
 
     def _search_subset(
         self,
@@ -263,7 +268,6 @@ class PatternSearch(BranchAndCut):
         pattern = np.zeros(len(self.instance), dtype=bool)
         pattern[cells] = found.pattern
         self._update_incumbent(pattern)
-        self._report_progress()
         if self.budget.interrupted:
             raise Stopped
         possible = np.zeros(len(self.instance), dtype=bool)

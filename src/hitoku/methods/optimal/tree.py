@@ -78,7 +78,8 @@ class BranchAndCut:
         bound = self.value if finished else min(self.bound if bound is None else bound, self.value)
         return SearchResult(self.best, self.value, bound, finished, self.possible, self.relaxation.rows())
 
-    def _report_progress(self) -> None:
+    def report_progress(self) -> None:
+        """Say what is proven and known by now."""
         if self._report is not None:
             self._report(self.bound, self.value)
 
@@ -90,6 +91,8 @@ class BranchAndCut:
         equal = self.goal.ties and abs(value - self.value) < half
         if value < self.value - half or (equal and smaller(pattern, self.best)):
             self.best, self.value = pattern.copy(), value
+            if not self._inside:
+                self.report_progress()
 
     def _fix_columns(
         self, relaxed: Relaxed, lower: Floats, upper: Floats, *, ties: bool
@@ -115,7 +118,7 @@ class BranchAndCut:
             history.append(bound)
             if root:
                 self.bound = max(self.bound, min(bound, self.value))
-                self._report_progress()
+                self.report_progress()
             whole = bool(np.all(np.abs(relaxed.x - np.rint(relaxed.x)) < WHOLE))
             x = np.rint(relaxed.x) if whole else relaxed.x
             rows, safe = relaxation.separate(x, whole=whole, root=root)
@@ -179,7 +182,7 @@ class BranchAndCut:
             least = min(node.bound for node in [*heap[:1], *([] if dive is None else [dive])])
             self.bound = max(self.bound, min(least, self.value))
             if not self._inside:
-                self._report_progress()
+                self.report_progress()
             if self.goal.hopeless(least, self.value):
                 break
             close = self.value - self.bound <= self.budget.gap * self.value
