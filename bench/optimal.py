@@ -30,7 +30,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hitoku.io.jj import read_jj, write_jj
-from hitoku.kernels import attacker_tableau, dual_simplex, mincut, patterns, row_pool, zero_half
+from hitoku.kernels import attacker_tableau, dual_simplex, mincut, patterns, row_pool, sparse_rows, zero_half
 from hitoku.methods.optimal import Optimal
 from hitoku.model.hierarchy import Hierarchy
 from hitoku.model.need import Need
@@ -181,7 +181,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for each table")
     parser.add_argument("--copies", type=int, default=0, help="so many other orders of each table")
     arguments = parser.parse_args()
-    for kernel in (zero_half, mincut, patterns, attacker_tableau, dual_simplex, row_pool):
+    for kernel in (zero_half, mincut, patterns, attacker_tableau, dual_simplex, row_pool, sparse_rows):
         kernel.warm_up()
     folder = OUT / "optimal"
     folder.mkdir(parents=True, exist_ok=True)
