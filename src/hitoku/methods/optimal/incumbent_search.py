@@ -88,8 +88,6 @@ class IncumbentSearch:
             self._pattern, self._value = tree.best, tree.goal.value(tree.best)
             if best[1] <= self._value:
                 tree.best, tree.value = best
-            else:
-                tree.report_progress()
             self._known = tree.value
             self._work += tree.budget.work - before
 

@@ -64,7 +64,8 @@ class BranchAndCut:
         self.relaxation = Relaxation(instance, goal, budget, rows)
         self.branching = Branching(self.relaxation.master)
         self.best, self.value = start.copy(), goal.value(start)
-        self.bound = self.relaxation.paid
+        self.bound = self._bound_outside = self.relaxation.paid
+        self._least = self.value
         self.possible = np.ones(len(instance), dtype=bool)
         self.nodes, self._most_nodes = 0, most_nodes
         self._report = report
@@ -79,9 +80,10 @@ class BranchAndCut:
         return SearchResult(self.best, self.value, bound, finished, self.possible, self.relaxation.rows())
 
     def report_progress(self) -> None:
-        """Say what is proven and known by now."""
+        """Say what is proven and known by now; a search inside proves nothing and may begin with less."""
+        self._least = min(self._least, self.value)
         if self._report is not None:
-            self._report(self.bound, self.value)
+            self._report(self._bound_outside if self._inside else self.bound, self._least)
 
     def _update_incumbent(self, pattern: Mask | None) -> None:
         """Make a safe pattern the incumbent if it is better."""
@@ -91,8 +93,7 @@ class BranchAndCut:
         equal = self.goal.ties and abs(value - self.value) < half
         if value < self.value - half or (equal and smaller(pattern, self.best)):
             self.best, self.value = pattern.copy(), value
-            if not self._inside:
-                self.report_progress()
+            self.report_progress()
 
     def _fix_columns(
         self, relaxed: Relaxed, lower: Floats, upper: Floats, *, ties: bool
@@ -159,7 +160,7 @@ class BranchAndCut:
         """
         outside = self._lower, self._upper, self.bound, self.nodes, self._most_nodes, self._repairs
         self._lower, self._upper, self.nodes, self._most_nodes = lower, upper, 0, nodes
-        self._inside, self._repairs = True, repairs and self._repairs
+        self._inside, self._bound_outside, self._repairs = True, self.bound, repairs and self._repairs
         self.relaxation.master.fix(lower, upper)
         self.relaxation.restore(rows)
         try:
