@@ -131,6 +131,10 @@ def test_costs_as_little_as_an_independent_integer_program_finds(seed):
     assert_least(*cube(seed))
 
 
+def test_costs_as_little_where_presolve_denies_the_other_program_a_solution():
+    assert_least(*cube(1070, (4, 4, 3), 4))
+
+
 SHAPES = [(3, 3, 3), (4, 3, 3)]
 
 

@@ -14,9 +14,11 @@ def attacker(relations, low, high, cell, sense):
     """How far a cell can move, and the most that each cell contributes to it per unit of its room."""
     cost = np.zeros(relations.shape[1])
     cost[cell] = -sense
-    answer = optimize.linprog(
-        cost, A_eq=relations, b_eq=np.zeros(relations.shape[0]), bounds=np.c_[-low, high]
-    )
+    problem = {"A_eq": relations, "b_eq": np.zeros(relations.shape[0]), "bounds": np.c_[-low, high]}
+    answer = optimize.linprog(cost, **problem)
+    if answer.status == 2:
+        # Standing still is a solution: with some fractional rooms the presolve of HiGHS denies it.
+        answer = optimize.linprog(cost, **problem, options={"presolve": False})
     assert answer.status == 0, answer.message
     # sense * d[cell] = -(cost - relations.T @ y) @ d for every y.
     return -answer.fun, relations.T @ answer.eqlin.marginals - cost
