@@ -68,7 +68,7 @@ def open_search() -> None:
 
     place = list(CUBES).index("c3d_10")
     table, need = invented(*CUBES["c3d_10"], SEED + place)
-    found = ht.Optimal(cost="own", work_limit=10_000).protect(table, need)
+    found = ht.Optimal(cost="own", work_limit=16_000).protect(table, need)
     figure = plots.bound_and_cost(
         found, title="50 unsafe cells of 1,331 in 10 x 10 x 10: stopped by a work limit, the gap is left open"
     )
