@@ -87,6 +87,27 @@ def test_bounds_can_change_while_open():
         assert warm.minimise(0).value == 0
 
 
+@pytest.mark.parametrize("dual", [False, True])
+def test_what_is_asked_after_forgetting_is_answered_as_if_nothing_had_been_asked_before(dual):
+    rng = np.random.default_rng(4)
+    relations = rng.integers(-1, 2, (12, 50)).astype(float)
+    # All points cost the same, so where a search ends depends on where it began.
+    program = LinearProgram(np.zeros(50), relations, relations @ rng.integers(1, 9, 50), upper=9)
+    fresh = solve(program, dual=dual).x
+    with opened(program, dual=dual) as warm:
+        warm.solve(rng.random(50), maximise=True)
+        assert not np.array_equal(warm.solve(program.cost).x, fresh)
+        warm.forget()
+        assert np.array_equal(warm.solve(program.cost).x, fresh)
+
+
+def test_a_program_without_columns_has_nothing_to_forget():
+    with opened(LinearProgram([], np.zeros((1, 0)), [0])) as warm:
+        warm.bounds([], [])
+        warm.forget()
+        assert warm.solve([]).value == 0
+
+
 def test_after_an_unbounded_objective_the_next_one_is_right():
     with opened(LinearProgram(0, [[1, -1, 0], [0, 1, 1]], [0, 5], lower=[-np.inf, -np.inf, -3])) as warm:
         assert warm.maximise(0).value == 8

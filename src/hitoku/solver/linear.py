@@ -145,6 +145,7 @@ class Warm:
         sizes = np.concatenate([*self._rows, self._lower, self._upper])
         self._scale = Scale.of(program.relations, sizes)
         self._cost = np.zeros(len(program.cost))
+        self._strategy = DUAL_SIMPLEX if dual else PRIMAL_SIMPLEX
         self._highs: Any = None
         if len(program.cost):
             limit = NO_LIMIT if work_limit is None else work_limit
@@ -153,7 +154,7 @@ class Warm:
                     "threads": threads,
                     "solver": "simplex",
                     "presolve": "off",
-                    "simplex_strategy": DUAL_SIMPLEX if dual else PRIMAL_SIMPLEX,
+                    "simplex_strategy": self._strategy,
                     "primal_feasibility_tolerance": FEASIBLE,
                     "dual_feasibility_tolerance": FEASIBLE,
                     "simplex_iteration_limit": limit,
@@ -171,13 +172,18 @@ class Warm:
 
     def bounds(self, lower: ArrayLike, upper: ArrayLike) -> None:
         """Replace the bounds of all columns; the basis is kept."""
-        n = len(self._cost)
+        n, before = len(self._cost), (self._lower, self._upper)
         self._lower, self._upper = _array("lower", lower, n), _array("upper", upper, n)
+        changed = np.flatnonzero((self._lower != before[0]) | (self._upper != before[1])).astype(np.int32)
+        if len(changed):
+            column = self._scale.column[changed]
+            ends = _ordered(self._lower[changed] / column, self._upper[changed] / column)
+            accept(self._highs.changeColsBounds(len(changed), changed, *ends), "changing bounds")
+
+    def forget(self) -> None:
+        """Drop the basis: what is asked next is solved as if it were the first."""
         if self._highs is not None:
-            column = self._scale.column
-            places = np.arange(n, dtype=np.int32)
-            ends = _ordered(self._lower / column, self._upper / column)
-            accept(self._highs.changeColsBounds(n, places, *ends), "changing bounds")
+            accept(self._highs.clearSolver(), "dropping the basis")
 
     def minimise(self, cell: int, *, details: bool = True) -> Solution:
         """Push one column down."""
@@ -263,7 +269,7 @@ class Warm:
         x = self._point()
         for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
             self._highs.setOptionValue(name, FEASIBLE)
-        self._highs.setOptionValue("simplex_strategy", PRIMAL_SIMPLEX)
+        self._highs.setOptionValue("simplex_strategy", self._strategy)
         if status is None or (status is Status.OPTIMAL and x is None):
             n_rows, n_columns = self._relations.shape
             raise SolverError(

@@ -8,6 +8,7 @@ claim, so every state is safe.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +18,7 @@ from hitoku.boxes.claims import Claims, Rooms
 from hitoku.methods.circulation.reach import FAR, CellReach
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.moves import Moves
-from hitoku.solver.linear import LinearProgram, Warm
+from hitoku.solver.linear import LinearProgram, Warm, opened
 
 # Rooms beyond so many times the largest claim of a batch count as this: ends of one size, a quicker solver.
 FARTHEST = 64.0
@@ -146,16 +147,22 @@ class BatchProgram:
         part = part[np.flatnonzero(np.diff(part.indptr))]
         self._both = sparse.hstack([part, -part], format="csr")
 
-    def of(self, batch: WitnessBatch, weight: Floats, held: Mask | None = None) -> LinearProgram:
-        """Ask for the change of a batch that moves as little as possible, weighted by cells."""
-        low, high = self._batches.ends(batch, self.cells, held)
-        cost = np.tile(weight[self.cells], 2)
-        return LinearProgram(cost, self._both, np.zeros(self._both.shape[0]), low, high)
+    def opened(self, work_limit: int) -> AbstractContextManager[Warm]:
+        """Keep the relations open in the solver, for one batch after the other."""
+        n_rows, n_columns = self._both.shape
+        program = LinearProgram(np.zeros(n_columns), self._both, np.zeros(n_rows), upper=np.ones(n_columns))
+        return opened(program, work_limit=work_limit, dual=True)
 
-    def solved(self, batch: WitnessBatch, program: LinearProgram, warm: Warm) -> WitnessBatch | None:
-        """Solve; None where that does not end, is not whole or does not fit."""
+    def solved(
+        self, batch: WitnessBatch, weight: Floats, warm: Warm, held: Mask | None = None
+    ) -> WitnessBatch | None:
+        """Find the change of a batch that moves as little as possible, weighted by cells.
+
+        None where that does not end, is not whole or does not fit.
+        """
         n = len(self.cells)
-        solution = warm.solve(program.cost, details=False)
+        warm.bounds(*self._batches.ends(batch, self.cells, held))
+        solution = warm.solve(np.tile(weight[self.cells], 2), details=False)
         if not solution.optimal or solution.x is None:
             return None
         found = self._reach.exact(self.cells, (solution.x[:n] - solution.x[n:]) * batch.unit)

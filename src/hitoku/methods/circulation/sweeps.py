@@ -14,7 +14,7 @@ import numpy as np
 from hitoku.methods.circulation.batches import Batches, BatchProgram, WitnessBatch
 from hitoku.methods.circulation.reach import levelled
 from hitoku.model.arrays import Floats
-from hitoku.solver.linear import opened
+from hitoku.solver.linear import Warm
 
 # How much a cell that nobody moves costs more than one that is moved by one unit: large first, then small.
 SHARPNESS, AGAIN = (3.0, 1.0, 0.3, 0.1), (0.3, 0.1)
@@ -46,14 +46,15 @@ def swept(
     """
     batches = state.assigned(batches)
     best, least = batches, state.total(batches)
-    for eps in sharpness:
-        if least <= 0:
-            break  # unsafe cells alone
-        batches = _sweep(state, program, batches, eps, more)
-        total = state.total(batches)
-        if total < least:
-            best, least = batches, total
-        batches = state.assigned(batches)
+    with program.opened(STEPS) as warm:
+        for eps in sharpness:
+            if least <= 0:
+                break  # unsafe cells alone
+            batches = _sweep(state, program, batches, eps, warm, more)
+            total = state.total(batches)
+            if total < least:
+                best, least = batches, total
+            batches = state.assigned(batches)
     return best
 
 
@@ -62,6 +63,7 @@ def _sweep(
     program: BatchProgram,
     batches: list[WitnessBatch],
     eps: float,
+    warm: Warm,
     more: Callable[[], bool],
 ) -> list[WitnessBatch]:
     """Look for a cheaper change of every batch, in turn."""
@@ -75,9 +77,9 @@ def _sweep(
         if not more():
             break
         others = size - (1.0 - OWN) * _size(batch)
-        asked = program.of(batch, levelled(state.price / (others + eps), state.ordinary))
-        with opened(asked, work_limit=STEPS, dual=True) as warm:
-            found = program.solved(batch, asked, warm)
+        # From where another batch ended it takes longer than from nothing.
+        warm.forget()
+        found = program.solved(batch, levelled(state.price / (others + eps), state.ordinary), warm)
         if found is not None:
             size += _size(found) - _size(batch)
             batches[number] = found

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import cache
 
 import numpy as np
 from scipy import sparse
 
 from hitoku.methods.circulation.batches import Batches, BatchProgram, WitnessBatch
 from hitoku.methods.circulation.reach import CellReach, levelled
-from hitoku.model.arrays import Integers, Mask
-from hitoku.solver.linear import Warm, opened
+from hitoku.model.arrays import Integers
+from hitoku.solver.linear import Warm
 
 # Simplex steps of one try.
 STEPS = 1_500
@@ -68,8 +69,8 @@ class BatchTidy:
         if len(secondary) == 0:
             return self._batches
         with ExitStack() as stack:
-            asked = [self._program.of(batch, self._weight) for batch in self._batches]
-            warm = [stack.enter_context(opened(each, work_limit=STEPS, dual=True)) for each in asked]
+            # A batch that is never in the way needs no program.
+            warm = cache(lambda _number: stack.enter_context(self._program.opened(STEPS)))
             for cell in secondary.tolist():
                 if self.tried * len(self._program.cells) >= work or not more():
                     break
@@ -78,7 +79,7 @@ class BatchTidy:
                     self._publish(falling, warm)
         return self._batches
 
-    def _publish(self, falling: Integers, warm: Sequence[Warm]) -> None:
+    def _publish(self, falling: Integers, warm: Callable[[int], Warm]) -> None:
         """Publish some cells, if all batches can be led round them."""
         held = self._held.copy()
         held[falling] = False
@@ -86,7 +87,7 @@ class BatchTidy:
         for number, batch in enumerate(self._batches):
             if np.any(batch.change[falling]):
                 self.tried += 1
-                found = self._led_round(batch, held, warm[number])
+                found = self._program.solved(batch, self._weight, warm(number), held)
                 if found is None:
                     return
                 new[number] = found
@@ -94,11 +95,6 @@ class BatchTidy:
             self._batches[number] = found
         self._held = held
         np.subtract.at(self._left, self._columns[:, falling].indices, 1)
-
-    def _led_round(self, batch: WitnessBatch, held: Mask, warm: Warm) -> WitnessBatch | None:
-        asked = self._program.of(batch, self._weight, held)
-        warm.bounds(asked.lower, asked.upper)
-        return self._program.solved(batch, asked, warm)
 
     def _falling(self, cell: int) -> Integers | None:
         """List the cells that are published with one; None where one of them must not be."""
