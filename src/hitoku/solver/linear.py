@@ -223,7 +223,8 @@ class Warm:
             status, x = self._again()
         if status is Status.INFEASIBLE:
             return Solution(status)
-        value = float("nan") if x is None else float(cost @ x)
+        # Not cost @ x: from 10,000 columns on that wakes a thread, which then spins through the next program.
+        value = float("nan") if x is None else float((cost * x).sum())
         if status is Status.UNBOUNDED:
             value = -sense * np.inf
         if status is not Status.OPTIMAL or x is None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from hitoku.model.arrays import Floats
 
@@ -61,5 +60,7 @@ def relative(draws: Draws, uniform: Floats, most: float | Floats) -> Floats:
 
 def _normal(uniform: Floats, low: float | Floats, high: float | Floats) -> Floats:
     """Return quantiles of the standard normal distribution between two ends."""
+    from scipy.special import ndtr, ndtri  # noqa: PLC0415 - slow to load, and few shapes need it
+
     first, last = ndtr(low), ndtr(high)
     return np.asarray(np.clip(ndtri(first + (last - first) * (uniform + 1) / 2), low, high))
