@@ -77,7 +77,7 @@ class Cover:
         return int(np.prod([2 * max(map(len, v.above())) for v in self.variables], dtype=np.float64))
 
     def space(self) -> tuple[Any, ...]:
-        """Write the variables as :mod:`hitoku.kernels.box_search` reads them."""
+        """Write the variables as :mod:`hitoku.kernels.cheapest_box` reads them."""
         sizes = np.array(self.shape, dtype=np.int64)
         stride = np.append(np.cumprod(sizes[:0:-1])[::-1], 1).astype(np.int64)
         above = [leaf for v in self.variables for leaf in v.above()]

@@ -150,6 +150,7 @@ JOBS: Mapping[str, Callable[[], None]] = {
     "joint_partition": compare_a_little,
     "joint_graph": compare_a_little,
     "circulation": prove_a_little,
+    "cheapest_box": circulate_a_little,
     "box_search": circulate_a_little,
     "packing": circulate_a_little,
 }

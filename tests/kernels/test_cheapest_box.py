@@ -7,7 +7,7 @@ from tests.oracles.boxes import boxes_through, cheapest
 from tests.strategies import count_tables
 
 from hitoku.boxes.cover import cover_of
-from hitoku.kernels.box_search import NO_ROOM, cheapest_box, product_of
+from hitoku.kernels.cheapest_box import NO_ROOM, cheapest_box, product_of
 from hitoku.model.table import Table
 
 TABLES = st.one_of(

@@ -1,0 +1,256 @@
+"""The cheapest box through a cell: a change of a cross table that cancels in every relation.
+
+A *move* of one variable takes a leaf up and another leaf down (or none), together with every code above one
+of them and not above the other. A *box* has one move per variable: its cells are the product, and the sign of
+a cell is the product of signs.
+
+Positions run over the cross of all codes. ``space`` holds the variables: stride of each; where its codes and
+its leaves begin in the joint lists; per leaf the codes above it; per code the leaves below it, sorted; the
+length of the longest move; per code the leaves nearest to it that are not below it. ``ground`` holds per
+position a price and the room down and up, whole numbers in doubles.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hitoku.kernels.compiled import compiled, inlined
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+# Prices are at most one: a cell without room outweighs any number of others, so that a search which starts
+# among such cells leads away from them.
+NO_ROOM = 1e9
+ROUNDS = 4
+NONE = -1
+# Of variables with many leaves a search looks at some: so many below the code, near it, and anywhere.
+BELOW, NEAR, ANYWHERE = 8, 24, 8
+
+
+@inlined
+def move_of(space: Any, v: int, up: int, down: int, codes: Integers, signs: Integers) -> int:
+    """Write the codes above exactly one of two leaves, those of the first as plus one; return how many."""
+    leaf_start, ends, above = space[2], space[3], space[4]
+    n = 0
+    for sign, leaf, other in ((1, up, down), (-1, down, up)):
+        if leaf == NONE:
+            continue
+        for i in range(ends[leaf_start[v] + leaf], ends[leaf_start[v] + leaf + 1]):
+            both = False
+            if other != NONE:
+                for j in range(ends[leaf_start[v] + other], ends[leaf_start[v] + other + 1]):
+                    both = both or above[j] == above[i]
+            if not both:
+                codes[n], signs[n] = above[i], sign
+                n += 1
+    return n
+
+
+@compiled
+def product_of(space: Any, box: Integers, left_out: int, offsets: Integers, signs: Integers) -> int:
+    """Write positions and signs of a box, one variable left out (none for -1); return how many."""
+    stride = space[0]
+    codes, directions = np.empty(space[7], dtype=np.int64), np.empty(space[7], dtype=np.int64)
+    offsets[0], signs[0] = 0, 1
+    n = 1
+    for v in range(len(stride)):
+        if v == left_out:
+            continue
+        m = move_of(space, v, box[v, 0], box[v, 1], codes, directions)
+        for e in range(m - 1, -1, -1):
+            for k in range(n):
+                offsets[e * n + k] = offsets[k] + codes[e] * stride[v]
+                signs[e * n + k] = signs[k] * directions[e]
+        n *= m
+    return n
+
+
+@inlined
+def weigh(
+    ground: Floats, codes: Integers, stride: int, n: int, offsets: Integers, signs: Integers, sign: int,
+    amount: float, weight: Floats,
+) -> None:  # fmt: skip
+    """Price codes of a variable, as they go up and as they go down, in the cells that others give them."""
+    for code in codes:
+        rise = fall = 0.0
+        for e in range(n):
+            position = code * stride + offsets[e]
+            price, down, up = ground[position, 0], ground[position, 1], ground[position, 2]
+            if signs[e] * sign < 0:
+                down, up = up, down
+            rise += price if up >= amount else price + NO_ROOM
+            fall += price if down >= amount else price + NO_ROOM
+        weight[code, 0], weight[code, 1] = rise, fall
+
+
+@compiled
+def pair_price(space: Any, v: int, up: int, down: int, weight: Floats) -> float:
+    """Add up the codes above exactly one of two leaves."""
+    leaf_start, ends, above = space[2], space[3], space[4]
+    total = 0.0
+    for side, leaf, other in ((0, up, down), (1, down, up)):
+        if leaf == NONE:
+            continue
+        for i in range(ends[leaf_start[v] + leaf], ends[leaf_start[v] + leaf + 1]):
+            both = False
+            if other != NONE:
+                for j in range(ends[leaf_start[v] + other], ends[leaf_start[v] + other + 1]):
+                    both = both or above[j] == above[i]
+            if not both:
+                total += weight[above[i], side]
+    return total
+
+
+@inlined
+def best_move(
+    space: Any, v: int, rising: Integers, falling: Integers, weight: Floats, move: Integers
+) -> float:
+    """Change one variable's move for the best of some leaves, one end at a time; return its price."""
+    best = pair_price(space, v, move[0], move[1], weight)
+    for _ in range(2):
+        before = best
+        for leaf in falling:
+            price = pair_price(space, v, move[0], leaf, weight)
+            if price < best:
+                best = price
+                move[1] = leaf
+        for leaf in rising:
+            price = pair_price(space, v, leaf, move[1], weight)
+            if price < best:
+                best = price
+                move[0] = leaf
+        if not best < before or len(rising) == 1:
+            break
+    return float(best)
+
+
+@inlined
+def drawn(state: int) -> int:
+    """Return the next of a sequence of pseudo-random whole numbers below 2**31."""
+    return (state * 1103515245 + 12345) % 2147483648
+
+
+@inlined
+def some_of(listed: Integers, most: int, state: int, chosen: Integers) -> int:
+    """Write so many of a list at equal distances, from a place that the state tells; return how many."""
+    size = len(listed)
+    for k in range(min(most, size)):
+        chosen[k] = listed[k] if size <= most else listed[(k * size // most + (state >> 8)) % size]
+    return min(most, size)
+
+
+@inlined
+def leaves_around(
+    space: Any, v: int, code: int, most: int, state: int, rising: Integers, falling: Integers,
+    counts: Integers,
+) -> int:  # fmt: skip
+    """Write leaves below a code, and others that may fall in return, near ones first; return the next state.
+
+    All of them up to ``most``; where there are more, some: below the code, near it, and anywhere. ``counts``
+    gets how many rise, fall, and are near.
+    """
+    code_start, leaf_start, ends, above = space[1], space[2], space[3], space[4]
+    place, n_leaves = code_start[v] + code, leaf_start[v + 1] - leaf_start[v]
+    below = space[6][space[5][place] : space[5][place + 1]]
+    near = space[9][space[8][place] : space[8][place + 1]]
+    few = n_leaves <= most
+    state = drawn(state)
+    falling[0] = NONE
+    counts[0] = some_of(below, n_leaves if few else BELOW, state, rising)
+    counts[2] = some_of(near, n_leaves if few else NEAR, state, falling[1:])
+    m = 1 + counts[2]
+    for k in range(n_leaves if few else ANYWHERE):
+        state = drawn(state)
+        leaf = k if few else (state >> 8) % n_leaves
+        listed = False
+        for i in range(ends[leaf_start[v] + leaf], ends[leaf_start[v] + leaf + 1]):
+            listed = listed or above[i] == code
+        if not listed and few:
+            # By halves: numpy's searchsorted takes a second to compile.
+            first, last = 0, len(near)
+            while first < last:
+                middle = (first + last) // 2
+                if near[middle] < leaf:
+                    first = middle + 1
+                else:
+                    last = middle
+            listed = first < len(near) and near[first] == leaf
+        if not listed:
+            falling[m] = leaf
+            m += 1
+    counts[1] = m
+    return state
+
+
+@inlined
+def codes_above(space: Any, v: int, rising: Integers, falling: Integers, codes: Integers) -> int:
+    """Write every code above some leaves once; return how many."""
+    code_start, leaf_start, ends, above = space[1], space[2], space[3], space[4]
+    seen = np.zeros(code_start[v + 1] - code_start[v], dtype=np.bool_)
+    n = 0
+    for leaves in (rising, falling):
+        for leaf in leaves:
+            if leaf == NONE:
+                continue
+            for i in range(ends[leaf_start[v] + leaf], ends[leaf_start[v] + leaf + 1]):
+                if not seen[above[i]]:
+                    seen[above[i]] = True
+                    codes[n] = above[i]
+                    n += 1
+    return n
+
+
+@compiled
+def cheapest_box(
+    space: Any, ground: Floats, position: int, sign: int, amount: float, effort: Any, box: Integers,
+    scratch: Any,
+) -> float:  # fmt: skip
+    """Find a cheap box through a position by descent over the variables; return its price.
+
+    Starts are pseudo-random and lean to near leaves. ``effort`` holds how many there are, how many cells are
+    cancelled afterwards, and of how many leaves all are looked at.
+    """
+    starts, most = effort[0], effort[2]
+    stride, n_variables = space[0], len(space[0])
+    offsets, signs, weight, _, _ = scratch
+    widest = len(weight)
+    rising = np.empty((n_variables, widest), dtype=np.int64)
+    falling = np.empty((n_variables, widest + 1), dtype=np.int64)
+    codes = np.empty((n_variables, widest), dtype=np.int64)
+    counts = np.empty((n_variables, 4), dtype=np.int64)
+    state, rest = (position * 7919 + 17) % 2147483648, position
+    for v in range(n_variables):
+        code = rest // stride[v]
+        rest %= stride[v]
+        state = leaves_around(space, v, code, most, state, rising[v], falling[v], counts[v])
+        counts[v, 3] = codes_above(space, v, rising[v, : counts[v, 0]], falling[v, : counts[v, 1]], codes[v])
+    trial = np.empty((n_variables, 2), dtype=np.int64)
+    best = np.inf
+    for start in range(starts):
+        for v in range(n_variables):
+            state = drawn(state)
+            trial[v, 0] = rising[v, (state >> 8) % counts[v, 0]]
+            state = drawn(state)
+            trial[v, 1] = falling[v, 0 if counts[v, 2] == 0 else 1 + (state >> 8) % counts[v, 2]]
+        price = np.inf
+        for _ in range(ROUNDS):
+            before = price
+            for k in range(n_variables):
+                v = (start + k) % n_variables
+                n = product_of(space, trial, v, offsets, signs)
+                known = codes[v, : counts[v, 3]]
+                weigh(ground, known, stride[v], n, offsets, signs, sign, amount, weight)
+                price = best_move(
+                    space, v, rising[v, : counts[v, 0]], falling[v, : counts[v, 1]], weight, trial[v]
+                )
+            if not price < before:
+                break
+        if price < best:
+            best = price
+            for v in range(n_variables):
+                box[v, 0], box[v, 1] = trial[v, 0], trial[v, 1]
+    return best
