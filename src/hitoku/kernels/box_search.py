@@ -228,6 +228,16 @@ def users_of(book: Any, cell: int, listed: Integers) -> Integers:
     return users[:n]
 
 
+@inlined
+def swap_room(ground: Floats, cell: int, room: Floats) -> None:
+    """Give a cell other room, and write down what it had; slices would take seconds to compile."""
+    for kind in range(2):
+        for way in range(2):
+            had = ground[kind, cell, 1 + way]
+            ground[kind, cell, 1 + way] = room[kind, way]
+            room[kind, way] = had
+
+
 @compiled
 def avoid(
     space: Any, ground: Floats, book: Any, claims: Any, dear: Integers, listed: Any, prices: Any, effort: Any,
@@ -240,6 +250,7 @@ def avoid(
     """
     begins, lengths = book[2], book[3]
     use, cost, share = prices
+    room_before = np.empty((2, 2))
     for place in range(len(dear)):
         cell = dear[place]
         if use[cell] == 0 or use[cell] > most:
@@ -252,8 +263,8 @@ def avoid(
         for k in range(len(users)):
             old[k, 0], old[k, 1] = begins[users[k]], lengths[users[k]]
             gain += charge(book, users[k], np.int64(-1), use, cost, share, ground)
-        room_before = ground[:, cell, 1:].copy()
-        ground[:, cell, 1:] = -1.0
+        room_before.fill(-1.0)
+        swap_room(ground, cell, room_before)
         while routed < len(users) and gain < -CHEAPER:
             grown, found = replace(
                 space, ground, book, claims, users[routed], prices, effort, pieces, room, scratch
@@ -262,7 +273,7 @@ def avoid(
                 break
             gain += grown
             routed += 1
-        ground[:, cell, 1:] = room_before
+        swap_room(ground, cell, room_before)
         if routed < len(users) or gain >= -CHEAPER:
             for k in range(len(users)):
                 restore(book, users[k], old[k], k < routed, prices, ground)
