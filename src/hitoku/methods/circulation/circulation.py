@@ -38,7 +38,7 @@ from hitoku.model.protection import Protection
 from hitoku.model.table import Table
 
 # What a cell costs for being one more blank, as a multiple of the median cost of the unsafe cells.
-PER_CELL = 4.0
+PER_CELL = 8.0
 # Linear programs over the whole table pay up to so many cells; claims share one while they differ by no more.
 LARGEST_SWEPT, SPREAD = 12_000, 5.0
 # Cells of all programs that may be spent on publishing cells again: after sweeps, and without them.
