@@ -16,13 +16,14 @@ from math import ceil
 import numpy as np
 
 from hitoku.attacks.circulation import NetworkCirculation
+from hitoku.attacks.least_change import LeastChange
 from hitoku.evidence.box_witnesses import box_witnesses
 from hitoku.evidence.disclosure import SHORT_CELLS, Disclosure, explain_bound
 from hitoku.evidence.exact_witness import Split, exact_witness
 from hitoku.evidence.problem import FAR, AuditProblem, Demand, Witness
 from hitoku.evidence.propagation import ruled_out
 from hitoku.evidence.superfluous import WitnessReach, drop_superfluous
-from hitoku.evidence.surroundings import CellSurroundings, LeastChange, ProblemPart
+from hitoku.evidence.surroundings import CellSurroundings, ProblemPart
 from hitoku.model.arrays import Floats, Integers
 from hitoku.model.moves import Moves
 from hitoku.model.release import Release

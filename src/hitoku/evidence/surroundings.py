@@ -1,9 +1,8 @@
 """Parts of a large problem around one cell, which decide about it from both sides.
 
-The least change that moves a cell is looked for with a few relations only, all others forgotten; relations
-that it breaks are added, and so on. Cells move more freely than they can, so what bounds the cell even then
-bounds it in the whole table. A change that breaks no relation is one of the whole table: a witness, and the
-cells that it moves are all that a program needs to make it exact.
+With some relations forgotten cells move more freely than they can, so what bounds a cell even then bounds it
+in the whole table. A change that breaks no relation is a witness, and the cells that it moves are all that a
+program needs to make it exact.
 """
 
 from __future__ import annotations
@@ -11,42 +10,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from hitoku.attacks.least_change import CellChanges, LeastChange
 from hitoku.evidence.disclosure import Disclosure
 from hitoku.evidence.problem import AuditProblem, Witness
-from hitoku.model.arrays import Floats, Integers
-from hitoku.solver.linear import LinearProgram, opened
-
-# What moving the cell is worth beside a move of others as far, so that none of them is a reason to stay.
-WORTH = 1e5
-# Nobody needs to move more than so many times as far as the cell.
-MOST_TIMES = 1e3
-# Shares of the way that count as rounding: of a move, and of what a relation is off.
-STILL, BROKEN = 1e-7, 1e-6
-
-
-@dataclass(frozen=True, eq=False)
-class LeastChange:
-    """The least change that moves one cell, as far as some relations tell.
-
-    Parameters
-    ----------
-    cells, steps
-        Cells that move, and how far, in steps of the grid; not exact. None where the cell goes too short.
-    rows
-        The relations that were taken into account.
-    n_programs
-        Linear programs solved.
-    """
-
-    cells: Integers
-    steps: Floats
-    rows: Integers
-    n_programs: int
+from hitoku.model.arrays import Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,19 +61,12 @@ class CellSurroundings:
         self._problem = problem
 
     @cached_property
-    def _columns(self) -> Any:
-        return self._problem.matrix.tocsc()
-
-    @cached_property
-    def _room(self) -> tuple[Floats, Floats]:
+    def _changes(self) -> CellChanges:
         low, high = self._problem.steps
-        return low.astype(np.float64), high.astype(np.float64)
+        return CellChanges.of(self._problem.matrix, low.astype(np.float64), high.astype(np.float64))
 
     def least_change(self, place: int, way: float, least: float, *, most_cells: int) -> LeastChange:
         """Move a cell by so many steps, other cells as little as possible, and all relations kept.
-
-        Where it falls short of the least that will do, the relations that were added so far keep it from
-        going there, as far as doubles tell; then no more are added.
 
         Parameters
         ----------
@@ -116,45 +79,10 @@ class CellSurroundings:
         most_cells
             Beyond so many cells the search ends.
         """
-        matrix, rows, n_programs = self._problem.matrix, self._rows_of(np.array([place])), 0
-        while True:
-            n_programs += 1
-            cells = np.union1d(place, matrix[rows].indices)
-            own = int(np.searchsorted(cells, place))
-            share = self._moved(matrix[rows][:, cells], cells, own, way)
-            if abs(share[own]) < max(least - BROKEN, STILL):
-                break
-            moved = np.flatnonzero(np.abs(share) > STILL)
-            wider = np.setdiff1d(self._rows_of(cells[moved]), rows)
-            broken = wider[np.abs(matrix[wider][:, cells[moved]] @ share[moved]) > BROKEN]
-            if len(broken) == 0:
-                return LeastChange(cells[moved], share[moved] * abs(way), rows, n_programs)
-            if len(cells) > most_cells:
-                break
-            rows = np.union1d(rows, broken)
-        return LeastChange(np.zeros(0, dtype=np.int64), np.zeros(0), rows, n_programs)
-
-    def _moved(self, relations: Any, cells: Integers, own: int, way: float) -> Floats:
-        """Return how far cells move when one is pushed, as shares of the way."""
-        low, high = (np.clip(room[cells] / abs(way), -MOST_TIMES, MOST_TIMES) for room in self._room)
-        if way > 0:
-            low[own], high[own] = 0.0, min(high[own], 1.0)
-        else:
-            low[own], high[own] = max(low[own], -1.0), 0.0
-        still, cost = np.zeros(2 * len(cells)), np.ones(2 * len(cells))
-        cost[[own, len(cells) + own]] = -WORTH
-        ends = np.concatenate([high, -low])
-        program = LinearProgram(
-            cost, sparse.hstack([relations, -relations]), np.zeros(relations.shape[0]), still, ends
-        )
-        with opened(program, dual=True) as warm:
-            point = warm.solve(cost, details=False).x
-        if point is None:
-            return np.zeros(len(cells))
-        return np.asarray(point[: len(cells)] - point[len(cells) :])
+        return self._changes.least(place, way, least, most_cells=most_cells)
 
     def _rows_of(self, cells: Integers) -> Integers:
-        return np.unique(self._columns[:, cells].indices)
+        return np.unique(self._changes.by_cell[:, cells].indices)
 
     def held(self, asking: Collection[int], cells: Integers) -> ProblemPart:
         """Let some cells move, and no others; look at what those among them need that are asking."""

@@ -1,0 +1,183 @@
+"""The least change of withheld cells that moves one of them: what an outsider cannot see, near one cell.
+
+It is looked for with a few relations only, all others forgotten; relations that it breaks are added, and so
+on. Cells move more freely than they can, so what bounds the cell even then bounds it in the whole table. A
+change that breaks no relation is one of the whole table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from hitoku.model.arrays import Floats, Integers
+from hitoku.solver.growing import GrowingProgram
+
+# What moving the cell is worth beside a move of others as far, so that none of them is a reason to stay.
+WORTH = 1e5
+# Nobody needs to move more than so many times as far as the cell.
+MOST_TIMES = 1e3
+# Shares of the way that count as rounding: of a move, and of what a relation is off.
+STILL, BROKEN = 1e-7, 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class LeastChange:
+    """The least change that moves one cell, as far as some relations tell.
+
+    Parameters
+    ----------
+    cells, steps
+        Cells that move, and how far; not exact. None where the cell goes too short.
+    rows
+        The relations that were taken into account.
+    n_programs
+        Linear programs solved.
+    """
+
+    cells: Integers
+    steps: Floats
+    rows: Integers
+    n_programs: int
+
+
+@dataclass(frozen=True, eq=False)
+class CellChanges:
+    """Relations among withheld cells, and how far each of these may move.
+
+    Parameters
+    ----------
+    by_row, by_cell
+        The relations, by rows and by columns.
+    low, high
+        Rooms below and above zero, infinite where there is no end.
+    """
+
+    by_row: sparse.csr_array
+    by_cell: Any
+    low: Floats
+    high: Floats
+
+    @classmethod
+    def of(cls, matrix: sparse.csr_array, low: Floats, high: Floats) -> CellChanges:
+        """Look at relations among withheld cells.
+
+        Examples
+        --------
+        Two by two cells with published margins: whoever moves one moves all.
+
+        >>> square = sparse.csr_array([[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1]])
+        >>> changes = CellChanges.of(square, np.full(4, -9.0), np.full(4, 9.0))
+        >>> changes.least(0, 5.0, 1.0, most_cells=100).steps.tolist()
+        [5.0, -5.0, -5.0, 5.0]
+        """
+        return cls(matrix, matrix.tocsc(), low, high)
+
+    def within(self, low: Floats, high: Floats) -> CellChanges:
+        """Give cells other rooms."""
+        return replace(self, low=low, high=high)
+
+    def least(
+        self, place: int, way: float, least: float, *, most_cells: int, weight: Floats | None = None
+    ) -> LeastChange:
+        """Move a cell, other cells as little as possible, and all relations kept.
+
+        Where it falls short of the least that will do, the relations that were added so far keep it from
+        going there, as far as doubles tell; then no more are added.
+
+        Parameters
+        ----------
+        place
+            The cell.
+        way
+            How far: below zero for down.
+        least
+            What it must go at least, as a share of that.
+        most_cells
+            Beyond so many cells the search ends.
+        weight
+            What moves of each cell cost, at most one; left out, they all cost one.
+        """
+        program = _Neighbourhood(self, place, way, weight)
+        broken = _entries(self.by_cell, np.array([place]))[0]
+        while True:
+            program.add(broken)
+            share = program.solve()
+            if share is None or abs(share[0]) < max(least - BROKEN, STILL):
+                break
+            moved = np.flatnonzero(np.abs(share) > STILL)
+            cells = program.cells[moved]
+            broken = program.broken(cells, share[moved])
+            if len(broken) == 0:
+                order = np.argsort(cells)
+                steps = share[moved][order] * abs(way)
+                return LeastChange(cells[order], steps, program.rows, program.n_solved)
+            if len(program.cells) > most_cells:
+                break
+        return LeastChange(np.zeros(0, dtype=np.int64), np.zeros(0), program.rows, program.n_solved)
+
+
+class _Neighbourhood:
+    """The program of one cell: moves as shares of its way, each split into one up and one down."""
+
+    def __init__(self, changes: CellChanges, place: int, way: float, weight: Floats | None) -> None:
+        self._changes, self._place, self._way, self._weight = changes, place, way, weight
+        self._program = GrowingProgram()
+        self._column = np.full(changes.by_row.shape[1], -1, dtype=np.int64)
+        self._taken = np.zeros(changes.by_row.shape[0], dtype=np.bool_)
+        self.cells = np.zeros(0, dtype=np.int64)
+        self.n_solved = 0
+        self._let_move(np.array([place]))
+
+    @property
+    def rows(self) -> Integers:
+        """The relations that are taken into account, sorted."""
+        return np.flatnonzero(self._taken)
+
+    def add(self, rows: Integers) -> None:
+        """Take more relations into account."""
+        rows = rows[~self._taken[rows]]
+        self._taken[rows] = True
+        cells, factors, lengths = _entries(self._changes.by_row, rows)
+        self._let_move(np.unique(cells[self._column[cells] < 0]))
+        columns = np.repeat(2 * self._column[cells], 2)
+        columns[1::2] += 1
+        coefficients = np.repeat(factors, 2)
+        coefficients[1::2] *= -1.0
+        self._program.add_rows(np.concatenate([[0], np.cumsum(2 * lengths)]), columns, coefficients)
+
+    def _let_move(self, cells: Integers) -> None:
+        self._column[cells] = np.arange(len(self.cells), len(self.cells) + len(cells))
+        self.cells = np.concatenate([self.cells, cells])
+        rooms = -self._changes.low[cells], self._changes.high[cells]
+        down, up = (np.clip(room / abs(self._way), 0.0, MOST_TIMES) for room in rooms)
+        cost = np.ones(len(cells)) if self._weight is None else self._weight[cells]
+        own = cells == self._place
+        cost[own] = -WORTH
+        ways = (up, down) if self._way > 0 else (down, up)
+        ways[0][own], ways[1][own] = np.minimum(ways[0][own], 1.0), 0.0
+        self._program.add_columns(np.repeat(cost, 2), np.column_stack([up, down]).ravel())
+
+    def solve(self) -> Floats | None:
+        """Return the shares by which cells move."""
+        self.n_solved += 1
+        point = self._program.solve()
+        return None if point is None else np.asarray(point[::2] - point[1::2])
+
+    def broken(self, cells: Integers, share: Floats) -> Integers:
+        """Return relations that are not kept by a change of some cells, among those not looked at yet."""
+        rows, factors, lengths = _entries(self._changes.by_cell, cells)
+        found, place = np.unique(rows, return_inverse=True)
+        off = np.bincount(place, factors * np.repeat(share, lengths))
+        return np.asarray(found[(np.abs(off) > BROKEN) & ~self._taken[found]])
+
+
+def _entries(matrix: Any, lines: Integers) -> tuple[Integers, Floats, Integers]:
+    """Return places and numbers in rows of a matrix by rows, or columns of one by columns, and lengths."""
+    begins = matrix.indptr[lines].astype(np.int64)
+    lengths = matrix.indptr[lines + 1].astype(np.int64) - begins
+    within = np.arange(int(lengths.sum())) + np.repeat(begins - (np.cumsum(lengths) - lengths), lengths)
+    return matrix.indices[within].astype(np.int64), matrix.data[within].astype(np.float64), lengths
