@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from tests.oracles.insiders import too_close
 from tests.strategies import Record, contributions, dimension_tuples, table_from_records
 
+from hitoku.attacks import least_change
 from hitoku.attacks.insider import Contribution, Insider
 from hitoku.errors import NeedError, ParameterError, SolverError
 from hitoku.evidence.audit import audit
-from hitoku.insiders.coalition_search import FEW, CoalitionSearch
+from hitoku.insiders import coalition_search
+from hitoku.insiders.coalition_search import CROWD, CoalitionSearch
 from hitoku.insiders.contributions import contributions_in
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
@@ -88,9 +90,22 @@ def smallest(found):
     }
 
 
+# Every size, or none, counts as small: programs over everything, or what is near each cell.
+@pytest.mark.parametrize("small", [10**9, 0], ids=["at once", "near each cell"])
 @settings(max_examples=8)
-@given(drawn=firms(), size=st.integers(1, 2), seed=st.integers(0, 2**16))
-def test_the_search_finds_what_one_program_after_another_finds(drawn, size, seed):
+@given(
+    drawn=st.booleans().flatmap(lambda nested: firms(hierarchical=nested)),
+    size=st.integers(1, 2),
+    seed=st.integers(0, 2**16),
+)
+def test_the_search_finds_what_one_program_after_another_finds(small, drawn, size, seed):
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (coalition_search, least_change):
+            patch.setattr(module, "SMALL", small)
+        compare_with_single_programs(drawn, size, seed)
+
+
+def compare_with_single_programs(drawn, size, seed):
     table, people = drawn
     need = assess(table, [PPercent(20), FewContributors(2)], width=0.3 * table.value)
     random = np.random.default_rng(seed).random(table.n_cells) < 0.5
@@ -257,14 +272,14 @@ def test_limits_are_not_reached_silently():
         CoalitionSearch(SQUARE, need_for(5, 9), release, Insider(pair, time_limit_s=0.0))
 
 
-def test_many_contributors_get_deviations_that_suit_half_of_them():
+def test_many_contributors_get_deviations_that_suit_some_of_them_at_once():
     """The shortcut of the search changes no verdict: with it and without it."""
     table = Table.from_array(np.arange(1, 26).reshape(5, 5) * 3.0)
     need = Need(unsafe=(table.value == 39) | (table.value == 9), lower=0.0, upper=3.0)
     release = Release.of(table, Protection.withhold(table, table.inner))
     inner = np.flatnonzero(table.inner)
     crowd = [Contribution(int(c), int(c), float(table.value[c]), sole=True) for c in inner]
-    assert len(crowd) >= FEW
+    assert len(crowd) > CROWD
     together = CoalitionSearch(table, need, release, Insider(crowd)).verdict()
     singly = [CoalitionSearch(table, need, release, Insider([one])).verdict() for one in crowd]
     assert together.tried == len(singly)

@@ -22,6 +22,8 @@ WORTH = 1e5
 MOST_TIMES = 1e3
 # Shares of the way that count as rounding: of a move, and of what a relation is off.
 STILL, BROKEN = 1e-7, 1e-6
+# Up to so many withheld cells all relations are taken into account from the beginning.
+SMALL = 6_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +105,8 @@ class CellChanges:
         """
         program = _Neighbourhood(self, place, way, weight)
         broken = _entries(self.by_cell, np.array([place]))[0]
+        if self.by_row.shape[1] <= SMALL:
+            broken = np.arange(self.by_row.shape[0])
         while True:
             program.add(broken)
             share = program.solve()

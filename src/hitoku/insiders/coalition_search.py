@@ -5,14 +5,13 @@ infers from a release alone is the attack :class:`hitoku.attacks.insider.Insider
 
 An unsafe cell is protected from a coalition when a feasible table, one that agrees with the release and with
 what the coalition knows, takes the cell as low as it must be able to go, and another as high. Such tables are
-witnesses, kept as deviations from the true table. Relations and bounds are convex, so a deviation may be
-scaled down until it agrees with what another coalition knows, and may still reach far enough: every coalition
-is first held against the witnesses found for others. Only for cells that none of them settles is a linear
-program solved, and its solution joins the pool.
+witnesses, kept as deviations from the true table that move few cells. A coalition that knows nothing of these
+cells cannot object; and as relations and bounds are convex, a deviation may be scaled down until it agrees
+with what a coalition knows, and may still reach far enough.
 
-The pool starts with deviations that agree with half of all contributors at once: those whose number has a
-certain binary digit, digit by digit. Any two contributors differ in some digit, so for each of them there are
-deviations that leave the cells of the one alone and move those of the other.
+Witnesses come from boxes where the table has variables, for outsiders, then for small crowds at once. What is
+missing for some coalition in the end is decided near the cell: the least change that moves it, or relations
+that keep it from moving. What is found for one joins the others.
 """
 
 from __future__ import annotations
@@ -27,17 +26,21 @@ from scipy import sparse
 
 from hitoku.attacks.contribution import Coalition, Share, pooled, shares_of
 from hitoku.attacks.deadline import Deadline
-from hitoku.attacks.equations import ROUNDS, components, parts
+from hitoku.attacks.equations import components
 from hitoku.attacks.insider import Insider
+from hitoku.attacks.least_change import CellChanges
 from hitoku.errors import ParameterError, SolverError
-from hitoku.insiders.deviations import CoalitionReach, DeviationPool
+from hitoku.insiders.bound_chains import BoundChains
+from hitoku.insiders.box_deviations import BoxDeviations
+from hitoku.insiders.cell_witnesses import CellWitnesses, CoalitionReach, Sight
+from hitoku.insiders.near_cell import CellInSight
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.finding import Finding, Severity
 from hitoku.model.need import Need
 from hitoku.model.release import Release
 from hitoku.model.table import Table
 from hitoku.model.tolerance import slack
-from hitoku.solver.linear import LinearProgram, Status, Warm
+from hitoku.solver.linear import LinearProgram, Warm
 
 NOBODY: Coalition = ()
 
@@ -46,8 +49,12 @@ DUST = 1e-10
 # A cell that moves less than this, as a share of what cells of the table usually can, may not move at all:
 # ten times what the solver grants itself.
 NOISE = 1e-7
-# With fewer contributors than this it does not pay to look for deviations that suit many of them.
-FEW = 8
+# Contributors of a crowd for which boxes are looked for at once, and the most crowds.
+CROWD, MOST_CROWDS = 8, 64
+# What a move costs in the search for the least change: of a cell, and of one that somebody knows.
+PLAIN, WATCHED = 0.1, 1.0
+# Up to so many withheld cells programs over all of them are quick.
+SMALL = 6_000
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -146,9 +153,6 @@ class CoalitionSearch:
         self._size, self._limit = attack.coalition, attack.limit
         self._deadline = Deadline(attack.time_limit_s)
         self._shares = shares_of(attack.contributions, release.n_cells)
-        self.deviations: DeviationPool = (
-            DeviationPool(release.n_cells) if before is None else before.deviations
-        )
         self._withheld = np.flatnonzero(release.withheld)
         # Structural zeros: published as zero whatever is withheld.
         fixed = np.zeros(table.n_cells, dtype=np.bool_) if table.fixed is None else table.fixed
@@ -160,19 +164,29 @@ class CoalitionSearch:
         self._room = np.maximum(truth - release.lower, 0.0), np.maximum(release.upper - truth, 0.0)
         usual = np.concatenate([side[np.isfinite(side) & (side > 0)] for side in self._room])
         self._least = np.maximum(self._slack, NOISE * (np.median(usual) if len(usual) else 1.0))
-        n_rows, n_columns = self._matrix.shape
-        ends = -self._room[0][self._withheld], self._room[1][self._withheld]
-        self._warm = Warm(LinearProgram(np.zeros(n_columns), self._matrix, np.zeros(n_rows), *ends))
-        self._relations = parts(sparse.csr_array(release.relations))
-        unsafe = np.flatnonzero(need.unsafe & release.withheld)
+        self._chains = BoundChains(release.relations, self._slack)
+        self._bounds = self._outside_bounds()
         self._refuse_strangers()
-        self.open = unsafe
+        self.witnesses: CellWitnesses = CellWitnesses(release.n_cells) if before is None else before.witnesses
+        watched = np.zeros(release.n_cells, dtype=np.bool_)
+        watched[[cell for shares in self._shares for cell in shares]] = True
+        ends = -self._room[0][self._withheld], self._room[1][self._withheld]
+        self._changes = CellChanges.of(self._matrix, *ends)
+        n_rows, n_columns = self._matrix.shape
+        self._warm = Warm(LinearProgram(np.zeros(n_columns), self._matrix, np.zeros(n_rows), *ends))
+        self._ends = ends[0].copy(), ends[1].copy()
+        self._released = BoundChains(self._matrix, self._slack[self._withheld])
+        self._released.tighten(*self._ends)
+        self._weight = np.where(watched[self._withheld], WATCHED, PLAIN)
+        self.open = np.flatnonzero(need.unsafe & release.withheld)
+        boxes = BoxDeviations(table, release.withheld, watched) if before is None else None
+        boxed = set() if boxes is None else self._add_boxes(boxes, self.open, self._room)
         # What everybody can infer is not what insiders learn.
         self.outside = self.examine(NOBODY).cells
-        self.open = np.setdiff1d(unsafe, self.outside)
-        if before is None:
+        self.open = np.setdiff1d(self.open, self.outside)
+        if boxes is not None:
             for crowd in self._crowds():
-                self._suit(crowd)
+                self._suit(crowd, boxes, boxed)
 
     def _refuse_strangers(self) -> None:
         """Raise when some contribution contradicts the true table."""
@@ -216,31 +230,37 @@ class CoalitionSearch:
         every = (c for people in inside.values() for size in sizes for c in combinations(people, size))
         return tuple(dict.fromkeys(every))
 
-    def _crowds(self) -> Iterator[list[dict[int, Share]]]:
-        """Return halves of all who contributed to withheld cells; some half parts any two of them.
+    def _add_boxes(self, boxes: BoxDeviations, cells: Integers, room: tuple[Floats, Floats]) -> set[int]:
+        """Look for boxes that take cells far enough for somebody; return the cells that have some."""
+        reach, found = self._reach(cells, room), set()
+        levels = reach.lower, reach.upper, np.maximum(reach.width, 2 * reach.least)
+        for own, moved, amounts, both in boxes.found(cells, levels, room):
+            found.add(own)
+            self.witnesses.add(own, moved, amounts)
+            if both:
+                self.witnesses.add(own, moved, -amounts)
+        return found
 
-        Those who know a cell exactly come first, among themselves: they stand in the way of most deviations.
-        """
+    def _crowds(self) -> Iterator[list[dict[int, Share]]]:
+        """Return crowds of a few of those who contributed to withheld cells, each of them in one."""
         withheld = self._release.withheld
         people = [shares for shares in self._shares if any(withheld[cell] for cell in shares)]
-        exact = [shares for shares in people if any(known for _, _, known in pooled([shares]))]
-        for some in (exact, people if len(people) > len(exact) else []):
-            if len(some) < FEW:
-                continue
-            for digit in range((len(some) - 1).bit_length()):
-                for side in (0, 1):
-                    yield [shares for number, shares in enumerate(some) if number >> digit & 1 == side]
+        n_crowds = min(-(-len(people) // CROWD), MOST_CROWDS)
+        return (people[first::n_crowds] for first in range(n_crowds))
 
-    def _suit(self, crowd: list[dict[int, Share]]) -> None:
-        """Collect deviations that agree with what each of a crowd knows, for as many cells as it is easy."""
+    def _suit(self, crowd: list[dict[int, Share]], boxes: BoxDeviations, boxed: set[int]) -> None:
+        """Look for boxes that agree with what each of a crowd knows, where the witnesses so far do not."""
         lower, known = self._release.lower.copy(), np.zeros(self._release.n_cells, dtype=np.bool_)
+        shrunk: set[int] = set()
         for shares in crowd:
+            shrunk |= self.witnesses.shrunk(self._sight([shares])).keys()
             for cell, amount, all_of_it in pooled([shares]):
                 known[cell] |= all_of_it
                 if lower[cell] >= 0:
                     lower[cell] = max(lower[cell], min(amount, self._truth[cell]))
         room = np.where(known, 0.0, self._truth - lower), np.where(known, 0.0, self._room[1])
-        self._push(self._reach(self.open[~known[self.open]], room), room, alone=False)
+        cells = np.array(sorted(self.witnesses.owners(shrunk) & boxed), dtype=np.int64)
+        self._add_boxes(boxes, cells[~known[cells]], room)
 
     def _reach(self, cells: Integers, room: tuple[Floats, Floats]) -> CoalitionReach:
         """Return how far cells must move for somebody who gives them so much room without a release."""
@@ -263,88 +283,78 @@ class CoalitionSearch:
         cells = self.open[~known[self.open]]
         room = self._truth - lower, upper - self._truth
         reach = self._reach(cells, room)
-        reach.take(self.deviations, self._shrunk(shares))
+        reach.take(self.witnesses, self.witnesses.shrunk(self._sight(shares)))
         if reach.missing.any():
-            self._push(reach, room)
+            self._settle(members, reach, room)
         return TooClose(members, cells[reach.missing], lower, upper)
+
+    def _sight(self, shares: Sequence[dict[int, Share]]) -> Iterator[Sight]:
+        """Return how far cells can go down and up for a coalition that contributed to them."""
+        for cell, amount, known in pooled(shares):
+            if known:
+                yield cell, 0.0, 0.0
+            elif self._release.lower[cell] >= 0:
+                yield cell, float(max(self._truth[cell] - amount, 0.0)), np.inf
+
+    def _outside_bounds(self) -> tuple[Floats, Floats]:
+        """Return the bounds that everybody knows without any release."""
+        lower, upper = self._release.lower.copy(), self._release.upper.copy()
+        lower[self._zeros] = upper[self._zeros] = 0.0
+        self._chains.tighten(lower, upper)
+        return lower, upper
 
     def _knowledge(self, shares: Sequence[dict[int, Share]]) -> tuple[Floats, Floats, Mask]:
         """Bounds that a coalition knows without any release, and the cells that it knows exactly."""
-        from hitoku.kernels.elimination import propagate  # noqa: PLC0415 - numba loads when it is needed
-
-        lower, upper, truth = self._release.lower.copy(), self._release.upper.copy(), self._truth
-        lower[self._zeros] = upper[self._zeros] = 0.0
+        lower, upper, truth = self._bounds[0].copy(), self._bounds[1].copy(), self._truth
+        told = []
         for cell, amount, known in pooled(shares):
+            told.append(cell)
             if known:
                 lower[cell] = upper[cell] = truth[cell]
             elif lower[cell] >= 0:
                 lower[cell] = max(lower[cell], min(amount, truth[cell]))
         # Who has so much in the parts has at least as much in their total, and so on.
-        propagate(*self._relations, np.zeros(len(self._relations[0]) - 1), lower, upper, self._slack, ROUNDS)
+        self._chains.tighten(lower, upper, np.array(told, dtype=np.int64))
         lower, upper = np.minimum(lower, truth), np.maximum(upper, truth)
         return lower, upper, upper - lower <= self._dust
 
-    def _shrunk(self, shares: Sequence[dict[int, Share]]) -> Floats:
-        """How much of each deviation agrees with what a coalition knows."""
-        rows = self.deviations.rows
-        scale = np.ones(len(rows))
-        for cell, amount, known in pooled(shares):
-            moved = rows[:, cell]
-            if known:
-                scale[np.abs(moved) > self._dust[cell]] = 0.0
-            elif self._release.lower[cell] >= 0:
-                room = max(self._truth[cell] - amount, 0.0)
-                far = -moved > room + self._dust[cell]
-                scale[far] = np.minimum(scale[far], room / -moved[far])
-        return scale
-
-    def _push(self, reach: CoalitionReach, room: tuple[Floats, Floats], *, alone: bool = True) -> None:
-        """Move cells as far as they go, all that are missing at once, then one by one.
-
-        Nothing is tried for cells that one relation after the other keeps from what they need.
-        """
+    def _settle(self, members: Coalition, reach: CoalitionReach, room: tuple[Floats, Floats]) -> None:
+        """Decide about cells that are missing, at once where that is easy, then each by what is near it."""
         down, up = (side[self._withheld] for side in room)
-        places = np.searchsorted(self._withheld, reach.cells)
-        possible = reach.far_enough(*(side[places] for side in self._farthest(down, up)))
-        while (reach.missing & possible).sum() > 1:
-            before = int(reach.missing.sum())
-            for upwards in (True, False):
-                self._move(reach, np.flatnonzero(reach.missing & possible), down, up, upwards=upwards)
-            if reach.missing.sum() == before:
+        possible = self._possible(reach, down, up)
+        if members != NOBODY and len(self._withheld) <= SMALL:
+            self._push(reach, possible, down, up)
+        ways = self._changes.within(-down, up)
+        for one in np.flatnonzero(reach.missing & possible).tolist():
+            own = int(reach.cells[one])
+            cell = CellInSight(reach, one, int(np.searchsorted(self._withheld, own)), self._weight)
+            for places, amounts in cell.changes(ways):
+                self.witnesses.add(own, self._withheld[places], amounts)
+
+    def _push(self, reach: CoalitionReach, possible: Mask, down: Floats, up: Floats) -> None:
+        """Move all cells that are missing at once, none of them farther than it has to go, while that helps.
+
+        Such a deviation moves so many cells that it is of no use to anybody else.
+        """
+        while (which := np.flatnonzero(reach.missing & possible)).size > 1:
+            for way in (1.0, -1.0):
+                places = np.searchsorted(self._withheld, reach.cells[which])
+                low, high, cost = -down, up.copy(), np.zeros(len(down))
+                low[places] = np.maximum(low[places], -reach.enough[which])
+                high[places] = np.minimum(high[places], reach.enough[which])
+                cost[places] = -way
+                self._warm.bounds(low, high)
+                moved = self._warm.solve(cost, details=False).x
+                if moved is not None:
+                    reach.note(which, np.clip(moved, low, high)[places])
+            if np.count_nonzero(reach.missing & possible) == len(which):
                 break
-        for one in np.flatnonzero(reach.missing & possible) if alone else ():
-            for upwards in (True, False):
-                if reach.missing[one]:
-                    self._move(reach, np.array([one]), down, up, upwards=upwards)
 
-    def _farthest(self, down: Floats, up: Floats) -> tuple[Floats, Floats]:
-        """Return rooms of withheld cells as relations narrow them, one at a time: no table goes farther."""
-        from hitoku.kernels.elimination import propagate  # noqa: PLC0415 - numba loads when it is needed
-
-        lower, upper, slack = -down, up.copy(), self._slack[self._withheld]
-        propagate(*parts(self._matrix), np.zeros(self._matrix.shape[0]), lower, upper, slack, ROUNDS)
-        return np.maximum(-lower, 0.0), np.maximum(upper, 0.0)
-
-    def _move(
-        self, reach: CoalitionReach, which: Integers, down: Floats, up: Floats, *, upwards: bool
-    ) -> None:
-        """Solve one program: these cells together, none of them farther than it has to go."""
-        places = np.searchsorted(self._withheld, reach.cells[which])
-        down, up = down.copy(), up.copy()
-        side = up if upwards else down
-        side[places] = np.minimum(side[places], reach.enough[which])
-        cost = np.zeros(len(self._withheld))
-        cost[places] = 1.0
-        self._warm.bounds(-down, up)
-        solution = self._warm.solve(cost, maximise=upwards, details=False)
-        if solution.status is not Status.OPTIMAL or solution.x is None:
-            # Zero fits and every cell pushed has an end, so anything but an optimum is the solver's failure.
-            raise SolverError(
-                f"the solver ended with {solution.status} on a program that has an optimum",
-                where="attack insider",
-                fix="look for values of very different size in one table, or split it",
-            )
-        deviation = np.zeros(self._release.n_cells)
-        deviation[self._withheld] = np.clip(solution.x, -down, up)
-        if reach.note(deviation):
-            self.deviations.add(deviation)
+    def _possible(self, reach: CoalitionReach, down: Floats, up: Floats) -> Mask:
+        """Tell which cells are not kept from what they need by one relation after the other."""
+        low, high = np.maximum(self._ends[0], -down), np.minimum(self._ends[1], up)
+        told = np.flatnonzero((low != self._ends[0]) | (high != self._ends[1]))
+        if len(told):
+            self._released.tighten(low, high, told)
+        places = np.searchsorted(self._withheld, reach.cells)
+        return reach.far_enough(np.maximum(-low[places], 0.0), np.maximum(high[places], 0.0))

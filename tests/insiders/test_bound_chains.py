@@ -1,0 +1,31 @@
+"""Bounds followed from where something is told are those that all relations together give."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import event, given
+from hypothesis import strategies as st
+from tests.strategies import magnitude_tables
+
+from hitoku.insiders.bound_chains import BoundChains
+
+
+@given(table=magnitude_tables(), seed=st.integers(0, 2**16))
+def test_news_go_as_far_as_they_matter(table, seed):
+    random = np.random.default_rng(seed)
+    chains = BoundChains(table.relations, np.full(table.n_cells, 1e-9))
+    lower, upper = table.lower.copy(), table.upper.copy()
+    chains.tighten(lower, upper)
+    before = lower.copy(), upper.copy()
+    told = np.flatnonzero(random.random(table.n_cells) < 0.3)
+    lower[told] = upper[told] = table.value[told]
+    local = lower.copy(), upper.copy()
+    chains.tighten(*local, told)
+    chains.tighten(lower, upper)
+    np.testing.assert_allclose(local[0], lower, atol=1e-6)
+    np.testing.assert_allclose(local[1], upper, atol=1e-6)
+    untold = np.setdiff1d(np.arange(table.n_cells), told)
+    event(f"learnt more: {bool(np.any(lower[untold] > before[0][untold]))}")
+    # What follows is true.
+    assert np.all(lower <= table.value + 1e-6)
+    assert np.all(upper >= table.value - 1e-6)
