@@ -15,8 +15,10 @@ from hitoku.evidence import prover
 from hitoku.evidence.audit import audit
 from hitoku.evidence.audit_result import CellOutcome
 from hitoku.evidence.grid import Grid
+from hitoku.evidence.nearby import settle_nearby
 from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.surroundings import CellSurroundings
+from hitoku.evidence.witness_search import WitnessSearch
 
 CASES = settings(max_examples=16, deadline=None)
 
@@ -70,10 +72,10 @@ def register():
 def test_boxes_prove_a_pattern_that_comes_without_witnesses(register):
     table, need, protection = register
     release = ht.Release.of(table, protection)
-    search = prover._Search(AuditProblem.of(Grid.of(table.value), need, release), frozenset())
+    search = WitnessSearch(AuditProblem.of(Grid.of(table.value), need, release), frozenset())
     search.push_boxes(release)
     # Witnesses come from boxes and sums of boxes that the method laid elsewhere; nearly all are found again.
-    assert len(search._open()) < 0.1 * need.unsafe.sum()
+    assert len(search.unsettled()) < 0.1 * need.unsafe.sum()
     assert audit(table, need, release).safe
 
 
@@ -102,9 +104,9 @@ def test_least_changes_settle_a_pattern_without_boxes(register, monkeypatch, pub
     withheld = protection.withheld & ~(protection.secondary & (rng.random(table.n_cells) < published))
     release = ht.Release.of(table, ht.Protection.withhold(table, withheld, need))
     problem = AuditProblem.of(Grid.of(table.value), need, release)
-    search = prover._Search(problem, frozenset())
-    search.settle_nearby()
-    assert search._open() == []
+    search = WitnessSearch(problem, frozenset())
+    settle_nearby(search)
+    assert search.unsettled() == []
     monkeypatch.setattr(prover, "LARGE", 10**9)
     expected = audit(table, need, release)
     unmet = {int(problem.cells[place]) for place in search.proof().failed}

@@ -17,7 +17,8 @@ from hitoku.attacks.exposure import fixed
 from hitoku.evidence.disclosure import explain_recomputable, write_arithmetic
 from hitoku.evidence.grid import Grid, exact_rows, text
 from hitoku.evidence.problem import AuditProblem
-from hitoku.evidence.prover import Proof, prove
+from hitoku.evidence.prover import prove
+from hitoku.evidence.witness_search import Proof
 from hitoku.model.arrays import Floats, Mask
 from hitoku.model.attribution import Attributions
 from hitoku.model.finding import Finding, Severity

@@ -20,7 +20,8 @@ from hitoku.evidence.attributed import attributed
 from hitoku.evidence.audit_result import Audit, CellOutcome
 from hitoku.evidence.grid import Grid
 from hitoku.evidence.problem import AuditProblem
-from hitoku.evidence.prover import Progress, Proof, prove
+from hitoku.evidence.prover import prove
+from hitoku.evidence.witness_search import Progress, Proof
 from hitoku.insiders.coalition_search import CoalitionSearch
 from hitoku.model.bounds import Bounds
 from hitoku.model.need import Need

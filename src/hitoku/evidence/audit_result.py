@@ -18,8 +18,8 @@ from hitoku.evidence.certificate import Certificate
 from hitoku.evidence.disclosure import Disclosure, explain_recomputable, shorten, write_arithmetic
 from hitoku.evidence.grid import Grid
 from hitoku.evidence.problem import AuditProblem
-from hitoku.evidence.prover import Proof
 from hitoku.evidence.verify import Refuted, prove
+from hitoku.evidence.witness_search import Proof
 from hitoku.insiders.coalition_search import InsiderVerdict
 from hitoku.model.bounds import Bounds
 from hitoku.model.finding import Finding, Severity

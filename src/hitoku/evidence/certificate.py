@@ -20,8 +20,8 @@ from hitoku.evidence.attributed import Attributed, required_of
 from hitoku.evidence.grid import Grid, exact_rows, text
 from hitoku.evidence.json_stream import AT_ONCE, Stream, pieces
 from hitoku.evidence.problem import AuditProblem
-from hitoku.evidence.prover import Proof
 from hitoku.evidence.verify import ADJUSTED, FORMAT, KNOWN, fingerprint
+from hitoku.evidence.witness_search import Proof
 from hitoku.files import make_parent, new_file
 from hitoku.model.arrays import Floats
 from hitoku.model.labels import Labels

@@ -1,0 +1,103 @@
+"""What is left of a large problem, settled cell by cell by what is near each.
+
+A few relations show how a cell can move: what they keep from moving is proved to stay, and a change that
+breaks no other relation is a witness, made exact with the cells that it moves alone.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil
+
+import numpy as np
+
+from hitoku.attacks.least_change import LeastChange
+from hitoku.evidence.disclosure import Disclosure, explain_bound
+from hitoku.evidence.surroundings import CellSurroundings, ProblemPart
+from hitoku.evidence.witness_search import WitnessSearch
+from hitoku.model.arrays import Integers
+from hitoku.solver.linear import opened
+
+# Near a cell are no more cells than this, and nodes of integer programs are few.
+NEARBY_CELLS, NEARBY_NODES = 20_000, 200
+
+
+def settle_nearby(search: WitnessSearch) -> None:
+    """Settle what is left by what is near each cell, as far as that decides."""
+    around = CellSurroundings(search.problem)
+    for place in search.unsettled():
+        rows: list[Integers] = []
+        # What one direction lacks the other may make up for, once it is known how much.
+        for number, up in enumerate((True, False, True)):
+            if place in search.lacking[up]:
+                way, least = _way(search, place, up=up, share=Fraction(1, 2) if number == 0 else Fraction(1))
+                change = around.least_change(place, way, least, most_cells=NEARBY_CELLS)
+                search.n_programs += change.n_programs
+                rows.append(change.rows)
+                _follow(search, place, change, around)
+                if least and len(change.cells) == 0:
+                    break
+        if place in search.lacking[True] or place in search.lacking[False]:
+            _rule_out(search, place, around.freed(place, np.unique(np.concatenate(rows))))
+        search.tell()
+
+
+def _way(search: WitnessSearch, place: int, *, up: bool, share: Fraction) -> tuple[float, float]:
+    """Return how far a cell should go in one direction, in steps, and what share of it it must go.
+
+    Of the width that the other direction leaves it takes a share.
+    """
+    demand, reach = search.problem.demands[place], search.reach[place]
+    least, other = (demand.upper, -reach.low) if up else (demand.lower, reach.high)
+    steps = max(1, ceil(max(least, (demand.width - other) * share) * search.problem.scale))
+    return float(steps if up else -steps), float(ceil(least * search.problem.scale) / steps)
+
+
+def _follow(search: WitnessSearch, place: int, change: LeastChange, around: CellSurroundings) -> None:
+    """Keep a change of the solver, forth and back, as it is in whole steps, or else what is near it."""
+    whole = np.rint(change.steps)
+    fitting = [
+        search.problem.changed(change.cells, way * whole.astype(np.int64), 1)
+        for way in (1, -1)
+        if len(whole) and np.abs(whole).max() < 2.0**52
+    ]
+    for witness in fitting:
+        if witness is not None:
+            search.add(witness)
+    if len(whole) and not any(fitting):
+        _reach_within(search, place, around.held(set(search.unsettled()), change.cells))
+
+
+def _rule_out(search: WitnessSearch, place: int, part: ProblemPart) -> bool:
+    """Tell whether a few relations alone keep a cell from what it needs; remember how."""
+    own, found, demand = part.place(place), dict[bool, Disclosure](), search.problem.demands[place]
+    within = WitnessSearch(part.problem, frozenset())
+    with opened(within.split.program) as warm:
+        for up in (True, False):
+            search.n_programs += 1
+            solution = warm.solve(within.reward([own], np.ones(1), up=up), maximise=up)
+            if solution.x is None:
+                return False
+            far = float(within.split.joined(solution.x)[own])
+            if abs(far) >= float(max(demand.upper if up else demand.lower, demand.width)) > 0:
+                continue  # nothing here keeps it from what it needs
+            reached = Fraction(round(far * search.problem.scale), search.problem.scale)
+            reason = explain_bound(part.problem, own, solution, reached, up=up)
+            if reason is not None:
+                found[up] = part.disclosure(reason)
+    return search.keep_excluding(place, found)
+
+
+def _reach_within(search: WitnessSearch, place: int, part: ProblemPart) -> None:
+    """Push a cell, and others that are open, moving nothing but cells near it."""
+    own, within = part.place(place), WitnessSearch(part.problem, frozenset())
+    with opened(within.split.program) as within.warm:
+        within.push_all()
+        for up in (True, False):
+            if own in within.lacking[up] and place in search.lacking[up]:
+                within.push([own], np.ones(1), up=up)
+                if search.problem.integer and own in within.lacking[up]:
+                    within.settle_whole(own, None, up=up, nodes=NEARBY_NODES)
+    search.n_programs += within.n_programs
+    for witness in within.witnesses:
+        search.add(part.witness(witness))

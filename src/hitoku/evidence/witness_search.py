@@ -1,0 +1,340 @@
+"""Witnesses found so far, how far each unsafe cell has come, and the linear programs that take them further.
+
+All cells that are still open are pushed up at once, then down, then again with other weights; a solution
+serves every cell that it moves far enough. What remains is settled cell by cell: a witness, or a proof that
+there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from hitoku.attacks.circulation import NetworkCirculation
+from hitoku.evidence.box_witnesses import box_witnesses
+from hitoku.evidence.disclosure import Disclosure, explain_bound
+from hitoku.evidence.exact_witness import Split, exact_witness
+from hitoku.evidence.problem import FAR, AuditProblem, Demand, Witness
+from hitoku.evidence.propagation import ruled_out
+from hitoku.evidence.superfluous import WitnessReach, drop_superfluous
+from hitoku.model.arrays import Floats
+from hitoku.model.moves import Moves
+from hitoku.model.release import Release
+from hitoku.solver import integer
+from hitoku.solver.linear import Solution, Warm
+
+# Told how much is done, of how much.
+Progress = Callable[[float, float], None]
+
+ROUNDS = 8
+# A round of summed objectives that settles less than this share of what is open is the last one.
+WORTHWHILE = 0.1
+# Summed integer programs are stopped early: any good point will do.
+SUMMED_GAP, SUMMED_NODES = 0.1, 50
+# One cell's integer program is an answer only when it is solved to the end.
+SINGLE_NODES = 20_000
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What the linear programs found out.
+
+    Parameters
+    ----------
+    witnesses
+        Tables that fit the release.
+    reach
+        For each unsafe cell (by position among the withheld) how far witnesses move it.
+    failed
+        Unsafe cells that cannot move as far as they must, with what bounds them; nothing for exposed ones.
+    exposed
+        Unsafe cells that adding and subtracting gives away.
+    undecided
+        Unsafe cells for which neither a witness nor a proof of its absence could be made exact.
+    n_programs
+        Linear and integer programs solved.
+    """
+
+    witnesses: tuple[Witness, ...]
+    reach: Mapping[int, WitnessReach]
+    failed: Mapping[int, tuple[Disclosure, ...]]
+    exposed: frozenset[int]
+    undecided: tuple[int, ...]
+    n_programs: int
+
+
+@dataclass
+class WitnessSearch:
+    """Witnesses found so far, and how far each unsafe cell has come."""
+
+    problem: AuditProblem
+    exposed: frozenset[int]
+    progress: Progress | None = None
+    warm: Warm = field(init=False)
+    witnesses: list[Witness] = field(default_factory=list)
+    reach: dict[int, WitnessReach] = field(default_factory=dict)
+    # One side of one cell at a time: tried to the end, and what bounds it.
+    tried: set[tuple[int, bool]] = field(default_factory=set)
+    reasons: dict[tuple[int, bool], Disclosure] = field(default_factory=dict)
+    n_programs: int = 0
+
+    def __post_init__(self) -> None:
+        self.reach = {place: WitnessReach() for place in self.problem.demands}
+        # Cells that must still go further; none of them comes back once it has gone far enough.
+        self.lacking = {
+            up: {place for place in self.reach if self.lacks(place, up=up)} for up in (True, False)
+        }
+
+    @cached_property
+    def split(self) -> Split:
+        """The linear program for cells that are open by now; not needed where flows settle everything."""
+        return Split.of(self.problem, self.unsettled())
+
+    @cached_property
+    def slot(self) -> dict[int, int]:
+        """Where each of these cells is among them."""
+        return {place: slot for slot, place in enumerate(self.split.unsafe)}
+
+    def asking(self) -> AuditProblem:
+        """Return the problem of the cells that are open by now."""
+        return replace(
+            self.problem, demands={place: self.problem.demands[place] for place in self.unsettled()}
+        )
+
+    def lacks(self, place: int, *, up: bool) -> bool:
+        """Tell whether a cell must still go further on one side."""
+        demand, reach = self.problem.demands[place], self.reach[place]
+        far = demand.high_enough(reach.high) if up else demand.low_enough(reach.low)
+        return not (far and demand.wide_enough(reach.low, reach.high))
+
+    def open(self, *, up: bool) -> list[int]:
+        """Cells that must still go further on one side, as far as that is not settled."""
+        left = self.lacking[up] - self.exposed
+        return sorted(place for place in left if (place, up) not in self.tried)
+
+    def push_along(self, moves: Iterable[Mapping[int, int]]) -> None:
+        """Go along given moves, forth and back: where they reach far enough no program is needed."""
+        if isinstance(moves, Moves):
+            moves = self._push_as_given(moves)
+        place = {cell: number for number, cell in enumerate(self.problem.cells.tolist())} if moves else {}
+        for move in moves:
+            if not move.keys() <= place.keys():
+                continue  # it changes a published cell
+            for way in (1, -1):
+                witness = self.problem.along({place[cell]: way * c for cell, c in move.items() if c})
+                if witness is not None:
+                    self.add(witness)
+
+    def _push_as_given(self, moves: Moves) -> list[Mapping[int, int]]:
+        """Take whole changes just as they are, forth and back; return those that do not fit like that."""
+        problem, left = self.problem, []
+        parts, rest = divmod(moves.scale, problem.scale)
+        for number in range(len(moves)):
+            part = slice(moves.begins[number], moves.begins[number + 1])
+            cells, amounts = moves.cells[part], moves.amounts[part]
+            places = np.searchsorted(problem.cells, cells)
+            inside = np.minimum(places, len(problem.cells) - 1)
+            if len(cells) == 0 or np.any(problem.cells[inside] != cells):
+                continue  # it changes a published cell
+            fitting = [] if rest else [problem.changed(places, way * amounts, parts) for way in (1, -1)]
+            if not any(fitting):
+                left.append(moves[number])
+            for witness in fitting:
+                if witness is not None:
+                    self.add(witness)
+        return left
+
+    def push_in_circles(self) -> None:
+        """Go along flows, where relations form a network: few of them serve nearly all cells."""
+        problem = self.problem
+        room = [np.where(np.abs(ends) < FAR, ends, np.copysign(np.inf, ends)) for ends in problem.steps]
+        needs, asked = problem.needs(self.exposed)
+        circles = NetworkCirculation.of(problem.matrix, (room[0], room[1]), needs, asked)
+        if circles is None:
+            return
+        steps = np.zeros(len(problem.cells), dtype=np.int64)
+        for change in circles.changes():
+            steps[circles.cells] = change
+            witness = problem.in_steps(steps)
+            if witness is not None:
+                self.add(witness)
+
+    def unsettled(self) -> list[int]:
+        """Cells that must still go further on some side."""
+        return sorted({*self.open(up=True), *self.open(up=False)})
+
+    def propagate(self) -> None:
+        """Rule out what bounds that follow from each other rule out; they need not be the narrowest."""
+        needs, _ = self.problem.needs()
+        asked = np.zeros(len(self.problem.cells), dtype=np.bool_)
+        asked[self.unsettled()] = True
+        for place, reasons in ruled_out(self.problem, asked, needs).items():
+            self.keep_excluding(place, reasons)
+
+    def keep_excluding(self, place: int, found: Mapping[bool, Disclosure]) -> bool:
+        """Tell whether bounds rule out what a cell needs; then remember them, and that it is settled."""
+        if not _excludes(self.problem.demands[place], found.get(False), found.get(True)):
+            return False
+        for up, reason in found.items():
+            self.reasons[place, up] = reason
+        self.tried |= {(place, True), (place, False)}
+        return True
+
+    def tell(self) -> None:
+        """Say how many cells are settled."""
+        if self.progress is not None:
+            n_cells = len(self.problem.demands)
+            self.progress(n_cells - len(self.unsettled()), n_cells)
+
+    def push_boxes(self, release: Release) -> None:
+        """Go along boxes through withheld cells: they serve nearly all cells of a large cross table."""
+        for found in box_witnesses(release, self.problem, np.array(self.unsettled(), dtype=np.int64)):
+            self._push_as_given(found)
+            self.tell()
+
+    def push_all(self) -> None:
+        """Push with summed objectives: unit weights first, then seeded random ones, while they pay."""
+        random = np.random.default_rng(0)
+        for number in range(ROUNDS):
+            before = left = 0
+            for up in (True, False):
+                cells = self.open(up=up)
+                if not cells:
+                    continue
+                weight = np.ones(len(cells)) if number == 0 else random.uniform(0.1, 1.0, len(cells))
+                self.push(cells, weight / self.split.width[[self.slot[place] for place in cells]], up=up)
+                before += len(cells)
+                left += len(self.open(up=up))
+            if left == 0 or before - left < WORTHWHILE * before:
+                return
+
+    def push_each(self) -> None:
+        """Settle what is left one cell and one side at a time."""
+        for up in (True, False):
+            for place in self.open(up=up):
+                if place in self.lacking[up]:  # a witness for another cell may have done it since
+                    self.settle(place, up=up)
+
+    def settle(self, place: int, *, up: bool) -> None:
+        """Push one cell as far as it goes: a witness that does, or the reason why there is none."""
+        self.tried.add((place, up))
+        solution = self.push([place], np.ones(1), up=up)
+        if place not in self.lacking[up]:
+            return
+        reached = self.reach[place].high if up else self.reach[place].low
+        reason = explain_bound(self.problem, place, solution, reached, up=up)
+        if reason is not None and reason.linear:
+            # Nothing moves it in either direction.
+            self.reasons[place, up] = reason
+            self.reasons[place, not up] = replace(reason, up=not up)
+            self.tried.add((place, not up))
+        elif reason is not None and self._hopeless(place, reason):
+            self.reasons[place, up] = reason
+        elif self.problem.integer:
+            self.settle_whole(place, reason, up=up)
+        elif reason is not None:
+            self.reasons[place, up] = reason
+
+    def _hopeless(self, place: int, reason: Disclosure) -> bool:
+        """Tell whether a bound alone rules the requirement out, or is what a witness attains."""
+        demand, reach = self.problem.demands[place], self.reach[place]
+        if reason.up:
+            return reason.difference == reach.high or not demand.high_enough(reason.difference)
+        return reason.difference == reach.low or not demand.low_enough(reason.difference)
+
+    def settle_whole(
+        self, place: int, reason: Disclosure | None, *, up: bool, nodes: int = SINGLE_NODES
+    ) -> None:
+        """Push one cell of a table of counts as far as whole numbers let it."""
+        solution = self._whole([place], np.ones(1), up=up, gap=0.0, nodes=nodes)
+        if solution.x is not None:
+            witness = self.problem.on_grid(self.split.joined(solution.x))
+            if witness is not None:
+                self.add(witness)
+        reached = self.reach[place].high if up else self.reach[place].low
+        if place in self.lacking[up] and solution.optimal:
+            self.reasons[place, up] = Disclosure(place, up, reached, whole=True)
+        elif reason is not None:
+            self.reasons[place, up] = reason
+
+    def push(self, cells: list[int], weight: Floats, *, up: bool) -> Solution:
+        """Move some cells in one direction, all at once, and keep the exact point that results."""
+        self.n_programs += 1
+        solution = self.warm.solve(self.reward(cells, weight, up=up), maximise=up)
+        if solution.x is None:
+            return solution
+        witness = exact_witness(self.split, solution.x, solution.basis)
+        if witness is None and self.problem.integer and len(cells) > 1:
+            whole = self._whole(cells, weight, up=up, gap=SUMMED_GAP, nodes=SUMMED_NODES)
+            if whole.x is not None:
+                witness = self.problem.on_grid(self.split.joined(whole.x))
+        if witness is not None:
+            self.add(witness)
+        return solution
+
+    def reward(self, cells: list[int], weight: Floats, *, up: bool) -> Floats:
+        """Price the base, and the overflow on the wrong side lest the base be filled from there."""
+        n, k = len(self.problem.cells), len(self.split.unsafe)
+        cost = np.zeros(n + 2 * k)
+        slots = np.array([self.slot[place] for place in cells])
+        cost[np.array(cells)] = weight
+        cost[n + slots + (k if up else 0)] = weight
+        return cost
+
+    def _whole(self, cells: list[int], weight: Floats, *, up: bool, gap: float, nodes: int) -> Solution:
+        self.n_programs += 1
+        program = self.split.program
+        cost = self.reward(cells, weight, up=up)
+        exact = integer.IntegerProgram(
+            -cost if up else cost, program.relations, program.rhs, program.lower, program.upper
+        )
+        return integer.solve(exact, gap=gap, start=np.zeros(len(cost)), work_limit=nodes)
+
+    def add(self, witness: Witness) -> None:
+        """Keep a witness that moves some cell further than it had to be moved before."""
+        number, useful = len(self.witnesses), False
+        for place in (self.lacking[True] | self.lacking[False]) & witness.differences.keys():
+            move, reach = witness.at(place), self.reach[place]
+            if move > reach.high and place in self.lacking[True]:
+                self.reach[place] = replace(reach, high=move, high_witness=number)
+            elif move < reach.low and place in self.lacking[False]:
+                self.reach[place] = replace(reach, low=move, low_witness=number)
+            else:
+                continue
+            useful = True
+            for up in (True, False):
+                if not self.lacks(place, up=up):
+                    self.lacking[up].discard(place)
+        if useful:
+            self.witnesses.append(witness)
+
+    def proof(self) -> Proof:
+        """Sum up; superfluous witnesses are dropped."""
+        failed: dict[int, tuple[Disclosure, ...]] = {}
+        undecided = []
+        for place in sorted(self.lacking[True] | self.lacking[False]):
+            known = tuple(self.reasons[place, up] for up in (False, True) if (place, up) in self.reasons)
+            known = known[:1] if known and known[0].linear else known
+            if place in self.exposed or self._excluded(place):
+                failed[place] = known
+            else:
+                undecided.append(place)
+        witnesses, reach = drop_superfluous(self.witnesses, self.reach, self.problem)
+        return Proof(witnesses, reach, failed, self.exposed, tuple(undecided), self.n_programs)
+
+    def _excluded(self, place: int) -> bool:
+        """Tell whether the bounds found rule out what the cell needs."""
+        low, high = self.reasons.get((place, False)), self.reasons.get((place, True))
+        return _excludes(self.problem.demands[place], low, high)
+
+
+def _excludes(demand: Demand, low: Disclosure | None, high: Disclosure | None) -> bool:
+    """Tell whether bounds rule a demand out."""
+    if high is not None and not demand.high_enough(high.difference):
+        return True
+    if low is not None and not demand.low_enough(low.difference):
+        return True
+    return low is not None and high is not None and not demand.wide_enough(low.difference, high.difference)
