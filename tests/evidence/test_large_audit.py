@@ -11,7 +11,7 @@ from tests.oracles.certificates import is_safe, programmed_bounds
 from tests.oracles.enumeration import enumerated_bounds
 
 import hitoku as ht
-from hitoku.evidence import prover
+from hitoku.evidence import nearby, prover
 from hitoku.evidence.audit import audit
 from hitoku.evidence.audit_result import CellOutcome
 from hitoku.evidence.grid import Grid
@@ -139,3 +139,19 @@ def test_a_least_change_is_found_where_there_is_one(case):
                 moved[change.cells] = change.steps
                 assert moved[place] == pytest.approx(steps if up else -steps, rel=1e-5)
                 assert np.abs(problem.matrix @ moved).max(initial=0.0) <= 1e-4 * steps
+
+
+def test_what_takes_too_much_work_is_undecided_and_never_safe(register, monkeypatch):
+    table, need, protection = register
+    release = ht.Release.of(table, protection)
+    assert audit(table, need, release).safe
+    monkeypatch.setattr(prover, "LARGE", 0)
+    monkeypatch.setattr(nearby, "MOST_WORK", 0)
+    monkeypatch.setattr(WitnessSearch, "push_boxes", lambda *_: None)
+    found = audit(table, need, release)
+    undecided = [cell for cell, outcome in found.outcomes.items() if outcome is CellOutcome.UNDECIDED]
+    assert not found.safe
+    assert found.certificate is None
+    assert len(undecided) > 0.5 * need.unsafe.sum()
+    monkeypatch.setattr(nearby, "MOST_WORK", 10**9)
+    assert audit(table, need, release).safe

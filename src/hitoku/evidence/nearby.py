@@ -18,28 +18,45 @@ from hitoku.evidence.witness_search import WitnessSearch
 from hitoku.model.arrays import Integers
 from hitoku.solver.linear import opened
 
-# Near a cell are no more cells than this, and nodes of integer programs are few.
-NEARBY_CELLS, NEARBY_NODES = 20_000, 200
+# Near a cell are no more cells than this, at first and then; nodes of integer programs are few.
+NEARBY_CELLS, NEARBY_NODES = (2_000, 20_000), 200
+# Cells of all programs together, after which the rest is left undecided.
+MOST_WORK = 40_000_000
 
 
-def settle_nearby(search: WitnessSearch) -> None:
-    """Settle what is left by what is near each cell, as far as that decides."""
-    around = CellSurroundings(search.problem)
-    for place in search.unsettled():
-        rows: list[Integers] = []
-        # What one direction lacks the other may make up for, once it is known how much.
-        for number, up in enumerate((True, False, True)):
-            if place in search.lacking[up]:
-                way, least = _way(search, place, up=up, share=Fraction(1, 2) if number == 0 else Fraction(1))
-                change = around.least_change(place, way, least, most_cells=NEARBY_CELLS)
-                search.n_programs += change.n_programs
-                rows.append(change.rows)
-                _follow(search, place, change, around)
-                if least and len(change.cells) == 0:
-                    break
-        if place in search.lacking[True] or place in search.lacking[False]:
-            _rule_out(search, place, around.freed(place, np.unique(np.concatenate(rows))))
-        search.tell()
+def settle_nearby(search: WitnessSearch) -> bool:
+    """Settle what is left by what is near each cell, as far as that decides.
+
+    Returns False when that took so much work that it was given up: what is unsettled then stays undecided.
+    """
+    around, work = CellSurroundings(search.problem), 0
+    for most_cells in NEARBY_CELLS:
+        for place in search.unsettled():
+            if work > MOST_WORK:
+                return False
+            work += _settle(search, place, around, most_cells)
+            search.tell()
+    return True
+
+
+def _settle(search: WitnessSearch, place: int, around: CellSurroundings, most_cells: int) -> int:
+    """Settle one cell if no more cells than this decide; return the work it took."""
+    rows: list[Integers] = []
+    work = 0
+    # What one direction lacks the other may make up for, once it is known how much.
+    for number, up in enumerate((True, False, True)):
+        if place in search.lacking[up]:
+            way, least = _way(search, place, up=up, share=Fraction(1, 2) if number == 0 else Fraction(1))
+            change = around.least_change(place, way, least, most_cells=most_cells)
+            search.n_programs += change.n_programs
+            work += change.work
+            rows.append(change.rows)
+            _follow(search, place, change, around)
+            if least and len(change.cells) == 0:
+                break
+    if place in search.lacking[True] or place in search.lacking[False]:
+        _rule_out(search, place, around.freed(place, np.unique(np.concatenate(rows))))
+    return work
 
 
 def _way(search: WitnessSearch, place: int, *, up: bool, share: Fraction) -> tuple[float, float]:

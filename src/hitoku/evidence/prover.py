@@ -49,7 +49,8 @@ def prove(
     if len(problem.cells) > LARGE:
         if release is not None:
             search.push_boxes(release)
-        settle_nearby(search)
+        if not settle_nearby(search):
+            return search.proof()
     if search.open(up=True) or search.open(up=False):
         for near in search.asking().within_scale():
             for witness in prove(near, search.exposed).witnesses:
