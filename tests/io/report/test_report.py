@@ -289,6 +289,13 @@ def test_a_large_table_is_cut_down_to_its_margins_and_says_so(monkeypatch):
     assert not list(body.all("a"))  # the cells are not there to be gone to
 
 
+def test_long_margins_do_not_push_the_list_of_cells_off_the_page(monkeypatch):
+    boxed = 'class="scroll tall">\n<table role="grid"'
+    assert boxed not in page(counts(), title="A title")
+    monkeypatch.setattr(report, "MOST_CELLS", 20)
+    assert boxed in page(counts(), title="A title")
+
+
 def test_a_large_table_without_margins_of_its_own_is_a_list_and_says_so(monkeypatch):
     monkeypatch.setattr(report, "MOST_CELLS", 5)
     cells = linked()
