@@ -11,6 +11,7 @@ from tests.oracles.certificates import is_safe, programmed_bounds
 from tests.oracles.enumeration import enumerated_bounds
 
 import hitoku as ht
+from hitoku.attacks import least_change
 from hitoku.evidence import nearby, prover
 from hitoku.evidence.audit import audit
 from hitoku.evidence.audit_result import CellOutcome
@@ -105,6 +106,7 @@ def test_least_changes_settle_a_pattern_without_boxes(register, monkeypatch, pub
     release = ht.Release.of(table, ht.Protection.withhold(table, withheld, need))
     problem = AuditProblem.of(Grid.of(table.value), need, release)
     search = WitnessSearch(problem, frozenset())
+    monkeypatch.setattr(least_change, "SMALL", 0)
     settle_nearby(search)
     assert search.unsettled() == []
     monkeypatch.setattr(prover, "LARGE", 10**9)
@@ -114,10 +116,17 @@ def test_least_changes_settle_a_pattern_without_boxes(register, monkeypatch, pub
     assert bool(unmet) == (published > 0)
 
 
+# From a few relations on, or from all at once.
+@pytest.mark.parametrize("small", [0, 10**9])
 @CASES
 @given(case=real_cases())
-def test_a_least_change_is_found_where_there_is_one(case):
-    table, need, release = case
+def test_a_least_change_is_found_where_there_is_one(small, case):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(least_change, "SMALL", small)
+        look_for_least_changes(*case)
+
+
+def look_for_least_changes(table, need, release):
     problem = AuditProblem.of(Grid.of(table.value), need, release)
     around = CellSurroundings(problem)
     bounds = programmed_bounds(release)
