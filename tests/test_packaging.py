@@ -38,7 +38,15 @@ def hook(event, args):
         if os.fsdecode(args[0]).startswith(home):
             seen.add(event + " " + os.fsdecode(args[0]))
 
+CLOCKS = {{"time", "time_ns", "now", "utcnow", "today", "localtime", "gmtime", "monotonic", "perf_counter"}}
+
+def asks(frame, event, function):
+    ours = str(frame.f_globals.get("__name__")).startswith("hitoku")
+    if event == "c_call" and ours and function.__name__ in CLOCKS:
+        seen.add("clock " + frame.f_globals["__name__"])
+
 sys.addaudithook(hook)
+sys.setprofile(asks)
 {planted}
 import hitoku
 loaded = 0
@@ -104,7 +112,7 @@ def test_the_oldest_versions_tested_are_those_that_are_allowed():
         assert one[:longer] == other[:longer], f"{name}: {bound} allowed, {tested[name]} tested"
 
 
-def test_importing_any_module_touches_neither_network_nor_home(tmp_path):
+def test_importing_any_module_touches_neither_network_nor_home_nor_clock(tmp_path):
     loaded, seen = watched(tmp_path / "home")
     assert loaded > 300
     assert seen == []
@@ -113,6 +121,14 @@ def test_importing_any_module_touches_neither_network_nor_home(tmp_path):
 def test_the_watch_sees_who_looks_into_the_home_folder(tmp_path):
     _, seen = watched(tmp_path / "home", "os.makedirs(home); print(0, *seen, sep='\\n'); sys.exit()")
     assert len(seen) == 1
+
+
+@pytest.mark.parametrize(
+    "asked", ["import time; time.time()", "from datetime import datetime; datetime.now()"]
+)
+def test_the_watch_sees_who_asks_the_clock(tmp_path, asked):
+    planted = f"exec({asked!r}, {{'__name__': 'hitoku.planted'}}); print(0, *seen, sep='\\n'); sys.exit()"
+    assert watched(tmp_path / "home", planted)[1] == ["clock hitoku.planted"]
 
 
 def test_every_dependency_tells_its_licence():
