@@ -199,3 +199,23 @@ def _there(piece, everything, parts=4):
             rest = "".join(words[k:]).strip(" :;,")
             return _there(rest, everything, parts - 1)  # the longest beginning that is written somewhere
     return False
+
+
+@pytest.mark.parametrize(
+    ("english", "japanese"),
+    [
+        ("turnover by region, trade", "region, trade 別 turnover"),
+        ("exactly 3 by [trade=3]: 104 - 101 = 3", "[trade=3] によりちょうど 3:104 - 101 = 3"),
+        (
+            "at most 3 by [trade=3], with [size=1] at its upper bound: 4 - 1 = 3",
+            "[trade=3] と上限の [size=1]により 3 以下:4 - 1 = 3",
+        ),
+        ("at least 2: known before reading", "2 以上:読む前から分かっています"),
+        (
+            "average: value income; by region; statistic mean; missing complete",
+            "平均:変数 income;region 別;統計量 mean;欠損のあるレコードを除く",
+        ),
+    ],
+)
+def test_what_stands_before_and_after_by_is_told_by_the_sentence(english, japanese):
+    assert speaker("ja")(english) == japanese
