@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -121,12 +122,15 @@ _of_a_file("log", "log.csv", lambda path: faults(read_export(path)))
 
 @door("argus-arb")
 def batch(content: bytes, scratch: Path) -> object:
-    """Read a batch beside the files that ours name."""
-    _file(b"N;1;10;3;S;5\n", scratch, "x.tab")
-    _file(b"N1;12.50\n", scratch, "x.asc")
-    _file(b"N;1;u\n", scratch, "x.hst")
-    write_metadata(scratch / "x.rda", CELLS)
-    return check_batch(read_batch(_file(content, scratch, "x.arb")))
+    """Read a batch beside the files that ours name; they are only read, and written once."""
+    beside = scratch / "beside"
+    if not beside.is_dir():
+        beside.mkdir()
+        _file(b"N;1;10;3;S;5\n", beside, "x.tab")
+        _file(b"N1;12.50\n", beside, "x.asc")
+        _file(b"N;1;u\n", beside, "x.hst")
+        write_metadata(beside / "x.rda", CELLS)
+    return check_batch(read_batch(_file(content, beside, "x.arb")))
 
 
 @door("certificate")
@@ -140,6 +144,29 @@ def certificate(content: bytes, scratch: Path) -> object:
     given["sha256"] = fingerprint(given)
     path.write_text(json.dumps(given), "utf-8")
     return verify(path)
+
+
+@door("certificate-value")
+def certificate_value(content: bytes, scratch: Path) -> object:
+    """Put any value in any place of a certificate of ours, with a fingerprint that fits.
+
+    The first byte chooses the certificate, the next two the place.
+    """
+    ours = _files(scratch / "whole" / "certificates")
+    given = json.loads(ours[content[0] % len(ours) if content else 0].read_bytes())
+    places = list(_places(given))
+    holder, key = places[int.from_bytes(content[1:3]) % len(places)]
+    holder[key] = _json(content[3:])
+    given["sha256"] = fingerprint(given)
+    return verify(_file(json.dumps(given).encode(), scratch, "certificate.json"))
+
+
+def _places(given: Any) -> Iterator[tuple[Any, Any]]:
+    """List every place of a value in others."""
+    inside = given.items() if isinstance(given, dict) else enumerate(given) if isinstance(given, list) else ()
+    for key, value in inside:
+        yield given, key
+        yield from _places(value)
 
 
 @door("ledger")
@@ -190,17 +217,24 @@ def release(content: bytes, scratch: Path) -> object:
 
 def _in_folder(content: bytes, folder: Path, read: Callable[[Path], object]) -> object:
     """Put bytes in the place of a file, which the first byte chooses, and read the folder."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    before = {path: path.read_bytes() for path in files}
-    files[content[0] % len(files) if content else 0].write_bytes(content[1:])
+    files = _files(folder)
+    path, manifest = files[content[0] % len(files) if content else 0], folder / MANIFEST
+    before = {each: each.read_bytes() for each in (path, manifest) if each in files}
+    path.write_bytes(content[1:])
     try:
-        if (folder / MANIFEST).is_file():
+        if manifest in before:
             with suppress(ValueError, TypeError, LookupError, AttributeError, RecursionError):
                 reseal(folder)
         return read(folder)
     finally:
-        for path, old in before.items():
-            path.write_bytes(old)
+        for each, old in before.items():
+            each.write_bytes(old)
+
+
+@cache
+def _files(folder: Path) -> tuple[Path, ...]:
+    """List what is in a folder; that stays as it is, but for the bytes."""
+    return tuple(sorted(path for path in folder.rglob("*") if path.is_file()))
 
 
 def _json(content: bytes) -> Any:

@@ -8,6 +8,7 @@ import json
 import zipfile
 from pathlib import Path
 
+import numpy as np
 from tests.checks.submissions import PEOPLE
 
 from hitoku.checks.ledger.settings import init
@@ -17,9 +18,16 @@ from hitoku.checks.policies.policy import policy_names
 from hitoku.checks.session import Session
 from hitoku.checks.submission.releasing import release
 from hitoku.io.recipe.recipe import Recipe
+from hitoku.methods.adjust import Adjust
+from hitoku.methods.blocks import Blocks
+from hitoku.model.table import Table
+from hitoku.pipeline.protect import protect_table
 from hitoku.pipeline.recipe import run_recipe
+from hitoku.rules import MinFrequency
 
 FOLDER = Path(__file__).with_name("seeds")
+# What is put into the places of a certificate.
+VALUES = (b"-1", b"0", b"[]", b"{}", b'""', b"[[0, 1], [1, 0]]", b"null", b"1.5")
 
 
 def kept(name: str) -> list[bytes]:
@@ -50,15 +58,34 @@ def make(folder: Path) -> dict[str, list[bytes]]:
                 packed.write(path, path.relative_to(submission))
     [certificate] = (released / "checker").glob("certificate.json*")
     plain = certificate.read_bytes()
+    certificates = [gzip.decompress(plain) if plain[:2] == b"\x1f\x8b" else plain, *_certificates()]
+    (house / "certificates").mkdir()
+    for place, each in enumerate(certificates):
+        (house / "certificates" / f"{place}.json").write_bytes(each)
     return {
         "policy": [(POLICIES / f"{name}.toml").read_bytes() for name in policy_names()],
         "jj": [gzip.decompress((released / "checker" / "table.jj.gz").read_bytes())],
-        "certificate": [gzip.decompress(plain) if plain[:2] == b"\x1f\x8b" else plain],
+        "certificate": certificates,
+        "certificate-value": [
+            bytes([place]) + at.to_bytes(2) + value
+            for place in range(len(certificates))
+            for at, value in enumerate(VALUES)
+        ],
         "ledger": [json.dumps(lines).encode(), json.dumps(lines[:2]).encode(), ledger.read_bytes()],
         "upload": [archive.getvalue()],
         "submission": _numbered(submission),
         "release": _numbered(released),
     }
+
+
+def _certificates() -> list[bytes]:
+    """Make a certificate of each other kind: values published instead, readers who know the method."""
+    rng = np.random.default_rng(3)
+    rows, columns = rng.lognormal(0, 1, 6), rng.lognormal(0, 1, 5)
+    table = Table.from_array(rng.poisson(np.outer(rows, columns) * 25) + 1)
+    methods = (Adjust(), Blocks(), Blocks(proof="witnesses"))
+    found = [protect_table(table, [MinFrequency(5)], method=each, width=9).audit for each in methods]
+    return [json.dumps(dict(each.certificate.content)).encode() for each in found]
 
 
 def _numbered(folder: Path) -> list[bytes]:
