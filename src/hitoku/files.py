@@ -94,7 +94,7 @@ def private_folder(parent: Path, name: str) -> Iterator[Path]:
 
 @contextmanager
 def spill_folder() -> Iterator[Path]:
-    """Yield a private folder for records that do not fit into memory; those of killed runs go first."""
+    """Yield a private folder for records that wait on the disk; those that killed runs left go first."""
     with private_folder(Path(tempfile.gettempdir()), "hitoku-spill") as folder:
         yield folder
 

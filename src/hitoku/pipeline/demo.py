@@ -6,10 +6,9 @@ import csv
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from hitoku.files import refuse_occupied
+from hitoku.files import refuse_occupied, spill_folder
 from hitoku.io.language import ENGLISH
 from hitoku.io.recipe.recipe import Recipe
 from hitoku.methods.method import Progress
@@ -71,8 +70,7 @@ def run_demo(
     tell = report or (lambda _stage: None)
     tell("invent")
     firms = register(records, seed)
-    with TemporaryDirectory(prefix="hitoku-demo-") as place:
-        folder = Path(place)
+    with spill_folder() as folder:
         firms.records.to_csv(folder / RECORDS, index=False)
         for name, tree in firms.hierarchies.items():
             _write_tree(folder / f"{name}.csv", tree)

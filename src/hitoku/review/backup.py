@@ -18,7 +18,7 @@ from hitoku.files import new_folder, refuse_occupied, sha256, write_file
 from hitoku.review.desk import Desk
 from hitoku.review.intake import files_in
 from hitoku.review.settings import FILE
-from hitoku.review.storage import forms, migrate, newest, reading, writing
+from hitoku.review.storage import forms, migrate, newest, reading, writable, writing
 from hitoku.review.tables import metadata
 from hitoku.review.verifying import verified
 
@@ -82,7 +82,19 @@ def _filled(folder: Path, source: Path, whole: dict[str, Any], database: str) ->
         (folder / name).mkdir()
     _settings(source, folder, database)
     desk = Desk.open(folder)
-    # The rows go into the tables that they came from; later steps bring them to the present form.
+    with writable(desk.engine):
+        _fill_tables(desk, whole)
+    entries, wrong = verified(desk)
+    desk.engine.dispose()  # its file is closed before the folder gets its name
+    if wrong:
+        raise DataError(
+            f"the restored log is not whole: {wrong[0]}", where=str(source), fix="use another backup"
+        )
+    return entries
+
+
+def _fill_tables(desk: Desk, whole: dict[str, Any]) -> None:
+    """Put rows into the tables that they came from; later steps bring them to the present form."""
     migrate(desk.engine, whole["form"])
     then = sa.MetaData()
     then.reflect(desk.engine)
@@ -93,13 +105,6 @@ def _filled(folder: Path, source: Path, whole: dict[str, Any], database: str) ->
                 connection.execute(sa.insert(table), rows)
                 _continue_numbers(connection, table)
     migrate(desk.engine)
-    entries, wrong = verified(desk)
-    desk.engine.dispose()  # its file is closed before the folder gets its name
-    if wrong:
-        raise DataError(
-            f"the restored log is not whole: {wrong[0]}", where=str(source), fix="use another backup"
-        )
-    return entries
 
 
 def _settings(source: Path, folder: Path, database: str) -> None:

@@ -8,14 +8,12 @@ import secrets
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hitoku.errors import HitokuError, OutputError, ParameterError
+from hitoku.errors import HitokuError, ParameterError
 
 if TYPE_CHECKING:
     from hitoku.review.desk import Desk
@@ -120,11 +118,11 @@ def add_user(
     """
     _require_extra()
     from hitoku.review.people import add_person
-    from hitoku.review.storage import writing
+    from hitoku.review.storage import writable, writing
 
     given = password_file.read_text("utf-8").strip() if password_file else secrets.token_urlsafe(12)
     desk = _open(folder)
-    with _writable(desk), writing(desk.engine) as connection:
+    with writable(desk.engine), writing(desk.engine) as connection:
         add_person(connection, login, name, role, None if external else given, by="command line")
     typer.echo(f"added {login}" + ("" if external or password_file else f", password: {given}"))
 
@@ -143,11 +141,11 @@ def set_password(
     """
     _require_extra()
     from hitoku.review import people
-    from hitoku.review.storage import writing
+    from hitoku.review.storage import writable, writing
 
     given = password_file.read_text("utf-8").strip() if password_file else secrets.token_urlsafe(12)
     desk = _open(folder)
-    with _writable(desk), writing(desk.engine) as connection:
+    with writable(desk.engine), writing(desk.engine) as connection:
         people.set_password(connection, login, given, by="command line")
     typer.echo("done" if password_file else f"password: {given}")
 
@@ -170,12 +168,12 @@ def add_project(
     """
     _require_extra()
     from hitoku.review import founding
-    from hitoku.review.storage import writing
+    from hitoku.review.storage import writable, writing
 
     desk = _open(folder)
     place = None if data is None else data.resolve()
     kept = None if ledger is None else ledger.resolve()
-    with _writable(desk), writing(desk.engine) as connection:
+    with writable(desk.engine), writing(desk.engine) as connection:
         founding.add_project(connection, desk, name, data=place, unit=unit, policy=policy, ledger=kept)
         for login in member or []:
             founding.add_member(connection, name, login)
@@ -195,7 +193,7 @@ def migrate(folder: Folder) -> None:
     from hitoku.review.desk import Desk
 
     desk = Desk.open(folder)
-    with _writable(desk):
+    with storage.writable(desk.engine):
         form = storage.migrate(desk.engine)
     typer.echo(f"form {form}")
 
@@ -278,21 +276,6 @@ def _open(folder: Path) -> Desk:
     desk = Desk.open(folder)
     require_current(desk.engine)
     return desk
-
-
-@contextmanager
-def _writable(desk: Desk) -> Iterator[None]:
-    """Say so where the database cannot be written: what was begun is undone."""
-    from sqlalchemy.exc import OperationalError
-
-    try:
-        yield
-    except OperationalError as error:
-        raise OutputError(
-            f"cannot write the database: {error.orig}",
-            where=desk.engine.url.render_as_string(hide_password=True),
-            fix="nothing was written; make room on the disk, and check permissions",
-        ) from None
 
 
 def _demo(folder: Path, host: str, port: int) -> None:

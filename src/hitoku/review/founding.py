@@ -14,7 +14,7 @@ from hitoku.review import log
 from hitoku.review.desk import Desk
 from hitoku.review.policies import add_shipped
 from hitoku.review.settings import write_settings
-from hitoku.review.storage import migrate, writing
+from hitoku.review.storage import migrate, writable, writing
 from hitoku.review.tables import member, person, project
 from hitoku.review.tables import policy as policies
 
@@ -26,9 +26,10 @@ def found(folder: Path, **settings: Any) -> Desk:
         desk = Desk.open(draft)
         for place in (desk.quarantine, desk.inbox, draft / "ledgers"):
             place.mkdir()
-        migrate(desk.engine)
-        with writing(desk.engine) as connection:
-            _begin(connection)
+        with writable(desk.engine):
+            migrate(desk.engine)
+            with writing(desk.engine) as connection:
+                _begin(connection)
         desk.engine.dispose()  # its file is closed before it gets its name
     return Desk.open(folder)
 

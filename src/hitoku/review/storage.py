@@ -17,7 +17,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import OperationalError
 
-from hitoku.errors import DataError
+from hitoku.errors import DataError, OutputError
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 # Any number, but the same one for all writers.
@@ -102,6 +102,19 @@ def writing(engine: Engine) -> Iterator[Connection]:
         if connection.dialect.name == "postgresql":
             connection.execute(sa.text(f"SELECT pg_advisory_xact_lock({WRITE_LOCK})"))
         yield connection
+
+
+@contextmanager
+def writable(engine: Engine) -> Iterator[None]:
+    """Say so where the database cannot be written: what was begun is undone."""
+    try:
+        yield
+    except OperationalError as error:
+        raise OutputError(
+            f"cannot write the database: {error.orig}",
+            where=engine.url.render_as_string(hide_password=True),
+            fix="nothing was written; make room on the disk, and check permissions",
+        ) from None
 
 
 def reachable(engine: Engine) -> bool:

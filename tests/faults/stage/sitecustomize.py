@@ -3,19 +3,27 @@
 FAULT is "count", "kill:n" (the process is gone before its n-th change), "full:n", "read-only:n" or "denied:n"
 (from the n-th change on there is no room, or nothing may be written). FAULT_CLOCK is by how many seconds
 ``time.time`` is wrong. Only changes below FAULT_FOLDER count; with "count" their number goes to FAULT_COUNT.
+
+SQLite writes without asking Python: there a statement that is not a question counts as a change, and where
+nothing may be written any more, no file may grow, which is the next thing that the system itself offers.
 """
 # ruff: noqa: PTH100, PTH123 - loaded before everything else, by every Python below
 
 import atexit
 import errno
 import os
+import resource
 import signal
+import sqlite3
 import sys
 
 KIND, _, AT = os.environ.get("FAULT", "").partition(":")
 FOLDER = os.environ.get("FAULT_FOLDER", "")
 CHANGES = {"os.mkdir", "os.rename", "os.link", "os.symlink", "os.truncate"}
 REFUSED = {"full": errno.ENOSPC, "read-only": errno.EROFS, "denied": errno.EACCES}
+# Not a page of a database, but room for what a command says.
+ROOM = 4_000
+QUESTIONS = ("SELECT", "PRAGMA", "EXPLAIN")
 seen = [0]
 
 
@@ -29,14 +37,27 @@ def changes(event, args):
     return event in CHANGES and os.path.abspath(os.fsdecode(args[0])).startswith(FOLDER)
 
 
-def hook(event, args):
-    if not changes(event, args):
-        return
+def is_refused():
     seen[0] += 1
     if KIND == "kill" and seen[0] == int(AT):
         os.kill(os.getpid(), signal.SIGKILL)
-    if KIND in REFUSED and seen[0] >= int(AT):
+    return KIND in REFUSED and seen[0] >= int(AT)
+
+
+def hook(event, args):
+    if changes(event, args) and is_refused():
         raise OSError(REFUSED[KIND], os.strerror(REFUSED[KIND]))
+
+
+def statement(sql):
+    if not sql.lstrip().upper().startswith(QUESTIONS) and is_refused():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (ROOM, resource.RLIM_INFINITY))
+
+
+def connect(*args, **options):
+    connection = sqlite3.Connection(*args, **options)
+    connection.set_trace_callback(statement)
+    return connection
 
 
 def tell():
@@ -49,6 +70,7 @@ if KIND:
     if KIND == "count":
         atexit.register(tell)
     sys.addaudithook(hook)
+    sqlite3.connect = sqlite3.dbapi2.connect = connect
 
 if os.environ.get("FAULT_CLOCK"):
     import time

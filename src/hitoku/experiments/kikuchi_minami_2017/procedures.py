@@ -6,9 +6,7 @@ The paper prints what these do and no numbers of theirs, so each promise is put 
 from __future__ import annotations
 
 import csv
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -30,6 +28,7 @@ from hitoku.experiments.kikuchi_minami_2017.published import (
 from hitoku.experiments.kikuchi_minami_2017.records import records
 from hitoku.experiments.page import Cell, PageTable
 from hitoku.experiments.reproduction import Reproduction, same
+from hitoku.files import spill_folder
 from hitoku.io.argus.metadata import parse_metadata, read_metadata
 from hitoku.io.argus.table_file import read_table
 from hitoku.io.argus.table_writer import write_table
@@ -100,8 +99,8 @@ def _frequency() -> Iterator[Reproduction]:
     table = Table.from_array(COUNTS)
     outcome = _suppress_ft(table)
     yield same("Figures 3 and 4", "the suppressed table, audited", "safe", _verdict(outcome))
-    with tempfile.TemporaryDirectory() as folder:
-        written = write_release(Path(folder) / "release", outcome)
+    with spill_folder() as folder:
+        written = write_release(folder / "release", outcome)
         with (written / "checker" / "intervals.csv").open(encoding="utf-8", newline="") as file:
             intervals = list(csv.DictReader(file))
         public = (written / "public" / "table.csv").exists()
@@ -197,8 +196,7 @@ def _magnitude() -> Iterator[Reproduction]:
 
 def _appendix_e() -> Iterator[Reproduction]:
     printed = np.array(TABLE_2)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with spill_folder() as folder:
         (folder / "paper.tab").write_text(TABLE_6, encoding="utf-8")
         metadata = parse_metadata(TABLE_7)
         try:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from hitoku.files import spill_folder
 
 
 @contextmanager
@@ -22,8 +23,8 @@ def records(columns: Mapping[str, Any]) -> Iterator[Path]:
     ...     print(path.read_text().split())
     ['age,income', '0-18,0', '19+,30']
     """
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "records.csv"
+    with spill_folder() as folder:
+        path = folder / "records.csv"
         with path.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file)
             writer.writerow(columns)
