@@ -16,7 +16,7 @@ from tests.oracles import blocks as oracle
 
 from hitoku.attacks.matching import Matching
 from hitoku.errors import NeedError, ParameterError, ScopeError
-from hitoku.evidence import verify, verify_witnesses
+from hitoku.evidence import verify, verify_blocks, verify_witnesses
 from hitoku.methods.blocks import Blocks
 from hitoku.methods.blocks.expectation import expectation
 from hitoku.methods.blocks.flags import AMPLE, PARTS, closure, flagged, groups_of
@@ -199,6 +199,42 @@ def test_forged_tables_are_refuted(tmp_path, certificate, forge, reason):
     verdict = judged(tmp_path, content)
     assert not verdict.ok
     assert any(word in verdict.reason for word in reason.split("|"))
+
+
+def swapped(n, *, width=3, columns=((0, 1, 3, 4), (1, -1, -1, 1))):
+    """Show a table by hand, [[1, 20], [60, 60]]: the first row is a group, n goes around its four cells."""
+    cells, signs = columns
+    claim = {"group": 2, "closure": 1, "steps": [[list(cells), [n * sign for sign in signs]]]}
+    values = [[1, 20], [60, 60]]
+    expected = expectation(np.array([21, 120]), np.array([61, 80]), None).tolist()
+
+    def demand(holds, reason, *_):
+        if not holds:
+            raise verify.Refuted(reason)
+
+    rule = verify_blocks.SmallCounts(1, 2, width)
+    return verify_witnesses.shown_by(claim, values, rule, expected, demand)
+
+
+def test_a_group_whose_small_count_moves_shows_both_cells_wide():
+    hidden, told = swapped(19)
+    assert hidden == {(0, 0), (0, 1), (1, 0), (1, 1)}
+    assert "a width of 3" in told
+
+
+@pytest.mark.parametrize(
+    ("n", "columns", "reason"),
+    [
+        pytest.param(1, ((0, 1, 3, 4), (1, -1, -1, 1)), "narrow", id="seen at 1 and 2, asked for 3"),
+        pytest.param(1, ((0, 3), (1, -1)), "add up", id="rows do not add up"),
+        pytest.param(1, ((0, 1), (1, -1)), "add up", id="columns do not add up"),
+        pytest.param(2, ((0, 1, 3, 4), (1, -1, -1, 1)), "other flags", id="nobody of the group is small"),
+        pytest.param(2, ((0, 1, 3, 4), (-1, 1, 1, -1)), "negative", id="below zero"),
+    ],
+)
+def test_a_step_by_hand_is_refuted_for_its_own_reason(n, columns, reason):
+    with pytest.raises(verify.Refuted, match=reason):
+        swapped(n, columns=columns)
 
 
 def test_other_closures_and_parameters_are_refused(tmp_path, certificate):
