@@ -71,6 +71,9 @@ def stretch_network(
     x = np.clip(np.zeros(len(lower)), lower, upper)
     largest = float(equations.size.max(initial=0.0))
     tiny = 0.0 if equations.exact else TINY * largest
+    if equations.exact:
+        # Ends are whole then, and so flows stay: a part of a unit would be lost beside a giant.
+        goals = np.floor(goals[0]), np.ceil(goals[1])
     left = balance(tail, head, x, lower, upper, supply, tiny)
     if np.any(left > ADDITIVITY * largest + 2 * tiny):
         raise contradiction()
