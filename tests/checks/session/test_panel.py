@@ -26,8 +26,10 @@ PANEL = pd.DataFrame(
 def test_a_year_in_which_everybody_is_tells_nothing():
     plain = ht.Session("s", PANEL, unit="id").frequency_table("year")
     assert plain.status is Clearance.FAIL or plain.frame["count"].isna().any()
+    assert 'period="year"' in str(plain)
     panel = ht.Session("s", PANEL, unit="id", period="year").frequency_table("year")
     assert panel.status is Clearance.PASS
+    assert "period=" not in str(panel)
     assert panel.frame["count"].tolist() == [200, 200, 200, 600]
     assert any("within each year" in v.text for v in panel.verdicts)
 

@@ -111,10 +111,12 @@ class TableEvidence(Evidence):
 
     @cached_property
     def repeats(self) -> bool:
-        """Whether units come back in other periods: half of them at least, or the word means nothing."""
-        if self.period is None:
-            return False
-        axis = self.by.index(self.period)
+        """Whether units come back in other periods; if not, the word means nothing."""
+        return self.period is not None and self.comes_back(self.period)
+
+    def comes_back(self, variable: str) -> bool:
+        """Tell whether units are in several codes of a variable: half of them at least."""
+        axis = self.by.index(variable)
         cube = self.n_units.reshape([len(d) for d in self.dimensions])
         whole = tuple(slice(len(d.leaves)) if at == axis else -1 for at, d in enumerate(self.dimensions))
         return bool(cube[whole].sum() >= 1.5 * cube.ravel()[-1])

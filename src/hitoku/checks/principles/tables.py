@@ -158,6 +158,15 @@ def merge_remedy(evidence: TableEvidence, policy: Policy) -> str:
     return min(proposed)[2] if proposed else ""
 
 
+def group_remedy(evidence: TableEvidence) -> str:
+    """Say what helps against cells that hold nearly everybody of their row or column."""
+    periods = [] if evidence.period else [name for name in evidence.by if evidence.comes_back(name)]
+    if periods:
+        name = periods[0]
+        return f'the same units come back in {name}: if it is a period, open the session with period="{name}"'
+    return "merge the category with others, or leave this breakdown out"
+
+
 def count_verdicts(
     evidence: TableEvidence, rules: Mapping[str, Mask], policy: Policy
 ) -> tuple[PrincipleVerdict, PrincipleVerdict]:
@@ -183,6 +192,6 @@ def count_verdicts(
             f"no cell above {policy.group.share:.0%} of its row or column"
             + (f", within each {evidence.period}" if evidence.repeats else ""),
             {"share": policy.group.share},
-            "merge the category with others, or leave this breakdown out",
+            group_remedy(evidence),
         ),
     )
