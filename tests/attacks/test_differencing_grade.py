@@ -75,6 +75,14 @@ def filtered(kept):
             "",
             id="only who knows that nobody under 18 has a degree",
         ),
+        pytest.param(
+            bands("0-18", "19+"),
+            bands("0-18", "19+"),
+            {ONE: 1, TWO: -1},
+            Grade.BY_DEFINITION,
+            "age=0-18, in one delivery of the data only",
+            id="the same group, of records that are not the same",
+        ),
         pytest.param(bands("0-64"), None, {ONE: 1, TWO: -1}, Grade.NOT_GRADED, "", id="no definition"),
     ],
 )

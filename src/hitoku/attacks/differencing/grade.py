@@ -22,6 +22,8 @@ from hitoku.model.arrays import Integers
 MOST_POINTS = 2_000_000
 # Stands for the base codes that only a filter leaves out.
 OTHERS = "any other"
+# Said of a group that differs between two deliveries of the data, and not by its definition.
+ONE_DELIVERY = ", in one delivery of the data only"
 
 
 class Grade(StrEnum):
@@ -87,18 +89,24 @@ def grade_certificate(
     shape = tuple(axis.n for axis in axes)
     if np.prod(shape, dtype=np.float64) > MOST_POINTS:
         return Graded(Grade.NOT_GRADED)
-    total = np.zeros(shape, dtype=np.int64)
+    total, added = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.bool_)
     for (output, part, cell), times in certificate.items():
-        inside = covered_by(known[output], part, cell, axes)
-        total[np.ix_(*inside)] += times
+        inside = np.ix_(*covered_by(known[output], part, cell, axes))
+        total[inside] += times
+        added[inside] |= times > 0
     possible = possible_combinations(axes, nested)
     total[~possible] = 0
     if total.min(initial=0) < 0:
         return Graded(Grade.NOT_GRADED if perhaps_alike(given) else Grade.IN_DATA)
     points = [points_of(axis) for axis in axes]
     names = [axis.name for axis in axes]
+    if not total.any():
+        # The same group by its definition, of records that were delivered twice and are not the same.
+        return Graded(
+            Grade.BY_DEFINITION, f"{in_words(names, points, added & possible, possible)}{ONE_DELIVERY}"
+        )
     group = in_words(names, points, total > 0, possible)
-    if total.any() and not np.any((total > 0) & ~_missing_values(axes)):
+    if not np.any((total > 0) & ~_missing_values(axes)):
         return Graded(Grade.MISSING_VALUES, group)
     return Graded(Grade.BY_DEFINITION, group)
 
