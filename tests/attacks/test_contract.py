@@ -65,6 +65,7 @@ SHARED_PARTS = {
     "differencing",
     "equations",
     "exposure",
+    "least_change",
     "network",
     "simplex",
     "tied",
