@@ -4,8 +4,8 @@ FAULT is "count", "kill:n" (the process is gone before its n-th change), "full:n
 (from the n-th change on there is no room, or nothing may be written). FAULT_CLOCK is by how many seconds
 ``time.time`` is wrong. Only changes below FAULT_FOLDER count; with "count" their number goes to FAULT_COUNT.
 
-SQLite writes without asking Python: there a statement that is not a question counts as a change, and where
-nothing may be written any more, no file may grow, which is the next thing that the system itself offers.
+SQLite writes without asking Python: there a statement counts as a change unless it asks or begins to, and
+where nothing may be written any more, no file may grow, which is the next thing that the system offers.
 """
 # ruff: noqa: PTH100, PTH123 - loaded before everything else, by every Python below
 
@@ -23,7 +23,7 @@ CHANGES = {"os.mkdir", "os.rename", "os.link", "os.symlink", "os.truncate"}
 REFUSED = {"full": errno.ENOSPC, "read-only": errno.EROFS, "denied": errno.EACCES}
 # Not a page of a database, but room for what a command says.
 ROOM = 4_000
-QUESTIONS = ("SELECT", "PRAGMA", "EXPLAIN")
+QUESTIONS = ("SELECT", "PRAGMA", "EXPLAIN", "BEGIN")
 seen = [0]
 
 
