@@ -31,7 +31,7 @@ UNSEEN = {
         "gini": {"hhi", "cr4"},
         "cr5": {"cr4"},
         "variance": {"std"},
-        "mean": {"lorenz"},
+        "mean": {"lorenz", "magnitude"},
         "share": {"lorenz"},
     },
     "value": {"profit", "age", "salary"},
