@@ -30,6 +30,9 @@ LARGEST = 2.0**30
 # is the share that a small cell may have in a large total.
 SMALLEST = 1e-12
 
+# Codes of HiGHS for its simplex algorithms.
+DUAL_SIMPLEX, PRIMAL_SIMPLEX = 1, 4
+
 STATUSES = {
     highspy.HighsModelStatus.kOptimal: Status.OPTIMAL,
     highspy.HighsModelStatus.kInfeasible: Status.INFEASIBLE,

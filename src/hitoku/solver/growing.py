@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hitoku.solver.engine import FEASIBLE, GRANTED, ROUNDING, accept, engine, run
+from hitoku.solver.engine import DUAL_SIMPLEX, FEASIBLE, GRANTED, ROUNDING, accept, engine, run
 from hitoku.solver.solution import Status
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-
-DUAL_SIMPLEX = 1  # a code of HiGHS
 
 
 class GrowingProgram:

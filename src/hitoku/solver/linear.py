@@ -17,9 +17,11 @@ from scipy import sparse
 
 from hitoku.errors import ParameterError, SolverError
 from hitoku.solver.engine import (
+    DUAL_SIMPLEX,
     FEASIBLE,
     FEASIBLE_AGAIN,
     GRANTED,
+    PRIMAL_SIMPLEX,
     ROUNDING,
     Scale,
     accept,
@@ -47,7 +49,6 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-PRIMAL_SIMPLEX, DUAL_SIMPLEX = 4, 1  # codes of HiGHS
 NO_LIMIT = 2**31 - 1
 
 
