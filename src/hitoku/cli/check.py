@@ -10,7 +10,7 @@ import typer
 from hitoku.cli.exit_codes import FOUND
 from hitoku.cli.language import Lang, spoken
 from hitoku.cli.terminal import AsJson, echo, print_json
-from hitoku.errors import ParameterError
+from hitoku.errors import ParameterError, visible
 from hitoku.files import require_path
 
 if TYPE_CHECKING:
@@ -238,12 +238,13 @@ def _print(found: Recheck) -> None:
         echo(f"{remark}")
     for decision in found.unused:
         echo(f"not used: {decision.output}: {decision}")
-    rows = list(found.matrix.items())
-    principles = list(rows[0][1])
-    wide = max(len("output"), *(len(name) for name, _ in rows))
-    echo("  ".join(["output".ljust(wide), *principles]))
-    for name, row in rows:
-        echo("  ".join([name.ljust(wide), *(row[each].ljust(len(each)) for each in principles)]).rstrip())
+    principles = list(next(iter(found.matrix.values())))
+    # Names as they are printed, or the columns beside a name with a control character are moved.
+    lines = [["output", *principles]]
+    lines += [[visible(name), *row.values()] for name, row in found.matrix.items()]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        echo("  ".join(map(str.ljust, line, widths)).rstrip())
     counts = ", ".join(f"{n} {status}" for status, n in found.tally.items() if n)
     echo(f"{'nothing fails' if found.ok else 'NOT to be released as it is'}: {counts}; {found.scope}")
     if found.undecided:

@@ -117,7 +117,7 @@ def sampled(found: PrincipleVerdict, n_units: Integers, withheld: Mask, policy: 
             "population_minimum": asked,
             "population_risk": risk,
         },
-        remedy="the checker decides, with an exception for the reason sampling_fraction",
+        remedy="the checker decides, with sampling_fraction among the facts of the decision",
     )
 
 
