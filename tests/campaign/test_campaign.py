@@ -6,12 +6,24 @@ import json
 
 import numpy as np
 import pytest
-from tests.campaign.__main__ import attacked, audited, dear, differs, is_met, kept, moved, shown
+from tests.campaign.__main__ import (
+    asked,
+    attacked,
+    audited,
+    dear,
+    differs,
+    is_met,
+    kept,
+    moved,
+    protected,
+    shown,
+)
 from tests.campaign.families import FAMILIES, Instance, drawn
 from tests.campaign.judge import cheapest, ends, worked_out
 from tests.oracles.enumeration import enumerated_bounds
 
 from hitoku.attacks.interval import Interval
+from hitoku.methods import METHODS
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
@@ -135,3 +147,9 @@ def test_a_line_that_a_killed_run_left_half_written_is_dropped(tmp_path):
     path.write_text(json.dumps(row) + '\n{"seed": 4, "fam', "utf-8")
     assert kept(path) == [row]
     assert "linked" in shown([row])
+
+
+def test_a_table_that_withholds_only_what_it_must_is_searched_to_its_end():
+    """Found by the campaign: where nothing can be set free, the search for better patterns fell over."""
+    instance, need, generator = asked(319)
+    assert protected(instance, need, METHODS["auto"](), generator)["wrong"] == []

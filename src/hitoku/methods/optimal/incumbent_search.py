@@ -113,6 +113,9 @@ class IncumbentSearch:
     def _draw(self, size: int) -> Mask:
         """Return the cells of the pattern nearest to one of them."""
         cells = np.flatnonzero(self._pattern & ~self._tree.instance.forced)
+        if not len(cells):
+            # What is withheld must be: there is nothing to set free, and the tree will say so.
+            return np.zeros(len(self._pattern), dtype=np.bool_)
         centre = int(cells[self._random.integers(len(cells))])
         return self._around.around(centre, cells, size)
 
