@@ -91,7 +91,7 @@ class OutputError(HitokuError):
     """A file or folder cannot be written."""
 
 
-def did_you_mean(name: str, known: Iterable[str], *, otherwise: str = "") -> str:
+def did_you_mean(name: object, known: Iterable[str], *, otherwise: str = "") -> str:
     """Return a fix line naming the nearest known word.
 
     Examples
@@ -100,7 +100,7 @@ def did_you_mean(name: str, known: Iterable[str], *, otherwise: str = "") -> str
     "did you mean 'turnover'?"
     """
     choices = list(known)
-    near = difflib.get_close_matches(name, choices, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(str(name), choices, n=1, cutoff=0.6)
     if near:
         return f"did you mean {near[0]!r}?"
     return otherwise or f"use one of: {some(choices)}"

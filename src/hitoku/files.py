@@ -38,8 +38,11 @@ LEAST_UNPACKED, MOST_GROWTH = 64 * 2**20, 100
 
 def require_path(path: Path) -> Path:
     """Return a path that exists, or say which one was meant."""
-    if path.exists():
-        return path
+    try:
+        if path.exists():
+            return path
+    except (OSError, ValueError) as error:  # longer than a name can be, or with NUL
+        raise DataError("this is no path", where=f"{path!s:.40}", fix="check the path") from error
     beside = sorted(entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else []
     raise DataError(
         f"no file or folder {path.name!r}",

@@ -404,7 +404,7 @@ class Records:
 
 def refuse_missing(word: str) -> None:
     """Raise unless somebody has said what becomes of missing values."""
-    if word not in {COMPLETE, ERROR, CODE}:
+    if word not in (COMPLETE, ERROR, CODE):
         raise ParameterError(
             f"missing must be {COMPLETE!r}, {ERROR!r} or {CODE!r}, got {word!r}",
             where="missing",

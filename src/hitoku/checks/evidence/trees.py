@@ -16,7 +16,7 @@ from hitoku.model.hierarchy import TOTAL, Hierarchy
 Trees = dict[str, list[dict[str, Any]]]
 
 
-def plain_trees(given: Mapping[str, Any], by: Sequence[str]) -> Trees:
+def plain_trees(given: Mapping[str, Any] | None, by: Sequence[str]) -> Trees:
     """Write hierarchies as plain lists; what is plain already stays as it is.
 
     Examples
@@ -24,6 +24,12 @@ def plain_trees(given: Mapping[str, Any], by: Sequence[str]) -> Trees:
     >>> plain_trees({"region": Hierarchy.from_tree({"N": ["N1", "N2"], "S": None})}, ["region"])
     {'region': [{'codes': ['Total', 'N', 'N1', 'N2', 'S'], 'parents': [-1, 0, 1, 1, 0]}]}
     """
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise ParameterError(
+            "hierarchies belong to variables", where="hierarchies", fix='such as {"region": tree}'
+        )
     strangers = [name for name in given if name not in by]
     if strangers:
         raise ParameterError(

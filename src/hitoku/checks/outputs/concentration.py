@@ -71,7 +71,7 @@ class Concentration(GroupStatistic[AmountEvidence]):
 
     def __post_init__(self) -> None:
         refuse_decimals(self.decimals)
-        if self.statistic not in {"gini", "hhi"} and not re.fullmatch(r"cr[1-9]\d?", self.statistic):
+        if self.statistic not in ("gini", "hhi") and not re.fullmatch(r"cr[1-9]\d?", str(self.statistic)):
             fix = did_you_mean(self.statistic, ["gini", "hhi", "cr4"])
             raise ParameterError(f"no concentration ratio {self.statistic!r}", where="statistic", fix=fix)
 

@@ -80,7 +80,7 @@ class FreeFile(Uncoded[FileEvidence]):
     given: FileEvidence | None = field(default=None, compare=False, repr=False, metadata=NOT_WRITTEN)
 
     def __post_init__(self) -> None:
-        if not self.what.strip():
+        if not isinstance(self.what, str) or not self.what.strip():
             raise ParameterError(
                 "nobody says what the file shows",
                 where="what",
@@ -98,6 +98,8 @@ class FreeFile(Uncoded[FileEvidence]):
         what
             What it shows and how it was made.
         """
+        if not isinstance(path, str | Path):
+            raise ParameterError("a file is given by its path", where="path", fix='such as "figures/map.png"')
         place = require_path(Path(path))
         content = clean_file(place.name, read_file(place, MOST_PICTURE))
         try:

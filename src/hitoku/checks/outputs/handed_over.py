@@ -82,7 +82,7 @@ class HandedOver(Uncoded[HandedEvidence]):
     given: HandedEvidence | None = field(default=None, compare=False, repr=False, metadata=NOT_WRITTEN)
 
     def __post_init__(self) -> None:
-        if not self.method.strip():
+        if not isinstance(self.method, str) or not self.method.strip():
             raise ParameterError(
                 "nobody says how the numbers were computed",
                 where="method",
@@ -111,10 +111,17 @@ class HandedOver(Uncoded[HandedEvidence]):
         names
             Of the rows; left out, they are numbered, or the names of single numbers.
         """
+        if not isinstance(table, Mapping):
+            raise ParameterError(
+                "numbers are handed over by their names",
+                where="hand_over",
+                fix='such as {"estimate": [0.2, 1.4], "se": [0.1, 0.3]}; of a frame, frame.to_dict("list")',
+            )
         single = all(np.ndim(column) == 0 for column in table.values())
         columns = {"value": list(table.values())} if single else {str(c): list(x) for c, x in table.items()}
-        rows = list(table) if single else names or range(1, 1 + max(map(len, columns.values()), default=0))
+        numbered = range(1, 1 + max(map(len, columns.values()), default=0))
         try:
+            rows = list(table) if single else list(numbered if names is None else names)
             value = np.array([[float(x) for x in row] for row in zip(*columns.values(), strict=True)])
             evidence = HandedEvidence(
                 names=tuple(map(str, rows)),
@@ -126,7 +133,7 @@ class HandedOver(Uncoded[HandedEvidence]):
                 else np.broadcast_to(np.asarray(freedom, dtype=np.float64), len(rows)).copy(),
                 method=method,
             )
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, OverflowError) as error:
             raise DataError(
                 "the table is not one of numbers, with one n for each row",
                 where="hand_over",

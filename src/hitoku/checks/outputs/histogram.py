@@ -52,15 +52,7 @@ class Histogram(CodedTable[TableEvidence]):
     missing: str = COMPLETE
 
     def __post_init__(self) -> None:
-        edges = np.array(self.edges, dtype=np.float64)
-        fits = 1 <= len(edges) <= MOST_EDGES and np.isfinite(edges).all() and (np.diff(edges) > 0).all()
-        if not fits:
-            raise ParameterError(
-                "the edges of a histogram are finite numbers in order",
-                where="edges",
-                fix=f"give up to {MOST_EDGES}, such as [0, 1000, 2000]",
-            )
-        object.__setattr__(self, "edges", tuple(edges.tolist()))
+        object.__setattr__(self, "edges", read_edges(self.edges, 1, self.kind))
 
     @property
     def by(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -148,4 +140,28 @@ def round_edges(values: Floats, bins: int) -> tuple[float, ...]:
 
 def edges_of(bins: int | Sequence[float], values: Floats) -> tuple[float, ...]:
     """Return edges that are given, or about so many round ones."""
-    return round_edges(values, bins) if isinstance(bins, int) else tuple(map(float, bins))
+    if isinstance(bins, Sequence | np.ndarray):
+        return read_edges(bins, 1, Histogram.kind)
+    if not isinstance(bins, int | np.integer) or isinstance(bins, bool) or not 1 <= bins <= MOST_EDGES:
+        raise ParameterError(
+            f"a histogram has 1 to {MOST_EDGES} bars",
+            where="bins",
+            fix="say about how many, such as 10, or give the edges, such as [0, 1000, 2000]",
+        )
+    return round_edges(values, int(bins))
+
+
+def read_edges(given: object, least: int, kind: str) -> tuple[float, ...]:
+    """Return edges between which units are counted; what is no number, or out of order, is refused."""
+    try:
+        edges = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        edges = np.zeros(0)
+    fits = edges.ndim == 1 and least <= len(edges) <= MOST_EDGES and np.isfinite(edges).all()
+    if not fits or (np.diff(edges) <= 0).any():
+        raise ParameterError(
+            f"the edges of a {kind.replace('_', ' ')} are finite numbers in order",
+            where="edges",
+            fix=f"give {least} to {MOST_EDGES}, such as [0, 12, 24, 36]",
+        )
+    return tuple(edges.tolist())

@@ -16,7 +16,7 @@ from pydantic import dataclasses as validated
 from hitoku.checks.evidence.evidence import STRICT, Counts, Evidence
 from hitoku.checks.evidence.groups import GroupEvidence
 from hitoku.checks.outputs.group_statistic import own_name, refuse_decimals, withhold
-from hitoku.checks.outputs.histogram import MOST_EDGES
+from hitoku.checks.outputs.histogram import read_edges
 from hitoku.checks.outputs.membership import Membership
 from hitoku.checks.outputs.steps import choose_ends, curves, published_steps
 from hitoku.checks.outputs.survival import TIME, TimedEvents, refuse_repeated
@@ -24,7 +24,7 @@ from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.groups import judge_mask
 from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Groups, Records
-from hitoku.errors import DataError, ParameterError
+from hitoku.errors import DataError
 from hitoku.model.arrays import Integers
 
 
@@ -81,14 +81,7 @@ class LifeTable(TimedEvents[LifeEvidence]):
 
     def __post_init__(self) -> None:
         refuse_decimals(self.decimals)
-        edges = np.array(self.edges, dtype=np.float64)
-        if not 2 <= len(edges) <= MOST_EDGES or not np.isfinite(edges).all() or (np.diff(edges) <= 0).any():
-            raise ParameterError(
-                "the edges of a life table are finite numbers in order",
-                where="edges",
-                fix=f"give 2 to {MOST_EDGES}, such as [0, 12, 24, 36]",
-            )
-        object.__setattr__(self, "edges", tuple(edges.tolist()))
+        object.__setattr__(self, "edges", read_edges(self.edges, 2, self.kind))
 
     def collect(self, records: Records) -> LifeEvidence:
         """Count once who left in every interval."""

@@ -42,6 +42,13 @@ def withhold_cells(
         )
     places = {frozenset(codes.items()): at for at, codes in enumerate(own.named())}
     mask = np.zeros(evidence.n_parts, dtype=np.bool_)
+    listed = isinstance(cells, Sequence) and not isinstance(cells, str)
+    if not listed or not all(isinstance(cell, Mapping) for cell in cells):
+        raise ParameterError(
+            "cells are named by their codes",
+            where="withhold",
+            fix=f"a list, such as [{dict.fromkeys(own.codes, '...')}]",
+        )
     for cell in cells:
         at = places.get(frozenset((str(name), str(code)) for name, code in cell.items()))
         if at is None:

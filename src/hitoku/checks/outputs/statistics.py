@@ -146,6 +146,15 @@ class Statistics(GroupStatistic[StatisticsEvidence]):
 
     def __post_init__(self) -> None:
         refuse_decimals(self.decimals)
+        if isinstance(self.statistics, str):
+            object.__setattr__(self, "statistics", (self.statistics,))
+        if not isinstance(self.statistics, list | tuple) or not all(
+            isinstance(s, str) for s in self.statistics
+        ):
+            raise ParameterError(
+                "statistics are named by words", where="statistics", fix='such as ["count", "mean", "p90"]'
+            )
+        object.__setattr__(self, "statistics", tuple(self.statistics))
         if not self.statistics or len(set(self.statistics)) < len(self.statistics):
             raise ParameterError("statistics named twice, or none", where="statistics", fix="name each once")
         for each in self.statistics:

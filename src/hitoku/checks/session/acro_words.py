@@ -14,8 +14,8 @@ from hitoku.checks.outputs.regression import fit_arrays
 from hitoku.checks.principles.verdict import Clearance
 from hitoku.checks.session.session import Session
 
-# What is said to a crosstab there and has no meaning here.
-IGNORED = ("rownames", "colnames", "show_suppressed", "margins_name", "fill_value", "observed", "sort")
+# What is said to a crosstab there and has no meaning here, besides what pandas says.
+IGNORED = ("show_suppressed",)
 
 
 class AcroWords(Session):

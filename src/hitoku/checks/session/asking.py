@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -28,8 +28,12 @@ from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model.from_frame import Hierarchies
 
-By = str | Sequence[str]
+# A column by its name, or the column of the data itself.
+Column = Any
+By = Column | Sequence[Column]
 Where = Mapping[str, Any]
+# Parameters that name one column.
+COLUMNS = ("value", "event", "other", "weight", "holding")
 
 
 class How(TypedDict, total=False):
@@ -97,45 +101,61 @@ class Asking:
         """Ask for an output of any type."""
         raise NotImplementedError
 
-    def _ask(self, kind: Callable[..., OutputType[Any]], options: Mapping[str, Any], **given: Any) -> Output:
+    def _ask(self, kind: type[Any], options: Mapping[str, Any], **given: Any) -> Output:
         """Ask for an output, with the options that are its type's and those that every output takes."""
         how = {name: value for name, value in options.items() if name in How.__annotations__}
         own = {name: value for name, value in options.items() if name not in how}
-        return self.output(kind(**given, **own), **how)
+        taken = [each.name for each in fields(kind)]
+        refuse_unknown(own, [*taken, *How.__annotations__])
+        asked = given | own
+        columns = {name: self._column(asked[name]) for name in COLUMNS if asked.get(name) is not None}
+        return self.output(kind(**asked | columns), **how)
+
+    def _columns(self, given: Column | Sequence[Column]) -> tuple[str, ...]:
+        """Return names of columns; a column itself must be one of the data."""
+        return tuple(map(self._column, given if isinstance(given, list | tuple) else [given]))
+
+    def _kept(self, how: How) -> Records:
+        """Return the records that a filter keeps."""
+        where = how.get("where")
+        return self.records.where({} if where is None else where)
+
+    def _column(self, given: Column) -> str:
+        return given if isinstance(given, str) else self.records.name_of(given)
 
     def frequency_table(self, by: By, **options: Unpack[Tabulated]) -> Output:
         """Count records; see :class:`FrequencyTable`."""
-        return self._ask(FrequencyTable, options, by=names(by))
+        return self._ask(FrequencyTable, options, by=self._columns(by))
 
-    def magnitude_table(self, by: By, value: str, **options: Unpack[Summed]) -> Output:
+    def magnitude_table(self, by: By, value: Column, **options: Unpack[Summed]) -> Output:
         """Add up a variable, or average it, with totals; see :class:`MagnitudeTable`."""
-        return self._ask(MagnitudeTable, options, by=names(by), value=value)
+        return self._ask(MagnitudeTable, options, by=self._columns(by), value=value)
 
-    def mean(self, value: str, by: By = (), **options: Unpack[Contributed]) -> Output:
+    def mean(self, value: Column, by: By = (), **options: Unpack[Contributed]) -> Output:
         """Average a variable; see :class:`Average`."""
-        return self._ask(Average, options, value=value, by=names(by), statistic="mean")
+        return self._ask(Average, options, value=value, by=self._columns(by), statistic="mean")
 
-    def sum(self, value: str, by: By = (), **options: Unpack[Contributed]) -> Output:
+    def sum(self, value: Column, by: By = (), **options: Unpack[Contributed]) -> Output:
         """Add up a variable by group, without totals; see :class:`Average`."""
-        return self._ask(Average, options, value=value, by=names(by), statistic="sum")
+        return self._ask(Average, options, value=value, by=self._columns(by), statistic="sum")
 
-    def percentile(self, value: str, percent: float, by: By = (), **options: Unpack[Rounded]) -> Output:
+    def percentile(self, value: Column, percent: float, by: By = (), **options: Unpack[Rounded]) -> Output:
         """Find a percentile; see :class:`Percentile`."""
-        return self._ask(Percentile, options, value=value, percent=percent, by=names(by))
+        return self._ask(Percentile, options, value=value, percent=percent, by=self._columns(by))
 
-    def mode(self, value: str, by: By = (), **options: Unpack[Weighted]) -> Output:
+    def mode(self, value: Column, by: By = (), **options: Unpack[Weighted]) -> Output:
         """Find the most frequent value; see :class:`Mode`."""
-        return self._ask(Mode, options, value=value, by=names(by))
+        return self._ask(Mode, options, value=value, by=self._columns(by))
 
     def concentration(
-        self, value: str, statistic: str = "hhi", by: By = (), **options: Unpack[Contributed]
+        self, value: Column, statistic: str = "hhi", by: By = (), **options: Unpack[Contributed]
     ) -> Output:
         """Measure concentration; see :class:`Concentration`."""
-        return self._ask(Concentration, options, value=value, statistic=statistic, by=names(by))
+        return self._ask(Concentration, options, value=value, statistic=statistic, by=self._columns(by))
 
     def quantile_groups(
         self,
-        value: str,
+        value: Column,
         n_groups: int = 5,
         by: By = (),
         *,
@@ -146,34 +166,34 @@ class Asking:
 
         See :class:`QuantileGroups`; :meth:`lorenz` adds the shares up.
         """
-        given = {"value": value, "n_groups": n_groups, "by": names(by), "statistic": statistic}
+        given = {"value": value, "n_groups": n_groups, "by": self._columns(by), "statistic": statistic}
         return self._ask(QuantileGroups, options, **given)
 
-    def lorenz(self, value: str, n_groups: int = 10, by: By = (), **options: Unpack[Rounded]) -> Output:
+    def lorenz(self, value: Column, n_groups: int = 10, by: By = (), **options: Unpack[Rounded]) -> Output:
         """Draw a Lorenz curve at the ends of equal groups; see :class:`QuantileGroups`."""
         return self.quantile_groups(value, n_groups, by, statistic="lorenz", **options)
 
     def summary(
         self,
         statistic: str,
-        value: str,
-        other: str | None = None,
+        value: Column,
+        other: Column | None = None,
         by: By = (),
         *,
         structural: bool = False,
         **options: Unpack[Rounded],
     ) -> Output:
         """Compute a summary statistic; see :class:`Summary`."""
-        given = {"statistic": statistic, "value": value, "other": other, "by": names(by)}
+        given = {"statistic": statistic, "value": value, "other": other, "by": self._columns(by)}
         return self._ask(Summary, options, structural=structural, **given)
 
-    def test(self, statistic: str, value: str, other: str, **how: Unpack[How]) -> Output:
+    def test(self, statistic: str, value: Column, other: Column, **how: Unpack[How]) -> Output:
         """Compute a test statistic and its p value; see :class:`Summary` for the tests there are."""
         if statistic not in TESTS:
             raise ParameterError(
                 f"no test {statistic!r}", where="statistic", fix=did_you_mean(statistic, TESTS)
             )
-        return self.output(Summary(statistic, value, other), **how)
+        return self._ask(Summary, how, statistic=statistic, value=value, other=other)
 
     def regression(
         self, model: Any, *, family: str = "ols", exog: Any = None, endog: Any = None, **how: Unpack[How]
@@ -196,11 +216,11 @@ class Asking:
             return self.output(Regression(None, family, model, exog, endog), **how)
         asked = Regression(model, family)
         # Fitted once, for the evidence and for the ledger.
-        fitted = replace(asked, result=asked.fit(self.records.where(how.get("where") or {})))
+        fitted = replace(asked, result=asked.fit(self._kept(how)))
         return self.output(fitted, **how)
 
     def histogram(
-        self, value: str, bins: int | Sequence[float] = 10, *, missing: str = COMPLETE, **how: Unpack[How]
+        self, value: Column, bins: int | Sequence[float] = 10, *, missing: str = COMPLETE, **how: Unpack[How]
     ) -> Output:
         """Count a measurement between edges; see :class:`Histogram`.
 
@@ -213,18 +233,19 @@ class Asking:
         missing, how
             As in the other methods.
         """
-        values = self.records.where(how.get("where") or {}).complete([value])[0].numbers(value)
-        return self.output(Histogram(value, edges_of(bins, values), missing), **how)
+        name = self._column(value)
+        values = self._kept(how).complete([name])[0].numbers(name)
+        return self.output(Histogram(name, edges_of(bins, values), missing), **how)
 
-    def survival(self, duration: str, event: str, by: By = (), **options: Unpack[Curve]) -> Output:
+    def survival(self, duration: Column, event: Column, by: By = (), **options: Unpack[Curve]) -> Output:
         """Estimate a survival curve by Kaplan and Meier; see :class:`Survival`."""
-        return self._ask(Survival, options, value=duration, event=event, by=names(by))
+        return self._ask(Survival, options, value=duration, event=event, by=self._columns(by))
 
     def life_table(
-        self, duration: str, event: str, edges: Sequence[float], by: By = (), **options: Unpack[Curve]
+        self, duration: Column, event: Column, edges: Sequence[float], by: By = (), **options: Unpack[Curve]
     ) -> Output:
         """Count who entered, had the event and was last seen between edges; see :class:`LifeTable`."""
-        given = {"value": duration, "event": event, "edges": tuple(edges), "by": names(by)}
+        given = {"value": duration, "event": event, "edges": edges, "by": self._columns(by)}
         return self._ask(LifeTable, options, **given)
 
     def hand_over(
@@ -277,12 +298,8 @@ class Asking:
         )
 
 
-def names(by: By) -> tuple[str, ...]:
-    """Return the names of variables, of which one may be given alone.
-
-    Examples
-    --------
-    >>> names("region"), names(["region", "age"])
-    (('region',), ('region', 'age'))
-    """
-    return (by,) if isinstance(by, str) else tuple(by)
+def refuse_unknown(options: Iterable[str], known: Sequence[str]) -> None:
+    """Raise at an option that nothing takes: a filter with a slip in its name would keep everything."""
+    for name in options:
+        if name not in known:
+            raise ParameterError(f"no option {name!r}", where="output", fix=did_you_mean(name, known))

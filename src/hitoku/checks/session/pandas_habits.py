@@ -5,8 +5,8 @@ Columns are given by name, or as the columns of the session's data themselves.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Unpack
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack, cast
 
 import numpy as np
 
@@ -19,15 +19,24 @@ from hitoku.checks.outputs.output import Output
 from hitoku.checks.outputs.output_type import OutputType
 from hitoku.checks.outputs.statistics import DESCRIBED, Statistics
 from hitoku.checks.records import CODE, COMPLETE
-from hitoku.checks.session.asking import Asking, By, How, names
+from hitoku.checks.session.asking import Asking, By, Column, How
 from hitoku.errors import ParameterError
 
 # What pandas calls a percentage of.
-NORMALIZED = {True: "all", "all": "all", "index": "row", "columns": "column"}
+NORMALIZED = {"True": "all", "all": "all", "index": "row", "0": "row", "columns": "column", "1": "column"}
 # Names of pandas and numpy for statistics.
 WORDS = {"var": "variance", "nanmean": "mean", "nansum": "sum", "size": "count"}
 
-Column = Any
+
+class Looks(How, total=False):
+    """What pandas takes besides, of how a table looks; accepted, and without effect."""
+
+    rownames: Any
+    colnames: Any
+    margins_name: Any
+    fill_value: Any
+    observed: Any
+    sort: Any
 
 
 class PandasHabits(Asking):
@@ -43,7 +52,7 @@ class PandasHabits(Asking):
         margins: bool = False,
         normalize: bool | str = False,
         dropna: bool = True,
-        **how: Unpack[How],
+        **options: Unpack[Looks],
     ) -> Output:
         """Cross tabulate, as ``pd.crosstab`` does.
 
@@ -53,16 +62,18 @@ class PandasHabits(Asking):
             Variables of rows and columns: names, columns of the data, or lists of them.
         values, aggfunc
             Variable to aggregate, and "mean", "sum", "count", "std", "var", "median", "mode", a percentile
-            such as "p90", or a list of them; numpy's functions are known as well.
+            such as "p90", or a list of them; numpy's functions are known as well, and ``{"income": "mean"}``.
         margins
             With totals: of counts, of sums or of means. A mean with totals is withheld where its sum is.
         normalize
-            True or "all", "index", "columns": shares of all, of rows, of columns, in percent.
+            True or "all", "index" or 0, "columns" or 1: shares of all, of rows, of columns, in percent.
         dropna
             False puts records without a code under "missing".
-        how
-            ``where``, ``name`` and ``like``, as in the other methods.
+        options
+            ``where``, ``name`` and ``like``, as in the other methods; what pandas takes of how a table looks
+            has no effect.
         """
+        how = _meant(options)
         by = (*self._columns(index), *self._columns(columns))
         missing = COMPLETE if dropna else CODE
         if values is not None or aggfunc is not None:
@@ -74,14 +85,16 @@ class PandasHabits(Asking):
                 raise ParameterError(
                     "shares of an aggregate are not published", where="normalize", fix="ask for counts"
                 )
-            (value,) = self._columns(values)
-            return self.output(_aggregate(by, value, aggfunc, missing, margins=margins), **how)
+            value = self._values(values)
+            return self.output(
+                _aggregate(by, value, _of_one(aggfunc, value), missing, margins=margins), **how
+            )
         if normalize is not False:
-            if normalize not in NORMALIZED:
+            of = NORMALIZED.get(str(normalize))
+            if of is None:
                 raise ParameterError(
                     f"cannot normalize by {normalize!r}", where="normalize", fix='"all", "index" or "columns"'
                 )
-            of = NORMALIZED[normalize]
             return self.output(CrossTable(by, of if len(by) > 1 else "all", missing), **how)
         asked = FrequencyTable(by, missing) if margins else CrossTable(by, "count", missing)
         return self.output(asked, **how)
@@ -95,7 +108,7 @@ class PandasHabits(Asking):
         aggfunc: Any = "mean",
         margins: bool = False,
         dropna: bool = True,
-        **how: Unpack[How],
+        **options: Unpack[Looks],
     ) -> Output:
         """Aggregate a variable by others, as ``pd.pivot_table`` and the method of a frame do.
 
@@ -108,39 +121,44 @@ class PandasHabits(Asking):
             The variable.
         index, columns, aggfunc, margins, dropna
             As in :meth:`crosstab`.
-        how
-            ``where``, ``name``, ``like`` and ``withhold``.
+        options
+            As in :meth:`crosstab`.
         """
         plain = list(given[1:] if given and hasattr(given[0], "columns") else given)
         named = {"values": values, "index": index, "columns": columns, "aggfunc": aggfunc}
         named |= dict(zip(named, plain, strict=False))
-        if isinstance(named["values"], list | tuple) and len(named["values"]) != 1:
+        asked = named.pop("index"), named.pop("columns"), named.pop("values"), named.pop("aggfunc")
+        return self.crosstab(*asked, margins=margins, dropna=dropna, **options)
+
+    def _values(self, given: Column | Sequence[Column]) -> str:
+        """Return the one variable that is aggregated."""
+        found = self._columns(given)
+        if len(found) != 1:
             raise ParameterError(
                 "one variable at a time",
                 where="values",
                 fix="ask for an output of each: they are judged apart",
             )
-        asked = named.pop("index"), named.pop("columns"), named.pop("values"), named.pop("aggfunc")
-        return self.crosstab(*asked, margins=margins, dropna=dropna, **how)
+        return found[0]
 
     def table(
         self,
         by: By,
-        value: str,
-        statistics: Sequence[str] = ("count", "mean"),
+        value: Column,
+        statistics: str | Sequence[str] = ("count", "mean"),
         *,
-        weight: str | None = None,
+        weight: Column | None = None,
         decimals: int | None = None,
         missing: str = COMPLETE,
         **how: Unpack[How],
     ) -> Output:
         """Compute several statistics of a variable side by side, n beside them; see :class:`Statistics`."""
-        asked = Statistics(value, names(by), tuple(statistics), weight, missing, decimals)
-        return self.output(asked, **how)
+        given = {"value": value, "weight": weight, "missing": missing, "decimals": decimals}
+        return self._ask(Statistics, how, by=self._columns(by), statistics=statistics, **given)
 
-    def describe(self, value: str, by: By = (), **how: Unpack[How]) -> Output:
+    def describe(self, value: Column, by: By = (), **how: Unpack[How]) -> Output:
         """Describe a variable: n, mean, deviation, quartiles; minimum and maximum are somebody's values."""
-        return self.output(Statistics(value, names(by), DESCRIBED), **how)
+        return self._ask(Statistics, how, value=value, by=self._columns(by), statistics=DESCRIBED)
 
     def percentages(
         self,
@@ -152,12 +170,26 @@ class PandasHabits(Asking):
         **how: Unpack[How],
     ) -> Output:
         """Give percentages of rows, columns or all; see :class:`CrossTable`."""
-        return self.output(CrossTable(names(by), of, missing, decimals), **how)
+        return self._ask(CrossTable, how, by=self._columns(by), of=of, missing=missing, decimals=decimals)
 
-    def _columns(self, given: Column | Sequence[Column]) -> tuple[str, ...]:
-        """Return names of columns; a column itself must be one of the data."""
-        listed = list(given) if isinstance(given, list | tuple) else [given]
-        return tuple(each if isinstance(each, str) else self.records.name_of(each) for each in listed)
+
+def _meant(options: Looks) -> How:
+    """Leave out what only changes how a table looks."""
+    looks = Looks.__annotations__.keys() - How.__annotations__.keys()
+    return cast("How", {name: given for name, given in options.items() if name not in looks})
+
+
+def _of_one(aggfunc: Any, value: str) -> Any:
+    """Return the aggregations of a variable, which pandas also takes by its name."""
+    if not isinstance(aggfunc, Mapping):
+        return aggfunc
+    if list(aggfunc) != [value]:
+        raise ParameterError(
+            f"aggregations of other variables than {value}",
+            where="aggfunc",
+            fix="ask for an output of each: they are judged apart",
+        )
+    return aggfunc[value]
 
 
 def _aggregate(
@@ -184,8 +216,8 @@ def _word(aggfunc: Any) -> str:
     """Name an aggregation: a word of pandas, or a function of numpy."""
     known = callable(aggfunc) and getattr(np, getattr(aggfunc, "__name__", ""), None) is aggfunc
     name = aggfunc if isinstance(aggfunc, str) else aggfunc.__name__ if known else ""
-    if not name and aggfunc in {len, sum}:
-        name = {len: "count", sum: "sum"}[aggfunc]
+    if aggfunc is len or aggfunc is sum:
+        name = "count" if aggfunc is len else "sum"
     if not name:
         raise ParameterError(
             "an aggregation of one's own cannot be checked",

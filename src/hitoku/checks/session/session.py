@@ -22,7 +22,7 @@ from hitoku.checks.policies.policy import Policy
 from hitoku.checks.policies.policy import policy as policy_named
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, worst
 from hitoku.checks.records import Records
-from hitoku.checks.session.asking import How, Where
+from hitoku.checks.session.asking import How, Where, refuse_unknown
 from hitoku.checks.session.pandas_habits import PandasHabits
 from hitoku.checks.submission.draft_ledger import DraftLedger
 from hitoku.checks.submission.writing import write_submission
@@ -116,7 +116,10 @@ class Session(PandasHabits):
                 where="output",
                 fix='Percentile("income", 50), for example; outputs that are here already are in .outputs',
             )
-        name, like, where = how.get("name"), how.get("like"), how.get("where") or {}
+        refuse_unknown(how, list(How.__annotations__))
+        name, like, where = how.get("name"), how.get("like"), how.get("where")
+        where = {} if where is None else where
+        _refuse_no_text(name, "name")
         kept = [each for each in self.outputs if each.status is not Clearance.FAIL or each.name != name]
         taken = {*self._draft.ledger.names, *(each.name for each in kept)}
         if name in taken:
@@ -186,7 +189,7 @@ class Session(PandasHabits):
 
     def _named(self, output: str | Output) -> Output:
         """Find an output of this session."""
-        name = output if isinstance(output, str) else output.name
+        name = output.name if isinstance(output, Output) else output
         for each in self.outputs:
             if each.name == name:
                 return each
@@ -203,6 +206,7 @@ class Session(PandasHabits):
     def rename(self, output: str | Output, name: str) -> Output:
         """Give an output another name."""
         old = self._named(output)
+        _refuse_no_text(name, "name")
         if name in {*self._released, *(each.name for each in self.outputs if each is not old)}:
             raise ParameterError(f"there is an output {name!r} already", where="name", fix="choose another")
         self._again(
@@ -226,6 +230,7 @@ class Session(PandasHabits):
     def comment(self, output: str | Output, text: str) -> None:
         """Say something about an output to the checker; what was said before stays."""
         name = self._named(output).name
+        _refuse_no_text(text, "text")
         self.comments[name] = "\n".join(filter(None, [self.comments.get(name, ""), text]))
 
     def request_exception(
@@ -253,7 +258,7 @@ class Session(PandasHabits):
             What it rests on: ``sampling_fraction``, ``observability``, ``year``, ``structural_zeros``.
         """
         named = self._named(output)
-        if cells != "all":
+        if not isinstance(cells, str) or cells != "all":
             withhold_cells(named.asked, named.evidence, cells)  # refuses what is no cell
         try:
             asked = ExceptionRequest.model_validate(
@@ -261,8 +266,8 @@ class Session(PandasHabits):
                     "output": named.name,
                     "principle": principle,
                     "reason": reason,
-                    "cells": cells if cells == "all" else tuple(dict(cell) for cell in cells),
-                    "facts": dict(facts or {}),
+                    "cells": cells if isinstance(cells, str) else tuple(dict(cell) for cell in cells),
+                    "facts": {} if facts is None else facts,
                 }
             )
         except ValidationError as error:
@@ -326,6 +331,11 @@ class Draft:
     evidence: Evidence
     where: Where
     name: str
+
+
+def _refuse_no_text(given: object, what: str) -> None:
+    if given is not None and not isinstance(given, str):
+        raise ParameterError(f"the {what} of an output is no text", where=what, fix="put it into quotes")
 
 
 def _in_order(verdict: PrincipleVerdict, others: Sequence[str]) -> PrincipleVerdict:
