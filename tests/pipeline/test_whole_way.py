@@ -50,6 +50,14 @@ def test_counts_stay_whole_numbers_beside_missing_ones(kind):
     assert nw.from_native(outcome.frame, eager_only=True)["value"].dtype == nw.Int64
 
 
+@pytest.mark.parametrize("alone", [ht.MinFrequency(2), "min_frequency:n=2"])
+def test_one_rule_may_stand_alone(alone):
+    found = ht.protect(pd.DataFrame(COLUMNS), by=["town", "ill"], rules=alone, width=2)
+    listed = ht.protect(pd.DataFrame(COLUMNS), by=["town", "ill"], rules=[alone], width=2)
+    assert found.protection.withheld.any()
+    assert np.array_equal(found.protection.withheld, listed.protection.withheld)
+
+
 def test_the_frame_of_a_release_is_what_the_outcome_shows():
     outcome = ht.protect(pd.DataFrame(COLUMNS), by=["town", "ill"], rules=["min_frequency:n=2"], width=2)
     pd.testing.assert_frame_equal(outcome.frame, outcome.release.frame)

@@ -26,7 +26,7 @@ def protect(
     by: Sequence[str] = (),
     *,
     value: str | None = None,
-    rules: Sequence[Rule | str],
+    rules: Rule | str | Sequence[Rule | str],
     method: Method | str | None = None,
     width: Any = None,
     insiders: Any = None,
@@ -47,7 +47,7 @@ def protect(
     value
         Column to add up; left out, records are counted.
     rules
-        What makes a cell unsafe: rules, or their words, such as ``"p_percent:p=10"``.
+        What makes a cell unsafe: a rule or several, or their words, such as ``"p_percent:p=10"``.
     method
         What chooses the cells withheld with the unsafe ones, or its word; left out,
         :class:`hitoku.Auto` looks at the table.
@@ -85,7 +85,8 @@ def protect(
     3    B      n   <NA>   withheld
     """
     table = _table(data, by, value, cells, making)
-    known = [rule_from_word(one, RULES) if isinstance(one, str) else one for one in rules]
+    listed: Sequence[Any] = rules if isinstance(rules, list | tuple) else [rules]
+    known = [rule_from_word(one, RULES) if isinstance(one, str) else one for one in listed]
     chosen = method_from_word(method, METHODS) if isinstance(method, str) else method or Auto()
     return protect_table(
         table, known, method=chosen, width=width, insiders=insiders, report=report, progress=progress
