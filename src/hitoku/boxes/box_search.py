@@ -100,9 +100,13 @@ class Boxes:
         made = self.claims.made
         return np.asarray(made[self._lengths[made] == 0])
 
-    def _asked(self) -> tuple[Integers, Integers, Floats, Mask]:
+    @cached_property
+    def _places(self) -> tuple[Integers, Integers]:
         position = self.cover.position[self.claims.cells]
-        return np.concatenate([position, position]), self.claims.sign, self.claims.amount, self.claims.even
+        return np.concatenate([position, position]), self.claims.sign
+
+    def _asked(self) -> tuple[Integers, Integers, Floats, Mask]:
+        return *self._places, self.claims.amount, self.claims.even
 
     def route(
         self,

@@ -132,20 +132,23 @@ class Claims:
                 where=f"cells {some((table.describe(int(p)) for p in known[:4]), 3)}",
                 fix="ask for lower levels, or widen the table's lower and upper bounds if they are not known",
             )
-        return cls.within(cells, lower, upper, width, rooms)
+        return cls.within(cells, lower, upper, width, down, up)
 
     @classmethod
-    def within(cls, cells: Integers, lower: Floats, upper: Floats, width: Floats, rooms: Rooms) -> Claims:
+    def within(
+        cls, cells: Integers, lower: Floats, upper: Floats, width: Floats, down: Floats, up: Floats
+    ) -> Claims:
         """Make claims of levels in steps that the rooms of the cells allow.
 
         Parameters
         ----------
-        cells, rooms
-            The unsafe cells, and the rooms of all.
+        cells
+            The unsafe cells; one may be there more than once.
         lower, upper, width
             How far each must be able to go down, up and in all.
+        down, up
+            How far each can go.
         """
-        down, up = rooms.down[cells], rooms.up[cells]
         claims = cls(
             cells, np.zeros(2 * len(cells)), np.zeros(2 * len(cells), dtype=bool), lower, upper, width
         )

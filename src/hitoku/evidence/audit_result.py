@@ -20,7 +20,7 @@ from hitoku.evidence.grid import Grid
 from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.verify import Refuted, prove
 from hitoku.evidence.witness_search import Proof
-from hitoku.insiders.coalition_search import InsiderVerdict
+from hitoku.insiders.verdict import InsiderVerdict
 from hitoku.model.bounds import Bounds
 from hitoku.model.finding import Finding, Severity
 from hitoku.model.markup import small_table

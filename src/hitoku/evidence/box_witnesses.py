@@ -74,7 +74,7 @@ def box_witnesses(release: Release, problem: AuditProblem, places: Integers) -> 
 def _claims(wanted: Floats, rooms: Rooms, *, apart: bool) -> Claims:
     """Ask for both directions at once, or for each apart."""
     cells, (lower, upper, width) = wanted[0].astype(np.int64), wanted[1:]
-    claims = Claims.within(cells, lower, upper, width, rooms)
+    claims = Claims.within(cells, lower, upper, width, rooms.down[cells], rooms.up[cells])
     for place, cell in enumerate(cells.tolist() if apart else ()):
         claims.split(place, float(rooms.down[cell]), float(rooms.up[cell]))
     return claims

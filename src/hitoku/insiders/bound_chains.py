@@ -23,11 +23,11 @@ class BoundChains:
     """
 
     def __init__(self, relations: Any, slack: Floats) -> None:
-        self._by_row = sparse.csr_array(relations)
-        self._by_cell = self._by_row.tocsc()
+        by_row = sparse.csr_array(relations)
+        self._by_row, self._by_cell = parts(by_row), parts(by_row.tocsc())
         self._slack = slack
 
-    def tighten(self, lower: Floats, upper: Floats, told: Integers | None = None) -> None:
+    def tighten(self, lower: Floats, upper: Floats, told: Integers | None = None) -> Integers:
         """Draw conclusions from bounds, in place: a part is no more than what the others leave.
 
         Parameters
@@ -36,19 +36,35 @@ class BoundChains:
             Bounds of all cells.
         told
             Cells whose bounds are news; left out, all are.
+
+        Returns
+        -------
+        Cells of which more is known now.
         """
         from hitoku.kernels.elimination import propagate  # noqa: PLC0415 - numba loads when it is needed
 
-        rows = np.arange(self._by_row.shape[0]) if told is None else self._rows_of(told)
+        begins, indices, data = self._by_row
+        rows = np.arange(len(begins) - 1) if told is None else self._rows_of(told)
+        learnt = []
         for _ in range(ROUNDS):
-            relations = self._by_row[rows]
-            cells = np.unique(relations.indices)
-            before = lower[cells], upper[cells]
-            propagate(*parts(relations), np.zeros(len(rows)), lower, upper, self._slack, 1)
-            changed = cells[(lower[cells] != before[0]) | (upper[cells] != before[1])]
+            entries, ends = _lines(begins, rows)
+            met = indices[entries]
+            before = lower[met], upper[met]
+            propagate(ends, met, data[entries], np.zeros(len(rows)), lower, upper, self._slack, 1)
+            changed = np.unique(met[(lower[met] != before[0]) | (upper[met] != before[1])])
             if len(changed) == 0:
                 break
+            learnt.append(changed)
             rows = self._rows_of(changed)
+        return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *learnt]))
 
     def _rows_of(self, cells: Integers) -> Integers:
-        return np.unique(self._by_cell[:, cells].indices)
+        begins, indices, _ = self._by_cell
+        return np.unique(indices[_lines(begins, cells)[0]])
+
+
+def _lines(begins: Integers, lines: Integers) -> tuple[Integers, Integers]:
+    """Return where the entries of some lines of a sparse matrix are, and where each line begins in them."""
+    lengths = begins[lines + 1] - begins[lines]
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    return np.arange(ends[-1]) + np.repeat(begins[lines] - ends[:-1], lengths), ends

@@ -7,6 +7,7 @@ moves may have a word to say.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,6 +16,48 @@ from hitoku.model.need import reaches
 
 # A cell, and how far somebody thinks that it can go down and up.
 Sight = tuple[int, float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Deviations:
+    """Deviations one after the other.
+
+    Parameters
+    ----------
+    owner
+        The cell that each is kept for.
+    begins
+        Where each begins among the entries, and where the last one ends.
+    cells, amounts
+        Cells that move, and how far.
+    """
+
+    owner: Integers
+    begins: Integers
+    cells: Integers
+    amounts: Floats
+
+    @classmethod
+    def none(cls) -> Deviations:
+        """Return an empty list."""
+        nothing = np.zeros(0, dtype=np.int64)
+        return cls(nothing, np.zeros(1, dtype=np.int64), nothing, np.zeros(0))
+
+    def and_then(self, others: Deviations) -> Deviations:
+        """Return these and others after them."""
+        return Deviations(
+            np.concatenate([self.owner, others.owner]),
+            np.concatenate([self.begins, self.begins[-1] + others.begins[1:]]),
+            np.concatenate([self.cells, others.cells]),
+            np.concatenate([self.amounts, others.amounts]),
+        )
+
+    def opposite(self, which: Mask) -> Deviations:
+        """Return some of them the other way round."""
+        entries = np.repeat(which, np.diff(self.begins))
+        lengths = np.diff(self.begins)[which]
+        begins = np.concatenate([[0], np.cumsum(lengths)])
+        return Deviations(self.owner[which], begins, self.cells[entries], -self.amounts[entries])
 
 
 class CellWitnesses:
@@ -33,24 +76,47 @@ class CellWitnesses:
     def __init__(self, n_cells: int) -> None:
         # The farthest that the witnesses of each cell take it.
         self.low, self.high = np.zeros(n_cells), np.zeros(n_cells)
-        # By witness: its cell, and how far it moves that. By cell: its witnesses, and those that move it.
+        # By witness: its cell. By cell: its witnesses, and how far they take it.
         self._owner: list[int] = []
-        self._moved: list[float] = []
-        self._kept_for: dict[int, list[int]] = {}
-        self._through: dict[int, list[tuple[int, float]]] = {}
+        self._kept_for: dict[int, list[tuple[int, float]]] = {}
+        # Entries of most witnesses, sorted by cell, and of those that came one by one since.
+        self._begins = np.zeros(n_cells + 1, dtype=np.int64)
+        self._numbers, self._amounts = np.zeros(0, dtype=np.int64), np.zeros(0)
+        self._fresh: dict[int, list[tuple[int, float]]] = {}
 
     def __len__(self) -> int:
         return len(self._owner)
 
     def add(self, own: int, cells: Integers, amounts: Floats) -> None:
         """Keep one more for a cell."""
-        number, moved = len(self._owner), float(amounts[cells == own].sum())
-        self._owner.append(own)
-        self._moved.append(moved)
-        self._kept_for.setdefault(own, []).append(number)
+        number = self._keep(own, float(amounts[cells == own].sum()))
         for cell, amount in zip(cells.tolist(), amounts.tolist(), strict=True):
-            self._through.setdefault(cell, []).append((number, amount))
+            self._fresh.setdefault(cell, []).append((number, amount))
+
+    def add_all(self, found: Deviations) -> None:
+        """Keep many, each for its cell."""
+        number = np.repeat(np.arange(len(found.owner)), np.diff(found.begins))
+        own = found.cells == found.owner[number]
+        moved = np.bincount(number[own], found.amounts[own], len(found.owner))
+        first = len(self)
+        for one in zip(found.owner.tolist(), moved.tolist(), strict=True):
+            self._keep(*one)
+        fresh = [(cell, *entry) for cell, entries in self._fresh.items() for entry in entries]
+        sorted_before = np.repeat(np.arange(len(self.low)), np.diff(self._begins))
+        cells = np.concatenate([sorted_before, np.array([f[0] for f in fresh], dtype=np.int64), found.cells])
+        numbers = [self._numbers, np.array([f[1] for f in fresh], dtype=np.int64), first + number]
+        amounts = [self._amounts, np.array([f[2] for f in fresh]), found.amounts]
+        order = np.argsort(cells, kind="stable")
+        self._begins = np.searchsorted(cells[order], np.arange(len(self.low) + 1))
+        self._numbers, self._amounts = np.concatenate(numbers)[order], np.concatenate(amounts)[order]
+        self._fresh = {}
+
+    def _keep(self, own: int, moved: float) -> int:
+        number = len(self._owner)
+        self._owner.append(own)
+        self._kept_for.setdefault(own, []).append((number, moved))
         self.low[own], self.high[own] = min(self.low[own], moved), max(self.high[own], moved)
+        return number
 
     def shrunk(self, room: Iterable[Sight]) -> dict[int, float]:
         """Return the witnesses that go farther than some cells can, with how much of each agrees with that.
@@ -62,7 +128,11 @@ class CellWitnesses:
         """
         scale: dict[int, float] = {}
         for cell, down, up in room:
-            for number, amount in self._through.get(cell, ()):
+            part = slice(self._begins[cell], self._begins[cell + 1])
+            numbers, amounts = self._numbers[part], self._amounts[part]
+            too_far = np.abs(amounts) > np.where(amounts > 0, up, down)
+            through = zip(numbers[too_far].tolist(), amounts[too_far].tolist(), strict=True)
+            for number, amount in (*through, *self._fresh.get(cell, ())):
                 far = up if amount > 0 else down
                 if abs(amount) > far:
                     scale[number] = min(scale.get(number, 1.0), far / abs(amount))
@@ -74,7 +144,7 @@ class CellWitnesses:
 
     def reach(self, own: int, scale: Mapping[int, float]) -> tuple[float, float]:
         """Tell how far down and up a cell is taken by its witnesses when some of them are shrunk."""
-        moved = [scale.get(number, 1.0) * self._moved[number] for number in self._kept_for.get(own, ())]
+        moved = [scale.get(number, 1.0) * far for number, far in self._kept_for.get(own, ())]
         return -min(moved, default=0.0), max(moved, default=0.0)
 
 
@@ -89,17 +159,24 @@ class CoalitionReach:
         What counts as rounding.
     least
         What moves less than this may not move at all: the solver cannot tell.
-    lower, upper, width
+    levels
         How far each must move down, up, and in all.
+    moved
+        How far each is known to move down and up.
     """
 
     def __init__(
-        self, cells: Integers, slack: Floats, least: Floats, lower: Floats, upper: Floats, width: Floats
+        self,
+        cells: Integers,
+        slack: Floats,
+        least: Floats,
+        levels: tuple[Floats, Floats, Floats],
+        moved: tuple[Floats, Floats],
     ) -> None:
         self.cells, self.slack, self.least = cells, slack, least
-        self.lower, self.upper, self.width = lower, upper, width
+        self.lower, self.upper, self.width = lower, upper, width = levels
         self.enough = np.maximum(np.maximum(lower, upper), width) + 4 * least
-        self.down, self.up = np.zeros(len(cells)), np.zeros(len(cells))
+        self.down, self.up = moved
 
     @property
     def missing(self) -> Mask:
@@ -116,14 +193,6 @@ class CoalitionReach:
         need = (each[one : one + 1] for each in (self.lower, self.upper, self.width, self.slack))
         far = reaches(np.array([down]), np.array([up]), *need)
         return not (far[0] and down + up > self.least[one])
-
-    def take(self, witnesses: CellWitnesses, scale: Mapping[int, float]) -> None:
-        """Take witnesses into account, some of them shrunk."""
-        self.down, self.up = -witnesses.low[self.cells], witnesses.high[self.cells]
-        for own in witnesses.owners(scale):
-            one = int(np.searchsorted(self.cells, own))
-            if one < len(self.cells) and self.cells[one] == own:
-                self.down[one], self.up[one] = witnesses.reach(own, scale)
 
     def note(self, which: Integers, moved: Floats) -> None:
         """Take into account that some cells can move so far."""

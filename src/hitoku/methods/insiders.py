@@ -21,7 +21,8 @@ import numpy as np
 from hitoku.attacks.contribution import Coalition
 from hitoku.attacks.insider import Insider
 from hitoku.errors import NeedError, some
-from hitoku.insiders.coalition_search import CoalitionSearch, TooClose
+from hitoku.insiders.coalition_search import CoalitionSearch
+from hitoku.insiders.verdict import TooClose
 from hitoku.methods.auto import Auto, above, least_known
 from hitoku.methods.circulation import Circulation
 from hitoku.methods.costs import costs
@@ -105,8 +106,8 @@ def against_insiders(
 def _examined(
     search: CoalitionSearch, coalitions: Sequence[Coalition], progress: Progress | None = None
 ) -> Iterator[TooClose]:
-    for done, members in enumerate(coalitions, start=1):
-        yield search.examine(members)
+    for done, found in enumerate(search.examined(coalitions), start=1):
+        yield found
         if progress is not None:
             progress(done, len(coalitions))
 
@@ -139,14 +140,15 @@ class Seen:
         """See a table as somebody does who comes too close."""
         unsafe = np.zeros(table.n_cells, dtype=np.bool_)
         unsafe[found.cells] = True
-        below, above = table.value - found.lower, found.upper - table.value
+        lower, upper = found.known.of_all()
+        below, above = table.value - lower, upper - table.value
         asked = Need(
             unsafe=unsafe,
             lower=np.where(unsafe, np.minimum(need.lower, below), 0.0),
             upper=np.where(unsafe, np.minimum(need.upper, above), 0.0),
             width=np.where(unsafe, np.minimum(need.width, below + above), 0.0),
         )
-        return cls(found.lower, found.upper, asked)
+        return cls(lower, upper, asked)
 
     def protect_with(self, table: Table, method: Method, withheld: Mask) -> Protection:
         """Run a method on the table as it is seen here; what is withheld already stays so."""
