@@ -6,13 +6,16 @@ moves may have a word to say.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.need import reaches
+
+# Witnesses are sorted again when this share of their entries is not.
+FRESH = 0.05
 
 # A cell, and how far somebody thinks that it can go down and up.
 Sight = tuple[int, float, float]
@@ -60,6 +63,48 @@ class Deviations:
         return Deviations(self.owner[which], begins, self.cells[entries], -self.amounts[entries])
 
 
+class SortedWitnesses:
+    """Witnesses in order, by number and by cell.
+
+    Parameters
+    ----------
+    deviations
+        The witnesses.
+    by_cell
+        Where each cell's begin in the next two; witnesses that move it, the shortest first, and how far.
+    """
+
+    def __init__(self, deviations: Deviations, by_cell: tuple[Integers, Integers, Floats]) -> None:
+        self.deviations, self._by_cell = deviations, by_cell
+        n_cells = len(by_cell[0]) - 1
+        self._slates = np.zeros(n_cells), np.zeros(n_cells, dtype=np.int64), np.zeros(n_cells, dtype=np.bool_)
+
+    @classmethod
+    def of(cls, deviations: Deviations, n_cells: int) -> SortedWitnesses:
+        """Sort witnesses by cell."""
+        lengths = np.diff(deviations.begins)
+        number = np.repeat(np.arange(len(lengths)), lengths)
+        order = np.lexsort((lengths[number], deviations.cells))
+        begins = np.searchsorted(deviations.cells[order], np.arange(n_cells + 1))
+        return cls(deviations, (begins, number[order], deviations.amounts[order]))
+
+    def through(self, cell: int) -> tuple[Integers, Floats]:
+        """Return witnesses that move a cell, and how far."""
+        begins, numbers, amounts = self._by_cell
+        part = slice(begins[cell], begins[cell + 1])
+        return numbers[part], amounts[part]
+
+    def repaired(self, numbers: Integers, room: tuple[Floats, Floats]) -> Mask:
+        """Tell which witnesses still take their cell as far once they are changed to keep within rooms."""
+        from hitoku.kernels.repair import repair  # noqa: PLC0415 - numba loads when it is needed
+
+        found, (begins, listed, _) = self.deviations, self._by_cell
+        witnesses = found.begins, found.cells, found.amounts
+        done = np.zeros(len(numbers), dtype=np.bool_)
+        repair(witnesses, (begins, listed), found.owner, numbers, (-room[0], room[1]), self._slates, done)
+        return done
+
+
 class CellWitnesses:
     """Deviations by the cell that each is kept for; withholding more leaves them feasible.
 
@@ -76,47 +121,44 @@ class CellWitnesses:
     def __init__(self, n_cells: int) -> None:
         # The farthest that the witnesses of each cell take it.
         self.low, self.high = np.zeros(n_cells), np.zeros(n_cells)
-        # By witness: its cell. By cell: its witnesses, and how far they take it.
+        # By witness: the cell that it is kept for. By cell: its witnesses, and how far they take it.
         self._owner: list[int] = []
         self._kept_for: dict[int, list[tuple[int, float]]] = {}
-        # Entries of most witnesses, sorted by cell, and of those that came one by one since.
-        self._begins = np.zeros(n_cells + 1, dtype=np.int64)
-        self._numbers, self._amounts = np.zeros(0, dtype=np.int64), np.zeros(0)
-        self._fresh: dict[int, list[tuple[int, float]]] = {}
+        # Those in order, and those that came since.
+        self._sorted = SortedWitnesses.of(Deviations.none(), n_cells)
+        self._fresh = Deviations.none()
+        self._through: dict[int, list[tuple[int, float]]] = {}
 
     def __len__(self) -> int:
         return len(self._owner)
 
     def add(self, own: int, cells: Integers, amounts: Floats) -> None:
         """Keep one more for a cell."""
-        number = self._keep(own, float(amounts[cells == own].sum()))
+        number = len(self)
+        self._keep(own, float(amounts[cells == own].sum()))
         for cell, amount in zip(cells.tolist(), amounts.tolist(), strict=True):
-            self._fresh.setdefault(cell, []).append((number, amount))
+            self._through.setdefault(cell, []).append((number, amount))
+        ends = np.array([0, len(cells)])
+        self._fresh = self._fresh.and_then(Deviations(np.array([own]), ends, cells, amounts))
 
     def add_all(self, found: Deviations) -> None:
         """Keep many, each for its cell."""
         number = np.repeat(np.arange(len(found.owner)), np.diff(found.begins))
         own = found.cells == found.owner[number]
         moved = np.bincount(number[own], found.amounts[own], len(found.owner))
-        first = len(self)
-        for one in zip(found.owner.tolist(), moved.tolist(), strict=True):
-            self._keep(*one)
-        fresh = [(cell, *entry) for cell, entries in self._fresh.items() for entry in entries]
-        sorted_before = np.repeat(np.arange(len(self.low)), np.diff(self._begins))
-        cells = np.concatenate([sorted_before, np.array([f[0] for f in fresh], dtype=np.int64), found.cells])
-        numbers = [self._numbers, np.array([f[1] for f in fresh], dtype=np.int64), first + number]
-        amounts = [self._amounts, np.array([f[2] for f in fresh]), found.amounts]
-        order = np.argsort(cells, kind="stable")
-        self._begins = np.searchsorted(cells[order], np.arange(len(self.low) + 1))
-        self._numbers, self._amounts = np.concatenate(numbers)[order], np.concatenate(amounts)[order]
-        self._fresh = {}
+        for cell, far in zip(found.owner.tolist(), moved.tolist(), strict=True):
+            self._keep(cell, far)
+        self._sort(found)
 
-    def _keep(self, own: int, moved: float) -> int:
-        number = len(self._owner)
+    def _keep(self, own: int, moved: float) -> None:
+        self._kept_for.setdefault(own, []).append((len(self), moved))
         self._owner.append(own)
-        self._kept_for.setdefault(own, []).append((number, moved))
         self.low[own], self.high[own] = min(self.low[own], moved), max(self.high[own], moved)
-        return number
+
+    def _sort(self, more: Deviations) -> None:
+        every = self._sorted.deviations.and_then(self._fresh).and_then(more)
+        self._sorted = SortedWitnesses.of(every, len(self.low))
+        self._fresh, self._through = Deviations.none(), {}
 
     def shrunk(self, room: Iterable[Sight]) -> dict[int, float]:
         """Return the witnesses that go farther than some cells can, with how much of each agrees with that.
@@ -128,11 +170,10 @@ class CellWitnesses:
         """
         scale: dict[int, float] = {}
         for cell, down, up in room:
-            part = slice(self._begins[cell], self._begins[cell + 1])
-            numbers, amounts = self._numbers[part], self._amounts[part]
+            numbers, amounts = self._sorted.through(cell)
             too_far = np.abs(amounts) > np.where(amounts > 0, up, down)
             through = zip(numbers[too_far].tolist(), amounts[too_far].tolist(), strict=True)
-            for number, amount in (*through, *self._fresh.get(cell, ())):
+            for number, amount in (*through, *self._through.get(cell, ())):
                 far = up if amount > 0 else down
                 if abs(amount) > far:
                     scale[number] = min(scale.get(number, 1.0), far / abs(amount))
@@ -146,6 +187,31 @@ class CellWitnesses:
         """Tell how far down and up a cell is taken by its witnesses when some of them are shrunk."""
         moved = [scale.get(number, 1.0) * far for number, far in self._kept_for.get(own, ())]
         return -min(moved, default=0.0), max(moved, default=0.0)
+
+
+    def repaired(
+        self, cells: Integers, scale: Mapping[int, float], room: tuple[Floats, Floats]
+    ) -> tuple[Floats, Floats]:
+        """Tell how far down and up cells are taken by their witnesses when some are repaired, not shrunk.
+
+        Parameters
+        ----------
+        cells
+            The cells.
+        scale
+            Witnesses that go too far, and how much of each agrees with the rooms.
+        room
+            How far down and up all cells can go.
+        """
+        if self._fresh.begins[-1] > FRESH * self._sorted.deviations.begins[-1]:
+            self._sort(Deviations.none())
+        listed = {number for cell in cells.tolist() for number, _ in self._kept_for.get(cell, ())}
+        n_sorted = len(self._sorted.deviations.owner)
+        numbers = sorted(number for number in listed & scale.keys() if number < n_sorted)
+        done = self._sorted.repaired(np.array(numbers, dtype=np.int64), room)
+        better = {**scale, **{number: 1.0 for number, kept in zip(numbers, done, strict=True) if kept}}
+        reach = np.array([self.reach(cell, better) for cell in cells.tolist()]).reshape(-1, 2)
+        return reach[:, 0], reach[:, 1]
 
 
 class CoalitionReach:

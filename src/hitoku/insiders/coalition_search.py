@@ -37,8 +37,10 @@ from hitoku.insiders.box_deviations import BoxDeviations, Wanted
 from hitoku.insiders.cell_witnesses import CellWitnesses, CoalitionReach
 from hitoku.insiders.knowledge import Knowledge, KnownBounds, Shares
 from hitoku.insiders.near_cell import CellInSight
+from hitoku.insiders.thin_moves import HandedOver
 from hitoku.insiders.verdict import InsiderVerdict, TooClose
 from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model.moves import Moves
 from hitoku.model.need import Need, reaches
 from hitoku.model.release import Release
 from hitoku.model.table import Table
@@ -74,6 +76,8 @@ class CoalitionSearch:
         Who knows what, how many may pool it, and the limits of the search.
     before
         A search on a release of the same table that withheld less: its witnesses are feasible still.
+    moves
+        Changes that a method calls witnesses; those that are none are left out.
 
     Examples
     --------
@@ -94,6 +98,7 @@ class CoalitionSearch:
         release: Release,
         attack: Insider,
         before: CoalitionSearch | None = None,
+        moves: Moves | None = None,
     ) -> None:
         truth = table.value
         self._release, self._truth, self._need = release, truth, need
@@ -114,6 +119,8 @@ class CoalitionSearch:
         self.witnesses: CellWitnesses = CellWitnesses(release.n_cells) if before is None else before.witnesses
         watched = np.zeros(release.n_cells, dtype=np.bool_)
         watched[[cell for shares in self._shares for cell in shares]] = True
+        # Published cells go nowhere.
+        self._room = np.where(release.withheld, room[0], 0.0), np.where(release.withheld, room[1], 0.0)
         ends = -room[0][self._withheld], room[1][self._withheld]
         self._changes = CellChanges.of(self._matrix, *ends)
         # Ends of withheld cells as the release shows them to everybody; one coalition's at a time on the slate.
@@ -128,9 +135,23 @@ class CoalitionSearch:
         if before is None:
             outsiders = self._knowledge.of([])
             self.witnesses.add_all(self._boxes.found([self._wanted(self.open, outsiders)]))
+        if moves is not None:
+            self._thin_out(moves)
         # What everybody can infer is not what insiders learn.
         self.outside = self.examine(NOBODY).cells
         self.open = np.setdiff1d(self.open, self.outside)
+
+    def _thin_out(self, moves: Moves) -> None:
+        """Keep of changes that a method hands over what serves open cells that boxes do not."""
+        weight = np.full(self._release.n_cells, PLAIN)
+        weight[self._withheld] = self._weight
+        given = HandedOver(moves, self._release.relations, self._room, weight)
+        reach = self._reach(*self._lacking(NOBODY), self._knowledge.of([]))
+        level = np.maximum(np.maximum(reach.lower, reach.upper), reach.width / 2)
+        for one in np.flatnonzero(reach.missing).tolist():
+            own = int(reach.cells[one])
+            for cells, amounts in given.of(own, float(level[one]), float(level[one] + 2 * reach.least[one])):
+                self.witnesses.add(own, cells, amounts)
 
     @property
     def knowledge(self) -> Knowledge:
@@ -251,12 +272,31 @@ class CoalitionSearch:
         cells, down, up = self._lacking(members)
         known = self._knowledge.of(self._of(members) if len(cells) else [])
         kept = np.isin(cells, self._unknown(cells, known))
-        cells, moved = cells[kept], (down[kept], up[kept])
-        levels = self._levels(cells, known)
-        reach = CoalitionReach(cells, self._slack[cells], self._least[cells], levels, moved)
+        reach = self._reach(cells[kept], down[kept], up[kept], known)
+        if members != NOBODY and reach.missing.any():
+            self._repair(members, reach, known)
         if reach.missing.any():
             self._settle(members, reach, known)
-        return TooClose(members, cells[reach.missing], known)
+        return TooClose(members, reach.cells[reach.missing], known)
+
+    def _reach(self, cells: Integers, down: Floats, up: Floats, known: KnownBounds) -> CoalitionReach:
+        """Return how far cells go for somebody, and how far they must."""
+        levels = self._levels(cells, known)
+        return CoalitionReach(cells, self._slack[cells], self._least[cells], levels, (down, up))
+
+    def _repair(self, members: Coalition, reach: CoalitionReach, known: KnownBounds) -> None:
+        """Take out of witnesses what a coalition can object to."""
+        scale = self.witnesses.shrunk(self._knowledge.sight(self._of(members)))
+        missing = np.flatnonzero(reach.missing)
+        down, up = self._room
+        had = down[known.cells], up[known.cells]
+        truth = self._truth[known.cells]
+        down[known.cells] = np.minimum(had[0], truth - known.lower)
+        up[known.cells] = np.minimum(had[1], known.upper - truth)
+        moved = self.witnesses.repaired(reach.cells[missing], scale, self._room)
+        down[known.cells], up[known.cells] = had
+        reach.note(missing, -moved[0])
+        reach.note(missing, moved[1])
 
     def _settle(self, members: Coalition, reach: CoalitionReach, known: KnownBounds) -> None:
         """Decide about cells that are missing, at once where that is easy, then each by what is near it."""
