@@ -7,8 +7,16 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from tests.strategies import magnitude_tables
 
-from hitoku.insiders.box_deviations import BoxDeviations
+from hitoku.insiders.box_deviations import BoxDeviations, Wanted
 from hitoku.model.table import Table
+
+
+def changes_of(found, n_cells):
+    """List what each deviation is kept for, and how far it moves every cell."""
+    for own, begin, end in zip(found.owner.tolist(), found.begins[:-1], found.begins[1:], strict=True):
+        change = np.zeros(n_cells)
+        change[found.cells[begin:end]] = found.amounts[begin:end]
+        yield own, change
 
 
 @given(table=magnitude_tables(), seed=st.integers(0, 2**16))
@@ -21,34 +29,31 @@ def test_deviations_keep_sums_rooms_and_what_is_known(table, seed):
         np.where(known, 0.0, table.value - table.lower),
         np.where(known, 0.0, table.upper - table.value),
     )
-    boxes = BoxDeviations(table, withheld, known)
-    found = list(boxes.found(cells, (level, level, 2 * level), (down, up)))
-    event(f"found: {bool(found)}")
-    wanted = dict(zip(cells.tolist(), level.tolist(), strict=True))
-    for own, moved, amounts, both in found:
-        change = np.zeros(table.n_cells)
-        change[moved] = amounts
+    boxes = BoxDeviations(table, withheld, np.where(known, 1.0, 0.01), (table.value - table.lower, table.upper - table.value))
+    told = np.flatnonzero(known)
+    wanted = [Wanted(cells, (level, level, 2 * level), told, (down[told], up[told])) for _ in range(2)]
+    found = boxes.found(wanted)
+    event(f"found: {len(found.owner) > 0}")
+    levels = dict(zip(cells.tolist(), level.tolist(), strict=True))
+    for own, change in changes_of(found, table.n_cells):
         assert not change[~withheld | known].any()
         assert np.abs(table.relations @ change).max() <= 1e-9 * max(1.0, np.abs(table.value).max())
-        for way in (1.0, -1.0) if both else (1.0,):
-            assert np.all(way * change <= up + 1e-9)
-            assert np.all(-way * change <= down + 1e-9)
-        if both:
-            assert abs(change[own]) >= wanted[own] - 1e-9
+        assert np.all(change <= up + 1e-9)
+        assert np.all(-change <= down + 1e-9)
+        assert abs(change[own]) >= levels[own] - 1e-9
 
 
 def test_an_insider_sees_through_boxes_that_move_the_own_cell():
     grid = Table.from_array(np.full((3, 3), 10.0))
-    cells = np.array([0])
-    level = np.array([2.0])
-    boxes = BoxDeviations(grid, grid.inner, np.zeros(grid.n_cells, dtype=np.bool_))
-    down, up = grid.value - grid.lower, grid.upper - grid.value
-    [(own, moved, _, both)] = boxes.found(cells, (level, level, level), (down, up))
-    assert own == 0
-    assert both
+    cells, level, nothing = np.array([0]), np.array([2.0]), np.zeros(0, dtype=np.int64)
+    room = grid.value - grid.lower, grid.upper - grid.value
+    boxes = BoxDeviations(grid, grid.inner, np.full(grid.n_cells, 0.01), room)
+    outsider = Wanted(cells, (level, level, level), nothing, (np.zeros(0), np.zeros(0)))
+    (_, first), (_, opposite) = changes_of(boxes.found([outsider]), grid.n_cells)
+    np.testing.assert_array_equal(first, -opposite)
     # Whoever knows one of the other three corners knows that this cannot be; another box does it.
-    corner = int(moved[moved != 0][0])
-    told = np.where(np.arange(grid.n_cells) == corner, 0.0, 1.0)
-    [(_, other, _, _)] = boxes.found(cells, (level, level, level), (down * told, np.where(told > 0, up, 0.0)))
-    assert corner in moved
-    assert corner not in other
+    corner = np.flatnonzero(first)[1:2]
+    insider = Wanted(cells, (level, level, level), corner, (np.zeros(1), np.zeros(1)))
+    # What one knows is forgotten when the next one looks.
+    changes = [change for _, change in changes_of(boxes.found([insider, outsider]), grid.n_cells)]
+    assert [bool(change[corner[0]]) for change in changes] == [False, True, False, True]

@@ -8,21 +8,23 @@ one agrees with most others.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hitoku.boxes.box_search import LARGE, Boxes
+from hitoku.boxes.box_search import Boxes
 from hitoku.boxes.claims import Claims, Rooms
 from hitoku.boxes.cover import Cover, cover_of
 from hitoku.insiders.cell_witnesses import Deviations
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.table import Table
 
-# Prices of a withheld cell, of one that some insider knows, and of one that must come out as it was.
-PLAIN, KNOWN, PUBLISHED = 0.01, 1.0, 100.0
-# Starts of every search, cells that further boxes may cancel, up to how many leaves all are tried.
-EFFORT, EFFORT_LARGE = (8, 24, 2**20), (3, 8, 48)
+# A cell that must come out as it was costs so many times as much as the dearest other one.
+PUBLISHED = 100.0
+# Starts of every search, cells that further boxes may cancel, up to how many leaves all are tried: for all
+# cells, for those without a box after that, and for those without one even then.
+Effort = tuple[int, int, int]
+EFFORTS: tuple[Effort, ...] = ((3, 2, 48), (3, 8, 2**20), (12, 24, 2**20))
 # Levels of more steps than this are left to linear programs: sums of some must be exact in doubles.
 LARGEST = 2.0**50
 
@@ -50,57 +52,78 @@ class Wanted:
 
 
 class BoxDeviations:
-    """The search for boxes in one pattern of a table.
+    """The search for boxes of a table that move some of its cells.
 
     Parameters
     ----------
     table
         Its variables and values count.
-    withheld
-        The pattern.
-    watched
-        Cells that some insider knows something about.
+    movable
+        The cells that may move.
+    price
+        What it costs to move each.
     room
         How far all cells can go down and up as everybody knows.
     """
 
-    def __init__(self, table: Table, withheld: Mask, watched: Mask, room: tuple[Floats, Floats]) -> None:
+    def __init__(self, table: Table, movable: Mask, price: Floats, room: tuple[Floats, Floats]) -> None:
         self._cover = cover_of(table)
-        rooms = Rooms.of(table, withheld)
+        rooms = Rooms.of(table, movable)
         self._scale = rooms.scale
         self._down, self._up = (
             np.minimum(own, self._steps(seen))
             for own, seen in zip((rooms.down, rooms.up), room, strict=True)
         )
-        self._moving = withheld & (self._down + self._up > 0)
-        self._price = np.where(self._moving, np.where(watched, KNOWN, PLAIN), PUBLISHED)
+        self._moving = movable & (self._down + self._up > 0)
+        self._published = PUBLISHED * float(price.max(initial=1.0))
+        self._price = np.where(self._moving, price, self._published)
 
     def _steps(self, room: Floats) -> Floats:
         return np.asarray(np.floor(np.maximum(room, 0.0) * self._scale))
 
-    def found(self, wanted: Sequence[Wanted]) -> Deviations:
-        """Look for deviations that take cells far enough; none where a table has no boxes."""
-        if self._cover is None or not wanted:
-            return Deviations.none()
-        claims, whose = self._claims(wanted)
-        if len(whose) == 0:
-            return Deviations.none()
+    def found(self, wanted: Sequence[Wanted], efforts: Sequence[Effort] = EFFORTS) -> Deviations:
+        """Look for deviations that take cells far enough; none where a table has no boxes.
+
+        Parameters
+        ----------
+        wanted
+            Which cells, how far, and in whose eyes.
+        efforts
+            What is made of one effort after the other for cells that have nothing yet.
+        """
+        found = Deviations.none()
+        for effort in efforts if self._cover is not None else ():
+            wanted = [one for one in wanted if len(one.cells)]
+            if wanted:
+                more, wanted = self._found(self._cover, wanted, effort)
+                found = found.and_then(more)
+        return found
+
+    def _found(
+        self, cover: Cover, wanted: Sequence[Wanted], effort: Effort
+    ) -> tuple[Deviations, Sequence[Wanted]]:
+        """Look with some effort; return what is found, and what is still wanted."""
+        claims, place, whose = self._claims(wanted)
         through = (np.where(self._moving, side, np.inf) for side in (self._down, self._up))
-        boxes = Boxes(self._cover, Rooms(self._scale, *through), claims, self._price)
-        effort = EFFORT if self._cover.size <= LARGE else EFFORT_LARGE
+        boxes = Boxes(cover, Rooms(self._scale, *through), claims, self._price)
         made = boxes.by_size(claims.made)
-        order = made[np.argsort(whose[made % len(whose)], kind="stable")]
-        begins = np.searchsorted(whose[order % len(whose)], np.arange(len(wanted) + 1))
+        order = made[np.argsort(whose[made % max(len(whose), 1)], kind="stable")]
+        begins = np.searchsorted(whose[order % max(len(whose), 1)], np.arange(len(wanted) + 1))
         for number, one in enumerate(wanted):
             part = order[begins[number] : begins[number + 1]]
             if len(part):
-                position, had = self._tell(boxes, self._cover, one)
+                position, had = self._tell(boxes, cover, one)
                 boxes.route(part, effort=effort)
                 boxes.ground[:, position] = had
-        return self._hidden(boxes, wanted, whose)
+        hidden = self._hidden(boxes, wanted, whose)
+        # A cell has what it wants when all its claims have, one or two of them.
+        n = len(whose)
+        lacking = (claims.amount > 0) & ~hidden
+        open_places = place[lacking[:n] | lacking[n:]]
+        return self._written(boxes, hidden), _restricted(wanted, open_places)
 
-    def _claims(self, wanted: Sequence[Wanted]) -> tuple[Claims, Integers]:
-        """Make claims of what is wanted as far as it is possible, and say whose they are."""
+    def _claims(self, wanted: Sequence[Wanted]) -> tuple[Claims, Integers, Integers]:
+        """Make claims of what is wanted as far as it is possible; say of which cells of all, and whose."""
         whose = np.repeat(np.arange(len(wanted)), [len(one.cells) for one in wanted])
         cells = np.concatenate([one.cells for one in wanted])
         lower, upper, width = (
@@ -117,8 +140,8 @@ class BoxDeviations:
             first += len(one.cells)
         possible = (lower <= down) & (upper <= up) & (width <= down + up)
         possible &= np.maximum(np.maximum(lower, upper), width) < LARGEST
-        kept = (each[possible] for each in (cells, lower, upper, width, down, up))
-        return Claims.within(*kept), whose[possible]
+        some = (each[possible] for each in (cells, lower, upper, width, down, up))
+        return Claims.within(*some), np.flatnonzero(possible), whose[possible]
 
     def _room_of(self, one: Wanted) -> tuple[Floats, Floats, Mask]:
         """Return how many steps cells can go down and up for somebody who knows them, and whether any."""
@@ -135,34 +158,52 @@ class BoxDeviations:
         down, up, moving = self._room_of(one)
         even = np.minimum(down, up)
         for kind, sides in enumerate(((down, up), (even, even))):
-            boxes.ground[kind, position, 0] = np.where(moving, had[kind, :, 0], PUBLISHED)
+            boxes.ground[kind, position, 0] = np.where(moving, had[kind, :, 0], self._published)
             for way, side in enumerate(sides):
                 boxes.ground[kind, position, 1 + way] = np.where(moving, side, np.inf)
         return position, had
 
-    def _hidden(self, boxes: Boxes, wanted: Sequence[Wanted], whose: Integers) -> Deviations:
-        """Return what moves no cell that is seen by the one for whom it was found."""
-        claim, cell, amount = boxes.shown_entries()
-        claims, n = boxes.claims, len(whose)
+    def _hidden(self, boxes: Boxes, wanted: Sequence[Wanted], whose: Integers) -> Mask:
+        """Tell which claims have a witness that moves no cell seen by the one for whom it was found."""
+        claim, cell, _ = boxes.shown_entries()
+        n = len(whose)
         seen = ~self._moving[cell]
-        whose_entry = whose[claim % n]
-        order = np.argsort(whose_entry, kind="stable")
-        ends = np.searchsorted(whose_entry[order], np.arange(len(wanted) + 1))
+        of = whose[claim % n] if n else claim
+        order = np.argsort(of, kind="stable")
+        ends = np.searchsorted(of[order], np.arange(len(wanted) + 1))
         for number, one in enumerate(wanted):
             part = order[ends[number] : ends[number + 1]]
             own, place = _places(one.known, cell[part])
             seen[part[own]] |= ~self._room_of(one)[2][place]
-        hidden = np.bincount(claim, seen, 2 * n) == 0
-        lengths = np.bincount(claim, minlength=2 * n)
-        hidden &= lengths > 0
-        entries, lengths = hidden[claim], lengths[hidden]
+        return np.asarray(
+            (np.bincount(claim, seen, 2 * n) == 0) & (np.bincount(claim, minlength=2 * n) > 0)
+        )
+
+    def _written(self, boxes: Boxes, which: Mask) -> Deviations:
+        """Return the witnesses of some claims, and their opposites where these are feasible too."""
+        claim, cell, amount = boxes.shown_entries()
+        lengths = np.bincount(claim, minlength=len(which))[which]
+        claims, entries, n = boxes.claims, which[claim], max(len(which) // 2, 1)
         found = Deviations(
-            claims.cells[np.flatnonzero(hidden) % n],
+            claims.cells[np.flatnonzero(which) % n],
             np.concatenate([[0], np.cumsum(lengths)]),
             cell[entries],
             amount[entries] / self._scale,
         )
-        return found.and_then(found.opposite(claims.even[hidden]))
+        return found.and_then(found.opposite(claims.even[which]))
+
+
+def _restricted(wanted: Sequence[Wanted], places: Integers) -> list[Wanted]:
+    """Keep of what is wanted the cells at some places, counted through all."""
+    kept = np.zeros(sum(len(one.cells) for one in wanted), dtype=np.bool_)
+    kept[places] = True
+    some, first = [], 0
+    for one in wanted:
+        mine = kept[first : first + len(one.cells)]
+        lower, upper, width = (level[mine] for level in one.levels)
+        some.append(replace(one, cells=one.cells[mine], levels=(lower, upper, width)))
+        first += len(one.cells)
+    return some
 
 
 def _places(listed: Integers, cells: Integers) -> tuple[Mask, Integers]:

@@ -9,11 +9,11 @@ witnesses, kept as deviations from the true table that move few cells. A coaliti
 cells cannot object; and as relations and bounds are convex, a deviation may be scaled down until it agrees
 with what a coalition knows, and may still reach far enough.
 
-Witnesses come from boxes where the table has variables: for outsiders; then, for a cell whose witnesses move
-what some coalitions know, for all of these at once, and for each of them. What is missing for some coalition
-in the end is decided near the cell: the least change that moves it, or relations that keep it from moving.
-What is found for one joins the others. All work for a coalition is about the cells whose witnesses it can
-object to, so it does not grow with the table.
+Witnesses come from boxes where the table has variables. One that moves what a coalition knows may be repaired:
+others that move the same cell are added until it comes out as it was. Where that fails, boxes are looked for
+in the eyes of the coalition. What is missing then is decided near the cell: the least change that moves it,
+or relations that keep it from moving. What is found for one joins the others. All work for a coalition is
+about the cells whose witnesses it can object to, so it does not grow with the table.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from hitoku.attacks.insider import Insider
 from hitoku.attacks.least_change import CellChanges
 from hitoku.errors import ParameterError, SolverError
 from hitoku.insiders.bound_chains import BoundChains
-from hitoku.insiders.box_deviations import BoxDeviations, Wanted
+from hitoku.insiders.box_deviations import EFFORTS, BoxDeviations, Wanted
 from hitoku.insiders.cell_witnesses import CellWitnesses, CoalitionReach
 from hitoku.insiders.knowledge import Knowledge, KnownBounds, Shares
 from hitoku.insiders.near_cell import CellInSight
@@ -52,8 +52,8 @@ NOBODY: Coalition = ()
 # A cell that moves less than this, as a share of what cells of the table usually can, may not move at all:
 # ten times what the solver grants itself.
 NOISE = 1e-7
-# What a move costs in the search for the least change: of a cell, and of one that somebody knows.
-PLAIN, WATCHED = 0.1, 1.0
+# What a move costs in the search for the least change, and for boxes; and of a cell that somebody knows.
+PLAIN, BOXED, WATCHED = 0.1, 0.01, 1.0
 # Up to so many withheld cells programs over all of them are quick.
 SMALL = 6_000
 
@@ -111,7 +111,8 @@ class CoalitionSearch:
         self._place[self._withheld] = np.arange(len(self._withheld))
         matrix = sparse.csr_array(release.relations[:, self._withheld])
         self._matrix = sparse.csr_array(matrix[np.diff(matrix.indptr) > 0])
-        room = np.maximum(truth - release.lower, 0.0), np.maximum(release.upper - truth, 0.0)
+        # How far all cells can go down and up, published or not, as everybody knows.
+        self.room = room = np.maximum(truth - release.lower, 0.0), np.maximum(release.upper - truth, 0.0)
         usual = np.concatenate([side[np.isfinite(side) & (side > 0)] for side in room])
         self._least = np.maximum(self._slack, NOISE * (np.median(usual) if len(usual) else 1.0))
         self._knowledge = Knowledge(table, release) if before is None else before.knowledge
@@ -131,15 +132,18 @@ class CoalitionSearch:
         everybody = self._knowledge.everybody
         known = everybody[1] - everybody[0] <= self._knowledge.dust
         self.open = np.flatnonzero(need.unsafe & release.withheld & ~known)
-        self._boxes = BoxDeviations(table, release.withheld, watched, room)
+        price = np.where(watched, WATCHED, BOXED)
+        self._boxes = BoxDeviations(table, release.withheld, price, room)
         if before is None:
             outsiders = self._knowledge.of([])
-            self.witnesses.add_all(self._boxes.found([self._wanted(self.open, outsiders)]))
+            self.witnesses.add_all(self._boxes.found([self.wanted(self.open, outsiders)]))
         if moves is not None:
             self._thin_out(moves)
         # What everybody can infer is not what insiders learn.
         self.outside = self.examine(NOBODY).cells
         self.open = np.setdiff1d(self.open, self.outside)
+        self._is_open = np.zeros(release.n_cells, dtype=np.bool_)
+        self._is_open[self.open] = True
 
     def _thin_out(self, moves: Moves) -> None:
         """Keep of changes that a method hands over what serves open cells that boxes do not."""
@@ -164,8 +168,7 @@ class CoalitionSearch:
 
     def examined(self, coalitions: Sequence[Coalition]) -> Iterator[TooClose]:
         """Examine coalitions, with boxes for all of them first."""
-        self._suit_crowds(coalitions)
-        self._suit_each(coalitions)
+        self._suit(coalitions)
         return map(self.examine, coalitions)
 
     def verdict(self) -> InsiderVerdict:
@@ -202,7 +205,7 @@ class CoalitionSearch:
             return self.open, -self.witnesses.low[self.open], self.witnesses.high[self.open]
         scale = self.witnesses.shrunk(self._knowledge.sight(self._of(members)))
         cells = np.array(sorted(self.witnesses.owners(scale)), dtype=np.int64)
-        cells = cells[np.isin(cells, self.open)]
+        cells = cells[self._is_open[cells]]
         reach = np.array([self.witnesses.reach(cell, scale) for cell in cells.tolist()]).reshape(-1, 2)
         down, up = reach[:, 0], reach[:, 1]
         need = self._need
@@ -213,43 +216,17 @@ class CoalitionSearch:
     def _of(self, members: Coalition) -> Shares:
         return [self._shares[member] for member in members]
 
-    def _suit_crowds(self, coalitions: Sequence[Coalition]) -> None:
-        """Look for boxes that agree with everybody who can object to the witnesses of a cell."""
-        objecting: dict[int, list[Coalition]] = {}
-        for members in coalitions:
-            for cell in self._lacking(members)[0].tolist():
-                objecting.setdefault(cell, []).append(members)
-        outsiders = self._knowledge.of([])
-        wanted = []
-        for cell, crowd in sorted(objecting.items()):
-            room: dict[int, tuple[float, float]] = {}
-            for members in crowd if len(crowd) > 1 else []:
-                for known, down, up in self._knowledge.sight(self._of(members)):
-                    had = room.get(known, (np.inf, np.inf))
-                    room[known] = min(had[0], down), min(had[1], up)
-            if room:
-                cells = np.array(sorted(room), dtype=np.int64)
-                down, up = np.array([room[known] for known in cells.tolist()]).T
-                levels = self._levels(np.array([cell]), outsiders)
-                wanted.append(Wanted(np.array([cell]), levels, cells, (down, up)))
-        self.witnesses.add_all(self._boxes.found(wanted))
-
-    def _suit_each(self, coalitions: Sequence[Coalition]) -> None:
-        """Look for boxes that agree with what each coalition knows, where the witnesses so far do not."""
+    def _suit(self, coalitions: Sequence[Coalition]) -> None:
+        """Look for boxes that agree with what each coalition knows, where no witness does, not even repaired."""
         wanted = []
         for members in coalitions:
-            cells = self._lacking(members)[0]
-            if len(cells):
-                known = self._knowledge.of(self._of(members))
-                wanted.append(self._wanted(self._unknown(cells, known), known))
-        self.witnesses.add_all(self._boxes.found(wanted))
+            reach, known = self._reach_of(members)
+            if reach.missing.any():
+                wanted.append(self.wanted(reach.cells[reach.missing], known))
+        self.witnesses.add_all(self._boxes.found(wanted, EFFORTS[:2]))
 
-    def _unknown(self, cells: Integers, known: KnownBounds) -> Integers:
-        """Leave out cells that somebody knows without any release."""
-        lower, upper = known.of(cells)
-        return cells[upper - lower > self._knowledge.dust[cells]]
-
-    def _wanted(self, cells: Integers, known: KnownBounds) -> Wanted:
+    def wanted(self, cells: Integers, known: KnownBounds) -> Wanted:
+        """Return what must be found so that cells move far enough for somebody."""
         truth = self._truth[known.cells]
         return Wanted(cells, self._levels(cells, known), known.cells, (truth - known.lower, known.upper - truth))
 
@@ -269,15 +246,22 @@ class CoalitionSearch:
                 where="attack insider",
                 fix="raise time_limit_s, or leave it out",
             )
-        cells, down, up = self._lacking(members)
-        known = self._knowledge.of(self._of(members) if len(cells) else [])
-        kept = np.isin(cells, self._unknown(cells, known))
-        reach = self._reach(cells[kept], down[kept], up[kept], known)
-        if members != NOBODY and reach.missing.any():
-            self._repair(members, reach, known)
+        reach, known = self._reach_of(members)
         if reach.missing.any():
             self._settle(members, reach, known)
         return TooClose(members, reach.cells[reach.missing], known)
+
+    def _reach_of(self, members: Coalition) -> tuple[CoalitionReach, KnownBounds]:
+        """Return how far witnesses take cells for a coalition that can object to some, and what it knows."""
+        cells, down, up = self._lacking(members)
+        known = self._knowledge.of(self._of(members) if len(cells) else [])
+        lower, upper = known.of(cells)
+        # What somebody knows without any release is no disclosure to them.
+        kept = upper - lower > self._knowledge.dust[cells]
+        reach = self._reach(cells[kept], down[kept], up[kept], known)
+        if members != NOBODY and reach.missing.any():
+            self._repair(members, reach, known)
+        return reach, known
 
     def _reach(self, cells: Integers, down: Floats, up: Floats, known: KnownBounds) -> CoalitionReach:
         """Return how far cells go for somebody, and how far they must."""

@@ -17,6 +17,8 @@ from hitoku.attacks.least_change import CellChanges
 from hitoku.model.arrays import Floats, Integers
 from hitoku.model.moves import Moves
 
+# A change of more cells is as hard to thin out as the table is.
+MOST_CELLS = 2_000
 # Sums of some whole numbers below this are exact in doubles.
 LARGEST = 2**40
 
@@ -42,7 +44,7 @@ class HandedOver:
         self._changes: list[tuple[Integers, Floats, bool, bool]] = []
         self._moving: dict[int, list[tuple[int, float]]] = {}
         self._programs: dict[int, CellChanges] = {}
-        for change in moves:
+        for change in (moves[number] for number in np.flatnonzero(np.diff(moves.begins) <= MOST_CELLS)):
             cells = np.array(sorted(change), dtype=np.int64)
             steps = np.array([change[cell] for cell in cells.tolist()], dtype=np.int64)
             moved = np.zeros(len(weight))

@@ -132,6 +132,7 @@ def repair(
         for k in range(begins[number], begins[number + 1]):
             if cells[k] == own:
                 far = amounts[k]
+        done[place] = False
         if far < had[0] or far > had[1]:
             continue
         if far > 0.0:

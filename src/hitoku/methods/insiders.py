@@ -2,8 +2,10 @@
 
 A contributor knows their own amounts, so to them the release is another one: cells of which they are the only
 contributor are as good as published, and others are no less than their own amount in them. That release
-must blur the unsafe cells as far as the need asks, too. Where it does not, the method runs again on the table
-as that contributor sees it, starting from what is withheld already.
+must blur the unsafe cells as far as the need asks, too. Where it does not, boxes are looked for through cells
+that the contributor does not know, for everybody who comes too close at once, so that they share what is
+withheld for them. Where there are none, or the method is one that does without boxes, it runs again on the
+table as that contributor sees it, starting from what is withheld already.
 
 Withholding more never tells anybody more: whoever has been dealt with stays dealt with, and cells withheld
 for somebody's sake were published before, so their contributors learn nothing from knowing them. Only those
@@ -20,14 +22,18 @@ import numpy as np
 
 from hitoku.attacks.contribution import Coalition
 from hitoku.attacks.insider import Insider
+from hitoku.boxes.cover import cover_of
 from hitoku.errors import NeedError, some
+from hitoku.insiders.box_deviations import BoxDeviations
+from hitoku.insiders.cell_witnesses import Deviations
 from hitoku.insiders.coalition_search import CoalitionSearch
 from hitoku.insiders.verdict import TooClose
-from hitoku.methods.auto import Auto, above, least_known
+from hitoku.methods.auto import CLOSING, Auto, above, least_known
 from hitoku.methods.circulation import Circulation
+from hitoku.methods.circulation.circulation import prices
 from hitoku.methods.costs import costs
 from hitoku.methods.greedy import Greedy
-from hitoku.methods.keep import staying
+from hitoku.methods.keep import kept, staying
 from hitoku.methods.method import Method, Progress
 from hitoku.methods.optimal import Optimal
 from hitoku.methods.points import points
@@ -72,8 +78,17 @@ def against_insiders(
     """
     withheld = np.array(protection.withheld)
     steps = protection.steps
-    search = _search(table, need, withheld, attack)
+    release = _released(table, need, withheld)
+    search = CoalitionSearch(table, need, release, attack, moves=protection.moves)
     found = [one for one in _examined(search, search.coalitions(), progress) if len(one.cells)]
+    boxed = np.zeros(table.n_cells, dtype=np.bool_)
+    if found and isinstance(method, Circulation | Auto) and _by_boxes(table, method):
+        boxes = _boxes_for(table, need, method, withheld, search, found)
+        search.witnesses.add_all(boxes)
+        boxed[boxes.cells] = True
+        withheld |= boxed
+        search = CoalitionSearch(table, need, _released(table, need, withheld), attack, search)
+        found = [one for one in _examined(search, [one.members for one in found]) if len(one.cells)]
     while found:
         before = withheld.copy()
         for one in found:
@@ -82,11 +97,12 @@ def against_insiders(
             steps += more.steps
         if np.array_equal(withheld, before):
             raise unreachable(table, found[0].cells)
-        search = _search(table, need, withheld, attack, search)
+        search = CoalitionSearch(table, need, _released(table, need, withheld), attack, search)
         found = [one for one in _examined(search, [one.members for one in found]) if len(one.cells)]
     if np.array_equal(withheld, protection.withheld):
         return protection
-    withheld &= ~points(table, withheld, withheld & ~protection.withheld & ~need.unsafe)
+    # Cells of boxes move: none of them is a point.
+    withheld &= ~points(table, withheld, withheld & ~protection.withheld & ~need.unsafe & ~boxed)
     cost = _cost(table, method, withheld)
     # What is safe from insiders is safe without them: nothing that is costs less than is known for that.
     least = least_known(protection)
@@ -112,11 +128,25 @@ def _examined(
             progress(done, len(coalitions))
 
 
-def _search(
-    table: Table, need: Need, withheld: Mask, attack: Insider, before: CoalitionSearch | None = None
-) -> CoalitionSearch:
-    release = Release.of(table, Protection.withhold(table, withheld, need))
-    return CoalitionSearch(table, need, release, attack, before)
+def _released(table: Table, need: Need, withheld: Mask) -> Release:
+    return Release.of(table, Protection.withhold(table, withheld, need))
+
+
+def _by_boxes(table: Table, method: Circulation | Auto) -> bool:
+    """Tell whether what is withheld for insiders comes from boxes: where what is withheld for others does."""
+    circulates = isinstance(method, Circulation) or table.n_cells > CLOSING
+    return circulates and cover_of(table) is not None
+
+
+def _boxes_for(
+    table: Table, need: Need, method: Circulation | Auto, withheld: Mask, search: CoalitionSearch, found: Sequence[TooClose]
+) -> Deviations:
+    """Look for boxes in the eyes of coalitions, through cells that may be withheld besides."""
+    stay = kept(table, method.keep) & ~withheld
+    movable = ~stay & (table.upper > table.lower)
+    price = prices(table, need, costs(table, method.cost), withheld)
+    boxes = BoxDeviations(table, movable, price, search.room)
+    return boxes.found([search.wanted(one.cells, one.known) for one in found])
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +196,10 @@ def _onwards(method: Method, table: Table, withheld: Mask) -> Method:
 
     Those that cannot, and those that promise no intervals, hand over to the greedy one.
     """
-    if isinstance(method, Greedy | Circulation | Auto):
+    if isinstance(method, Circulation) or (isinstance(method, Auto) and _by_boxes(table, method)):
+        # Few cells are left: nothing is gained by going through the whole pattern for each of them.
+        return Circulation(cost=method.cost, keep=method.keep, start=withheld, rounds=0)
+    if isinstance(method, Greedy | Auto):
         return replace(method, start=withheld)
     if isinstance(method, Optimal):
         return replace(method, withhold=withheld)

@@ -140,7 +140,7 @@ class Circulation:
         rooms = Rooms.of(table, movable)
         claims = Claims.of(table, need, rooms)
         free = free_moves(table.relations, rooms, claims, first)
-        search = Search(table, rooms, claims, _prices(table, need, cost, first), movable)
+        search = Search(table, rooms, claims, prices(table, need, cost, first), movable)
         clock = Clock(began, self.time_limit_s, 1 + self.rounds, progress)
         search.run(self.rounds, clock)
         withheld = first.copy()
@@ -158,7 +158,7 @@ class Circulation:
         )
 
 
-def _prices(table: Table, need: Need, cost: Floats, first: Mask) -> Floats:
+def prices(table: Table, need: Need, cost: Floats, first: Mask) -> Floats:
     """Price cells for the search: at most one; nothing where they are withheld in any case."""
     typical = float(np.median(cost[need.unsafe])) if need.unsafe.any() else 0.0
     price = cost + PER_CELL * typical
