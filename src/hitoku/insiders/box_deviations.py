@@ -23,8 +23,7 @@ from hitoku.model.table import Table
 PUBLISHED = 100.0
 # Starts of every search, cells that further boxes may cancel, up to how many leaves all are tried: for all
 # cells, for those without a box after that, and for those without one even then.
-Effort = tuple[int, int, int]
-EFFORTS: tuple[Effort, ...] = ((3, 2, 48), (3, 8, 2**20), (12, 24, 2**20))
+EFFORTS = ((3, 2, 48), (3, 8, 2**20), (12, 24, 2**20))
 # Levels of more steps than this are left to linear programs: sums of some must be exact in doubles.
 LARGEST = 2.0**50
 
@@ -71,8 +70,7 @@ class BoxDeviations:
         rooms = Rooms.of(table, movable)
         self._scale = rooms.scale
         self._down, self._up = (
-            np.minimum(own, self._steps(seen))
-            for own, seen in zip((rooms.down, rooms.up), room, strict=True)
+            np.minimum(own, self._steps(seen)) for own, seen in zip((rooms.down, rooms.up), room, strict=True)
         )
         self._moving = movable & (self._down + self._up > 0)
         self._published = PUBLISHED * float(price.max(initial=1.0))
@@ -81,18 +79,12 @@ class BoxDeviations:
     def _steps(self, room: Floats) -> Floats:
         return np.asarray(np.floor(np.maximum(room, 0.0) * self._scale))
 
-    def found(self, wanted: Sequence[Wanted], efforts: Sequence[Effort] = EFFORTS) -> Deviations:
-        """Look for deviations that take cells far enough; none where a table has no boxes.
-
-        Parameters
-        ----------
-        wanted
-            Which cells, how far, and in whose eyes.
-        efforts
-            What is made of one effort after the other for cells that have nothing yet.
-        """
+    def found(self, wanted: Sequence[Wanted]) -> Deviations:
+        """Look for deviations that take cells far enough; none where a table has no boxes."""
         found = Deviations.none()
-        for effort in efforts if self._cover is not None else ():
+        if self._cover is None:
+            return found
+        for effort in EFFORTS:
             wanted = [one for one in wanted if len(one.cells)]
             if wanted:
                 more, wanted = self._found(self._cover, wanted, effort)
@@ -100,7 +92,7 @@ class BoxDeviations:
         return found
 
     def _found(
-        self, cover: Cover, wanted: Sequence[Wanted], effort: Effort
+        self, cover: Cover, wanted: Sequence[Wanted], effort: tuple[int, int, int]
     ) -> tuple[Deviations, Sequence[Wanted]]:
         """Look with some effort; return what is found, and what is still wanted."""
         claims, place, whose = self._claims(wanted)
@@ -175,9 +167,7 @@ class BoxDeviations:
             part = order[ends[number] : ends[number + 1]]
             own, place = _places(one.known, cell[part])
             seen[part[own]] |= ~self._room_of(one)[2][place]
-        return np.asarray(
-            (np.bincount(claim, seen, 2 * n) == 0) & (np.bincount(claim, minlength=2 * n) > 0)
-        )
+        return np.asarray((np.bincount(claim, seen, 2 * n) == 0) & (np.bincount(claim, minlength=2 * n) > 0))
 
     def _written(self, boxes: Boxes, which: Mask) -> Deviations:
         """Return the witnesses of some claims, and their opposites where these are feasible too."""

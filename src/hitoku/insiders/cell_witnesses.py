@@ -6,7 +6,7 @@ moves may have a word to say.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -187,7 +187,6 @@ class CellWitnesses:
         """Tell how far down and up a cell is taken by its witnesses when some of them are shrunk."""
         moved = [scale.get(number, 1.0) * far for number, far in self._kept_for.get(own, ())]
         return -min(moved, default=0.0), max(moved, default=0.0)
-
 
     def repaired(
         self, cells: Integers, scale: Mapping[int, float], room: tuple[Floats, Floats]

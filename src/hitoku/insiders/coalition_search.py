@@ -9,11 +9,11 @@ witnesses, kept as deviations from the true table that move few cells. A coaliti
 cells cannot object; and as relations and bounds are convex, a deviation may be scaled down until it agrees
 with what a coalition knows, and may still reach far enough.
 
-Witnesses come from boxes where the table has variables. One that moves what a coalition knows may be repaired:
-others that move the same cell are added until it comes out as it was. Where that fails, boxes are looked for
-in the eyes of the coalition. What is missing then is decided near the cell: the least change that moves it,
-or relations that keep it from moving. What is found for one joins the others. All work for a coalition is
-about the cells whose witnesses it can object to, so it does not grow with the table.
+Witnesses come from boxes where the table has variables. One that moves what a coalition knows may be
+repaired: others that move the same cell are added until it comes out as it was. Where that fails, boxes are
+looked for in the eyes of the coalition. What is missing then is decided near the cell: the least change that
+moves it, or relations that keep it from moving. What is found for one joins the others. Most work for a
+coalition is about the cells whose witnesses it can object to, and does not grow with the table.
 """
 
 from __future__ import annotations
@@ -33,14 +33,12 @@ from hitoku.attacks.insider import Insider
 from hitoku.attacks.least_change import CellChanges
 from hitoku.errors import ParameterError, SolverError
 from hitoku.insiders.bound_chains import BoundChains
-from hitoku.insiders.box_deviations import EFFORTS, BoxDeviations, Wanted
+from hitoku.insiders.box_deviations import BoxDeviations, Wanted
 from hitoku.insiders.cell_witnesses import CellWitnesses, CoalitionReach
 from hitoku.insiders.knowledge import Knowledge, KnownBounds, Shares
 from hitoku.insiders.near_cell import CellInSight
-from hitoku.insiders.thin_moves import HandedOver
 from hitoku.insiders.verdict import InsiderVerdict, TooClose
 from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.moves import Moves
 from hitoku.model.need import Need, reaches
 from hitoku.model.release import Release
 from hitoku.model.table import Table
@@ -76,8 +74,6 @@ class CoalitionSearch:
         Who knows what, how many may pool it, and the limits of the search.
     before
         A search on a release of the same table that withheld less: its witnesses are feasible still.
-    moves
-        Changes that a method calls witnesses; those that are none are left out.
 
     Examples
     --------
@@ -98,7 +94,6 @@ class CoalitionSearch:
         release: Release,
         attack: Insider,
         before: CoalitionSearch | None = None,
-        moves: Moves | None = None,
     ) -> None:
         truth = table.value
         self._release, self._truth, self._need = release, truth, need
@@ -124,7 +119,7 @@ class CoalitionSearch:
         self._room = np.where(release.withheld, room[0], 0.0), np.where(release.withheld, room[1], 0.0)
         ends = -room[0][self._withheld], room[1][self._withheld]
         self._changes = CellChanges.of(self._matrix, *ends)
-        # Ends of withheld cells as the release shows them to everybody; one coalition's at a time on the slate.
+        # How far everybody knows withheld cells to go; what one coalition knows besides goes on the slate.
         self._released = BoundChains(self._matrix, self._slack[self._withheld])
         self._released.tighten(*ends)
         self._ends, self._slate = ends, (ends[0].copy(), ends[1].copy())
@@ -137,25 +132,11 @@ class CoalitionSearch:
         if before is None:
             outsiders = self._knowledge.of([])
             self.witnesses.add_all(self._boxes.found([self.wanted(self.open, outsiders)]))
-        if moves is not None:
-            self._thin_out(moves)
         # What everybody can infer is not what insiders learn.
         self.outside = self.examine(NOBODY).cells
         self.open = np.setdiff1d(self.open, self.outside)
         self._is_open = np.zeros(release.n_cells, dtype=np.bool_)
         self._is_open[self.open] = True
-
-    def _thin_out(self, moves: Moves) -> None:
-        """Keep of changes that a method hands over what serves open cells that boxes do not."""
-        weight = np.full(self._release.n_cells, PLAIN)
-        weight[self._withheld] = self._weight
-        given = HandedOver(moves, self._release.relations, self._room, weight)
-        reach = self._reach(*self._lacking(NOBODY), self._knowledge.of([]))
-        level = np.maximum(np.maximum(reach.lower, reach.upper), reach.width / 2)
-        for one in np.flatnonzero(reach.missing).tolist():
-            own = int(reach.cells[one])
-            for cells, amounts in given.of(own, float(level[one]), float(level[one] + 2 * reach.least[one])):
-                self.witnesses.add(own, cells, amounts)
 
     @property
     def knowledge(self) -> Knowledge:
@@ -217,18 +198,21 @@ class CoalitionSearch:
         return [self._shares[member] for member in members]
 
     def _suit(self, coalitions: Sequence[Coalition]) -> None:
-        """Look for boxes that agree with what each coalition knows, where no witness does, not even repaired."""
+        """Look for boxes that agree with what a coalition knows, where no witness does, not even repaired."""
         wanted = []
         for members in coalitions:
             reach, known = self._reach_of(members)
             if reach.missing.any():
-                wanted.append(self.wanted(reach.cells[reach.missing], known))
-        self.witnesses.add_all(self._boxes.found(wanted, EFFORTS[:2]))
+                asked = reach.missing & self._possible(reach, *self._room_in_sight(known))
+                wanted.append(self.wanted(reach.cells[asked], known))
+        self.witnesses.add_all(self._boxes.found(wanted))
 
     def wanted(self, cells: Integers, known: KnownBounds) -> Wanted:
         """Return what must be found so that cells move far enough for somebody."""
         truth = self._truth[known.cells]
-        return Wanted(cells, self._levels(cells, known), known.cells, (truth - known.lower, known.upper - truth))
+        return Wanted(
+            cells, self._levels(cells, known), known.cells, (truth - known.lower, known.upper - truth)
+        )
 
     def _levels(self, cells: Integers, known: KnownBounds) -> tuple[Floats, Floats, Floats]:
         """Return how far cells must move down, up, and in all for somebody."""
@@ -284,8 +268,7 @@ class CoalitionSearch:
 
     def _settle(self, members: Coalition, reach: CoalitionReach, known: KnownBounds) -> None:
         """Decide about cells that are missing, at once where that is easy, then each by what is near it."""
-        lower, upper = known.of(self._withheld)
-        down, up = self._truth[self._withheld] - lower, upper - self._truth[self._withheld]
+        down, up = self._room_in_sight(known)
         possible = self._possible(reach, down, up)
         if members != NOBODY and len(self._withheld) <= SMALL:
             self._push(reach, possible, down, up)
@@ -295,6 +278,11 @@ class CoalitionSearch:
             cell = CellInSight(reach, one, int(self._place[own]), self._weight)
             for places, amounts in cell.changes(ways):
                 self.witnesses.add(own, self._withheld[places], amounts)
+
+    def _room_in_sight(self, known: KnownBounds) -> tuple[Floats, Floats]:
+        """Return how far withheld cells can go down and up for somebody."""
+        lower, upper = known.of(self._withheld)
+        return self._truth[self._withheld] - lower, upper - self._truth[self._withheld]
 
     @cached_property
     def _program(self) -> Warm:

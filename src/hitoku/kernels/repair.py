@@ -23,8 +23,6 @@ ROUNDING = 1e-12
 MOST_STEPS, MOST_TRIES = 12, 24
 
 
-
-
 @inlined
 def beyond(amount: float, low: float, high: float) -> float:
     """Tell how far an amount is above its upper or below its lower end, with a sign."""
@@ -59,6 +57,39 @@ def worsened(witnesses: Any, number: int, factor: float, moved: Floats, room: An
     return change
 
 
+@inlined
+def worst_of(moved: Floats, room: Any, touched: Integers, n: int, rounding: float) -> tuple[int, float]:
+    """Return the cell that is farthest beyond its ends for what it moves, and how far; -1 for none."""
+    low, high = room
+    worst, most, off = -1, 0.0, 0.0
+    for k in range(n):
+        cell = touched[k]
+        here = beyond(moved[cell], low[cell], high[cell])
+        size = max(abs(moved[cell]), abs(here))
+        if abs(here) > max(rounding, most * size):
+            worst, most, off = cell, abs(here) / size, here
+    return worst, off
+
+
+@inlined
+def best_step(
+    witnesses: Any, through: Any, worst: int, off: float, moved: Floats, room: Any, rounding: float
+) -> tuple[int, float]:  # fmt: skip
+    """Return the deviation that is best added so that a cell is no longer off, and how much of it."""
+    begins, cells, amounts = witnesses
+    best, least, by = -1, -rounding, 0.0
+    for place in range(through[0][worst], min(through[0][worst + 1], through[0][worst] + MOST_TRIES)):
+        other = through[1][place]
+        amount = 0.0
+        for k in range(begins[other], begins[other + 1]):
+            if cells[k] == worst:
+                amount = amounts[k]
+        change = worsened(witnesses, other, -off / amount, moved, room) if amount != 0.0 else 0.0
+        if change < least:
+            best, least, by = other, change, -off / amount
+    return best, by
+
+
 @compiled
 def repaired(
     witnesses: Any, through: Any, number: int, room: Any, moved: Floats, listed: Any
@@ -68,32 +99,16 @@ def repaired(
     ``moved`` gets the deviation, zero elsewhere and at first; ``listed`` are cells that it may move, and a
     mark on each of them.
     """
-    begins, cells, amounts = witnesses
-    low, high = room
+    begins, _, amounts = witnesses
     rounding = 0.0
     for k in range(begins[number], begins[number + 1]):
         rounding = max(rounding, ROUNDING * abs(amounts[k]))
     n = added(witnesses, number, 1.0, moved, listed, 0)
     for _ in range(MOST_STEPS):
-        worst, most, off = -1, 0.0, 0.0
-        for k in range(n):
-            cell = listed[0][k]
-            here = beyond(moved[cell], low[cell], high[cell])
-            size = max(abs(moved[cell]), abs(here))
-            if abs(here) > max(rounding, most * size):
-                worst, most, off = cell, abs(here) / size, here
+        worst, off = worst_of(moved, room, listed[0], n, rounding)
         if worst < 0:
             return n, True
-        best, least, by = -1, -rounding, 0.0
-        for place in range(through[0][worst], min(through[0][worst + 1], through[0][worst] + MOST_TRIES)):
-            other = through[1][place]
-            amount = 0.0
-            for k in range(begins[other], begins[other + 1]):
-                if cells[k] == worst:
-                    amount = amounts[k]
-            change = worsened(witnesses, other, -off / amount, moved, room) if amount != 0.0 else 0.0
-            if change < least:
-                best, least, by = other, change, -off / amount
+        best, by = best_step(witnesses, through, worst, off, moved, room, rounding)
         if best < 0:
             break
         n = added(witnesses, best, by, moved, listed, n)

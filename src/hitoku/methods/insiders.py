@@ -78,8 +78,7 @@ def against_insiders(
     """
     withheld = np.array(protection.withheld)
     steps = protection.steps
-    release = _released(table, need, withheld)
-    search = CoalitionSearch(table, need, release, attack, moves=protection.moves)
+    search = CoalitionSearch(table, need, _released(table, need, withheld), attack)
     found = [one for one in _examined(search, search.coalitions(), progress) if len(one.cells)]
     boxed = np.zeros(table.n_cells, dtype=np.bool_)
     if found and isinstance(method, Circulation | Auto) and _by_boxes(table, method):
@@ -139,7 +138,12 @@ def _by_boxes(table: Table, method: Circulation | Auto) -> bool:
 
 
 def _boxes_for(
-    table: Table, need: Need, method: Circulation | Auto, withheld: Mask, search: CoalitionSearch, found: Sequence[TooClose]
+    table: Table,
+    need: Need,
+    method: Circulation | Auto,
+    withheld: Mask,
+    search: CoalitionSearch,
+    found: Sequence[TooClose],
 ) -> Deviations:
     """Look for boxes in the eyes of coalitions, through cells that may be withheld besides."""
     stay = kept(table, method.keep) & ~withheld
