@@ -3,9 +3,10 @@
 The made-up register by activity and size, and by region and activity; the sole and the largest contributors
 of every cell. Times are CPU seconds of one thread: "search" tries all of them with witnesses that are shared,
 "single" asks the same for a sample of them, each with a search of its own, and is scaled up to all; "protect"
-is the method without insiders, "more" what insiders add to it. Results go to .bench/insiders.json.
+is the method without insiders, "more" what insiders add to it. Tables of :mod:`bench.large` are protected by
+circulations from their sole contributors, and nobody is tried singly. Results go to .bench/insiders.json.
 
-    python -m bench.insiders --only activity_size
+    python -m bench.insiders --only activity_size h3_95k
 """
 
 from __future__ import annotations
@@ -17,9 +18,12 @@ import time
 from itertools import pairwise
 from pathlib import Path
 
+from bench.large import needs, tables
+
 import hitoku as ht
+from hitoku.cli.warm_up import circulate_a_little, look_inside_a_little
 from hitoku.insiders.coalition_search import CoalitionSearch
-from hitoku.insiders.contributions import contributions_in
+from hitoku.insiders.contributions import choose_insiders, contributions_in
 from hitoku.methods.insiders import against_insiders
 
 OUT = Path(__file__).resolve().parents[1] / ".bench"
@@ -28,6 +32,7 @@ TABLES = {
     "region_activity": (["region", "activity"], 3_000),
     "region_activity_size": (["region", "activity", "size"], 50_000),
 }
+LARGE = ("demo_1", "h3_95k")
 SAMPLE = 10
 
 
@@ -75,12 +80,45 @@ def measured(by, n):
     }
 
 
+def measured_large(name):
+    """Measure one of the large tables."""
+    table = tables(name)
+    need, method = needs(name, table), ht.Circulation()
+    attack = choose_insiders(table, "singletons").attack
+    circulate_a_little()
+    look_inside_a_little()
+    clock = [time.process_time()]
+    protection = method.protect(table, need)
+    clock.append(time.process_time())
+    search = CoalitionSearch(table, need, ht.Release.of(table, protection), attack)
+    found = list(search.too_close())
+    clock.append(time.process_time())
+    more = against_insiders(table, need, protection, method=method, attack=attack)
+    clock.append(time.process_time())
+    protect, searched, extended = (b - a for a, b in pairwise(clock))
+    grand = abs(table.value).max()
+    return {
+        "cells": table.n_cells,
+        "withheld": int(protection.withheld.sum()),
+        "withheld_with_insiders": int(more.withheld.sum()),
+        "value": float(table.value[protection.secondary].sum() / grand),
+        "value_with_insiders": float(table.value[more.secondary].sum() / grand),
+        "tried": len(search.coalitions()),
+        "too_close": len(found),
+        "pairs": sum(len(one.cells) for one in found),
+        "protect_s": protect,
+        "search_s": searched,
+        "more_s": extended,
+        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", nargs="*", choices=TABLES, default=list(TABLES))
+    parser.add_argument("--only", nargs="*", choices=[*TABLES, *LARGE], default=[*TABLES, *LARGE])
     rows = {}
     for name in parser.parse_args().only:
-        rows[name] = measured(*TABLES[name])
+        rows[name] = measured_large(name) if name in LARGE else measured(*TABLES[name])
         print(name, json.dumps({key: round(number, 2) for key, number in rows[name].items()}), flush=True)
     OUT.mkdir(exist_ok=True)
     (OUT / "insiders.json").write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")

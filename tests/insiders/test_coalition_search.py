@@ -18,6 +18,7 @@ from hitoku.evidence.audit import audit
 from hitoku.insiders import coalition_search
 from hitoku.insiders.coalition_search import CoalitionSearch
 from hitoku.insiders.contributions import contributions_in
+from hitoku.methods.circulation import Circulation
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.insiders import against_insiders
@@ -135,6 +136,20 @@ def test_afterwards_nobody_comes_too_close(method, drawn):
     # Nothing is published again that the method had withheld.
     alone = method.protect(table, outcome.need)
     assert np.all(outcome.release.withheld >= alone.withheld)
+
+
+@settings(max_examples=5)
+@given(drawn=st.booleans().flatmap(lambda nested: firms(hierarchical=nested)))
+def test_boxes_for_everybody_at_once_keep_them_all_away(drawn):
+    table, people = drawn
+    with pytest.MonkeyPatch.context() as patch:
+        # Every table counts as one in which boxes come first.
+        patch.setattr("hitoku.methods.insiders.LARGEST_SWEPT", 0)
+        outcome = protect_table(
+            table, [PPercent(20), FewContributors(2)], method=Circulation(), insiders=told(people)
+        )
+    assert outcome.audit.safe
+    assert too_close(table, outcome.need, outcome.release, people) == set()
 
 
 @settings(max_examples=4)

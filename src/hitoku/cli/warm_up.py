@@ -112,6 +112,25 @@ def circulate_a_little() -> None:
     Circulation().protect(table, Need(unsafe=table.value == 1, upper=np.where(table.value == 1, 1.0, 0.0)))
 
 
+def look_inside_a_little() -> None:
+    """Try somebody who knows one of nine cells, and the box that moves it."""
+    import numpy as np
+
+    from hitoku.attacks.contribution import Contribution
+    from hitoku.attacks.insider import Insider
+    from hitoku.insiders.coalition_search import CoalitionSearch
+    from hitoku.model.need import Need
+    from hitoku.model.protection import Protection
+    from hitoku.model.release import Release
+    from hitoku.model.table import Table
+
+    table = Table.from_array(np.arange(10, 19).reshape(3, 3))
+    release = Release.of(table, Protection.withhold(table, table.inner))
+    need = Need(unsafe=table.inner, upper=np.where(table.inner, 1.0, 0.0))
+    people = [Contribution(int(cell), int(cell), float(table.value[cell]), sole=True) for cell in (0, 1, 5)]
+    CoalitionSearch(table, need, release, Insider(people)).verdict()
+
+
 def match_a_little() -> None:
     """Attack a release as somebody who knows the optimal method, on the smallest inputs there are."""
     from hitoku.kernels import boxes, random_walk, rivals, shave, widening
@@ -153,6 +172,7 @@ JOBS: Mapping[str, Callable[[], None]] = {
     "cheapest_box": circulate_a_little,
     "box_search": circulate_a_little,
     "packing": circulate_a_little,
+    "repair": look_inside_a_little,
 }
 
 

@@ -2,10 +2,9 @@
 
 A contributor knows their own amounts, so to them the release is another one: cells of which they are the only
 contributor are as good as published, and others are no less than their own amount in them. That release
-must blur the unsafe cells as far as the need asks, too. Where it does not, boxes are looked for through cells
-that the contributor does not know, for everybody who comes too close at once, so that they share what is
-withheld for them. Where there are none, or the method is one that does without boxes, it runs again on the
-table as that contributor sees it, starting from what is withheld already.
+must blur the unsafe cells as far as the need asks, too. Where it does not, the method runs again on the table
+as that contributor sees it, starting from what is withheld already. In large tables boxes are looked for
+first, for everybody who comes too close at once: a run for each of hundreds would not end.
 
 Withholding more never tells anybody more: whoever has been dealt with stays dealt with, and cells withheld
 for somebody's sake were published before, so their contributors learn nothing from knowing them. Only those
@@ -28,9 +27,9 @@ from hitoku.insiders.box_deviations import BoxDeviations
 from hitoku.insiders.cell_witnesses import Deviations
 from hitoku.insiders.coalition_search import CoalitionSearch
 from hitoku.insiders.verdict import TooClose
-from hitoku.methods.auto import CLOSING, Auto, above, least_known
+from hitoku.methods.auto import Auto, above, least_known
 from hitoku.methods.circulation import Circulation
-from hitoku.methods.circulation.circulation import prices
+from hitoku.methods.circulation.circulation import LARGEST_SWEPT, prices
 from hitoku.methods.costs import costs
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.keep import kept, staying
@@ -80,12 +79,13 @@ def against_insiders(
     steps = protection.steps
     search = CoalitionSearch(table, need, _released(table, need, withheld), attack)
     found = [one for one in _examined(search, search.coalitions(), progress) if len(one.cells)]
-    boxed = np.zeros(table.n_cells, dtype=np.bool_)
-    if found and isinstance(method, Circulation | Auto) and _by_boxes(table, method):
+    # Cells that witnesses move: none of them is a point.
+    moving = np.zeros(table.n_cells, dtype=np.bool_)
+    if found and isinstance(method, Circulation | Auto) and _by_boxes(table):
         boxes = _boxes_for(table, need, method, withheld, search, found)
         search.witnesses.add_all(boxes)
-        boxed[boxes.cells] = True
-        withheld |= boxed
+        moving[boxes.cells] = True
+        withheld |= moving
         search = CoalitionSearch(table, need, _released(table, need, withheld), attack, search)
         found = [one for one in _examined(search, [one.members for one in found]) if len(one.cells)]
     while found:
@@ -93,6 +93,7 @@ def against_insiders(
         for one in found:
             more = Seen.by(table, need, one).protect_with(table, method, withheld)
             withheld |= more.withheld
+            moving[more.moves.cells if more.moves is not None else []] = True
             steps += more.steps
         if np.array_equal(withheld, before):
             raise unreachable(table, found[0].cells)
@@ -100,8 +101,7 @@ def against_insiders(
         found = [one for one in _examined(search, [one.members for one in found]) if len(one.cells)]
     if np.array_equal(withheld, protection.withheld):
         return protection
-    # Cells of boxes move: none of them is a point.
-    withheld &= ~points(table, withheld, withheld & ~protection.withheld & ~need.unsafe & ~boxed)
+    withheld &= ~points(table, withheld, withheld & ~protection.withheld & ~need.unsafe & ~moving)
     cost = _cost(table, method, withheld)
     # What is safe from insiders is safe without them: nothing that is costs less than is known for that.
     least = least_known(protection)
@@ -131,10 +131,12 @@ def _released(table: Table, need: Need, withheld: Mask) -> Release:
     return Release.of(table, Protection.withhold(table, withheld, need))
 
 
-def _by_boxes(table: Table, method: Circulation | Auto) -> bool:
-    """Tell whether what is withheld for insiders comes from boxes: where what is withheld for others does."""
-    circulates = isinstance(method, Circulation) or table.n_cells > CLOSING
-    return circulates and cover_of(table) is not None
+def _by_boxes(table: Table) -> bool:
+    """Tell whether what is withheld for insiders comes from boxes, as does all that the method withholds.
+
+    In smaller tables the method makes more of few cells than boxes do: linear programs over the whole table.
+    """
+    return table.n_cells > LARGEST_SWEPT and cover_of(table) is not None
 
 
 def _boxes_for(
@@ -200,10 +202,10 @@ def _onwards(method: Method, table: Table, withheld: Mask) -> Method:
 
     Those that cannot, and those that promise no intervals, hand over to the greedy one.
     """
-    if isinstance(method, Circulation) or (isinstance(method, Auto) and _by_boxes(table, method)):
+    if isinstance(method, Circulation | Auto) and _by_boxes(table):
         # Few cells are left: nothing is gained by going through the whole pattern for each of them.
         return Circulation(cost=method.cost, keep=method.keep, start=withheld, rounds=0)
-    if isinstance(method, Greedy | Auto):
+    if isinstance(method, Greedy | Circulation | Auto):
         return replace(method, start=withheld)
     if isinstance(method, Optimal):
         return replace(method, withhold=withheld)

@@ -1,0 +1,38 @@
+"""What a coalition knows is written down where it knows more than everybody, and nowhere else."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import event, given
+from hypothesis import strategies as st
+from tests.strategies import magnitude_tables
+
+from hitoku.insiders.bound_chains import BoundChains
+from hitoku.insiders.knowledge import Knowledge
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.model.tolerance import slack
+
+
+@given(table=magnitude_tables(), seed=st.integers(0, 2**16))
+def test_what_is_kept_of_some_cells_is_what_follows_for_all(table, seed):
+    random = np.random.default_rng(seed)
+    knowledge = Knowledge(table, Release.of(table, Protection.withhold(table, table.inner)))
+    chains = BoundChains(table.relations, slack(table.value))
+    for _ in range(2):  # What one knew is forgotten when the next one is asked.
+        cells = np.flatnonzero(random.random(table.n_cells) < 0.2)
+        sole = random.random(len(cells)) < 0.5
+        share = np.where(sole, 1.0, 0.5) * table.value[cells]
+        own = {int(c): (float(a), bool(s), None) for c, a, s in zip(cells, share, sole, strict=True)}
+        lower, upper = (side.copy() for side in knowledge.everybody)
+        lower[cells] = np.where(sole | (lower[cells] >= 0), np.maximum(lower[cells], share), lower[cells])
+        upper[cells[sole]] = table.value[cells[sole]]
+        chains.tighten(lower, upper)
+        known = knowledge.of([own])
+        event(f"more than was told: {len(known.cells) > len(cells)}")
+        near = 1e-6 * max(1.0, np.abs(table.value).max())
+        np.testing.assert_allclose(known.of_all()[0], np.minimum(lower, table.value), atol=near)
+        np.testing.assert_allclose(known.of_all()[1], np.maximum(upper, table.value), atol=near)
+        some = random.permutation(table.n_cells)[:5]
+        np.testing.assert_array_equal(known.of(some), [side[some] for side in known.of_all()])
+    assert str(table.n_cells) in repr(known)
