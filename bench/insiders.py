@@ -95,7 +95,9 @@ def measured_large(name):
     clock.append(time.process_time())
     more = against_insiders(table, need, protection, method=method, attack=attack)
     clock.append(time.process_time())
-    protect, searched, extended = (b - a for a, b in pairwise(clock))
+    audit = ht.audit(table, need, ht.Release.of(table, more), insiders=attack, moves=more.moves)
+    clock.append(time.process_time())
+    protect, searched, extended, audited = (b - a for a, b in pairwise(clock))
     grand = abs(table.value).max()
     return {
         "cells": table.n_cells,
@@ -109,6 +111,8 @@ def measured_large(name):
         "protect_s": protect,
         "search_s": searched,
         "more_s": extended,
+        "audit_s": audited,
+        "safe": audit.safe,
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
 

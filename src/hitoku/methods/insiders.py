@@ -93,7 +93,7 @@ def against_insiders(
         for one in found:
             more = Seen.by(table, need, one).protect_with(table, method, withheld)
             withheld |= more.withheld
-            moving[more.moves.cells if more.moves is not None else []] = True
+            moving[[cell for move in more.moves for cell in move]] = True
             steps += more.steps
         if np.array_equal(withheld, before):
             raise unreachable(table, found[0].cells)
