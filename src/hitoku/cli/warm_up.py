@@ -127,8 +127,8 @@ def look_inside_a_little() -> None:
     table = Table.from_array(np.arange(10, 19).reshape(3, 3))
     release = Release.of(table, Protection.withhold(table, table.inner))
     need = Need(unsafe=table.inner, upper=np.where(table.inner, 1.0, 0.0))
-    people = [Contribution(int(cell), int(cell), float(table.value[cell]), sole=True) for cell in (0, 1, 5)]
-    CoalitionSearch(table, need, release, Insider(people)).verdict()
+    people = (Contribution(cell, cell, float(table.value[cell]), sole=True) for cell in (0, 1, 5))
+    CoalitionSearch(table, need, release, Insider(tuple(people))).verdict()
 
 
 def match_a_little() -> None:
