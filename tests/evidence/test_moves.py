@@ -60,3 +60,13 @@ def test_parts_of_a_step_are_witnesses_where_values_need_not_be_whole(scale, tmp
     assert found.safe
     assert found.summary["programs"] == 0
     assert verify(found.certificate.write(tmp_path / "certificate.json"))
+
+
+def test_a_change_that_names_a_cell_twice_is_no_witness():
+    """Its two parts cancel, so nothing moves; one of them alone would look like a way to move the cell."""
+    table = Table.from_array([[20, 15], [72, 1]])
+    need = Need(unsafe=table.value == 1, lower=1.0, upper=1.0)
+    release = Release.of(table, Protection.withhold(table, need.unsafe))
+    twice = np.repeat(np.flatnonzero(need.unsafe), 2)
+    moves = Moves.of([(twice, np.array([1, -1])), (twice, np.array([-1, 1]))], scale=1)
+    assert audit(table, need, release, moves=moves).outcomes == audit(table, need, release).outcomes

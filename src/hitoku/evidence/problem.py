@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.errors import TableError
+from hitoku.evidence.differences import WholeDifferences
 from hitoku.evidence.exact import Row
 from hitoku.evidence.grid import Grid, common_denominator, exact_rows
 from hitoku.model.arrays import Floats, Integers, Mask
@@ -221,15 +222,18 @@ class AuditProblem:
             return None
         moved = np.flatnonzero(whole)
         common = gcd(self.scale, *whole[moved].tolist())
-        return Witness(
-            self.scale // common, dict(zip(moved.tolist(), (whole[moved] // common).tolist(), strict=True))
-        )
+        return Witness(self.scale // common, WholeDifferences(moved, whole[moved] // common))
 
     def changed(self, places: Integers, amounts: Integers, parts: int) -> Witness | None:
         """Take whole differences of some cells, in parts of a step; None when they do not fit as they are.
 
-        Bounds are rounded inwards to whole steps; what needs the last part of a step is refused here.
+        Bounds are rounded inwards to whole steps; what needs the last part of a step is refused here. So is
+        what names a cell twice: each part would cancel in the sums and be taken for the whole.
         """
+        order = np.argsort(places)
+        places, amounts = places[order], amounts[order]
+        if np.any(np.diff(places) == 0):
+            return None
         largest = float(np.max(np.abs(amounts), initial=0.0))
         if (parts > 1 and self.integer) or parts * largest * self.widest > 2.0**62:
             return None
@@ -237,8 +241,7 @@ class AuditProblem:
         if np.any(amounts < low) or np.any(amounts > high) or np.any(self._by_cell[:, places] @ amounts):
             return None
         common = gcd(parts * self.scale, *np.unique(amounts).tolist())
-        differences = dict(zip(places.tolist(), (amounts // common).tolist(), strict=True))
-        return Witness(parts * self.scale // common, differences)
+        return Witness(parts * self.scale // common, WholeDifferences(places, amounts // common))
 
     @cached_property
     def _by_cell(self) -> Any:

@@ -14,7 +14,7 @@ from hitoku.model.arrays import Mask
 EXACT = 2.0**52
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class WitnessReach:
     """How far one unsafe cell is known to move, and which witnesses show it (None: the true table)."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -296,8 +297,11 @@ class WitnessSearch:
     def add(self, witness: Witness) -> None:
         """Keep a witness that moves some cell further than it had to be moved before."""
         number, useful = len(self.witnesses), False
-        for place in (self.lacking[True] | self.lacking[False]) & witness.differences.keys():
-            move, reach = witness.at(place), self.reach[place]
+        lacking = self.lacking[True] | self.lacking[False]
+        for place, amount in witness.differences.items():
+            if place not in lacking:
+                continue
+            move, reach = Fraction(amount, witness.denominator), self.reach[place]
             if move > reach.high and place in self.lacking[True]:
                 self.reach[place] = replace(reach, high=move, high_witness=number)
             elif move < reach.low and place in self.lacking[False]:
