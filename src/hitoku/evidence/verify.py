@@ -94,10 +94,22 @@ def positions(things: list[Any], limit: int, what: str) -> list[int]:
     return things
 
 
-def sparse(cells: list[Any], numbers: list[Any], limit: int, what: str) -> dict[int, Fraction]:
+def numbers(things: list[Any], size: int, what: str) -> list[Fraction]:
+    """Read one number for each cell."""
+    demand(len(things) == size, f"{what}: not one number for each cell", 2)
+    return [number(thing, what) for thing in things]
+
+
+def ends(things: list[Any], size: int, what: str) -> list[Fraction | None]:
+    """Read a bound for each cell; null where an outsider knows none."""
+    demand(len(things) == size, f"{what}: not one for each cell", 2)
+    return [None if thing is None else number(thing, what) for thing in things]
+
+
+def sparse(cells: list[Any], things: list[Any], limit: int, what: str) -> dict[int, Fraction]:
     """Read numbers that belong to some cells."""
-    demand(len(cells) == len(numbers), f"{what}: not one number for each cell", 2)
-    return {cell: number(n, what) for cell, n in zip(positions(cells, limit, what), numbers, strict=True)}
+    found = numbers(things, len(cells), what)
+    return dict(zip(positions(cells, limit, what), found, strict=True))
 
 
 def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -109,14 +121,19 @@ def inexact(_: str) -> None:
     demand(False, "a number is floating point, NaN or infinite", 2)
 
 
-def read(path: Path) -> dict[str, Any]:
-    """Read the file, plain or compressed; a small file that unpacks to fill the memory is refused."""
+def unpacked(path: Path) -> str:
+    """Return the text of a file, plain or compressed; a small one that would fill the memory is refused."""
     raw = path.read_bytes()
     most = 200 * len(raw) + 10_000_000
     plain = gzip.GzipFile(fileobj=io.BytesIO(raw)).read(most + 1) if raw[:2] == b"\x1f\x8b" else raw
     demand(len(plain) <= most, "it unpacks to more than two hundred times its size", 2)
+    return plain.decode("utf-8")
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Read a certificate, whatever it proves."""
     hooks: Any = {"object_pairs_hook": once, "parse_float": inexact, "parse_constant": inexact}
-    content: dict[str, Any] = json.loads(plain.decode("utf-8"), **hooks)
+    content: dict[str, Any] = json.loads(unpacked(path), **hooks)
     formats = (FORMAT, KNOWN, ADJUSTED)
     demand(content["format"] in formats, f"not in the format '{FORMAT}', '{KNOWN}' or '{ADJUSTED}'", 2)
     demand(("reader" in content) == (content["format"] == KNOWN), "a claim in the wrong format", 2)
@@ -124,63 +141,88 @@ def read(path: Path) -> dict[str, Any]:
     return content
 
 
+def written(thing: Any) -> str:
+    """Write something in the one way that fingerprints are taken of."""
+    return json.dumps(thing, sort_keys=True, separators=(",", ":"))
+
+
 def fingerprint(content: dict[str, Any]) -> str:
     """SHA-256 of everything but the fingerprint itself."""
     found, between = hashlib.sha256(b"{"), ""
-    for name in sorted(content.keys() - {"sha256"}):  # one part after the other: a whole copy is large
-        part = json.dumps({name: content[name]}, sort_keys=True, separators=(",", ":"))
-        found.update((between + part[1:-1]).encode())
+    for name in sorted(content.keys() - {"sha256"}):
+        part = content[name]
+        found.update(f"{between}{written(name)}:".encode())
+        if isinstance(part, list):  # some items after the other: a whole copy is large
+            for first in range(0, len(part), 10_000):
+                items = written(part[first : first + 10_000])
+                found.update((("," if first else "[") + items[1:-1]).encode())
+            found.update(b"]" if part else b"[]")
+        else:
+            found.update(written(part).encode())
         between = ","
     found.update(b"}")
     return found.hexdigest()
 
 
 class CertifiedTable:
-    """Check 2: the true table, what an outsider knows of it, and its relations."""
+    """Check 2: the true table, what an outsider knows of it, and its relations.
+
+    All are lists by cell or relation: for a million cells dictionaries take several times as much room.
+    """
 
     def __init__(self, content: dict[str, Any]) -> None:
-        self.names, self.whole = [" / ".join(codes) for codes in content["codes"]], content["integer"]
-        n = self.size = len(self.names)
-        cells = range(n)
-        self.value = sparse([*cells], content["values"], n, "values")
-        ends = [[cell for cell in cells if content[side][cell] is not None] for side in ("lower", "upper")]
-        self.lower = sparse(ends[0], [content["lower"][cell] for cell in ends[0]], n, "lower bounds")
-        self.upper = sparse(ends[1], [content["upper"][cell] for cell in ends[1]], n, "upper bounds")
-        for cell, name in enumerate(self.names):
-            demand(
-                self.allows(cell, self.value[cell]),
-                f"cell {name}: its value is outside its bounds, or not whole",
-            )
+        self.codes, self.whole = content["codes"], content["integer"]
+        n = self.size = len(self.codes)
+        self.value = numbers(content["values"], n, "values")
+        self.lower, self.upper = (ends(content[side][:n], n, f"{side} bounds") for side in ("lower", "upper"))
+        for cell, x in enumerate(self.value):
+            what = f"cell {self.name(cell)}"
+            demand(self.allows(cell, x), f"{what}: its value is outside its bounds, or not whole")
         self.relations = [
-            sparse(members, coefficients, n, f"relation {row}")
+            (
+                positions(members, n, f"relation {row}"),
+                numbers(coefficients, len(members), f"relation {row}"),
+            )
             for row, (members, coefficients) in enumerate(content["relations"])
         ]
-        for row, relation in enumerate(self.relations):
-            total = sum(coefficient * self.value[cell] for cell, coefficient in relation.items())
-            demand(total == 0, f"relation {row}: the table does not add up")
+        row = self.broken(self.value)
+        demand(row is None, f"relation {row}: the table does not add up")
+
+    def name(self, cell: int) -> str:
+        return " / ".join(self.codes[cell])
+
+    def broken(self, values: list[Fraction]) -> int | None:
+        """Find the first relation in which values of all cells do not add up."""
+        for row, (members, coefficients) in enumerate(self.relations):
+            if sum(c * values[cell] for cell, c in zip(members, coefficients, strict=True)) != 0:
+                return row
+        return None
 
     def find_terms(self, withheld: set[int]) -> None:
         """List for each withheld cell the relations in which it is added, and how often."""
         self.terms: dict[int, list[tuple[int, Fraction]]] = {cell: [] for cell in withheld}
-        for row, relation in enumerate(self.relations):
-            for cell in withheld.intersection(relation):
-                self.terms[cell].append((row, relation[cell]))
+        for row, (members, coefficients) in enumerate(self.relations):
+            for cell, coefficient in zip(members, coefficients, strict=True):
+                if cell in withheld:
+                    self.terms[cell].append((row, coefficient))
 
-    def adjusted(self, published: list[Any]) -> dict[int, Fraction]:
+    def adjusted(self, published: list[Any]) -> list[Fraction]:
         """Check 3 of an adjusted release: the values published instead."""
-        shown = sparse([*range(self.size)], published, self.size, "published values")
-        for cell, x in shown.items():
-            inside = self.lower.get(cell, x) <= x <= self.upper.get(cell, x)
-            demand(inside, f"cell {self.names[cell]}: its published value is outside its bounds")
-        for row, relation in enumerate(self.relations):
-            total = sum(coefficient * shown[cell] for cell, coefficient in relation.items())
-            demand(total == 0, f"relation {row}: the published values do not add up")
+        shown = numbers(published, self.size, "published values")
+        for cell, x in enumerate(shown):
+            what = f"cell {self.name(cell)}"
+            demand(self.inside(cell, x), f"{what}: its published value is outside its bounds")
+        row = self.broken(shown)
+        demand(row is None, f"relation {row}: the published values do not add up")
         return shown
+
+    def inside(self, cell: int, x: Fraction) -> bool:
+        low, high = self.lower[cell], self.upper[cell]
+        return (low is None or low <= x) and (high is None or x <= high)
 
     def allows(self, cell: int, x: Fraction) -> bool:
         """Tell whether an outsider holds this value possible."""
-        inside = self.lower.get(cell, x) <= x <= self.upper.get(cell, x)
-        return inside and (x.denominator == 1 or not self.whole)
+        return self.inside(cell, x) and (x.denominator == 1 or not self.whole)
 
 
 def divided(move: Fraction, below: int) -> Fraction:
@@ -199,7 +241,7 @@ def witness(
     for cell, x in values.items():
         demand(
             table.allows(cell, x),
-            f"{what}: it leaves the bounds of cell {table.names[cell]}, or is not whole",
+            f"{what}: it leaves the bounds of cell {table.name(cell)}, or is not whole",
         )
     change: dict[int, Fraction] = {}
     for cell, move in moves.items():
@@ -215,7 +257,7 @@ def protected(
 ) -> int:
     """Check 4: one unsafe cell; which one it is."""
     (cell,) = positions([need["cell"]], table.size, "an unsafe cell")
-    what, value = f"unsafe cell {table.names[cell]}", table.value[cell]
+    what, value = f"unsafe cell {table.name(cell)}", table.value[cell]
     demand(cell in withheld, f"{what}: it is published")
     lower, upper, width = (number(need[name], what) for name in ("lower", "upper", "width"))
     demand(min(lower, upper, width) >= 0, f"{what}: a requirement is negative", 2)
@@ -231,7 +273,7 @@ def protected(
 def elsewhere(group: dict[str, Any], table: CertifiedTable, witnesses: list[dict[int, Fraction]]) -> None:
     """Check 4 of a group: the sum of cells that must be able to become large is large in one table."""
     weights = sparse(group["cells"], group["weights"], table.size, "a group")
-    what = f"group of {', '.join(table.names[cell] for cell in weights)}"
+    what = f"group of {', '.join(table.name(cell) for cell in weights)}"
     place, goal = group["witness"], number(group["goal"], what)  # null stands for the true table itself
     positions([place] if place is not None else [], len(witnesses), f"{what}, its witness")
     shown = {} if place is None else witnesses[place]
@@ -239,10 +281,10 @@ def elsewhere(group: dict[str, Any], table: CertifiedTable, witnesses: list[dict
     demand(total >= goal, f"{what}: its witness has too few people elsewhere")
 
 
-def moved(need: dict[str, Any], table: CertifiedTable, shown: dict[int, Fraction]) -> int:
+def moved(need: dict[str, Any], table: CertifiedTable, shown: list[Fraction]) -> int:
     """Check 4 of an adjusted release: one unsafe cell; which one it is."""
     (cell,) = positions([need["cell"]], table.size, "an unsafe cell")
-    what, away = f"unsafe cell {table.names[cell]}", shown[cell] - table.value[cell]
+    what, away = f"unsafe cell {table.name(cell)}", shown[cell] - table.value[cell]
     lower, upper = (number(need[name], what) for name in ("lower", "upper"))
     demand(min(lower, upper) >= 0, f"{what}: a requirement is negative", 2)
     demand(away != 0, f"{what}: it is published with its true value")
@@ -262,7 +304,7 @@ def prove(content: dict[str, Any]) -> str:
         unsafe = [moved(need, table, shown) for need in content["unsafe"]]
         positions(unsafe, table.size, "unsafe cells")
         for group in content.get("groups", []):
-            elsewhere({**group, "witness": 0}, table, [shown])
+            elsewhere({**group, "witness": 0}, table, [dict(enumerate(shown))])
         return f"{len(unsafe)} unsafe cells are published far enough from their values, and all sums hold"
     withheld = set(positions(content["withheld"], table.size, "withheld cells"))
     table.find_terms(withheld)

@@ -225,13 +225,14 @@ def printed(table: Any, rows: int, columns: int, demand: Demand) -> list[list[Fr
     """Check that a claim is about a plain two-way table with its totals, and print it."""
     across = columns + 1
     demand(table.size == (rows + 1) * across, "the claim is about another table")
-    demand(all(low == 0 for low in table.lower.values()) and len(table.lower) == table.size, "other bounds")
-    demand(not table.upper, "the claim is about tables without known upper bounds")
+    demand(all(low == 0 for low in table.lower), "other bounds")
+    demand(all(high is None for high in table.upper), "the claim is about tables without known upper bounds")
     lines = [[i * across + j for j in range(across)] for i in range(rows + 1)]
     lines += [[i * across + j for i in range(rows + 1)] for j in range(across)]
     one = Fraction(1)
     wanted = sorted(sorted([*((cell, one) for cell in line[:-1]), (line[-1], -one)]) for line in lines)
-    demand(wanted == sorted(sorted(r.items()) for r in table.relations), "the claim is about other sums")
+    listed = sorted(sorted(zip(*relation, strict=True)) for relation in table.relations)
+    demand(wanted == listed, "the claim is about other sums")
     return [[table.value[cell] for cell in line] for line in lines[: rows + 1]]
 
 
