@@ -97,22 +97,23 @@ def timed(run):
     return answer, round(time.process_time() - began, 2)
 
 
-def measure(name: str, *, greedy: bool) -> dict[str, object]:
-    table = tables(name)
-    need = needs(name, table)
+def told(table: ht.Table, protection: ht.Protection) -> dict[str, object]:
     grand = float(np.abs(table.value).max())
-    circulate_a_little()
-    prove_a_little()
+    return {
+        "withheld": int(protection.withheld.sum()),
+        "value": round(float(np.abs(table.value[protection.secondary]).sum()) / grand, 3),
+    }
 
-    def told(protection: ht.Protection) -> dict[str, object]:
-        return {
-            "withheld": int(protection.withheld.sum()),
-            "value": round(float(np.abs(table.value[protection.secondary]).sum()) / grand, 3),
-        }
 
-    row: dict[str, object] = {"case": name, "cells": table.n_cells, "unsafe": int(need.unsafe.sum())}
+def peak_mb() -> int:
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3)
+
+
+def certify(table: ht.Table, need: ht.Need, path: Path) -> dict[str, object]:
+    """Protect, audit and write the certificate; all but the file is let go."""
+    row: dict[str, object] = {}
     protection, row["cpu_s"] = timed(lambda: ht.Circulation().protect(table, need))
-    row |= told(protection)
+    row |= told(table, protection)
     release = ht.Release.of(table, protection)
     audit, row["audit_cpu_s"] = timed(lambda: ht.audit(table, need, release, moves=protection.moves))
     row |= {
@@ -120,19 +121,27 @@ def measure(name: str, *, greedy: bool) -> dict[str, object]:
         "programs": audit.summary["programs"],
         "witnesses": audit.summary["witnesses"],
     }
+    _, row["certificate_cpu_s"] = timed(lambda: audit.certificate.write(path))
+    return row | {"certificate_mb": round(path.stat().st_size / 1e6, 2), "peak_mb": peak_mb()}
+
+
+def measure(name: str, *, greedy: bool) -> dict[str, object]:
+    table = tables(name)
+    need = needs(name, table)
+    circulate_a_little()
+    prove_a_little()
+    row: dict[str, object] = {"case": name, "cells": table.n_cells, "unsafe": int(need.unsafe.sum())}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "certificate.json.gz"
-        _, row["certificate_cpu_s"] = timed(lambda: audit.certificate.write(path))
-        row["certificate_mb"] = round(path.stat().st_size / 1e6, 2)
-        row["peak_mb"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3)
+        row |= certify(table, need, path)
         quick, row["quick_verify_cpu_s"] = timed(lambda: ht.quick_verify(path))
-        row["peak_mb_with_quick_verify"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3)
+        row["peak_mb_with_quick_verify"] = peak_mb()
         verdict, row["verify_cpu_s"] = timed(lambda: ht.verify(path))
         row["verified"] = verdict.ok and quick == verdict
-    row["peak_mb_with_verify"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3)
+    row["peak_mb_with_verify"] = peak_mb()
     if greedy and table.n_cells <= GREEDY_CELLS:
         other, row["greedy_cpu_s"] = timed(lambda: ht.Greedy(prefer="closing").protect(table, need))
-        row |= {f"greedy_{key}": number for key, number in told(other).items()}
+        row |= {f"greedy_{key}": number for key, number in told(table, other).items()}
     return row
 
 
