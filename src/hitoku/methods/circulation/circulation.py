@@ -41,10 +41,10 @@ from hitoku.model.table import Table
 PER_CELL = 8.0
 # Linear programs over the whole table pay up to so many cells; claims share one while they differ by no more.
 LARGEST_SWEPT, SPREAD = 12_000, 5.0
-# Cells of all programs that may be spent on publishing cells again: after sweeps, and without them.
-TIDIED, TIDIED_UNSWEPT = 350_000, 1_500_000
 # Up to so many cells restricted integer programs pay where nothing is swept; problems that they may solve.
 LARGEST_SEARCHED, SEARCHED = 5_000, 14_000
+# Cells of all programs that may be spent on publishing cells again: after sweeps of larger tables, and else.
+TIDIED, TIDIED_LONG = 350_000, 1_500_000
 # A zero withheld fools few readers: it is taken only where nothing else will do.
 ZERO = 1e4
 
@@ -235,11 +235,12 @@ class Search:
         program = BatchProgram(
             self.reach, relations, state, np.flatnonzero((self._rooms.even > 0) | state.moved(batches))
         )
+        swept_large = self._sweeps and self._table.n_cells > LARGEST_SEARCHED
         for number in range(rounds if self._sweeps else 1):
             if self._sweeps:
                 batches = swept(state, program, batches, SHARPNESS if number == 0 else AGAIN, clock.goes_on)
             tidy = BatchTidy(state, self.reach, relations, state.assigned(batches))
-            batches = tidy.run(TIDIED if self._sweeps else TIDIED_UNSWEPT, clock.goes_on)
+            batches = tidy.run(TIDIED if swept_large else TIDIED_LONG, clock.goes_on)
             if self._sweeps and not clock.passed():
                 break
         better = written(batches, moves.scale)
