@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy import sparse
+from tests.methods.test_optimal_tableau import cube, prepared
 from tests.oracles.suppression import least_cost
 
 from hitoku.methods.optimal import Optimal, row_pool
@@ -60,6 +61,31 @@ def test_a_row_that_the_pool_has_forgotten_is_not_added(monkeypatch):
     added = relaxation.master.rows[before:].toarray()
     assert 0 < len(added) < 10
     assert all(row.sum() >= 1 for row in added)
+
+
+def test_in_a_node_attackers_are_asked_where_the_pool_is_silent(monkeypatch):
+    instance = prepared(*cube(7, (4, 4, 3), 4))
+    relaxation = Relaxation(instance, Objective(instance.weight, 1.0), Budget())
+    asked, push = [], relaxation._pushed
+    monkeypatch.setattr(relaxation, "_pushed", lambda *a, **k: asked.append(k["exact"]) or push(*a, **k))
+    nothing, half = np.zeros(len(relaxation.free)), np.full(len(relaxation.free), 1e-3)
+    rows, _ = relaxation.separate(half, whole=False)
+    assert rows
+    assert asked == [False]
+    # The same point again: the pool has rows for it.
+    relaxation.separate(half, whole=False)
+    assert asked == [False]
+    # Everything withheld: no row is violated, and after that nobody is asked twice in this node.
+    everything = np.ones(len(relaxation.free)) - 1e-9
+    for _ in range(2):
+        assert not relaxation.separate(everything, whole=False)[0]
+    assert asked == [False, False]
+    # A whole point is judged in any case, and so is any point in the next node.
+    assert not relaxation.separate(nothing, whole=True)[1]
+    assert asked == [False, False, True]
+    relaxation.begin_node()
+    relaxation.separate(everything, whole=False)
+    assert asked == [False, False, True, False]
 
 
 @pytest.mark.parametrize("seed", range(3))

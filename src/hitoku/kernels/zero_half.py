@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hitoku.kernels.compiled import compiled
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 Bits = NDArray[np.uint64]
 Mask = NDArray[np.bool_]
 
@@ -54,7 +55,7 @@ def combine(
     odd: Mask,
     slack: Floats,
     x: Floats,
-    order: NDArray[np.int64],
+    order: Integers,
     least: float,
     most: int,
 ) -> tuple[int, Bits, Floats]:
@@ -125,7 +126,18 @@ def eliminate(
             changed[r] = not done[r]
 
 
+@compiled
+def add_up(members: Bits, ptr: Integers, index: Integers, data: Floats, out: Floats) -> None:
+    """Add to each line of ``out`` the rows, CSR parts, that its members name."""
+    for k in range(len(members)):
+        for r in range(len(ptr) - 1):
+            if (members[k, r // WORD] >> np.uint64(r % WORD)) & ONE:
+                for e in range(ptr[r], ptr[r + 1]):
+                    out[k, index[e]] += data[e]
+
+
 def warm_up() -> None:
     """Compile for the types that callers use, or load what was compiled before."""
     bits, odd = np.zeros((1, 1), dtype=np.uint64), np.ones(1, dtype=np.bool_)
     combine(bits, bits.copy(), odd, np.zeros(1), np.zeros(1), np.zeros(1, dtype=np.int64), 0.1, 1)
+    add_up(bits, np.array([0, 1]), np.zeros(1, dtype=np.int64), np.ones(1), np.zeros((1, 1)))

@@ -87,6 +87,8 @@ class Relaxation:
         self._numbers = np.full(self.standing, -1)
         self._times = np.zeros(self.standing, dtype=np.int64)
         self._known: dict[tuple[bytes, bytes], Row] = {}
+        # In a node: whether attackers had little to add to the pool when they were last asked.
+        self._exhausted = False
         if rows is not None:
             given = [rows.row(k) for k in range(len(rows))]
             if self._pool is not None:
@@ -99,6 +101,10 @@ class Relaxation:
         self.budget.spend()
         relaxed = self.master.solve()
         return relaxed, relaxed.bound + self.paid
+
+    def begin_node(self) -> None:
+        """Ask attackers again, whatever they said in another node."""
+        self._exhausted = False
 
     def add(self, rows: Sequence[Found]) -> None:
         """Append rows over cells of the instance, or out of the pool."""
@@ -192,9 +198,9 @@ class Relaxation:
 
         At the root more of them at once: rounds are long there, and rows soon dropped.
         """
-        full, most = self.pattern(x), MOST_AT_ROOT if root and not self.network else MOST_AT_ONCE
+        full = self.pattern(x)
         if self._pool is not None and not whole:
-            return self._separate_pooled(self._pool, x, full, most)
+            return self._separate_pooled(self._pool, x, full, root=root)
         found, reached = self._pushed(full, exact=whole)
         rows: list[Found] = [*_distinct([_strengthened(row, full) for row in found], full, VIOLATION)]
         if not whole and self.network:
@@ -210,12 +216,21 @@ class Relaxation:
             rows = [(cells, np.ones(len(cells)))]
         return rows, bool(reached.all())
 
-    def _separate_pooled(self, pool: RowPool, x: Floats, full: Floats, most: int) -> tuple[list[Found], bool]:
-        """Look into the pool first; only where it has little to say, separate anew."""
+    def _separate_pooled(
+        self, pool: RowPool, x: Floats, full: Floats, *, root: bool
+    ) -> tuple[list[Found], bool]:
+        """Look into the pool first; only where it has little to say, separate anew.
+
+        In the nodes of a tree that is no network only where it is silent, and not again in a node once that
+        had little to add: attackers take longer than the linear program, and one call in three was in vain.
+        """
+        most = MOST_AT_ROOT if root and not self.network else MOST_AT_ONCE
+        sparing = not root and not self.network
         known = pool.violated(x, POOL_VIOLATION, most)
-        if len(known) >= FEW:
+        if len(known) >= (1 if sparing else FEW) or (sparing and self._exhausted):
             return known.tolist(), False
         found, reached = self._pushed(full, exact=False)
+        self._exhausted = len(found) < FEW
         if self.network:
             # Knapsack covers count there; elsewhere the rows that are taken are strengthened in time.
             found = [_strengthened(row, full) for row in found]

@@ -14,7 +14,7 @@ from hitoku.model.arrays import Floats, Integers
 # Rows taken at once, and the cosine above which a second one says nearly the same.
 MOST_AT_ONCE, PARALLEL = 20, 0.7
 # A row that was looked at in vain so often is set aside until it is found again.
-PATIENCE = 300
+PATIENCE = 1000
 # Entries of all rows at most; beyond that the half that was of use least recently is forgotten.
 MOST_ENTRIES = 4_000_000
 

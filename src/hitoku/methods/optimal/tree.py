@@ -110,6 +110,7 @@ class BranchAndCut:
         history: list[float] = []
         relaxation = self.relaxation
         dense = isinstance(relaxation.master, DenseMaster)
+        relaxation.begin_node()
         while True:
             relaxed, bound = relaxation.solve()
             if root:

@@ -50,36 +50,47 @@ def zero_half_cuts(rows: sparse.csr_array, times: Integers, x: Floats) -> list[t
     x
         The point to cut off.
     """
-    from hitoku.kernels.zero_half import combine  # noqa: PLC0415 - numba takes a second to load
+    from hitoku.kernels.zero_half import add_up, combine  # noqa: PLC0415 - numba takes a second to load
 
     slack = (rows @ x - 1.0) * times
-    usable = np.flatnonzero((times > 0) & (slack < 1 - 2 * LEAST_VIOLATION))
+    usable = (times > 0) & (slack < 1 - 2 * LEAST_VIOLATION)
     part = np.flatnonzero((x > FRACTIONAL) & (x < 1 - FRACTIONAL))
-    if not len(usable) or not len(part):
+    if not usable.any() or not len(part):
         return []
-    chosen = sparse.csr_array(rows[usable])
-    chosen.data = np.rint(chosen.data * np.repeat(times[usable], np.diff(chosen.indptr)))
-    odd = (times[usable] - chosen @ (x >= 1 - FRACTIONAL)) % 2 != 0
-    parity = chosen[:, part].toarray() % 2 != 0
+    # By hand: a library's matrices take longer to make than to use.
+    lengths, slack, times = np.diff(rows.indptr), slack[usable], times[usable]
+    there = np.repeat(usable, lengths)
+    each = np.repeat(np.arange(len(times)), lengths[usable])
+    columns, data = rows.indices[there], np.rint(rows.data[there] * times[each])
+    full = np.bincount(each, weights=np.where(x[columns] >= 1 - FRACTIONAL, data, 0.0), minlength=len(times))
+    odd = (times - full) % 2 != 0
+    place = np.full(len(x), -1)
+    place[part] = np.arange(len(part))
+    uneven = (place[columns] >= 0) & (data % 2 != 0)
+    parity = np.zeros((len(times), len(part)), dtype=bool)
+    parity[each[uneven], place[columns[uneven]]] = True
     here, order = x[part], np.argsort(-np.minimum(x[part], 1 - x[part]), kind="stable")
-    one = np.eye(len(usable), dtype=bool)
+    bits, one = _packed(parity), _packed(np.eye(len(times), dtype=bool))
     found: dict[bytes, float] = {}
-    for columns in (order, order[::-1].copy()):
+    for first_to_last in (order, order[::-1]):
         count, members, gain = combine(
-            _packed(parity), _packed(one), odd.copy(), np.maximum(slack[usable], 0.0), here,
-            columns.astype(np.int64), LEAST_VIOLATION, MOST_FOUND,
+            bits.copy(), one.copy(), odd.copy(), np.maximum(slack, 0.0), here,
+            first_to_last.astype(np.int64), LEAST_VIOLATION, MOST_FOUND,
         )  # fmt: skip
         for k in range(count):
             found.setdefault(members[k].tobytes(), float(gain[k]))
     best = sorted(found.items(), key=lambda item: (-item[1], item[0]))[: 4 * MOST_KEPT]
     if not best:
         return []
-    packed = np.frombuffer(b"".join(bits for bits, _ in best), dtype=np.uint8).reshape(len(best), -1)
-    members = np.unpackbits(packed, axis=1, bitorder="little")[:, : len(usable)].astype(np.float64)
+    members = np.frombuffer(b"".join(some for some, _ in best), dtype=np.uint64).reshape(len(best), -1).copy()
     # Columns that no row counts stay out of what is dense.
-    used = np.unique(chosen.indices)
-    found_rows = _halved(members @ chosen[:, used], members @ times[usable], x[used])
-    return [(used[columns].astype(np.int64), c) for columns, c in found_rows]
+    used, at = np.unique(columns, return_inverse=True)
+    ptr = np.concatenate([[0], np.cumsum(lengths[usable])])
+    total, right = np.zeros((len(best), len(used))), np.zeros((len(best), 1))
+    add_up(members, ptr, at, data, total)
+    add_up(members, np.arange(len(times) + 1), np.zeros_like(times), times.astype(np.float64), right)
+    found_rows = _halved(total, right[:, 0], x[used])
+    return [(used[inside].astype(np.int64), c) for inside, c in found_rows]
 
 
 def _packed(mask: Mask) -> np.ndarray[tuple[int, int], np.dtype[np.uint64]]:
