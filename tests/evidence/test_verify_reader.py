@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hitoku.evidence import verify, verify_blocks
+from hitoku.evidence import verify, verify_blocks, verify_witnesses
 from hitoku.evidence.audit import audit
 from hitoku.io.report.cells import Cells
 from hitoku.io.report.words import attacks
@@ -27,6 +27,8 @@ from hitoku.pipeline.protect import protect_table
 from hitoku.rules import MinFrequency
 
 RULES = [MinFrequency(5)]
+# Claims that are not written as claims are.
+UNREADABLE = ("an empty claim", "unknown method", "unknown split", "no expectation", "without numbers")
 
 
 def counts(rows=14, columns=11, seed=3):
@@ -171,6 +173,7 @@ def test_a_pattern_of_another_method_does_not_get_the_claim(tmp_path):
         pytest.param({"split": "halves"}, "unknown split", id="another split"),
         pytest.param({"expected": [[1, 2], [3, 4]]}, "no expectation", id="an expectation of another table"),
         pytest.param({"width": "9"}, "without numbers", id="a width in words"),
+        pytest.param({"rows": "12"}, "without numbers", id="rows in words"),
     ],
 )
 def test_a_changed_claim_is_refuted(tmp_path, change, reason):
@@ -178,6 +181,22 @@ def test_a_changed_claim_is_refuted(tmp_path, change, reason):
     verdict = judged(tmp_path, {**content, "reader": {**content["reader"], **change}})
     assert not verdict.ok
     assert reason in verdict.reason
+    # What cannot be read is no certificate; what can is refuted.
+    assert verdict.code == (2 if reason in UNREADABLE else 1)
+
+
+@pytest.mark.parametrize(
+    ("first", "never"),
+    [
+        # The second of the row is 1 of a column of 4, so the first is at least 11 - 4 = 7, or 8 - 4 = 4.
+        pytest.param(10, True, id="at least seven"),
+        pytest.param(7, False, id="four is unsafe"),
+    ],
+)
+def test_sums_of_withheld_counts_keep_one_from_being_unsafe(first, never):
+    rule = verify_blocks.SmallCounts(1, 4, 3)
+    table = {(0, 0): first, (0, 1): 1, (1, 0): 2, (1, 1): 3, (1, 2): 9}
+    assert verify_witnesses.never_unsafe((0, 0), table, rule) is never
 
 
 def test_a_claim_in_version_one_is_no_certificate(tmp_path):

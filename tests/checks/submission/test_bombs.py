@@ -25,6 +25,7 @@ def test_a_certificate_that_unpacks_to_fill_the_memory_is_refused(folder):
     reseal(folder)
     assert path.stat().st_size < 100_000
     assert "two hundred times" in verify(path).reason
+    assert verify(path).code == 2
     first, *others = recheck(folder).outputs
     assert "the certificate is refuted" in str(first.findings[0])
     assert [each.state for each in others] == ["leaves", "leaves"]
