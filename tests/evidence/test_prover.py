@@ -1,0 +1,137 @@
+"""What is tried when, on tables whose every table that fits is counted on the fingers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from hitoku.evidence import nearby, prover
+from hitoku.evidence.grid import Grid
+from hitoku.evidence.nearby import settle_nearby
+from hitoku.evidence.problem import AuditProblem
+from hitoku.evidence.prover import prove
+from hitoku.evidence.witness_search import WitnessSearch
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+
+# All four inner cells move together by some d: -1 <= d <= 15, and the last one is 1 + d.
+SQUARE = [[20, 15], [72, 1]]
+# So do all eight, up and down in turns: the cell of 9 is 9 + d, with -5 <= d <= 2.
+CUBE = [[[9, 2], [4, 5]], [[6, 7], [8, 3]]]
+
+
+def asked(counts, value, **levels):
+    table = Table.from_array(counts)
+    need = Need(unsafe=table.inner & (table.value == value), **levels)
+    release = Release.of(table, Protection.withhold(table, table.inner, need))
+    return AuditProblem.of(Grid.of(table.value), need, release), release
+
+
+@pytest.fixture
+def tried(monkeypatch):
+    """Return the stages that are entered, as they are."""
+    entered = []
+
+    def watch(owner, name):
+        usual = getattr(owner, name)
+        monkeypatch.setattr(owner, name, lambda *given: (entered.append(name), usual(*given))[1])
+
+    for stage in ("propagate", "push_boxes", "push_all"):
+        watch(WitnessSearch, stage)
+    watch(prover, "settle_nearby")
+    return entered
+
+
+@pytest.mark.parametrize(
+    ("short", "large", "stages"),
+    [
+        pytest.param(8, 8, ["push_all"], id="neither long nor large"),
+        pytest.param(7, 8, ["propagate", "push_all"], id="long"),
+        pytest.param(8, 7, ["push_boxes"], id="large: boxes settle it, and nothing is left"),
+    ],
+)
+def test_what_is_tried_depends_on_the_number_of_withheld_cells(monkeypatch, tried, short, large, stages):
+    problem, release = asked(CUBE, 9, lower=2.0, upper=1.0)
+    monkeypatch.setattr(prover, "SHORT_CELLS", short)
+    monkeypatch.setattr(prover, "LARGE", large)
+    found = prove(problem, release=release)
+    assert found.undecided == ()
+    assert not found.failed
+    assert [stage for stage in tried if stage != "settle_nearby"] == stages
+    assert ("settle_nearby" in tried) == (large == 7)
+
+
+def test_without_a_release_no_boxes_are_looked_for(monkeypatch, tried):
+    monkeypatch.setattr(prover, "LARGE", 7)
+    found = prove(asked(CUBE, 9, lower=2.0, upper=1.0)[0])
+    assert tried == ["settle_nearby"]
+    assert found.undecided == ()
+    assert not found.failed
+
+
+def test_what_is_given_up_near_cells_is_not_asked_of_everything(monkeypatch, tried):
+    monkeypatch.setattr(prover, "LARGE", 7)
+    monkeypatch.setattr(nearby, "MOST_WORK", -1)
+    problem, _ = asked(CUBE, 9, lower=2.0, upper=1.0)
+    assert prove(problem).undecided == tuple(problem.demands)
+    assert tried == ["settle_nearby"]
+
+
+@pytest.mark.parametrize("side", ["lower", "upper"])
+@pytest.mark.parametrize("counts", [CUBE, 1e9 * np.array(CUBE)], ids=["counts", "giants beside the level"])
+def test_one_side_alone_is_reason_enough(side, counts):
+    problem, _ = asked(counts, np.ravel(counts)[0], **{side: 2.0})
+    found = prove(problem)
+    assert found.undecided == ()
+    assert not found.failed
+    (reach,) = found.reach.values()
+    assert (reach.high >= 2) if side == "upper" else (reach.low <= -2)
+
+
+def test_small_levels_beside_giants_are_reached_in_their_own_size(tried):
+    problem, _ = asked(1e9 * np.array(CUBE), 9e9, lower=2.0, upper=2.0)
+    found = prove(problem)
+    (reach,) = found.reach.values()
+    # Nobody pushes the cell over thousands of millions: the smaller problem has moved it.
+    assert (reach.low, reach.high) != (-5_000_000_000, 2_000_000_000)
+    assert reach.low <= -2
+    assert reach.high >= 2
+    assert tried == ["push_all"]
+
+
+@pytest.mark.parametrize("part", [1, 2], ids=["whole numbers", "halves"])
+@pytest.mark.parametrize(
+    "levels", [{"lower": 1.0}, {"upper": 15.0}, {"lower": 1.0, "upper": 1.0, "width": 16.0}]
+)
+def test_what_is_near_a_cell_moves_it_as_far_as_it_goes(levels, part):
+    problem, _ = asked(np.array(SQUARE) / part, 1 / part, **{name: x / part for name, x in levels.items()})
+    search = WitnessSearch(problem, frozenset())
+    assert settle_nearby(search)
+    assert search.unsettled() == []
+    assert not search.proof().failed
+
+
+@pytest.mark.parametrize(
+    ("levels", "up", "end"),
+    [
+        pytest.param({"lower": 2.0}, False, -1, id="below nothing"),
+        pytest.param({"upper": 16.0}, True, 15, id="more than the column has"),
+    ],
+)
+def test_relations_near_a_cell_rule_out_what_it_needs(levels, up, end):
+    search = WitnessSearch(asked(SQUARE, 1, **levels)[0], frozenset())
+    assert settle_nearby(search)
+    ((reason, *others),) = search.proof().failed.values()
+    found = {one.up: one.difference for one in (reason, *others)}
+    assert found[up] == Fraction(end)
+
+
+def test_both_ends_together_rule_out_a_width():
+    search = WitnessSearch(asked(SQUARE, 1, width=17.0)[0], frozenset())
+    assert settle_nearby(search)
+    (reasons,) = search.proof().failed.values()
+    assert {one.up: one.difference for one in reasons} == {False: -1, True: 15}
