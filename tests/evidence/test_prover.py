@@ -101,6 +101,7 @@ def test_one_side_that_is_left_is_reason_enough(monkeypatch, side, size):
     assert not found.failed
     (reach,) = found.reach.values()
     assert (reach.high >= 2) if side == "upper" else (reach.low <= -2)
+    assert size > 1 or found.n_programs == 1
     # Beside giants the cell is moved in a problem of its own size, and no other is asked.
     assert len(rooms) == 1
     assert size == 1 or rooms[0] < size
@@ -138,3 +139,21 @@ def test_both_ends_together_rule_out_a_width():
     assert settle_nearby(search)
     (reasons,) = search.proof().failed.values()
     assert {one.up: one.difference for one in reasons} == {False: -1, True: 15}
+
+
+def test_a_change_that_is_handed_over_is_gone_along_forth_and_back():
+    problem, _ = asked(CUBE, 9, lower=1.0, upper=1.0)
+    by_one = Moves.of([(problem.cells, np.array([1, -1, -1, 1, -1, 1, 1, -1]))], scale=1)
+    found = prove(problem, moves=by_one)
+    assert found.n_programs == 0
+    assert found.undecided == ()
+    assert {(reach.low, reach.high) for reach in found.reach.values()} == {(-1, 1)}
+
+
+def test_a_cell_that_one_sum_gives_away_has_one_reason():
+    table = Table.from_array(SQUARE)
+    need = Need(unsafe=table.value == 1, lower=1.0, upper=1.0)
+    release = Release.of(table, Protection.withhold(table, need.unsafe))
+    (reasons,) = prove(AuditProblem.of(Grid.of(table.value), need, release)).failed.values()
+    assert len(reasons) == 1
+    assert reasons[0].linear
