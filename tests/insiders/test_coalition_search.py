@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 
 import numpy as np
@@ -298,6 +299,41 @@ def test_many_contributors_get_deviations_that_suit_some_of_them_at_once():
     singly = [CoalitionSearch(table, need, release, Insider([one])).verdict() for one in crowd]
     assert together.tried == len(singly)
     assert set(together.cells) == {cell for one in singly for cell in one.cells}
+
+
+def crowded():
+    """Everybody alone in a cell of five by five, all withheld, the middle one unsafe."""
+    table = Table.from_array(np.arange(1, 26).reshape(5, 5) * 3.0)
+    need = Need(unsafe=table.value == 39, lower=0.0, upper=3.0)
+    release = Release.of(table, Protection.withhold(table, table.inner))
+    inner = np.flatnonzero(table.inner)
+    crowd = [Contribution(int(c), int(c), float(table.value[c]), sole=True) for c in inner]
+    return CoalitionSearch(table, need, release, Insider(crowd))
+
+
+def test_who_can_object_to_no_witness_is_looked_at_once(monkeypatch):
+    search, looked = crowded(), []
+    sight = search.knowledge.sight
+    monkeypatch.setattr(search.knowledge, "sight", lambda shares: looked.append(str(shares)) or sight(shares))
+    assert not search.verdict().cells
+    assert len(set(looked)) == 25
+    assert looked.count(looked[0]) == 1
+
+
+def test_a_repair_that_fails_leaves_nothing_of_what_a_coalition_knows(monkeypatch):
+    search, rooms = crowded(), {}
+
+    def fail(cells, scale, room):
+        del cells, scale
+        rooms.setdefault(who, []).append(np.array(room))
+        raise MemoryError
+
+    monkeypatch.setattr(search.witnesses, "repaired", fail)
+    for who in 2 * search.coalitions():
+        with contextlib.suppress(MemoryError):
+            search.examine(who)
+    assert len(rooms) > 1
+    assert all(np.array_equal(before, after) for before, after in rooms.values())
 
 
 @pytest.mark.parametrize(("own", "other"), [(0, 4), (4, 0), (1, 0), (0, 1)])

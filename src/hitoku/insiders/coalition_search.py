@@ -46,6 +46,7 @@ from hitoku.model.tolerance import slack
 from hitoku.solver.linear import LinearProgram, Warm
 
 NOBODY: Coalition = ()
+NO_CELLS: Integers = np.zeros(0, dtype=np.int64)
 
 # A cell that moves less than this, as a share of what cells of the table usually can, may not move at all:
 # ten times what the solver grants itself.
@@ -117,9 +118,13 @@ class CoalitionSearch:
         watched[[cell for shares in self._shares for cell in shares]] = True
         # Published cells go nowhere.
         self._room = np.where(release.withheld, room[0], 0.0), np.where(release.withheld, room[1], 0.0)
-        ends = -room[0][self._withheld], room[1][self._withheld]
-        self._changes = CellChanges.of(self._matrix, *ends)
-        # How far everybody knows withheld cells to go; what one coalition knows besides goes on the slate.
+        self._changes = CellChanges.of(self._matrix, -room[0][self._withheld], room[1][self._withheld])
+        # How far withheld cells go down and up as everybody knows without the release, and with it by one
+        # relation after the other; what one coalition knows besides goes on the slate.
+        self._outsiders = self._knowledge.of([])
+        lower, upper = self._outsiders.of(self._withheld)
+        self._everybody = truth[self._withheld] - lower, upper - truth[self._withheld]
+        ends = -self._everybody[0], self._everybody[1].copy()
         self._released = BoundChains(self._matrix, self._slack[self._withheld])
         self._released.tighten(*ends)
         self._ends, self._slate = ends, (ends[0].copy(), ends[1].copy())
@@ -130,8 +135,7 @@ class CoalitionSearch:
         price = np.where(watched, WATCHED, BOXED)
         self._boxes = BoxDeviations(table, release.withheld, price, room)
         if before is None:
-            outsiders = self._knowledge.of([])
-            self.witnesses.add_all(self._boxes.found([self.wanted(self.open, outsiders)]))
+            self.witnesses.add_all(self._boxes.found([self.wanted(self.open, self._outsiders)]))
         # What everybody can infer is not what insiders learn.
         self.outside = self.examine(NOBODY).cells
         self.open = np.setdiff1d(self.open, self.outside)
@@ -149,8 +153,12 @@ class CoalitionSearch:
 
     def examined(self, coalitions: Sequence[Coalition]) -> Iterator[TooClose]:
         """Examine coalitions, with boxes for all of them first."""
-        self._suit(coalitions)
-        return map(self.examine, coalitions)
+        lacking = self._suit(coalitions)
+        # Witnesses only become more: what they said of the others they say still.
+        return (
+            self.examine(members) if members in lacking else TooClose(members, NO_CELLS, self._outsiders)
+            for members in coalitions
+        )
 
     def verdict(self) -> InsiderVerdict:
         """Try every coalition."""
@@ -197,15 +205,22 @@ class CoalitionSearch:
     def _of(self, members: Coalition) -> Shares:
         return [self._shares[member] for member in members]
 
-    def _suit(self, coalitions: Sequence[Coalition]) -> None:
-        """Look for boxes that agree with what a coalition knows, where no witness does, not even repaired."""
-        wanted = []
+    def _suit(self, coalitions: Sequence[Coalition]) -> set[Coalition]:
+        """Look for boxes that agree with what a coalition knows, where no witness does, not even repaired.
+
+        Returns
+        -------
+        The coalitions for which there was reason to look.
+        """
+        lacking, wanted = set(), []
         for members in coalitions:
             reach, known = self._reach_of(members)
             if reach.missing.any():
-                asked = reach.missing & self._possible(reach, *self._room_in_sight(known))
+                lacking.add(members)
+                asked = reach.missing & self._possible(reach, known)
                 wanted.append(self.wanted(reach.cells[asked], known))
         self.witnesses.add_all(self._boxes.found(wanted))
+        return lacking
 
     def wanted(self, cells: Integers, known: KnownBounds) -> Wanted:
         """Return what must be found so that cells move far enough for somebody."""
@@ -224,12 +239,6 @@ class CoalitionSearch:
 
     def examine(self, members: Coalition) -> TooClose:
         """Return the open cells about which a coalition can infer too much."""
-        if self._deadline.over:
-            raise SolverError(
-                "time was over before every contributor had been tried",
-                where="attack insider",
-                fix="raise time_limit_s, or leave it out",
-            )
         reach, known = self._reach_of(members)
         if reach.missing.any():
             self._settle(members, reach, known)
@@ -237,8 +246,14 @@ class CoalitionSearch:
 
     def _reach_of(self, members: Coalition) -> tuple[CoalitionReach, KnownBounds]:
         """Return how far witnesses take cells for a coalition that can object to some, and what it knows."""
+        if self._deadline.over:
+            raise SolverError(
+                "time was over before every contributor had been tried",
+                where="attack insider",
+                fix="raise time_limit_s, or leave it out",
+            )
         cells, down, up = self._lacking(members)
-        known = self._knowledge.of(self._of(members) if len(cells) else [])
+        known = self._knowledge.of(self._of(members)) if len(cells) else self._outsiders
         lower, upper = known.of(cells)
         # What somebody knows without any release is no disclosure to them.
         kept = upper - lower > self._knowledge.dust[cells]
@@ -261,15 +276,17 @@ class CoalitionSearch:
         truth = self._truth[known.cells]
         down[known.cells] = np.minimum(had[0], truth - known.lower)
         up[known.cells] = np.minimum(had[1], known.upper - truth)
-        moved = self.witnesses.repaired(reach.cells[missing], scale, self._room)
-        down[known.cells], up[known.cells] = had
+        try:
+            moved = self.witnesses.repaired(reach.cells[missing], scale, self._room)
+        finally:
+            down[known.cells], up[known.cells] = had
         reach.note(missing, -moved[0])
         reach.note(missing, moved[1])
 
     def _settle(self, members: Coalition, reach: CoalitionReach, known: KnownBounds) -> None:
         """Decide about cells that are missing, at once where that is easy, then each by what is near it."""
         down, up = self._room_in_sight(known)
-        possible = self._possible(reach, down, up)
+        possible = self._possible(reach, known)
         if members != NOBODY and len(self._withheld) <= SMALL:
             self._push(reach, possible, down, up)
         ways = self._changes.within(-down, up)
@@ -281,8 +298,17 @@ class CoalitionSearch:
 
     def _room_in_sight(self, known: KnownBounds) -> tuple[Floats, Floats]:
         """Return how far withheld cells can go down and up for somebody."""
-        lower, upper = known.of(self._withheld)
-        return self._truth[self._withheld] - lower, upper - self._truth[self._withheld]
+        down, up = self._everybody[0].copy(), self._everybody[1].copy()
+        places, more = self._more_room(known)
+        down[places], up[places] = more
+        return down, up
+
+    def _more_room(self, known: KnownBounds) -> tuple[Integers, tuple[Floats, Floats]]:
+        """Return the withheld cells of which somebody knows more than everybody, and their rooms."""
+        places = self._place[known.cells]
+        withheld = places >= 0
+        truth = self._truth[known.cells[withheld]]
+        return places[withheld], (truth - known.lower[withheld], known.upper[withheld] - truth)
 
     @cached_property
     def _program(self) -> Warm:
@@ -309,11 +335,11 @@ class CoalitionSearch:
             if np.count_nonzero(reach.missing & possible) == len(which):
                 break
 
-    def _possible(self, reach: CoalitionReach, down: Floats, up: Floats) -> Mask:
+    def _possible(self, reach: CoalitionReach, known: KnownBounds) -> Mask:
         """Tell which cells are not kept from what they need by one relation after the other."""
         (low, high), ends = self._slate, self._ends
-        told = np.flatnonzero((-down > low) | (up < high))
-        low[told], high[told] = np.maximum(low[told], -down[told]), np.minimum(high[told], up[told])
+        told, (down, up) = self._more_room(known)
+        low[told], high[told] = np.maximum(low[told], -down), np.minimum(high[told], up)
         learnt = np.union1d(told, self._released.tighten(low, high, told)) if len(told) else told
         places = self._place[reach.cells]
         far = reach.far_enough(np.maximum(-low[places], 0.0), np.maximum(high[places], 0.0))
