@@ -16,11 +16,11 @@ def test_a_kernel_compiles_and_is_kept_on_disk():
 
 
 def test_where_nothing_can_be_kept_it_compiles_all_the_same(monkeypatch):
-    def nowhere(*, nogil, cache=False):
+    def nowhere(*, cache=False, **options):
         if cache:
             message = "cannot cache function: no locator available for file"
             raise RuntimeError(message)
-        return numba.njit(nogil=nogil)
+        return numba.njit(**options)
 
     monkeypatch.setattr(module, "njit", nowhere)
     kernel = module.compiled(double)

