@@ -106,6 +106,30 @@ def did_you_mean(name: object, known: Iterable[str], *, otherwise: str = "") -> 
     return otherwise or f"use one of: {some(choices)}"
 
 
+def must_be(kind: type, value: object, where: str) -> None:
+    """Raise when an argument is something else, as when two of them changed places.
+
+    Examples
+    --------
+    >>> must_be(dict, [1, 2], "hierarchies")
+    Traceback (most recent call last):
+        ...
+    hitoku.errors.ParameterError: hierarchies is of type list, not dict
+      where: hierarchies
+      fix: look at the order of the arguments
+    """
+    if isinstance(value, type):  # a class may have all that its objects have
+        raise ParameterError(
+            f"{where} is the class {value.__name__}", where=where, fix=f"write {value.__name__}(...)"
+        )
+    if not isinstance(value, kind):
+        raise ParameterError(
+            f"{where} is of type {type(value).__name__}, not {kind.__name__}",
+            where=where,
+            fix="look at the order of the arguments",
+        )
+
+
 def some(words: Iterable[object], limit: int = 5) -> str:
     """List the first few words and say how many more there are.
 

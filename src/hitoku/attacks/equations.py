@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from hitoku.errors import ParameterError, TableError, some
+from hitoku.errors import ParameterError, TableError, must_be, some
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.release import Release
 from hitoku.model.tolerance import ADDITIVITY
@@ -55,6 +55,7 @@ class Equations:
     @classmethod
     def of(cls, release: Release, *, whole: bool = False) -> Equations:
         """Set up the equations of a release; ``whole`` looks for whole numbers only."""
+        must_be(Release, release, "release")
         withheld = release.withheld
         published = np.where(withheld, 0.0, release.published)
         relations = release.relations

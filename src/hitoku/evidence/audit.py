@@ -14,7 +14,7 @@ import numpy as np
 from hitoku.attacks.exposure import fixed
 from hitoku.attacks.insider import Insider
 from hitoku.attacks.interval import Interval
-from hitoku.errors import NeedError, ProtectionError, TableError
+from hitoku.errors import NeedError, ProtectionError, TableError, must_be
 from hitoku.evidence.adjusted import audit_adjusted
 from hitoku.evidence.attributed import attributed
 from hitoku.evidence.audit_result import Audit, CellOutcome
@@ -82,6 +82,8 @@ def audit(
     >>> audit(table, need, Release.of(table, Protection.withhold(table, inner)))
     Audit(safe: 1 unsafe of 9 cells, 4 withheld, 2 witnesses)
     """
+    for kind, given, where in ((Table, table, "table"), (Need, need, "need"), (Release, release, "release")):
+        must_be(kind, given, where)
     grid = Grid.of(table.value)
     if _refuse_strangers(table, need, release, grid):
         return audit_adjusted(table, need, release, grid, insiders)

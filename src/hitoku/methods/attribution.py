@@ -27,7 +27,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.attacks.interval import Interval
-from hitoku.errors import NeedError, ScopeError, SolverError, some
+from hitoku.errors import NeedError, ScopeError, SolverError, must_be, some
 from hitoku.methods.costs import costs
 from hitoku.methods.keep import staying
 from hitoku.methods.method import Progress
@@ -62,6 +62,8 @@ def opens_groups(protect: Protect) -> Protect:
 
     @wraps(protect)
     def protected(self: Any, table: Table, need: Need, progress: Progress | None = None) -> Protection:
+        must_be(Table, table, "table")
+        must_be(Need, need, "need")
         try:
             near = table if getattr(self, "adds_no_cells", False) else within_scale(table, need)
             found = protect(self, near, need, progress)

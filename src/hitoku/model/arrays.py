@@ -20,9 +20,14 @@ def frozen(values: ArrayLike, dtype: Any, *, shape: tuple[int, ...], what: str) 
     """Return a read-only array of this type and shape; a scalar is repeated, an array copied."""
     try:
         array = np.array(values, dtype=dtype)
+        if array.dtype == np.bool_:
+            _refuse_other_than_truth(np.asarray(values))
     except (TypeError, ValueError) as error:
+        yes_or_no = np.dtype(dtype) == np.bool_
         raise TableError(
-            f"{what} cannot be read as {np.dtype(dtype).name}", fix=f"give {what} as numbers"
+            f"{what} cannot be read as {np.dtype(dtype).name}",
+            where=what,
+            fix="give True or False for every cell" if yes_or_no else f"give {what} as numbers",
         ) from error
     if array.ndim == 0 and shape:
         array = np.full(shape, array, dtype=dtype)
@@ -34,6 +39,12 @@ def frozen(values: ArrayLike, dtype: Any, *, shape: tuple[int, ...], what: str) 
         )
     array.setflags(write=False)
     return array
+
+
+def _refuse_other_than_truth(given: NDArray[Any]) -> None:
+    """Raise where numpy would take for true what nobody meant so: texts, places of cells, what is missing."""
+    if given.dtype.kind in "SU" or (given.dtype != np.bool_ and not np.isin(given, (False, True)).all()):
+        raise ValueError
 
 
 def frozen_relations(relations: Any, n_cells: int) -> sparse.csr_array:

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
-from hitoku.errors import ParameterError, did_you_mean
+from hitoku.errors import ParameterError, did_you_mean, must_be
 from hitoku.methods import METHODS
 from hitoku.methods.auto import Auto
 from hitoku.methods.method import Method, Progress
@@ -88,6 +88,7 @@ def protect(
     listed: Sequence[Any] = rules if isinstance(rules, list | tuple) else [rules]
     known = [rule_from_word(one, RULES) if isinstance(one, str) else one for one in listed]
     chosen = method_from_word(method, METHODS) if isinstance(method, str) else method or Auto()
+    must_be(Method, chosen, "method")
     return protect_table(
         table, known, method=chosen, width=width, insiders=insiders, report=report, progress=progress
     )

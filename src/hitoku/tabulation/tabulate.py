@@ -222,6 +222,16 @@ def _columns(
     """Our short names of the columns wanted."""
     if isinstance(by, str):
         raise ParameterError("by is one text, not a list", where="by", fix=f"write by=[{by!r}]")
+    if not isinstance(by, Sequence):
+        raise ParameterError(
+            f"by is of type {type(by).__name__}, not a list",
+            where="by",
+            fix="name the columns: by=['region']",
+        )
+    for role, name in (("value", value), ("weight", weight), ("unit", unit), ("holding", holding)):
+        _refuse_column(name, role)
+    for name in by:
+        _refuse_column(name, "by")
     if not by:
         raise ParameterError("no variables to tabulate by", where="by", fix="name at least one column")
     twice = [name for place, name in enumerate(by) if name in by[:place]]
@@ -241,6 +251,16 @@ def _columns(
     roles = {"x": value, "w": weight, "u": unit, "h": holding}
     columns = {f"c{number}": name for number, name in enumerate(by)}
     return columns | {role: name for role, name in roles.items() if name is not None}
+
+
+def _refuse_column(name: object, role: str) -> None:
+    """Raise where the numbers of a column stand instead of its name: compared with names they break."""
+    if name is not None and hasattr(name, "__array__"):
+        raise ParameterError(
+            f"{role} is of type {type(name).__name__}, not the name of a column",
+            where=role,
+            fix="put the numbers into a column of the data, and name it",
+        )
 
 
 def _refuse_decimals(decimals: int | None) -> None:

@@ -124,7 +124,9 @@ class Recipe:
             raise origin.error(
                 ("rules",),
                 "no rules: nothing says which cells are unsafe",
-                'add rules = ["p_percent:p=10"]' if origin.name else "give at least one --rule",
+                'add rules = ["p_percent:p=10"]'
+                if origin.name
+                else "give at least one, such as --rule p_percent:p=10",
             )
         _refuse_circles(keys.classifications, origin)
         if keys.counts is None and keys.width_share is not None:

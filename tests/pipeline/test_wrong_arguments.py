@@ -1,0 +1,75 @@
+"""Arguments that changed places, classes for objects, numbers for names: answered in words, not by numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hitoku as ht
+from hitoku.errors import HitokuError, ParameterError, TableError
+
+RECORDS = pd.DataFrame({"town": list("AAABBB"), "ill": list("ynnyyn"), "days": [3, 1, 4, 1, 5, 9]})
+TABLE = ht.Table.from_array([[20, 15], [72, 1]])
+NEED = ht.Need(unsafe=TABLE.value == 1, lower=1.0, upper=1.0)
+RELEASE = ht.Release.of(TABLE, ht.Protection.withhold(TABLE, TABLE.inner))
+
+
+def _protect(**given: Any) -> object:
+    return ht.protect(RECORDS, by=["town", "ill"], rules="min_frequency:n=2", **given)
+
+
+@pytest.mark.parametrize(
+    ("call", "where"),
+    [
+        (lambda: _protect(method=ht.Greedy), "method"),
+        (lambda: _protect(method=3), "method"),
+        (lambda: ht.tabulate(RECORDS, by=["town"], value=RECORDS["days"]), "value"),
+        (lambda: ht.tabulate(RECORDS, by=["town"], weight=RECORDS["days"].to_numpy()), "weight"),
+        (lambda: ht.tabulate(RECORDS, by=[RECORDS["town"]]), "by"),
+        (lambda: ht.tabulate(RECORDS, by=3), "by"),  # type: ignore[arg-type]
+        (lambda: ht.Greedy().protect(NEED, TABLE), "table"),  # type: ignore[arg-type]
+        (lambda: ht.Optimal().protect(TABLE, RELEASE), "need"),  # type: ignore[arg-type]
+        (lambda: ht.audit(NEED, TABLE, RELEASE), "table"),  # type: ignore[arg-type]
+        (lambda: ht.audit(TABLE, RELEASE, NEED), "need"),  # type: ignore[arg-type]
+        (lambda: ht.audit(TABLE, NEED, TABLE), "release"),  # type: ignore[arg-type]
+        (lambda: ht.Interval().bounds(TABLE), "release"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_no_such_thing_is_refused_by_its_name(call: Callable[[], object], where: str) -> None:
+    with pytest.raises(ParameterError) as refused:
+        call()
+    assert refused.value.where == where
+    assert refused.value.fix
+
+
+# Each of them is True to numpy as a whole or in part, so that everything would have been withheld, or kept.
+@pytest.mark.parametrize("mask", ["by_hand.csv", ["c"] * 9, [np.nan] * 9, np.arange(9), [None] * 9, 2])
+@pytest.mark.parametrize(
+    "take",
+    [
+        lambda mask: ht.Protection.withhold(TABLE, mask),
+        lambda mask: ht.Greedy(start=mask).protect(TABLE, NEED),
+        lambda mask: ht.Greedy(keep=mask).protect(TABLE, NEED),
+        lambda mask: ht.Need(unsafe=np.asarray(mask).reshape(-1), lower=1.0, upper=1.0),
+    ],
+)
+def test_a_mask_is_made_of_true_and_false(take: Callable[[Any], object], mask: Any) -> None:
+    with pytest.raises(HitokuError):
+        take(mask)
+
+
+@pytest.mark.parametrize("mask", [[0, 0, 0, 0, 1, 0, 0, 0, 0], [0.0] * 4 + [1.0] + [0.0] * 4])
+def test_noughts_and_ones_are_a_mask(mask: list[float]) -> None:
+    assert np.flatnonzero(ht.Protection.withhold(TABLE, mask).withheld).tolist() == [4]
+    frame = pd.Series(mask).astype(bool).astype(object)
+    assert np.flatnonzero(ht.Protection.withhold(TABLE, frame).withheld).tolist() == [4]
+
+
+def test_a_text_in_the_place_of_a_mask_is_named() -> None:
+    with pytest.raises(TableError, match="start cannot be read as bool") as refused:
+        ht.Circulation(start="by_hand.csv").protect(TABLE, NEED)
+    assert refused.value.fix == "give True or False for every cell"
