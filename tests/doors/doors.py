@@ -223,7 +223,7 @@ def _in_folder(content: bytes, folder: Path, read: Callable[[Path], object]) -> 
     path.write_bytes(content[1:])
     try:
         if manifest in before:
-            with suppress(ValueError, TypeError, LookupError, AttributeError, RecursionError):
+            with suppress(ValueError, TypeError, LookupError, AttributeError, RecursionError, OSError):
                 reseal(folder)
         return read(folder)
     finally:
