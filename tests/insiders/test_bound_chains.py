@@ -20,7 +20,8 @@ def test_news_go_as_far_as_they_matter(table, seed):
     told = np.flatnonzero(random.random(table.n_cells) < 0.3)
     lower[told] = upper[told] = table.value[told]
     local = lower.copy(), upper.copy()
-    chains.tighten(*local, told)
+    learnt = chains.tighten(*local, told)
+    assert learnt.tolist() == np.flatnonzero((local[0] != lower) | (local[1] != upper)).tolist()
     chains.tighten(lower, upper)
     np.testing.assert_allclose(local[0], lower, atol=1e-6)
     np.testing.assert_allclose(local[1], upper, atol=1e-6)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import event, given
 from hypothesis import strategies as st
 from tests.strategies import magnitude_tables
 
-from hitoku.insiders.box_deviations import BoxDeviations, Wanted
+from hitoku.insiders.box_deviations import EFFORTS, BoxDeviations, Wanted
 from hitoku.model.table import Table
 
 
@@ -68,3 +70,49 @@ def test_what_one_knows_is_forgotten_when_the_next_one_looks():
     insider = Wanted(cells, (level, level, level), np.array([1]), (np.zeros(1), np.zeros(1)))
     outsider = Wanted(cells, (level, level, level), nothing, (np.zeros(0), np.zeros(0)))
     assert [len(boxes.found(wanted).owner) for wanted in ([insider], [insider, outsider])] == [0, 2]
+
+
+def square_of(value, **levels):
+    """Two by two cells, and what somebody wants of the first of them."""
+    square = Table.from_array(np.full((2, 2), value))
+    room = square.value - square.lower, square.upper - square.value
+    boxes = BoxDeviations(square, square.inner, np.full(square.n_cells, 0.01), room)
+    asked = tuple(np.array([levels.get(side, 0.0)]) for side in ("lower", "upper", "width"))
+    return boxes, Wanted(np.array([0]), asked, np.array([1]), (np.zeros(1), np.zeros(1)))
+
+
+def test_room_for_a_single_step_is_room():
+    """Somebody knows that the first cell cannot fall, and the second one only by one."""
+    boxes, wanted = square_of(10.0, upper=1.0)
+    known = replace(wanted, known=np.array([0, 1]), room=(np.array([0.0, 1.0]), np.array([np.inf, 0.0])))
+    assert [change[:2].tolist() for _, change in changes_of(boxes.found([known]), 9)] == [[1, -1]]
+
+
+def test_what_is_shown_to_one_is_no_witness_for_anybody_else():
+    """The one box of the square moves what both know; that the levels differ makes two claims of each."""
+    boxes, wanted = square_of(10.0, lower=2.0, upper=9.0)
+    assert [len(boxes.found([wanted] * n).owner) for n in (1, 2, 3)] == [0, 0, 0]
+
+
+def test_cells_without_a_box_are_looked_at_with_more_and_more_effort(monkeypatch):
+    boxes, wanted = square_of(10.0, width=1.0)
+    efforts, look = [], boxes._found
+    monkeypatch.setattr(
+        boxes, "_found", lambda cover, asked, effort: efforts.append(effort) or look(cover, asked, effort)
+    )
+    boxes.found([wanted])
+    assert efforts == list(EFFORTS)
+    efforts.clear()
+    boxes.found([replace(wanted, known=np.zeros(0, dtype=np.int64), room=(np.zeros(0), np.zeros(0)))])
+    assert efforts == [EFFORTS[0]]
+
+
+def test_a_claim_beyond_the_rooms_is_left_to_linear_programs():
+    boxes, wanted = square_of(10.0, lower=3.0)
+    nobody = replace(wanted, known=np.zeros(0, dtype=np.int64), room=(np.zeros(0), np.zeros(0)))
+    assert len(boxes.found([nobody]).owner) == 2
+    # The first cell cannot fall by more than it has, nor by more than somebody knows.
+    assert not len(boxes.found([replace(nobody, levels=(np.full(1, 11.0), np.zeros(1), np.zeros(1)))]).owner)
+    own = replace(wanted, known=np.array([0]), room=(np.full(1, 2.0), np.full(1, np.inf)))
+    assert not len(boxes.found([own]).owner)
+    assert len(boxes.found([replace(own, room=(np.full(1, 3.0), np.zeros(1)))]).owner) == 1

@@ -320,6 +320,45 @@ def test_who_can_object_to_no_witness_is_looked_at_once(monkeypatch):
     assert looked.count(looked[0]) == 1
 
 
+def test_a_repair_keeps_within_what_a_coalition_knows(monkeypatch):
+    search, seen = crowded(), {}
+
+    def watch(cells, scale, room):
+        del scale
+        seen[who] = np.array(room)
+        return np.zeros(len(cells)), np.zeros(len(cells))
+
+    monkeypatch.setattr(search.witnesses, "repaired", watch)
+    for who in search.coalitions():
+        search.examine(who)
+    assert seen
+    value = np.append(np.arange(1, 26).reshape(5, 5) * 3.0, np.zeros((5, 1)), axis=1)
+    value = np.append(value, np.zeros((1, 6)), axis=0).ravel()
+    for (who,), (down, up) in seen.items():
+        own = np.flatnonzero(value)[who]
+        # Published totals stay, the own cell is known, any other may fall to zero and rise without end.
+        assert down.tolist() == np.where(np.arange(36) == own, 0.0, value).tolist()
+        assert up.tolist() == np.where((value > 0) & (np.arange(36) != own), np.inf, 0.0).tolist()
+
+
+@pytest.mark.parametrize(("down", "up", "missing"), [(9.0, 0.0, True), (0.0, 9.0, False), (0.0, 2.0, True)])
+def test_what_is_repaired_counts_as_far_as_it_goes(monkeypatch, down, up, missing):
+    """The cell must rise by three; nobody looks any further than repairs."""
+    search = crowded()
+    monkeypatch.setattr(search, "_settle", lambda *_: None)
+    repaired = []
+
+    def answer(cells, scale, room):
+        del scale, room
+        repaired.extend(cells)
+        return np.full(len(cells), down), np.full(len(cells), up)
+
+    monkeypatch.setattr(search.witnesses, "repaired", answer)
+    found = [search.examine(who).cells for who in search.coalitions()]
+    assert repaired
+    assert sum(len(cells) for cells in found) == (len(repaired) if missing else 0)
+
+
 def test_a_repair_that_fails_leaves_nothing_of_what_a_coalition_knows(monkeypatch):
     search, rooms = crowded(), {}
 
@@ -361,3 +400,38 @@ def test_what_an_insider_knows_goes_through_structural_zeros(structural):
     assert audit(table, need, release).safe
     found = CoalitionSearch(table, need, release, Insider([Contribution("X", cell=2, amount=6.0)])).verdict()
     assert found.cells == (() if structural else (0,))
+
+
+def test_coalitions_know_something_of_cells_that_hang_together():
+    """Two squares apart from each other; one firm in each, one in both, one where everything is published."""
+    table = Table.from_array(np.arange(1.0, 17.0).reshape(4, 4))
+    withheld = np.isin(np.arange(25), [0, 1, 5, 6, 12, 13, 17, 18])
+    need = Need(unsafe=np.isin(np.arange(25), [0, 12]), width=2.0)
+    release = Release.of(table, Protection.withhold(table, withheld))
+    told = [("A", 0), ("B", 12), ("C", 3), ("D", 1), ("D", 13)]
+    people = [Contribution(who, cell, table.value[cell] / 2) for who, cell in told]
+    search = CoalitionSearch(table, need, release, Insider(people, coalition=2))
+    assert set(search.coalitions()) == {(0,), (1,), (3,), (0, 3), (1, 3)}
+    assert len(search.coalitions()) == 5
+
+
+def test_bounds_that_everybody_knows_leave_something_to_be_learnt():
+    bounded = replace(SQUARE, lower=0.7 * SQUARE.value, upper=1.3 * SQUARE.value)
+    release = Release.of(bounded, Protection.withhold(bounded, CORNERS))
+    (found,) = CoalitionSearch(bounded, need_for(5, width=2), release, ALONE).too_close()
+    assert found.cells.tolist() == [5]
+    assert repr(found) == "TooClose(1 contributor(s), 1 cell(s))"
+
+
+def test_nobody_contributes_to_empty_cells():
+    count, value = np.array([2, 0, 2]), np.array([5.0, 0.0, 5.0])
+    people = Contributors(count=count, largest=[[4.0], [0.0], [4.0]], total=value)
+    table = Table(value=value, relations=[[1.0, 1.0, -1.0]], units=people, frequency=count)
+    assert [(one.cell, one.amount) for one in contributions_in(table)] == [(0, 4.0), (2, 4.0)]
+
+
+def test_a_relation_may_be_given_many_times():
+    count, value = np.array([1, 1, 1]), np.array([5.0, 2.0, 7.0])
+    people = Contributors(count=count, largest=value[:, None], total=value)
+    table = Table(value=value, relations=[[1.0, 1.0, -1.0]] * 5, units=people, frequency=count)
+    assert len({one.contributor for one in contributions_in(table)}) == 1

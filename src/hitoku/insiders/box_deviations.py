@@ -77,7 +77,7 @@ class BoxDeviations:
         self._price = np.where(self._moving, price, self._published)
 
     def _steps(self, room: Floats) -> Floats:
-        return np.asarray(np.floor(np.maximum(room, 0.0) * self._scale))
+        return np.asarray(np.floor(room * self._scale))
 
     def found(self, wanted: Sequence[Wanted]) -> Deviations:
         """Look for deviations that take cells far enough; none where a table has no boxes."""

@@ -185,8 +185,9 @@ class CellWitnesses:
 
     def reach(self, own: int, scale: Mapping[int, float]) -> tuple[float, float]:
         """Tell how far down and up a cell is taken by its witnesses when some of them are shrunk."""
-        moved = [scale.get(number, 1.0) * far for number, far in self._kept_for.get(own, ())]
-        return -min(moved, default=0.0), max(moved, default=0.0)
+        # It may stay where it is, too.
+        moved = [0.0, *(scale.get(number, 1.0) * far for number, far in self._kept_for.get(own, ()))]
+        return -min(moved), max(moved)
 
     def repaired(
         self, cells: Integers, scale: Mapping[int, float], room: tuple[Floats, Floats]
