@@ -30,3 +30,15 @@ def test_news_go_as_far_as_they_matter(table, seed):
     # What follows is true.
     assert np.all(lower <= table.value + 1e-6)
     assert np.all(upper >= table.value - 1e-6)
+
+
+def test_what_is_learnt_is_told_and_nothing_else():
+    """Two sums that share a cell: with both parts of the first, its total, and what is left of the second."""
+    relations = np.array([[0.0, 1, 1, -1, 0, 0], [0, 0, 0, 1, 1, -1]])
+    chains = BoundChains(relations, np.full(6, 1e-9))
+    lower, upper = np.zeros(6), np.array([9.0, 9, 9, 18, 9, 20])
+    for cell, value in ((1, 2.0), (2, 3.0), (5, 7.0)):
+        lower[cell] = upper[cell] = value
+    assert chains.tighten(lower, upper, np.array([1, 2, 5])).tolist() == [3, 4]
+    assert (lower.tolist(), upper.tolist()) == ([0, 2, 3, 5, 2, 7], [9, 2, 3, 5, 2, 7])
+    assert chains.tighten(lower, upper, np.array([1, 2, 5])).tolist() == []

@@ -116,3 +116,14 @@ def test_a_claim_beyond_the_rooms_is_left_to_linear_programs():
     own = replace(wanted, known=np.array([0]), room=(np.full(1, 2.0), np.full(1, np.inf)))
     assert not len(boxes.found([own]).owner)
     assert len(boxes.found([replace(own, room=(np.full(1, 3.0), np.zeros(1)))]).owner) == 1
+
+
+def test_who_knows_how_far_a_cell_falls_asks_no_more_of_it():
+    """Three by three cells; the second one of those asked for can fall by two, not by three as it must."""
+    grid = Table.from_array(np.full((3, 3), 10.0))
+    room = grid.value - grid.lower, grid.upper - grid.value
+    boxes = BoxDeviations(grid, grid.inner, np.full(grid.n_cells, 0.01), room)
+    levels = np.full(3, 3.0), np.zeros(3), np.zeros(3)
+    one = Wanted(np.array([1, 0, 2]), levels, np.array([0]), (np.full(1, 2.0), np.full(1, np.inf)))
+    for wanted in ([one], [one, one]):
+        assert set(boxes.found(wanted).owner.tolist()) == {1, 2}

@@ -60,6 +60,10 @@ def test_only_witnesses_that_go_farther_than_a_cell_can_are_shrunk(at_once):
     assert witnesses.shrunk([(1, 4.0, 9.0), (3, 1.0, 9.0), (4, 9.0, 4.0)]) == {0: 0.2}
     assert witnesses.shrunk([(8, 0.0, 0.0)]) == {2: 0.0}
     assert witnesses.shrunk([(7, 0.0, 0.0)]) == {}
+    # A rise is a rise, however small.
+    small = kept((0, (np.array([0, 8]), np.array([1.0, -1.0]))), at_once=at_once)
+    assert small.shrunk([(0, 9.0, 0.5)]) == {0: 0.5}
+    assert small.shrunk([(0, 0.5, 9.0)]) == {}
     assert witnesses.owners([0, 2]) == {0, 2}
 
 

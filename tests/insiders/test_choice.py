@@ -103,6 +103,13 @@ def test_the_default_names_itself(table):
     assert choose_insiders(one_cell(7), Insider(contributions_in(one_cell(7)))).attack is not None
 
 
+def test_the_default_ends_with_the_largest_table_that_it_names(table, monkeypatch):
+    monkeypatch.setattr("hitoku.insiders.contributions.LARGEST_BY_DEFAULT", table.n_cells)
+    assert choose_insiders(table, None).attack is not None
+    monkeypatch.setattr("hitoku.insiders.contributions.LARGEST_BY_DEFAULT", table.n_cells - 1)
+    assert choose_insiders(table, None).words == f"none, the default beyond {table.n_cells - 1} cells"
+
+
 @pytest.mark.parametrize("method", [Gauss(), Adjust()])
 def test_methods_that_promise_no_intervals_are_not_asked_for_more_by_default(table, method):
     outcome = protect_table(table, [PPercent(10)], method=method)

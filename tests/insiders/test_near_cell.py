@@ -99,6 +99,21 @@ def test_what_one_way_leaves_of_a_width_the_other_makes_up_for():
     assert (len(changes), reach.down[0]) == (1, 0)
 
 
+def test_each_way_goes_as_far_as_it_must_by_itself():
+    """The first cell rises by six at most and falls by one: not both ways at once."""
+    down, up = np.full(6, 9.0), np.full(6, 9.0)
+    down[0], up[0] = 1.0, 6.0
+    reach, changes = look(down, up, (1, 4, 0))
+    assert [float(steps[cells == 0][0]) for cells, steps in changes] == pytest.approx([4, -1], abs=5 * LEAST)
+    assert not reach.missing[0]
+    # Less than one is enough to look for where less than one is asked for.
+    up[0] = 0.5
+    reach, changes = look(down, up, (0, 0.5, 0))
+    assert [float(steps[cells == 0][0]) for cells, steps in changes[:1]] == pytest.approx(
+        [0.5], abs=5 * LEAST
+    )
+
+
 @pytest.mark.parametrize(("status", "x"), [(Status.OPTIMAL, None), (Status.INFEASIBLE, np.zeros(1))])
 def test_an_answer_that_is_none_is_the_solvers_failure(status, x):
     with pytest.raises(SolverError, match="has an optimum"):
