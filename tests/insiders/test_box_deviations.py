@@ -95,7 +95,7 @@ def test_what_is_shown_to_one_is_no_witness_for_anybody_else():
 
 
 def test_cells_without_a_box_are_looked_at_with_more_and_more_effort(monkeypatch):
-    boxes, wanted = square_of(10.0, width=1.0)
+    boxes, wanted = square_of(10.0)  # Nothing is asked for but that it moves by the smallest step.
     efforts, look = [], boxes._found
     monkeypatch.setattr(
         boxes, "_found", lambda cover, asked, effort: efforts.append(effort) or look(cover, asked, effort)
