@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -17,9 +19,11 @@ from hitoku.methods.optimal.attacker_subproblems import (
 )
 from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.neighbourhood_search import NeighbourhoodSearch
-from hitoku.methods.optimal.neighbourhoods import Neighbourhoods
+from hitoku.methods.optimal.neighbourhoods import WIDE, Neighbourhoods
 from hitoku.methods.optimal.objective import Objective
 from hitoku.methods.optimal.search import search
+from hitoku.model.need import Need
+from hitoku.model.table import Table
 
 
 def is_safe(instance, pattern) -> bool:
@@ -71,3 +75,25 @@ def test_tables_too_large_for_a_tableau_get_the_same_pattern(monkeypatch):
     slow = Optimal(cost=cost).protect(table, need)
     assert slow.proven
     np.testing.assert_array_equal(slow.withheld, fast.withheld)
+
+
+def test_wide_neighbourhoods_of_a_network_leave_the_optimum_as_it_is():
+    random = np.random.default_rng(5)
+    table = Table.from_array(random.integers(1, 40, (14, 14)))
+    table = replace(table, upper=np.full(table.n_cells, 1.5 * table.value.max()), fixed=table.value == 0)
+    unsafe = table.inner & (table.value < 3)
+    instance = prepared(table, Need(unsafe=unsafe, lower=1.0 * unsafe, upper=9.0 * unsafe))
+    goal, everything = Objective(instance.weight, 1.0), np.ones(len(instance), dtype=bool)
+    plain, widely = (
+        search(instance, goal, Budget(), everything, report=lambda *_: None, wide=wide)
+        for wide in (False, True)
+    )
+    assert widely.finished
+    assert widely.value == plain.value
+    assert is_safe(instance, widely.pattern)
+
+
+def test_no_more_than_a_share_of_a_pattern_is_set_free():
+    instance = prepared(*cube(4, (4, 4, 3), 4))
+    around, cells = Neighbourhoods(instance, WIDE), ~instance.forced
+    assert around.draw(cells).sum() <= (cells.sum() + 1) // 2 < WIDE.freed

@@ -19,8 +19,8 @@ from hitoku.solver.covering import Covering, Floats, Integers, Mask, Relaxed
 from hitoku.solver.master import NO_LIMIT, Master
 from hitoku.solver.solution import Status
 
-# Columns of a problem at most; steps after which it is set up anew.
-MOST_COLUMNS, MOST_STEPS = 700, 20_000
+# Steps after which it is set up anew.
+MOST_STEPS = 20_000
 # Columns it begins with: so many at least, and so many for each row.
 FEWEST, PER_ROW = 120, 2
 # A column comes in when its reduced cost, in units of the middle cost, lies below zero by more than this.

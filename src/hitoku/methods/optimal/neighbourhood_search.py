@@ -26,8 +26,6 @@ from hitoku.methods.optimal.instance import Instance, movable
 from hitoku.methods.optimal.neighbourhoods import Neighbourhoods
 from hitoku.model.arrays import Floats, Integers, Mask
 
-# Cells that may come in beside those set free, by reduced cost; rows of the relaxation handed on.
-CANDIDATES = 150
 # A movement smaller than this share of a level is rounding.
 MOVED = 1e-7
 # A row is left out when cells that stay fill it but for this share.
@@ -111,8 +109,8 @@ class NeighbourhoodSearch:
     def _candidates(self, around: Neighbourhoods, freed: Mask) -> Mask:
         """Return cells outside the pattern that may come in, half of them beside the ones set free."""
         chosen = np.zeros(len(freed), dtype=bool)
-        near = around.near(freed)
-        for some, most in ((near, CANDIDATES // 2), (around.near(near), CANDIDATES)):
+        near, candidates = around.near(freed), around.extent.candidates
+        for some, most in ((near, candidates // 2), (around.near(near), candidates)):
             cells = np.flatnonzero(some & ~self.pattern & ~chosen)
             order = np.argsort(self._reduced[cells], kind="stable")
             chosen[cells[order[: most - int(chosen.sum())]]] = True

@@ -2,18 +2,46 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy import sparse
 
 from hitoku.methods.optimal.instance import Instance
 from hitoku.model.arrays import Integers, Mask
 
-# Pattern cells set free at first, and how many more after every quarter of the failures that are the end.
-FREED, MORE = 20, 5
-# So many failures in a row, or one for so many cells of the pattern.
-FAILURES, PER_FAILURE = 24, 8
+# How many more cells are set free after every quarter of the failures that are the end.
+MORE = 5
+# So many failures in a row are the end, at least.
+FAILURES = 24
 # Cells are drawn from a fixed seed: one table, one answer under a work limit.
 SEED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How far neighbourhoods go.
+
+    Parameters
+    ----------
+    freed
+        Cells of the pattern that are set free at first.
+    candidates
+        Cells that may come in beside them, by reduced cost.
+    per_failure
+        One failure in a row for so many cells of the pattern is the end.
+    share
+        No more than this share of the pattern is set free.
+    """
+
+    freed: int = 20
+    candidates: int = 150
+    per_failure: int = 8
+    share: float = 1.0
+
+
+# For when rows and reduced costs are so good that a wide neighbourhood is settled at its root.
+WIDE = Extent(freed=60, candidates=300, per_failure=4, share=0.5)
 
 
 class Neighbourhoods:
@@ -23,9 +51,12 @@ class Neighbourhoods:
     ----------
     instance
         Whose relations say which cells are near each other.
+    extent
+        How many cells are drawn, and for how long.
     """
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: Instance, extent: Extent | None = None) -> None:
+        self.extent = Extent() if extent is None else extent
         rows = instance.relations
         marks = sparse.csr_array((np.ones(rows.nnz), rows.indices, rows.indptr), rows.shape)
         self._rows, self._columns = marks, sparse.csr_array(marks.T)
@@ -35,10 +66,11 @@ class Neighbourhoods:
     def draw(self, pattern: Mask) -> Mask | None:
         """Return cells of a pattern to set free; None when it was in vain for long."""
         cells = np.flatnonzero(pattern)
-        most = max(FAILURES, len(cells) // PER_FAILURE)
+        most = max(FAILURES, len(cells) // self.extent.per_failure)
         if self._failures >= most or len(cells) < 2:
             return None
-        size = FREED + MORE * (4 * self._failures // most)
+        size = self.extent.freed + MORE * (4 * self._failures // most)
+        size = min(size, round(self.extent.share * len(cells)))
         centre = int(cells[self._random.integers(len(cells))])
         self._failures += 1
         return self.around(centre, cells, size)

@@ -26,7 +26,7 @@ from hitoku.methods.optimal.row_pool import MOST_AT_ONCE, RowPool
 from hitoku.methods.optimal.zero_half_cuts import factor, zero_half_cuts
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.solver.covering import Relaxed
-from hitoku.solver.dense_master import MOST_COLUMNS, DenseMaster
+from hitoku.solver.dense_master import DenseMaster
 from hitoku.solver.master import Master
 
 WHOLE = 1e-6
@@ -48,8 +48,8 @@ PURGE_HALVED = 8
 HALVED_COLUMNS = 12_000
 # Rows of the pool that are added at once at the root.
 MOST_AT_ROOT = 60
-# Columns of a dense tableau at most where the table is no network: those that matter are few.
-WIDE = 2000
+# Columns of a problem on a dense tableau at most, in networks and elsewhere: those that matter are few.
+WIDE_NETWORK, WIDE = 4000, 2000
 # Rows of the pool that are handed on when cells are given up.
 HANDED_ON = 3000
 
@@ -73,7 +73,7 @@ class Relaxation:
         self.paid = float(goal.cost[instance.forced].sum())
         # Where attackers are quick, solves are many: a dense tableau and a pool of rows pay.
         tableau = isinstance(self.engine, TableauSubproblems)
-        most = WIDE if tableau else MOST_COLUMNS if self.network else 0
+        most = WIDE if tableau else WIDE_NETWORK if self.network else 0
         small = len(self.free) <= most
         self.master = (DenseMaster if small else Master)(goal.cost[self.free])
         if goal.other is not None:
@@ -221,13 +221,12 @@ class Relaxation:
     ) -> tuple[list[Found], bool]:
         """Look into the pool first; only where it has little to say, separate anew.
 
-        In the nodes of a tree that is no network only where it is silent, and not again in a node once that
-        had little to add: attackers take longer than the linear program, and one call in three was in vain.
+        In the nodes of a tree only where it is silent, and not again in a node once that had little to add:
+        attackers take longer than the linear program, and one call in three was in vain.
         """
         most = MOST_AT_ROOT if root and not self.network else MOST_AT_ONCE
-        sparing = not root and not self.network
         known = pool.violated(x, POOL_VIOLATION, most)
-        if len(known) >= (1 if sparing else FEW) or (sparing and self._exhausted):
+        if len(known) >= (FEW if root else 1) or (self._exhausted and not root):
             return known.tolist(), False
         found, reached = self._pushed(full, exact=False)
         self._exhausted = len(found) < FEW

@@ -15,7 +15,7 @@ from hitoku.methods.optimal.cuts import Cuts
 from hitoku.methods.optimal.incumbent_search import IncumbentSearch
 from hitoku.methods.optimal.instance import Instance
 from hitoku.methods.optimal.neighbourhood_search import NeighbourhoodSearch
-from hitoku.methods.optimal.neighbourhoods import Neighbourhoods
+from hitoku.methods.optimal.neighbourhoods import WIDE, Extent, Neighbourhoods
 from hitoku.methods.optimal.objective import Objective, SearchResult
 from hitoku.methods.optimal.relaxation import HALVED_COLUMNS, WHOLE
 from hitoku.methods.optimal.tree import FAR_OFF, NO_LIMIT, BranchAndCut, Report
@@ -47,6 +47,7 @@ def search(
     most_nodes: int = NO_LIMIT,
     report: Report | None = None,
     core: bool = False,
+    wide: bool = False,
 ) -> SearchResult:
     """Find the best pattern: component by component where no relation connects them.
 
@@ -65,9 +66,11 @@ def search(
         the cells only.
     core
         The starting pattern may be far off: look for a good one first.
+    wide
+        Look for a better one in wide neighbourhoods once the root is done.
     """
     groups = components(instance) if goal.other is None else []
-    options: dict[str, Any] = {"most_nodes": most_nodes, "core": core}
+    options: dict[str, Any] = {"most_nodes": most_nodes, "core": core, "wide": wide}
     if goal.other is not None or (len(groups) == 1 and groups[0].all()):
         return PatternSearch(instance, goal, budget, start, rows=rows, report=report, **options).run()
     parted = rows_by_part(Cuts.of([]) if rows is None else rows, groups)
@@ -102,9 +105,9 @@ def search(
 class PatternSearch(BranchAndCut):
     """One run over a connected instance; parameters as in :func:`search`."""
 
-    def __init__(self, *problem: Any, core: bool = False, **options: Any) -> None:
+    def __init__(self, *problem: Any, core: bool = False, wide: bool = False, **options: Any) -> None:
         super().__init__(*problem, **options)
-        self._look = core
+        self._look, self._wide = core, wide
         if core and self.relaxation.network and len(self.relaxation.free) > LARGE_NETWORK:
             # Neighbourhoods find a pattern that leaves fewer columns; halves come then.
             self.relaxation.halving = False
@@ -143,6 +146,8 @@ class PatternSearch(BranchAndCut):
                 self._incumbents.begin()
             self.relaxation.master.fix(self._lower, self._upper)
             self.relaxation.restore(rows)
+        if self._wide:
+            self._search_neighbourhoods(relaxed, 0.0, WIDE)
         return self._after_root(relaxed, bound)
 
     def _after_root(self, relaxed: Relaxed, bound: float) -> SearchResult:
@@ -153,7 +158,9 @@ class PatternSearch(BranchAndCut):
         if not np.any(lower < upper):
             return self._result(finished=True)
         if (lower < upper).sum() < FEWER * len(free):
-            found = self._search_subset(self.possible, free[lower == 1], report=self._report)
+            # Where halves come only now, they make wide neighbourhoods worth searching.
+            wide = self._look and self.relaxation.network and not self.relaxation.halving
+            found = self._search_subset(self.possible, free[lower == 1], report=self._report, wide=wide)
             if found is not None:
                 return found
         self._lower, self._upper = self._fix_columns(relaxed, self._lower, self._upper, ties=self.goal.ties)
@@ -210,7 +217,9 @@ class PatternSearch(BranchAndCut):
             alive[promising] = True
             self._search_subset(alive, relaxation.free[:0], CORE_NODES, self._report_pattern)
 
-    def _search_neighbourhoods(self, relaxed: Relaxed, far_off: float = FAR_OFF) -> None:
+    def _search_neighbourhoods(
+        self, relaxed: Relaxed, far_off: float = FAR_OFF, extent: Extent | None = None
+    ) -> None:
         """Set parts of the best pattern free and search them anew, again and again, while that pays.
 
         Only while its free part is this share above the bound: nearer, the search itself does better.
@@ -226,11 +235,13 @@ class PatternSearch(BranchAndCut):
             return search(some, goal, self.budget, start, rows=rows, most_nodes=NODES).pattern
 
         rows = sparse.csr_array(relaxation.master.rows[relaxation.standing :])
-        around = Neighbourhoods(instance)
+        around = Neighbourhoods(instance, extent)
         inside = NeighbourhoodSearch(relaxation.engine, part, self.best, rows, reduced)
-        while inside.settled and self.budget.spent() < UNTIL:
+        # Wide ones are many nodes each: no more work than all before.
+        most = NO_LIMIT if extent is None else 2 * self.budget.work
+        while inside.settled and self.budget.spent() < UNTIL and self.budget.work < most:
             freed = around.draw(inside.pattern & ~instance.forced)
-            if freed is None or not self.far_off(far_off):
+            if freed is None or not self.far_off(far_off) or self.goal.hopeless(self.bound, self.value):
                 break
             if inside.improve(around, freed):
                 around.found()
@@ -244,6 +255,7 @@ class PatternSearch(BranchAndCut):
         report: Report | None = None,
         *,
         core: bool = False,
+        wide: bool = False,
     ) -> SearchResult | None:
         """Search over some of the cells; None when the incumbent needs others."""
         forced = self.instance.forced.copy()
@@ -264,6 +276,7 @@ class PatternSearch(BranchAndCut):
             most_nodes=most_nodes,
             report=report,
             core=core,
+            wide=wide,
         )
         pattern = np.zeros(len(self.instance), dtype=bool)
         pattern[cells] = found.pattern

@@ -109,7 +109,7 @@ class BranchAndCut:
         """Alternate between solving the relaxation and adding cuts; None when the node is pruned."""
         history: list[float] = []
         relaxation = self.relaxation
-        dense = isinstance(relaxation.master, DenseMaster)
+        halved = relaxation.network or not isinstance(relaxation.master, DenseMaster)
         relaxation.begin_node()
         while True:
             relaxed, bound = relaxation.solve()
@@ -128,8 +128,8 @@ class BranchAndCut:
                 self._update_incumbent(relaxation.pattern(x) > 0.5)
                 return None if self.goal.hopeless(bound, self.value) else relaxed
             if not whole:
-                # In the tree of a dense tableau halves cost more time than they save nodes.
-                if (root or not dense) and (len(rows) < FEW or self._stalled(history, SHORT_STALL)):
+                # On a dense tableau they save more nodes than they cost time in the trees of networks only.
+                if (root or halved) and (len(rows) < FEW or self._stalled(history, SHORT_STALL)):
                     rows += relaxation.halves(x)
                 if not rows or len(history) > rounds or self._stalled(history, STALL_ROUNDS):
                     return relaxed
