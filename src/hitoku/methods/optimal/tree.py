@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from hitoku.methods.optimal.attacker_subproblems import TableauSubproblems
 from hitoku.methods.optimal.branching import Branching
 from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.cuts import Cuts
@@ -72,8 +73,12 @@ class BranchAndCut:
         n_free = len(self.relaxation.free)
         self._lower, self._upper = np.zeros(n_free), np.ones(n_free)
         self._last: Relaxed | None = None
-        # Whether this is a search inside the search, for a better pattern alone; whether points are repaired.
-        self._inside, self._repairs = False, goal.other is None
+        # Whether this is a search inside the search, for a better pattern alone.
+        self._inside = False
+        # Points are repaired where no neighbourhoods are searched all through the tree, and to find the least
+        # cost: a tie is hardly ever broken by chance.
+        tableau = isinstance(self.relaxation.engine, TableauSubproblems)
+        self._repairs = not tableau and not goal.ties
 
     def _result(self, *, finished: bool, bound: float | None = None) -> SearchResult:
         bound = self.value if finished else min(self.bound if bound is None else bound, self.value)
@@ -161,7 +166,7 @@ class BranchAndCut:
         """
         outside = self._lower, self._upper, self.bound, self.nodes, self._most_nodes, self._repairs
         self._lower, self._upper, self.nodes, self._most_nodes = lower, upper, 0, nodes
-        self._inside, self._bound_outside, self._repairs = True, self.bound, repairs and self._repairs
+        self._inside, self._bound_outside, self._repairs = True, self.bound, repairs
         self.relaxation.master.fix(lower, upper)
         self.relaxation.restore(rows)
         try:
