@@ -87,3 +87,14 @@ def test_patterns_of_equal_cells_are_safe_and_no_larger_than_without_parts(seed,
     found = judged(table, need, Circulation(cost="unit"))
     monkeypatch.setattr("hitoku.methods.circulation.circulation.LARGEST_SEARCHED", 0)
     assert found.withheld.sum() <= judged(table, need, Circulation(cost="unit")).withheld.sum()
+
+
+@settings(deadline=None, max_examples=6)
+@given(data=st.data())
+def test_tables_that_are_searched_as_large_ones_are_audited_safe(data):
+    table = data.draw(cross_tables(3, hierarchical=True))
+    need = needs(data.draw, table)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hitoku.boxes.box_search.LARGE", 0)
+        patch.setattr("hitoku.methods.circulation.circulation.LARGEST_SWEPT", 0)
+        judged(table, need)

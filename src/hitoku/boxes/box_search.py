@@ -138,6 +138,9 @@ class Boxes:
         """
         self.route(self.by_size(self.claims.made), tick=tick)
         self.route(self.by_size(self.open()), effort=EFFORT_OPEN)
+        if self.cover.size > LARGE:
+            # Sums of many boxes take a hundred times as long as one: only where one will not do.
+            self.route(self.by_size(self.open()), effort=EFFORT_HARD)
         self.route(self.by_size(self.open()), effort=EFFORT_HARD, pieces=MANY)
         for claim in self.open().tolist():
             if self.claims.even[claim]:
