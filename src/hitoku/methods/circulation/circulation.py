@@ -54,7 +54,7 @@ class Circulation:
     """Withhold cells along cheap circulations, one for every need, shared as far as possible.
 
     For large tables with dimensions, hierarchies and links: ten thousand cells take ten seconds, a million
-    three minutes. Other tables, such as those of JJ files, are treated with linear programs alone.
+    two minutes. Other tables, such as those of JJ files, are treated with linear programs alone.
 
     Parameters
     ----------
