@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hitoku.methods.optimal.attacker_subproblems import TableauSubproblems
 from hitoku.methods.optimal.branching import Branching
 from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.cuts import Cuts
@@ -75,10 +74,8 @@ class BranchAndCut:
         self._last: Relaxed | None = None
         # Whether this is a search inside the search, for a better pattern alone.
         self._inside = False
-        # Points are repaired where no neighbourhoods are searched all through the tree, and to find the least
-        # cost: a tie is hardly ever broken by chance.
-        tableau = isinstance(self.relaxation.engine, TableauSubproblems)
-        self._repairs = not tableau and not goal.ties
+        # Points are repaired to find the least cost; a tie is hardly ever broken that way.
+        self._repairs = not goal.ties
 
     def _result(self, *, finished: bool, bound: float | None = None) -> SearchResult:
         bound = self.value if finished else min(self.bound if bound is None else bound, self.value)
