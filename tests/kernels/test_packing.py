@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hitoku.kernels.packing import pack
 
 
-def packed(changes, owners, signs, levels, rooms, *, flips, n_packs):
+def packed(changes, owners, signs, levels, rooms, *, flips, n_packs, spread=np.inf):
     begins = np.cumsum([0, *(len(change) for change in changes)])
     cells = np.array([cell for change in changes for cell in change], dtype=np.int64)
     amounts = np.array([a for change in changes for a in change.values()], dtype=np.int64)
@@ -24,7 +24,7 @@ def packed(changes, owners, signs, levels, rooms, *, flips, n_packs):
         np.array(levels, dtype=np.float64),
         tuple(np.array(room, dtype=np.float64) for room in rooms),
         flips,
-        np.inf,
+        spread,
         sums,
         held,
         numbers,
@@ -44,6 +44,23 @@ def test_changes_share_a_pack_where_there_is_room(rooms, owner, numbers):
     changes = [{0: 2, 1: 2}, {1: 2, 2: 1}]
     _, found = packed(changes, [owner, 2], [1, 1], [2, 1], (rooms, rooms), flips=True, n_packs=2)
     assert found.tolist() == numbers
+
+
+def test_who_has_arrived_by_the_opposite_way_is_not_moved_back():
+    """The second change fits as its opposite only: its owner is two below, and must stay there."""
+    changes = [{1: 3, 2: 5}, {0: 2, 1: 1}, {0: 1, 3: 1}]
+    rooms = [9, 3, 9, 9]
+    sums, numbers = packed(changes, [2, 0, 3], [1, 1, 1], [5, 2, 1], (rooms, rooms), flips=True, n_packs=1)
+    assert numbers.tolist() == [0, 0, 0]
+    assert sums.tolist() == [[-3, 2, 5, -1]]
+
+
+@pytest.mark.parametrize(("spread", "numbers"), [(2.0, [0, 0]), (1.9, [0, 1])])
+def test_small_levels_share_no_pack_with_much_larger_ones(spread, numbers):
+    found = packed(
+        [{0: 4}, {1: 2}], [0, 1], [1, 1], [4, 2], ([9, 9], [9, 9]), flips=False, n_packs=2, spread=spread
+    )
+    assert found[1].tolist() == numbers
 
 
 @settings(deadline=None, max_examples=52)
