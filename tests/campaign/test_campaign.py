@@ -153,3 +153,13 @@ def test_a_table_that_withholds_only_what_it_must_is_searched_to_its_end():
     """Found by the campaign: where nothing can be set free, the search for better patterns fell over."""
     instance, need, generator = asked(318)
     assert protected(instance, need, METHODS["auto"](), generator)["wrong"] == []
+
+
+@pytest.mark.parametrize("seed", [1134, 1237])
+def test_giants_beside_counts_can_be_adjusted(seed):
+    """Found by a campaign: with cells of 10^11 and of one no answer was proved in units of each column."""
+    instance, need, generator = asked(seed)
+    found = protected(instance, need, METHODS["adjust"](), generator)
+    assert not found["refused"]
+    assert not found["wrong"]
+    assert found["compared"] == instance.table.n_cells

@@ -1,7 +1,8 @@
 """Convex separable programs, solved once: linear costs, squares, or both.
 
 Every column gets its own unit, so that its cost or curvature is near one; without that HiGHS calls points
-optimal that are not. Its word is not taken for it anyway: rows, bounds and objective are recomputed in
+optimal that are not. Where no answer can be trusted so, as with giants beside single units, columns are
+left as they are. Its word is not taken for it anyway: rows, bounds and objective are recomputed in
 original units, and any multipliers of the rows, right or wrong, give a bound that no point can beat. Only
 a point that meets this bound is called optimal.
 
@@ -127,8 +128,17 @@ class _Units:
         np.minimum.at(least, rows, weight)
         # Between largest and smallest: with values from 1 to 10^11 in one sum neither end may vanish.
         row = 1.0 / power_of_two(np.sqrt(most * np.where(np.isfinite(least), least, 1.0)))
-        price = max((cost * column).max(initial=0.0), (curvature * column**2).max(initial=0.0))
-        return cls(column, row, float(power_of_two(price)))
+        return cls.priced(program, column, row)
+
+    @classmethod
+    def plain(cls, program: QuadraticProgram) -> _Units:
+        """Leave columns and rows as they are: with giants in a sum all of its entries are the same again."""
+        return cls.priced(program, np.ones(len(program.cost)), np.ones(program.relations.shape[0]))
+
+    @classmethod
+    def priced(cls, program: QuadraticProgram, column: Floats, row: Floats) -> _Units:
+        cost, squares = np.abs(program.cost) * column, program.curvature * column**2
+        return cls(column, row, float(power_of_two(max(cost.max(initial=0.0), squares.max(initial=0.0)))))
 
 
 def solve(program: QuadraticProgram, *, threads: int = 1, time_limit_s: float | None = None) -> Solution:
@@ -165,7 +175,22 @@ def solve(program: QuadraticProgram, *, threads: int = 1, time_limit_s: float | 
         return Solution(Status.INFEASIBLE)
     if len(program.cost) == 0:
         return _without_columns(program)
-    units = _Units.of(program)
+    for units in (_Units.of(program), _Units.plain(program)):
+        found = _solved(program, units, threads, time_limit_s)
+        if found is not None:
+            return found
+    n_rows, n_columns = program.relations.shape
+    raise SolverError(
+        f"a convex program of {n_columns} columns and {n_rows} rows has no trustworthy answer",
+        where="solver",
+        fix="look for values of very different size in one table, or split it",
+    )
+
+
+def _solved(
+    program: QuadraticProgram, units: _Units, threads: int, time_limit_s: float | None
+) -> Solution | None:
+    """Minimise in some units; None where no answer can be trusted."""
     evidence, has_point = _Evidence(program, units, threads), False
     best: Solution | None = None
     for tolerance in (FEASIBLE, FEASIBLE_AGAIN):
@@ -185,12 +210,7 @@ def solve(program: QuadraticProgram, *, threads: int = 1, time_limit_s: float | 
                 return Solution(Status.INFEASIBLE)
         if best is not None:
             return best
-    n_rows, n_columns = program.relations.shape
-    raise SolverError(
-        f"a convex program of {n_columns} columns and {n_rows} rows has no trustworthy answer",
-        where="solver",
-        fix="look for values of very different size in one table, or split it",
-    )
+    return None
 
 
 def _attempts(program: QuadraticProgram) -> tuple[dict[str, Any], ...]:
