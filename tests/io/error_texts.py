@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -82,9 +83,7 @@ class _Module:
         self, inside: ast.AST, kinds: set[str], makers: dict[tuple[str, str], dict[str, _Handed]]
     ) -> Iterator[tuple[str, ast.expr]]:
         """Give the expressions that become parts of errors."""
-        for node in ast.walk(inside):
-            if not isinstance(node, ast.Call):
-                continue
+        for node in _calls(inside):
             name = _name(node.func)
             if name in kinds:
                 yield from (("what", each) for each in node.args[:1])
@@ -117,6 +116,11 @@ class _Module:
                         returned = [each.value for each in ast.walk(function) if isinstance(each, ast.Return)]
                         own += [text for each in returned if each is not None for text in _texts(each)]
         return own
+
+
+@cache
+def _calls(inside: ast.AST) -> tuple[ast.Call, ...]:
+    return tuple(node for node in ast.walk(inside) if isinstance(node, ast.Call))
 
 
 def _alternatives(node: ast.expr) -> list[ast.expr]:
