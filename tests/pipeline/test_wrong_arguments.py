@@ -46,6 +46,11 @@ def test_what_is_no_such_thing_is_refused_by_its_name(call: Callable[[], object]
     assert refused.value.fix
 
 
+def test_names_may_come_out_of_an_array() -> None:
+    by = list(np.array(["town", "ill"]))
+    assert ht.tabulate(RECORDS, by=by, value=np.str_("days")).value[-1] == 23
+
+
 # Each of them is True to numpy as a whole or in part, so that everything would have been withheld, or kept.
 @pytest.mark.parametrize("mask", ["by_hand.csv", ["c"] * 9, [np.nan] * 9, np.arange(9), [None] * 9, 2])
 @pytest.mark.parametrize(

@@ -255,7 +255,7 @@ def _columns(
 
 def _refuse_column(name: object, role: str) -> None:
     """Raise where the numbers of a column stand instead of its name: compared with names they break."""
-    if name is not None and hasattr(name, "__array__"):
+    if hasattr(name, "__array__") and not isinstance(name, np.generic):
         raise ParameterError(
             f"{role} is of type {type(name).__name__}, not the name of a column",
             where=role,
