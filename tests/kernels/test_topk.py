@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from hitoku.kernels import topk
+from hitoku.kernels import cell_rows, topk
 
 NO_WEIGHTS = np.empty(0)
 
@@ -43,13 +43,14 @@ def test_following_and_merging_give_the_statistics_of_every_cell(rows, top, abso
     rows = sorted(rows)
     key = np.array([who * 4 + leaf for who, leaf, _ in rows], dtype=np.uint64)
     x = np.array([x for *_, x in rows], dtype=np.float64)
-    end = topk.FIRST + top
+    end = cell_rows.FIRST + top
     leaves, cells = np.zeros((4, end + 2 * absolute)), np.zeros((7, end + 2 * absolute))
     shape = np.array([4], dtype=np.uint32)
-    key, parts = topk.add_up(key, x, NO_WEIGHTS, FINE)
+    n = topk.add_up(key, x, NO_WEIGHTS, FINE, x)
+    key, parts = key[:n], x[:n]
     topk.rank_contributors(key, 2, parts, absolute, FINE, shape, ABOVE, ABOVE_START, leaves, cells)
-    topk.settle(cells, False, absolute, FINE)
-    topk.merge_axis(leaves, INDPTR, INDICES, cells, 1, 4, 1, False, absolute)
+    topk.settle(cells, parts, absolute, FINE)
+    cell_rows.merge_axis(leaves, INDPTR, INDICES, cells, 1, 4, 1, False, absolute)
     for cell, members in enumerate(MEMBERS):
         totals = {}
         for who, leaf, amount in rows:
@@ -57,23 +58,23 @@ def test_following_and_merging_give_the_statistics_of_every_cell(rows, top, abso
                 totals[who] = totals.get(who, 0) + amount
         ranked = [abs(t) if absolute else t for t in totals.values()]
         largest = [*sorted((t for t in ranked if t > 0), reverse=True), *[0] * top][:top]
-        assert cells[cell, topk.COUNT] == len(totals)
-        assert words(cells[cell], topk.SQUARES) == sum(t * t for t in totals.values())
+        assert cells[cell, cell_rows.COUNT] == len(totals)
+        assert words(cells[cell], cell_rows.SQUARES) == sum(t * t for t in totals.values())
         if absolute:
             assert words(cells[cell], end) == sum(ranked)
-        assert cells[cell, topk.FIRST : end].tolist() == largest
+        assert cells[cell, cell_rows.FIRST : end].tolist() == largest
 
 
 @settings(deadline=None, max_examples=39)
 @given(st.lists(st.tuples(st.integers(1, 9), st.sampled_from([0.5, 1.0, 2.5])), max_size=12))
 def test_ranks_are_units_of_weight(pairs):
-    end = topk.FIRST_WEIGHTED + 2 * 7  # six fill three ranks, and one tells that there were more
+    end = cell_rows.FIRST_WEIGHTED + 2 * 7  # six fill three ranks, and one tells that there were more
     leaves = np.zeros((1, end))
     x, w = np.array([float(x) for x, _ in pairs]), np.array([w for _, w in pairs])
     if pairs:
         topk.rank_records(np.zeros(len(pairs), dtype=np.uint64), x, w, False, FINE_WEIGHTED, leaves)
     largest = np.zeros((1, 3))
-    assert not topk.fill_ranks(leaves, end, largest)
+    assert not cell_rows.fill_ranks(leaves, end, largest)
     halves = sorted((x for x, w in pairs for _ in range(int(2 * w))), reverse=True) + [0] * 6
     assert_allclose(largest[0], [(halves[2 * r] + halves[2 * r + 1]) / 2 for r in range(3)], atol=1e-12)
 
@@ -86,7 +87,7 @@ def test_ranks_are_units_of_weight(pairs):
     st.booleans(),
 )
 def test_states_do_not_know_the_order_nor_the_parts_they_came_in(pairs, random, cut, absolute):
-    end = topk.FIRST_WEIGHTED + 2 * 4
+    end = cell_rows.FIRST_WEIGHTED + 2 * 4
     whole = np.zeros((1, end + 2 * absolute))
     rank(pairs, absolute, whole)
     shuffled = random.sample(pairs, len(pairs))
@@ -94,7 +95,7 @@ def test_states_do_not_know_the_order_nor_the_parts_they_came_in(pairs, random, 
     for part in (shuffled[cut:], shuffled[:cut]):
         state = np.zeros_like(whole)
         rank(part, absolute, state)
-        topk.merge_rows(state, np.zeros(1, dtype=np.int64), merged, True, absolute)
+        cell_rows.merge_rows(state, np.zeros(1, dtype=np.int64), merged, True, absolute)
     assert merged.tobytes() == whole.tobytes()
 
 
@@ -107,8 +108,8 @@ def rank(pairs, absolute, leaves):
 
 @pytest.mark.parametrize(("weights", "short"), [((1, 1, 1), True), ((1, 2, 1), False), ((1, 1), False)])
 def test_a_list_that_is_too_short_says_so(weights, short):
-    end = topk.FIRST_WEIGHTED + 2 * 3  # two fill ranks, the third tells that there was one more
+    end = cell_rows.FIRST_WEIGHTED + 2 * 3  # two fill ranks, the third tells that there was one more
     leaves, key = np.zeros((1, end)), np.zeros(len(weights), dtype=np.uint64)
     x = np.array([3.0, 2.0, 1.0][: len(weights)])
     topk.rank_records(key, x, np.array(weights, dtype=float), False, FINE_WEIGHTED, leaves)
-    assert topk.fill_ranks(leaves, end, np.zeros((1, 3))) is short
+    assert cell_rows.fill_ranks(leaves, end, np.zeros((1, 3))) is short

@@ -142,6 +142,7 @@ def match_a_little() -> None:
 # For every module of kernels a small job that calls what is in it, with the types that real work uses.
 JOBS: Mapping[str, Callable[[], None]] = {
     "topk": tabulate_a_little,
+    "cell_rows": tabulate_a_little,
     "record_order": tabulate_a_little,
     "fixed_point": tabulate_a_little,
     "flow": attack_a_little,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hitoku.errors import DataError, ParameterError
-from hitoku.kernels import fixed_point, record_order, topk
+from hitoku.kernels import cell_rows, fixed_point, record_order, topk
 from hitoku.model.arrays import Floats, Integers
 from hitoku.model.dimension import Dimension
 from hitoku.tabulation.cube import Cube
@@ -66,7 +66,7 @@ class Ranking:
     @property
     def end(self) -> int:
         """Where the ranks end in a row."""
-        return topk.FIRST_WEIGHTED + 2 * self.length if self.weighted else topk.FIRST + self.length
+        return cell_rows.FIRST_WEIGHTED + 2 * self.length if self.weighted else cell_rows.FIRST + self.length
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class State:
 
         with ThreadPoolExecutor(n_shares) as pool:
             list(pool.map(follow, range(n_shares)))
-        topk.settle(self.cells, self.ranking.weighted, by_size, self.fine)
+        topk.settle(self.cells, parts, by_size, self.fine)
 
     def ranked(self, numbers: Numbers, where: str) -> Ranked:
         """Merge upward whatever is known of leaves, and read off the ranks; the state is used up."""
@@ -137,21 +137,21 @@ class State:
         cells, ranking = self.cells, self.ranking
         largest = np.zeros((len(cells), ranking.top))
         if not ranking.weighted:
-            largest[:] = cells[:, topk.FIRST : ranking.end]
-        elif topk.fill_ranks(cells, ranking.end, largest):
+            largest[:] = cells[:, cell_rows.FIRST : ranking.end]
+        elif cell_rows.fill_ranks(cells, ranking.end, largest):
             raise DataError(
                 "weights of zero leave too few contributors to fill the ranks of some cells",
                 where=where,
                 fix="drop records whose weight is zero: they stand for nobody",
             )
         words = cells.view(np.int64)
-        squares = fixed_point.round_all(words[:, topk.SQUARES : topk.PENDING], 1.0)
+        squares = fixed_point.round_all(words[:, cell_rows.SQUARES : cell_rows.PENDING], 1.0)
         root = self.fine[topk.FINE_ROOT]
         sizes = np.zeros(len(cells))
         if ranking.absolute:
             sizes = fixed_point.round_all(words[:, ranking.end :], self.fine[topk.FINE_SIZES])
         return Ranked(
-            count=cells[:, topk.COUNT].astype(np.int64),
+            count=cells[:, cell_rows.COUNT].astype(np.int64),
             largest=largest / numbers.scale,
             squares=squares / (root * root or 1.0) / numbers.scale**2,
             sizes=sizes / numbers.scale,
@@ -164,7 +164,7 @@ class State:
             n_rows = before * (len(indptr) - 1) * after
             last = after == 1 and n_rows == len(self.cells)
             target = self.cells if last else np.zeros((n_rows, ranking.width))
-            topk.merge_axis(
+            cell_rows.merge_axis(
                 *(source, indptr, indices, target, before, n_leaves, after),
                 *(ranking.weighted, ranking.absolute),
             )
@@ -186,11 +186,13 @@ def by_contributor(
     if len(w) == 0:
         key, load = record_order.sort_pairs(key, x.view(np.int64), bits)
         x = load.view(np.float64)
+        parts = x
     else:
         key, order = record_order.sort_pairs(key, np.arange(len(key), dtype=np.int64), bits)
         x, w = x[order], w[order]
-    found: tuple[record_order.Keys, Floats] = topk.add_up(key, x, w, fine)
-    return found
+        parts = np.empty((len(x), topk.N_PARTS))
+    n = topk.add_up(key, x, w, fine, parts)
+    return key[:n], parts[:n]
 
 
 def _aligned(n_rows: int, width: int) -> Floats:

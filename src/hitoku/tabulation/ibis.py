@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from hitoku.errors import DataError, HitokuError, ParameterError
-from hitoku.kernels import fixed_point, topk
+from hitoku.kernels import cell_rows, fixed_point
 from hitoku.model.arrays import Floats, Integers
 from hitoku.model.frames import not_numbers
 from hitoku.tabulation.arrow_codes import codes_of, kind_of
@@ -234,12 +234,12 @@ class Ibis:
         }
         found = self.ask(rows.group_by("place").aggregate(n=rows.count(), sizes=rows["size"].sum(), **asked))
         place, words = _whole(found.column("place")), target.view(np.int64)
-        target[place, topk.COUNT] = _whole(found.column("n"))
-        words[place, topk.SQUARES : topk.PENDING] = _two_words(
+        target[place, cell_rows.COUNT] = _whole(found.column("n"))
+        words[place, cell_rows.SQUARES : cell_rows.PENDING] = _two_words(
             [found.column(f"s{place}").to_pylist() for place in range(len(squares))]
         )
         for rank in range(ranking.top):
-            target[place, topk.FIRST + rank] = np.maximum(_whole(found.column(f"t{rank}")), 0)
+            target[place, cell_rows.FIRST + rank] = np.maximum(_whole(found.column(f"t{rank}")), 0)
         if ranking.absolute:
             words[place, ranking.end + 1] = _whole(found.column("sizes"))  # below 2**53
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hitoku.kernels import fixed_point, record_order, topk
+from hitoku.kernels import cell_rows, fixed_point, record_order
 from hitoku.model.arrays import Floats, Integers
 from hitoku.tabulation.contributors import Ranking, State, leaf_bits
 from hitoku.tabulation.cube import Cube
@@ -108,7 +108,7 @@ def merge_blocks(batches: Batches, work: Work) -> Batches:
             own = merged.setdefault((part, block), np.zeros((BLOCK, work.ranking.width)))
             unpack(packed, work.ranking, own, block * BLOCK)
     for (part, block), rows in sorted(merged.items()):
-        places = np.flatnonzero(rows[:, topk.COUNT])
+        places = np.flatnonzero(rows[:, cell_rows.COUNT])
         yield _packed(part, block, places + block * BLOCK, rows[places])
 
 
@@ -118,7 +118,7 @@ def unpack(packed: bytes, ranking: Ranking, target: Floats, start: int) -> None:
     n_rows = len(packed) // (8 * (width + 1))
     places = np.frombuffer(packed, np.int64, n_rows) - start
     rows = np.frombuffer(packed, np.float64, offset=8 * n_rows).reshape(n_rows, width)
-    topk.merge_rows(rows.copy(), places, target, ranking.weighted, ranking.absolute)
+    cell_rows.merge_rows(rows.copy(), places, target, ranking.weighted, ranking.absolute)
 
 
 def _numbered(columns: list[Any]) -> tuple[Integers, int]:
@@ -147,7 +147,7 @@ def _parts(table: Any, work: Work, fine: Floats) -> Floats:
 def _blocks(state: State) -> Batches:
     """Cut what a state knows into blocks, leaving out rows that nobody is in."""
     for part, rows in enumerate((state.leaves, state.cells)):
-        places = np.flatnonzero(rows[:, topk.COUNT])
+        places = np.flatnonzero(rows[:, cell_rows.COUNT])
         cuts = np.flatnonzero(np.diff(places // BLOCK)) + 1
         for own in np.split(places, cuts):
             if len(own):
