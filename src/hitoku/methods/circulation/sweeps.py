@@ -17,7 +17,7 @@ from hitoku.model.arrays import Floats
 from hitoku.solver.linear import Warm
 
 # How much a cell that nobody moves costs more than one that is moved by one unit: large first, then small.
-SHARPNESS, AGAIN = (3.0, 1.0, 0.3, 0.1), (0.3, 0.1)
+SHARPNESS, AGAIN = (2.0, 0.5, 0.1), (0.3, 0.1)
 # How much of what a batch itself moves makes cells cheaper for it: were it all, it would stay where it is.
 OWN = 0.05
 # Simplex steps of one batch: what needs more is left as it is.
