@@ -85,7 +85,7 @@ def test_a_part_finds_what_one_box_after_the_other_does_not():
 def test_patterns_of_equal_cells_are_safe_and_no_larger_than_without_parts(seed, monkeypatch):
     table, need = hierarchy(seed)
     found = judged(table, need, Circulation(cost="unit"))
-    monkeypatch.setattr("hitoku.methods.circulation.circulation.LARGEST_SEARCHED", 0)
+    monkeypatch.setattr("hitoku.methods.circulation.circulation.SMALL", 0)
     assert found.withheld.sum() <= judged(table, need, Circulation(cost="unit")).withheld.sum()
 
 

@@ -25,7 +25,7 @@ from hitoku.methods.circulation.batches import Batches, BatchProgram, read_batch
 from hitoku.methods.circulation.free import free_moves
 from hitoku.methods.circulation.parts import PartSearch
 from hitoku.methods.circulation.reach import CellReach
-from hitoku.methods.circulation.sweeps import AGAIN, SHARPNESS, swept
+from hitoku.methods.circulation.sweeps import AGAIN, SHARPNESS, SHARPNESS_SMALL, swept
 from hitoku.methods.circulation.tidy import BatchTidy
 from hitoku.methods.costs import costs
 from hitoku.methods.greedy.greedy import unreachable
@@ -37,12 +37,14 @@ from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.table import Table
 
-# What a cell costs for being one more blank, as a multiple of the median cost of the unsafe cells.
-PER_CELL = 8.0
+# What a cell costs for being one more blank, as a multiple of the median cost of the unsafe cells; more where
+# long sweeps can be afforded, which else gain value alone.
+PER_CELL, PER_CELL_SMALL = 8.0, 20.0
 # Linear programs over the whole table pay up to so many cells; claims share one while they differ by no more.
 LARGEST_SWEPT, SPREAD = 12_000, 5.0
-# Up to so many cells restricted integer programs pay where nothing is swept; problems that they may solve.
-LARGEST_SEARCHED, SEARCHED = 5_000, 14_000
+# Up to so many cells there is time for more sweeps and a longer tidy, and for restricted integer programs
+# where nothing is swept; problems that these may solve.
+SMALL, SEARCHED = 5_000, 14_000
 # Cells of all programs that may be spent on publishing cells again: after sweeps of larger tables, and else.
 TIDIED, TIDIED_LONG = 350_000, 1_500_000
 # A zero withheld fools few readers: it is taken only where nothing else will do.
@@ -161,7 +163,7 @@ class Circulation:
 def prices(table: Table, need: Need, cost: Floats, first: Mask) -> Floats:
     """Price cells for the search: at most one; nothing where they are withheld in any case."""
     typical = float(np.median(cost[need.unsafe])) if need.unsafe.any() else 0.0
-    price = cost + PER_CELL * typical
+    price = cost + (PER_CELL_SMALL if table.n_cells <= SMALL else PER_CELL) * typical
     largest = float(price.max(initial=0.0)) or 1.0
     price = price / largest + np.where(price > 0, 0.0, 1e-9)
     price = np.where(table.value == 0, price + ZERO, price)
@@ -221,10 +223,10 @@ class Search:
 
     def moves(self, rounds: int, clock: Clock) -> Moves:
         """Add witnesses up to few common changes; on tables that are not too large, make these cheaper."""
-        small = self._table.n_cells <= LARGEST_SWEPT
-        if rounds == 0 or clock.stopped or not small:
+        small = self._table.n_cells <= SMALL
+        if rounds == 0 or clock.stopped or self._table.n_cells > LARGEST_SWEPT:
             return packed(self.boxes, self._rooms)[0]
-        if self._crossed and not self._sweeps and self._table.n_cells <= LARGEST_SEARCHED:
+        if self._crossed and not self._sweeps and small:
             self._search_parts(clock)
         moves, _ = packed(self.boxes, self._rooms)
         if len(moves) == 0:
@@ -235,12 +237,13 @@ class Search:
         program = BatchProgram(
             self.reach, relations, state, np.flatnonzero((self._rooms.even > 0) | state.moved(batches))
         )
-        swept_large = self._sweeps and self._table.n_cells > LARGEST_SEARCHED
+        first = SHARPNESS_SMALL if small else SHARPNESS
+        work = TIDIED_LONG if small or not self._sweeps else TIDIED
         for number in range(rounds if self._sweeps else 1):
             if self._sweeps:
-                batches = swept(state, program, batches, SHARPNESS if number == 0 else AGAIN, clock.goes_on)
+                batches = swept(state, program, batches, first if number == 0 else AGAIN, clock.goes_on)
             tidy = BatchTidy(state, self.reach, relations, state.assigned(batches))
-            batches = tidy.run(TIDIED if swept_large else TIDIED_LONG, clock.goes_on)
+            batches = tidy.run(work, clock.goes_on)
             if self._sweeps and not clock.passed():
                 break
         better = written(batches, moves.scale)

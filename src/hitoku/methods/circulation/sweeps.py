@@ -17,7 +17,8 @@ from hitoku.model.arrays import Floats
 from hitoku.solver.linear import Warm
 
 # How much a cell that nobody moves costs more than one that is moved by one unit: large first, then small.
-SHARPNESS, AGAIN = (2.0, 0.5, 0.1), (0.3, 0.1)
+# Small tables afford more steps on the way; further rounds begin where the first one ended.
+SHARPNESS, SHARPNESS_SMALL, AGAIN = (2.0, 0.5, 0.1), (4.0, 2.0, 1.0, 0.5, 0.25, 0.12, 0.06), (0.3, 0.1)
 # How much of what a batch itself moves makes cells cheaper for it: were it all, it would stay where it is.
 OWN = 0.05
 # Simplex steps of one batch: what needs more is left as it is.
@@ -42,14 +43,14 @@ def swept(
     sharpness
         How much a cell that nobody moves costs more than one that is moved by one unit.
     more
-        Asked before every program; what was found by then counts.
+        Asked before every sweep and program; what was found by then counts.
     """
     batches = state.assigned(batches)
     best, least = batches, state.total(batches)
     with program.opened(STEPS) as warm:
         for eps in sharpness:
-            if least <= 0:
-                break  # unsafe cells alone
+            if least <= 0 or not more():
+                break  # unsafe cells alone, or no time left
             batches = _sweep(state, program, batches, eps, warm, more)
             total = state.total(batches)
             if total < least:
