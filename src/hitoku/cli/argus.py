@@ -10,6 +10,7 @@ import typer
 
 from hitoku.cli.exit_codes import FOUND
 from hitoku.cli.terminal import AsJson, print_json, progress
+from hitoku.cli.words import Command
 from hitoku.files import require_path
 
 argus = typer.Typer(no_args_is_help=True)
@@ -20,7 +21,7 @@ def files() -> None:
     """Run batches of τ-ARGUS with hitoku's methods; write releases as files that τ-ARGUS reads."""
 
 
-@argus.command()
+@argus.command(cls=Command)
 def run(
     batch: Annotated[Path, typer.Argument(help="A batch file (.arb); the files it names stand beside it.")],
     out: Annotated[Path | None, typer.Option(help="Folder for a release with its evidence, besides.")] = None,
@@ -88,7 +89,7 @@ def run(
         raise typer.Exit(FOUND)
 
 
-@argus.command()
+@argus.command(cls=Command)
 def export(
     release: Annotated[Path, typer.Argument(help="A release folder of hitoku.")],
     out: Annotated[Path, typer.Option(help="Folder to write; must not hold anything yet.")] = Path("argus"),

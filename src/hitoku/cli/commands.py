@@ -21,6 +21,7 @@ from hitoku.cli.reproduce import reproduce
 from hitoku.cli.risk import risk
 from hitoku.cli.verify import verify
 from hitoku.cli.warm_up import warm_up
+from hitoku.cli.words import Command
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -52,19 +53,19 @@ def hitoku(
     """
 
 
-app.command()(demo)
-app.command()(init)
-app.command()(protect)
-app.command()(audit)
-app.command()(attack)
-app.command()(risk)
-app.command()(verify)
-app.command()(check)
-app.command()(convert)
+app.command(cls=Command)(demo)
+app.command(cls=Command)(init)
+app.command(cls=Command)(protect)
+app.command(cls=Command)(audit)
+app.command(cls=Command)(attack)
+app.command(cls=Command)(risk)
+app.command(cls=Command)(verify)
+app.command(cls=Command)(check)
+app.command(cls=Command)(convert)
 app.add_typer(ledger, name="ledger")
 app.add_typer(argus, name="argus")
 app.add_typer(reproduce, name="reproduce")
-app.command("warm-up")(warm_up)
+app.command("warm-up", cls=Command)(warm_up)
 # Commands of packages beside this one, such as the review application; they name themselves.
 for _found in metadata.entry_points(group="hitoku.commands"):
     app.add_typer(_found.load(), name=_found.name)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from hitoku.cli.terminal import AsJson, echo, print_json
+from hitoku.cli.words import Command
 from hitoku.files import require_path
 
 ledger = typer.Typer(no_args_is_help=True)
@@ -20,7 +21,7 @@ def about() -> None:
     """Begin the ledger of a data set, look at it, verify it."""
 
 
-@ledger.command()
+@ledger.command(cls=Command)
 def init(
     path: Annotated[Path, typer.Argument(help="The ledger to begin; only its owner may read it.")],
     policy: Annotated[str, typer.Option(help="The centre's policy: a name, or a .toml file.")],
@@ -49,7 +50,7 @@ def init(
     show(path, as_json=as_json)
 
 
-@ledger.command()
+@ledger.command(cls=Command)
 def show(path: Place, as_json: AsJson = False) -> None:
     """Say what was fixed, and what has left.
 
@@ -98,7 +99,7 @@ def show(path: Place, as_json: AsJson = False) -> None:
     echo(f"{n_outputs} output(s) remembered; head {store.head}")
 
 
-@ledger.command()
+@ledger.command(cls=Command)
 def verify(
     path: Place,
     head: Annotated[str | None, typer.Option(help="The head on a receipt: it must be in the log.")] = None,
@@ -117,7 +118,7 @@ def verify(
     echo(f"{len(lines)} lines, nothing was changed; head {lines[-1].head}")
 
 
-@ledger.command()
+@ledger.command(cls=Command)
 def migrate(path: Place, as_json: AsJson = False) -> None:
     """Turn a ledger of hitoku 0.1 into one file of this version; the old one is kept beside it.
 
@@ -135,7 +136,7 @@ def migrate(path: Place, as_json: AsJson = False) -> None:
         echo("both hold microdata: remove them when the new ledger is backed up")
 
 
-@ledger.command()
+@ledger.command(cls=Command)
 def receipt(
     path: Place,
     number: Annotated[int, typer.Argument(help="Of the receipt, as hitoku ledger show lists them.")],

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hitoku.cli.terminal import AsJson, print_json
+from hitoku.cli.words import Command
 from hitoku.errors import DataError
 from hitoku.files import require_path
 
@@ -48,7 +49,7 @@ def processors(jobs: int | None) -> int:
     return jobs or os.cpu_count() or 1
 
 
-@reproduce.command("castro-2012")
+@reproduce.command("castro-2012", cls=Command)
 def castro_2012(
     instances: Annotated[
         Path | None,
@@ -125,7 +126,7 @@ def castro_2012(
     typer.echo(f"written: {text}, {page}")
 
 
-@reproduce.command("kikuchi-minami-2017")
+@reproduce.command("kikuchi-minami-2017", cls=Command)
 def kikuchi_minami_2017(
     out: Annotated[Path, typer.Option(help="Folder to write.")] = Path("kikuchi-minami-2017"),
     as_json: AsJson = False,
@@ -143,7 +144,7 @@ def kikuchi_minami_2017(
     _tell(found, write(page(found), out), as_json)
 
 
-@reproduce.command("lupp-langsrud-2021")
+@reproduce.command("lupp-langsrud-2021", cls=Command)
 def lupp_langsrud_2021(
     out: Annotated[Path, typer.Option(help="Folder to write.")] = Path("lupp-langsrud-2021"),
     as_json: AsJson = False,
@@ -161,7 +162,7 @@ def lupp_langsrud_2021(
     _tell(found, write(page(found), out), as_json)
 
 
-@reproduce.command("minami-abe-2019")
+@reproduce.command("minami-abe-2019", cls=Command)
 def minami_abe_2019(
     tables: Annotated[int, typer.Option(min=1, help="Tables of each size.")] = 50,
     side: Annotated[
@@ -244,7 +245,7 @@ def minami_abe_2019(
     typer.echo(f"written: {text}, {html}")
 
 
-@reproduce.command("overview")
+@reproduce.command("overview", cls=Command)
 def overview(
     instances: Annotated[
         Path | None,
