@@ -25,6 +25,8 @@ PART ?= tests/rules tests/evidence/test_verify.py tests/checks/policies tests/io
   tests/io/recipe/test_recipe.py tests/cli/test_verify.py tests/review/test_flow.py
 # How long make fuzz begins new rounds; with SEED there is one round, a replay.
 MINUTES ?= 5
+# Bytecode is kept where the shell says otherwise, too: every process of the tests would compile every file again.
+export PYTHONDONTWRITEBYTECODE :=
 # Set-up is repeated when one of these changes.
 PINS := pyproject.toml constraints.txt
 
