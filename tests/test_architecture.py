@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -91,17 +92,29 @@ THE_TRUTH = ("table", "from_array", "from_frame", "link", "Table")
 
 HOMELESS = {"utils", "util", "helpers", "helper", "common", "base", "misc"}
 MAX_LINES = 500
+BY_NAME = re.compile("import_module|__import__")
 MACHINE_PATH = re.compile(r"(?<![\w.~])/(?:work|farm|root|home|Users|tmp/h)/")
 
 
-def imported(source: str, module: str, *, is_package: bool = False) -> set[str]:
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the statements inside a node, those of functions and classes, too."""
+    for field in ("body", "orelse", "handlers", "finalbody", "cases"):
+        for each in getattr(node, field, ()):
+            yield each
+            yield from statements(each)
+
+
+@cache
+def imported(source: str, module: str, *, is_package: bool = False) -> frozenset[str]:
     """Every dotted name a module imports: at the top, inside functions, for type checkers, by name.
 
     ``from a.b import c`` counts as ``a.b`` and ``a.b.c``, for ``c`` may be a module.
     """
     package = module if is_package else module.rpartition(".")[0]
     names: set[str] = set()
-    for node in ast.walk(ast.parse(source)):
+    tree = ast.parse(source)
+    # Expressions are most of a file, and matter only where something is imported by its name.
+    for node in ast.walk(tree) if BY_NAME.search(source) else statements(tree):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -117,7 +130,7 @@ def imported(source: str, module: str, *, is_package: bool = False) -> set[str]:
             )
             if function in {"import_module", "__import__"} and isinstance(node.args[0].value, str):
                 names.add(node.args[0].value)
-    return names
+    return frozenset(names)
 
 
 def complaints(source: str, module: str, *, is_package: bool = False) -> list[str]:

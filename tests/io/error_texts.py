@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +18,17 @@ KINDS = {"Refused"}
 WORDS = {"what", "fix", "why", "reason", "wanted", "advice"}
 # Texts with fewer letters of their own say nothing that could be translated: names, options, numbers.
 LETTERS = 3
+# Nodes with nothing inside that is called or assigned.
+LEAVES = (
+    ast.Constant,
+    ast.Name,
+    ast.expr_context,
+    ast.operator,
+    ast.cmpop,
+    ast.boolop,
+    ast.unaryop,
+    ast.alias,
+)
 
 
 def error_texts() -> dict[str, set[str]]:
@@ -62,7 +72,33 @@ class _Module:
     def __init__(self, path: Path) -> None:
         self.name = path.relative_to(SRC).as_posix()
         self.tree = ast.parse(path.read_text("utf-8"))
-        self.functions = [node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef)]
+        self.functions: list[ast.FunctionDef] = []
+        self.outermost: list[ast.FunctionDef] = []
+        # By function, and for the whole file: what is called and assigned there, functions inside included.
+        self.calls: dict[ast.AST, list[ast.Call]] = {self.tree: []}
+        self.assigned: dict[ast.AST, list[ast.Assign]] = {self.tree: []}
+        self._look()
+
+    def _look(self) -> None:
+        """Go through the file once, level by level: every node of it would be met again in every scope."""
+        level: list[tuple[ast.AST, tuple[ast.AST, ...]]] = [(self.tree, (self.tree,))]
+        while level:
+            below = []
+            for node, within in level:
+                scopes = within
+                if isinstance(node, ast.FunctionDef):
+                    self.functions.append(node)
+                    self.outermost += [node] * (len(within) == 1)
+                    self.calls[node], self.assigned[node] = [], []
+                    scopes = (*within, node)
+                elif isinstance(node, ast.Call):
+                    for scope in within:
+                        self.calls[scope].append(node)
+                elif isinstance(node, ast.Assign):
+                    for scope in within:
+                        self.assigned[scope].append(node)
+                below += [(c, scopes) for c in ast.iter_child_nodes(node) if not isinstance(c, LEAVES)]
+            level = below
 
     def key(self, name: str) -> tuple[str, str]:
         """Name a helper: private ones are those of their file."""
@@ -83,7 +119,7 @@ class _Module:
         self, inside: ast.AST, kinds: set[str], makers: dict[tuple[str, str], dict[str, _Handed]]
     ) -> Iterator[tuple[str, ast.expr]]:
         """Give the expressions that become parts of errors."""
-        for node in _calls(inside):
+        for node in self.calls[inside]:
             name = _name(node.func)
             if name in kinds:
                 yield from (("what", each) for each in node.args[:1])
@@ -97,10 +133,8 @@ class _Module:
         self, kinds: set[str], makers: dict[tuple[str, str], dict[str, _Handed]]
     ) -> Iterator[tuple[str, str]]:
         """Give every text, with the part of the error that it is."""
-        inner = {node for each in self.functions for node in ast.walk(each) if node is not each}
-        outermost = [each for each in self.functions if each not in inner]
-        for scope in [*outermost, self.tree]:
-            local = _local(scope)
+        for scope in [*self.outermost, self.tree]:
+            local = _local(self.assigned[scope])
             for part, value in self.parts(scope, kinds, makers):
                 yield from ((part, text) for text in self.texts(value, local))
 
@@ -118,11 +152,6 @@ class _Module:
         return own
 
 
-@cache
-def _calls(inside: ast.AST) -> tuple[ast.Call, ...]:
-    return tuple(node for node in ast.walk(inside) if isinstance(node, ast.Call))
-
-
 def _alternatives(node: ast.expr) -> list[ast.expr]:
     if isinstance(node, ast.IfExp):
         return [*_alternatives(node.body), *_alternatives(node.orelse)]
@@ -131,11 +160,11 @@ def _alternatives(node: ast.expr) -> list[ast.expr]:
     return [node]
 
 
-def _local(scope: ast.AST) -> dict[str, list[ast.expr]]:
+def _local(assigned: list[ast.Assign]) -> dict[str, list[ast.expr]]:
     """Return what names of texts stand for in a function."""
     found: dict[str, list[ast.expr]] = {}
-    for node in ast.walk(scope):
-        for target in node.targets if isinstance(node, ast.Assign) else ():
+    for node in assigned:
+        for target in node.targets:
             names = target.elts if isinstance(target, ast.Tuple) else [target]
             values = (
                 node.value.elts
