@@ -41,13 +41,14 @@ def attacked(rng, *, least=5, width=9, zeros=False, cost="unit", keep=False, mos
         rules = [MinFrequency(least, zeros=zeros)]
         try:
             need = assess(table, rules, width=width)
-            protection = method.protect(table, need)
+            if not need.unsafe.any():
+                continue
+            release = Release.of(table, method.protect(table, need))
         except NeedError:
             continue
-        release = Release.of(table, protection)
         attack = Matching(method=method, rules=rules, width=width, limit=most, strategy="enumerate")
-        found = attack.run(release) if need.unsafe.any() else None
-        if found is not None and found.complete:
+        found = attack.run(release)
+        if found.complete:
             return table, release, attack, found
 
 

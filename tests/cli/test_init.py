@@ -15,7 +15,7 @@ from hitoku.samples import register
 @pytest.fixture(autouse=True)
 def data(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    register(600).records.to_csv("firms.csv", index=False)
+    register(150).records.to_csv("firms.csv", index=False)
     return tmp_path
 
 

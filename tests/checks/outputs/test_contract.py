@@ -139,6 +139,19 @@ def records():
     return Records.open(PEOPLE, "id")
 
 
+@pytest.fixture(scope="module")
+def protected(records):
+    """Return the evidence of an example, collected and protected once for all tests that only read it."""
+    made = {}
+
+    def once(asked):
+        if id(asked) not in made:
+            made[id(asked)] = contract.protected(asked, records)
+        return made[id(asked)]
+
+    return once
+
+
 def test_the_examples_are_about_every_registered_type():
     assert set(EXAMPLES) == set(OUTPUT_TYPES)
     assert all(type(asked) is OUTPUT_TYPES[kind] for kind, made in EXAMPLES.items() for asked in made)
@@ -155,8 +168,8 @@ def test_two_runs_are_equal(asked, records):
 
 
 @pytest.mark.parametrize("kind", OUTPUT_TYPES)
-def test_what_is_withheld_stays_behind(kind, records):
-    evidence = [(asked, contract.protected(asked, records)) for asked in EXAMPLES[kind]]
+def test_what_is_withheld_stays_behind(kind, protected):
+    evidence = [(asked, protected(asked)) for asked in EXAMPLES[kind]]
     if kind == "free_file":
         evidence = [(asked, replace(each, withheld=np.array([True]))) for asked, each in evidence]
     partly = [(asked, each) for asked, each in evidence if each.withheld.any()]
@@ -166,13 +179,13 @@ def test_what_is_withheld_stays_behind(kind, records):
 
 
 @pytest.mark.parametrize("asked", ALL)
-def test_nothing_confidential_prints(asked, records):
-    contract.assert_repr_tells_nothing(asked, contract.protected(asked, records))
+def test_nothing_confidential_prints(asked, protected):
+    contract.assert_repr_tells_nothing(asked, protected(asked))
 
 
 @pytest.mark.parametrize("asked", ALL)
-def test_forged_shapes_are_refused_with_our_error(asked, records):
-    plain = contract.protected(asked, records).to_dict()
+def test_forged_shapes_are_refused_with_our_error(asked, protected):
+    plain = protected(asked).to_dict()
     contract.assert_forged_shapes_are_refused(type(asked).evidence, plain)
 
 
@@ -190,10 +203,10 @@ def test_a_definition_says_nothing_that_its_type_does_not_write(kind, parameters
         read_definition(kind, parameters, "output")
 
 
-def test_honest_outputs_of_all_types_agree_with_one_another(records):
+def test_honest_outputs_of_all_types_agree_with_one_another(protected):
     made = []
     for asked in (asked for several in EXAMPLES.values() for asked in several):
-        evidence = contract.protected(asked, records)
+        evidence = protected(asked)
         made.append(
             Output(
                 name=f"{asked.kind} {len(made)}",
