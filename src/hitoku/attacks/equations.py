@@ -200,7 +200,11 @@ def settle(equations: Equations) -> Settled:
 def components(matrix: sparse.csr_array) -> tuple[int, Integers, Integers]:
     """Return the groups of cells that no relation joins: how many, of each relation, of each cell."""
     n_rows, n_cells = matrix.shape
-    graph = sparse.block_array([[None, abs(matrix)], [sparse.csr_array((n_cells, n_rows)), None]])
+    # Relations first, then cells; an edge for each entry, whatever it is. Put together by hand: this is asked
+    # of many small tables, and scipy takes longer to assemble blocks than to search them.
+    starts = np.concatenate([matrix.indptr, np.full(n_cells, matrix.indptr[-1])])
+    edges = (np.ones(len(matrix.indices)), matrix.indices + n_rows, starts)
+    graph = sparse.csr_array(edges, shape=(n_rows + n_cells, n_rows + n_cells))
     n, labels = sparse.csgraph.connected_components(graph, directed=False)
     return int(n), labels[:n_rows].astype(np.int64), labels[n_rows:].astype(np.int64)
 
