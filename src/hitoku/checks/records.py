@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hitoku.checks.arrow_columns import arrow_table, find_column, list_values, packed_texts, storable, widest
-from hitoku.errors import DataError, ParameterError, some
+from hitoku.errors import DataError, ParameterError, did_you_mean, some
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.frames import code_list, refuse_nul
 
@@ -149,7 +149,7 @@ class Records:
         for name, values in kept.items():
             mask &= np.asarray(pc.is_in(self.column(name), value_set=self._wanted(name, values)))
         if not mask.any():
-            raise ParameterError("the filter keeps no record", where="where", fix="check its values")
+            raise ParameterError("the filter keeps no record", where="where", fix=self._nearest(kept))
         return (
             self if not kept else replace(self, table=self.table.filter(pa.array(mask)), unit=self.unit[mask])
         )
@@ -189,10 +189,25 @@ class Records:
     def _missing(self, name: str) -> Mask:
         """Tell which records have no value in a column: null, NaN, or a text of blanks."""
         kind = self.column(name).type
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        if _is_text(kind):
             texts, indices = self._list(name)
             return np.array([text is None for text in texts], dtype=np.bool_)[indices]
         return np.asarray(pc.is_null(self.column(name), nan_is_null=True))
+
+    def _nearest(self, kept: Mapping[str, Any]) -> str:
+        """Return what to do about a filter that keeps nothing: the code next to the first that no record has.
+
+        Of texts alone, for a number may be somebody's value, and never of the names of units.
+        """
+        for name, values in kept.items():
+            column = self.column(name)
+            if name == self.unit_column or not _is_text(column.type):
+                continue
+            known = [code for code in column.unique().to_pylist() if code is not None]
+            for wanted in self._wanted(name, values).to_pylist():
+                if wanted is not None and wanted not in known:
+                    return did_you_mean(wanted, sorted(known), otherwise="check its values")
+        return "check its values"
 
     def filter_codes(self, kept: Mapping[str, Any]) -> dict[str, list[str | None]]:
         """Write the values of a filter as the codes they are; None for records without one."""
@@ -433,3 +448,7 @@ def per_contributor(
     total: Any = np.bincount(place, weights=amounts, minlength=len(keys))
     count: Any = np.bincount(group, minlength=n_groups)
     return group, total, count
+
+
+def _is_text(kind: Any) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))

@@ -103,6 +103,33 @@ def test_something_else_than_columns_and_values_is_no_filter(where):
         work.mean("x", where=where)
 
 
+@pytest.mark.parametrize(
+    ("where", "fix"),
+    [
+        pytest.param({"town": "Gulhaven"}, "did you mean 'Gullhaven'?", id="misspelt"),
+        pytest.param(
+            {"town": ["Gullhaven", "Elmwood"], "job": "smiht"}, "did you mean 'smith'?", id="second"
+        ),
+        pytest.param({"town": "Zzz"}, "check its values", id="like nothing"),
+        pytest.param({"town": "Elmwood", "job": "smith"}, "check its values", id="codes that never meet"),
+        pytest.param({"income": 4712}, "check its values", id="a number is somebody's"),
+        pytest.param({"person": "p 61"}, "check its values", id="a unit is not named"),
+    ],
+)
+def test_a_filter_that_keeps_nothing_names_the_nearest_code(where, fix):
+    data = pd.DataFrame(
+        {
+            "person": [f"p{k}" for k in range(60)],
+            "town": half("Gullhaven", "Elmwood"),
+            "job": half("smith", "baker"),
+            "income": range(4711, 4711 + 120, 2),
+        }
+    )
+    with pytest.raises(ParameterError, match="the filter keeps no record") as refused:
+        ht.Session("filters", data, unit="person").mean("income", where=where)
+    assert (refused.value.where, refused.value.fix) == ("where", fix)
+
+
 def test_a_name_is_given_once_unless_the_output_failed():
     work = ht.Session("names", pd.DataFrame({"x": range(60)}))
     work.summary("max", "x", name="same")
