@@ -24,6 +24,8 @@ UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 LINE = re.compile(
     r"CSV Error on Line: (?P<line>\d+)(?:.*?Columns: (?P<named>\d+) Found: (?P<found>\d+))?", re.DOTALL
 )
+# What DuckDB says of a query that a signal ended.
+INTERRUPTED = "Query interrupted"
 
 
 @contextmanager
@@ -37,6 +39,13 @@ def translate_errors(where: str) -> Iterator[None]:
             where=where,
             fix="raise memory_limit, or tabulate fewer variables at a time",
         ) from error
+    except duckdb.InterruptException:
+        raise KeyboardInterrupt from None
+    except RuntimeError as error:
+        # Of somebody who pressed Ctrl-C while a query ran DuckDB tells in these words alone.
+        if INTERRUPTED not in str(error):
+            raise
+        raise KeyboardInterrupt from None
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         line = LINE.search(str(error))
         if line is not None:
