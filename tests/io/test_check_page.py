@@ -42,6 +42,23 @@ def test_a_two_way_table_is_set_as_it_is_printed(check):
     assert html.count("<i>x</i>") == check.outputs[0].output.published["count"].count(None)
 
 
+@pytest.mark.parametrize(
+    ("lang", "said"),
+    [("en", "by N. Mori, 2026-11-16 21:05 UTC,"), ("ja", "2026年11月16日 21:05(協定世界時)")],
+)
+def test_when_it_was_submitted_is_written_as_the_language_has_it(check, lang, said):
+    submitted = replace(check.submission, researcher="N. Mori", written="2026-11-17T06:05:53+09:00")
+    html = page(replace(check, submission=submitted), lang=lang)
+    assert said in html
+    assert "2026-11-17T" not in html
+
+
+def test_a_time_that_is_none_is_shown_as_it_came(check):
+    assert "yesterday &lt;b&gt;" in page(
+        replace(check, submission=replace(check.submission, written="yesterday <b>"))
+    )
+
+
 def test_other_outputs_are_listed(check):
     html = page(only(check, 2))
     assert '<th scope="col">region</th><th scope="col">mean_income</th>' in html

@@ -6,7 +6,7 @@ import base64
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,6 +42,8 @@ STATES = {
 }
 CELLS, FILES = "cells", "files"
 HTML, JSON = "report.html", "report.json"
+# How a time is written; catalogues have the form of their language.
+MINUTE = "%Y-%m-%d %H:%M UTC"
 # Lines of a text that are shown; the file beside the page has them all.
 MOST_LINES = 400
 
@@ -129,7 +131,8 @@ def page(
         style="".join((HERE / name).read_text("utf-8") for name in STYLES),
         pictures=any(file.picture for each in sections for file in each.shown),
         check=check,
-        checked=say((now or clock()).strftime("%Y-%m-%d %H:%M UTC")),
+        written=say(_when(check.submission.written)),
+        checked=say((now or clock()).strftime(MINUTE)),
         counts=", ".join(f"{n} {say(status)}" for status, n in check.tally.items() if n),
         states=", ".join(
             f"{states.count(state)} {say(STATES[state])}" for state in STATES if state in states
@@ -145,6 +148,20 @@ def page(
         signs=SIGNS,
         withheld=WITHHELD,
     )
+
+
+def _when(written: str) -> str:
+    """Write a time of a manifest as the page writes its own; what was tampered with stays as it came.
+
+    Examples
+    --------
+    >>> _when("2026-11-16T21:05:53+00:00"), _when("2026-11-17T06:05:53+09:00"), _when("yesterday")
+    ('2026-11-16 21:05 UTC', '2026-11-16 21:05 UTC', 'yesterday')
+    """
+    try:
+        return datetime.fromisoformat(written).astimezone(UTC).strftime(MINUTE)
+    except (ValueError, OverflowError):
+        return written
 
 
 class ShownEntry(NamedTuple):
