@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
+from numbers import Real
 
 # Characters that move a cursor, start a line or turn text around: a terminal would show something else.
 UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -118,15 +119,50 @@ def must_be(kind: type, value: object, where: str) -> None:
       where: hierarchies
       fix: look at the order of the arguments
     """
-    if isinstance(value, type):  # a class may have all that its objects have
-        raise ParameterError(
-            f"{where} is the class {value.__name__}", where=where, fix=f"write {value.__name__}(...)"
-        )
+    must_not_be_a_class(value, where)
     if not isinstance(value, kind):
         raise ParameterError(
             f"{where} is of type {type(value).__name__}, not {kind.__name__}",
             where=where,
             fix="look at the order of the arguments",
+        )
+
+
+def must_not_be_a_class(value: object, where: str) -> None:
+    """Raise when a class is given for one of its objects: it may have all that these have.
+
+    Examples
+    --------
+    >>> must_not_be_a_class(dict, "rule 1")
+    Traceback (most recent call last):
+        ...
+    hitoku.errors.ParameterError: rule 1 is the class dict
+      where: rule 1
+      fix: write dict(...)
+    """
+    if isinstance(value, type):
+        raise ParameterError(
+            f"{where} is the class {value.__name__}", where=where, fix=f"write {value.__name__}(...)"
+        )
+
+
+def must_be_number(value: object, where: str) -> None:
+    """Raise when a limit or a share is something else: a text is neither above nor below zero.
+
+    Examples
+    --------
+    >>> must_be_number("60", "time_limit_s")
+    Traceback (most recent call last):
+        ...
+    hitoku.errors.ParameterError: time_limit_s is of type str, not a number
+      where: time_limit_s
+      fix: give a number, or leave it out
+    """
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise ParameterError(
+            f"{where} is of type {type(value).__name__}, not a number",
+            where=where,
+            fix="give a number, or leave it out",
         )
 
 

@@ -37,6 +37,16 @@ def _protect(**given: Any) -> object:
         (lambda: ht.audit(TABLE, RELEASE, NEED), "need"),  # type: ignore[arg-type]
         (lambda: ht.audit(TABLE, NEED, TABLE), "release"),  # type: ignore[arg-type]
         (lambda: ht.Interval().bounds(TABLE), "release"),  # type: ignore[arg-type]
+        (lambda: ht.Release.of(ht.Protection.withhold(TABLE, TABLE.inner), TABLE), "table"),  # type: ignore[arg-type]
+        (lambda: ht.Release.of(TABLE, TABLE.inner), "protection"),  # type: ignore[arg-type]
+        (lambda: ht.Auto(time_limit_s="60"), "time_limit_s"),  # type: ignore[arg-type]
+        (lambda: ht.Auto(time_limit_s=True), "time_limit_s"),
+        (lambda: ht.Adjust(time_limit_s="60"), "time_limit_s"),  # type: ignore[arg-type]
+        (lambda: ht.Adjust(gap="1%"), "gap"),  # type: ignore[arg-type]
+        (lambda: ht.Adjust(penalty=[1.0]), "penalty"),  # type: ignore[arg-type]
+        (lambda: ht.Interval(time_limit_s="60"), "time_limit_s"),  # type: ignore[arg-type]
+        (lambda: ht.Interval(most_cells="all"), "most_cells"),  # type: ignore[arg-type]
+        (lambda: ht.Matching(method=ht.Optimal(), rules=[ht.MinFrequency(3)], limit="2000"), "limit"),  # type: ignore[arg-type]
     ],
 )
 def test_what_is_no_such_thing_is_refused_by_its_name(call: Callable[[], object], where: str) -> None:
@@ -44,6 +54,12 @@ def test_what_is_no_such_thing_is_refused_by_its_name(call: Callable[[], object]
         call()
     assert refused.value.where == where
     assert refused.value.fix
+
+
+@pytest.mark.parametrize("limit", [60, 0.5, np.float64(60), np.int64(60), None])
+def test_every_kind_of_number_is_a_limit(limit: Any) -> None:
+    for made in (ht.Auto(time_limit_s=limit), ht.Adjust(time_limit_s=limit), ht.Interval(time_limit_s=limit)):
+        assert made.time_limit_s == limit
 
 
 def test_names_may_come_out_of_an_array() -> None:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hitoku.errors import ProtectionError, TableError
+from hitoku.errors import ProtectionError, TableError, must_be
 from hitoku.model.arrays import Floats, Mask, frozen, frozen_relations
 from hitoku.model.dimension import Dimension
 from hitoku.model.labels import Labels
 from hitoku.model.markup import release_markup
-
-if TYPE_CHECKING:
-    from hitoku.model.protection import Protection
-    from hitoku.model.table import Table
+from hitoku.model.protection import Protection
+from hitoku.model.table import Table
 
 # Beyond this a notebook shows how large a release is, not the release.
 MOST_IN_A_NOTEBOOK = 2_000
@@ -90,6 +88,8 @@ class Release:
     @classmethod
     def of(cls, table: Table, protection: Protection) -> Release:
         """Publish a table as a protection decided."""
+        must_be(Table, table, "table")
+        must_be(Protection, protection, "protection")
         if len(protection.withheld) != table.n_cells:
             raise ProtectionError(
                 f"a protection of {len(protection.withheld)} cells for a table of {table.n_cells}",

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hitoku.errors import NeedError, ParameterError, RuleError, some
+from hitoku.errors import NeedError, ParameterError, RuleError, must_not_be_a_class, some
 from hitoku.model.arrays import Floats, Mask
 from hitoku.model.need import Need
 from hitoku.model.table import Table
@@ -99,12 +99,7 @@ def _refuse_strangers(rules: object) -> None:
     if not rules:
         raise RuleError("no rules to apply", where="rules", fix="give at least one, such as MinFrequency(5)")
     for place, rule in enumerate(rules, start=1):
-        if isinstance(rule, type):
-            raise ParameterError(
-                f"{rule.__name__} is a kind of rule, not a rule",
-                where=f"rule {place}",
-                fix=f"give it its parameters: {rule.__name__}(...)",
-            )
+        must_not_be_a_class(rule, f"rule {place}")
         if not isinstance(rule, Rule):
             raise ParameterError(
                 f"an object of type {type(rule).__name__} is no rule",

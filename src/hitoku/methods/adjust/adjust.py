@@ -8,7 +8,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hitoku.errors import NeedError, ParameterError, ProtectionError, SolverError, did_you_mean
+from hitoku.errors import (
+    NeedError,
+    ParameterError,
+    ProtectionError,
+    SolverError,
+    did_you_mean,
+    must_be_number,
+)
 from hitoku.methods.adjust.allowed_deviations import AllowedDeviations
 from hitoku.methods.adjust.choice import AdjustmentProblem, Chosen, both_ways, cheapest
 from hitoku.methods.adjust.conflict import conflict
@@ -145,6 +152,9 @@ class Adjust:
                 raise ParameterError(
                     f"no {name} named {word!r}", where=name, fix=did_you_mean(str(word), words)
                 )
+        for name in ("gap", "penalty", "time_limit_s"):
+            if getattr(self, name) is not None:
+                must_be_number(getattr(self, name), name)
         if not 0 <= self.gap < 1:
             raise ParameterError(
                 "gap must lie in [0, 1)", where="gap", fix="give a share: 0.01 for one percent"
