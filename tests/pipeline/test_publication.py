@@ -14,6 +14,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csc_array
 from tests.oracles.linked import extremes
 from typer.testing import CliRunner
 
@@ -123,8 +124,10 @@ def memberships(frame: pd.DataFrame, names: list[str], cross: pd.DataFrame, wher
     for name in names:
         for place, code in enumerate(frame[name].astype(str)):
             if code != "Total":
-                in_it = cross[name].map(lambda leaf, c=code, n=name: c in ABOVE.get(n, {}).get(leaf, {leaf}))
-                rows[place] &= in_it.to_numpy(dtype=bool)
+                in_it = [
+                    leaf for leaf in cross[name].unique() if code in ABOVE.get(name, {}).get(leaf, {leaf})
+                ]
+                rows[place] &= cross[name].isin(in_it).to_numpy()
     for name, codes in (where or {}).items():
         rows &= cross[name].isin(codes).to_numpy()
     return rows.astype(float)
@@ -147,7 +150,7 @@ def recomputable(tables: dict[str, tuple[list[str], dict | None]], shown: dict[s
     """Count the unsafe cells that one linear program over all public files pins down."""
     cross, records = atoms(), register()
     rows = {name: memberships(shown[name], by, cross, where) for name, (by, where) in tables.items()}
-    known = np.concatenate([rows[name][shown[name]["value"].notna()] for name in tables])
+    known = csc_array(np.concatenate([rows[name][shown[name]["value"].notna()] for name in tables]))
     values = np.concatenate([shown[name]["value"].dropna() for name in tables])
     count = 0
     for name in tables:
