@@ -8,8 +8,9 @@ PEERS := .bench/peers-venv
 # Tools that pack; and what the wheel alone brings, for the bill of materials.
 PACK := .bench/pack-venv
 ALONE := .bench/alone-venv
-# What pytest is told: two processes, unless somebody says otherwise.
-PYTEST ?= -n 2
+# What pytest is told: two processes, unless somebody says otherwise, and a file stays in one of them, so that
+# what its tests share is made once.
+PYTEST ?= -n 2 --dist loadfile
 # Which doors make fuzz throws bytes at (all of them), and how many at each; guided by atheris where it installs.
 DOORS ?=
 RUNS ?= 100000

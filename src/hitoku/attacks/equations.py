@@ -75,7 +75,8 @@ class Equations:
                     fix="leave integer=False for magnitudes",
                 )
         open_rows = np.flatnonzero(np.diff(matrix.indptr))
-        matrix, rhs, size = matrix[open_rows], rhs[open_rows], size[open_rows]
+        if len(open_rows) < matrix.shape[0]:
+            matrix, rhs, size = matrix[open_rows], rhs[open_rows], size[open_rows]
         # Rounding travels along relations, so all that hang together are judged on one scale.
         n_groups, group, _ = components(matrix)
         largest = np.zeros(n_groups)
@@ -122,11 +123,13 @@ class Equations:
 
     def part(self, cells: Integers, rhs: Floats, lower: Floats, upper: Floats) -> Equations:
         """Return the equations in some cells, with the relations that have one of them."""
-        matrix = sparse.csr_array(self.matrix[:, cells])
+        # Mostly all cells are meant, in their order, and every relation has one: nothing need be copied then.
+        whole = len(cells) == self.n_cells and np.array_equal(cells, np.arange(self.n_cells))
+        matrix = self.matrix if whole else sparse.csr_array(self.matrix[:, cells])
         rows = np.flatnonzero(np.diff(matrix.indptr))
-        return replace(
-            self, matrix=matrix[rows], rhs=rhs[rows], lower=lower, upper=upper, size=self.size[rows]
-        )
+        if len(rows) < matrix.shape[0]:
+            matrix = matrix[rows]
+        return replace(self, matrix=matrix, rhs=rhs[rows], lower=lower, upper=upper, size=self.size[rows])
 
     def in_units(self, values: Floats) -> Floats:
         """Turn values into units."""

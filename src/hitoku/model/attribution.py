@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -62,7 +63,7 @@ class Attributions:
     @classmethod
     def none(cls, n_cells: int) -> Attributions:
         """Nothing of the kind is asked for."""
-        return cls(sparse.csr_array((0, n_cells)), np.zeros(0), np.zeros(0, dtype=np.int64))
+        return _none(n_cells)
 
     def placed(self, cells: Integers, n_cells: int) -> Attributions:
         """Ask the same of a larger table, in which the cells of this one have other positions."""
@@ -228,3 +229,9 @@ class Attributions:
 
     def __repr__(self) -> str:
         return f"Attributions({len(self):_} of {self.sums.shape[1]:_} cells)"
+
+
+@lru_cache(maxsize=64)
+def _none(n_cells: int) -> Attributions:
+    # Most needs ask for none, and nothing in it can be changed: one for all tables of a size.
+    return Attributions(sparse.csr_array((0, n_cells)), np.zeros(0), np.zeros(0, dtype=np.int64))
