@@ -115,8 +115,8 @@ class Liar:
 )
 @pytest.mark.parametrize("curvature", [0.0, 1.0], ids=["linear", "squares"])
 def test_a_solver_that_calls_a_wrong_point_optimal_is_caught(monkeypatch, shift, curvature):
-    opened = quadratic._opened
-    monkeypatch.setattr(quadratic, "_opened", lambda *parts: Liar(opened(*parts), shift))
+    opened = quadratic.opened
+    monkeypatch.setattr(quadratic, "opened", lambda *parts: Liar(opened(*parts), shift))
     monkeypatch.setattr(quadratic, "_can_be_polished", lambda _program: False)
     program = QuadraticProgram([1.0, 2.0], [[1, 1]], [10], upper=[8, 8], curvature=curvature)
     with pytest.raises(SolverError, match="no trustworthy answer"):
@@ -190,7 +190,7 @@ def test_every_order_of_algorithms_finds_the_same_optimum(data, table):
 def test_the_point_of_one_run_and_the_proof_of_another_make_an_answer(monkeypatch):
     monkeypatch.setattr(quadratic, "_can_be_polished", lambda _program: False)
     program = QuadraticProgram(0, [[1, 1]], [10], curvature=1)
-    units = quadratic._Units.of(program)
+    units = quadratic.ColumnUnits.of(program)
     evidence = quadratic._Evidence(program, units)
 
     def ended(x, dual):

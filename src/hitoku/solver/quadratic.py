@@ -1,9 +1,8 @@
 """Convex separable programs, solved once: linear costs, squares, or both.
 
-Every column gets its own unit, so that its cost or curvature is near one; without that HiGHS calls points
-optimal that are not. Where no answer can be trusted so, as with giants beside single units, columns are
-left as they are. Its word is not taken for it anyway: rows, bounds and objective are recomputed in
-original units, and any multipliers of the rows, right or wrong, give a bound that no point can beat. Only
+Columns have units of their own; where no answer can be trusted so, as with giants beside single units, they
+are left as they are. The word of HiGHS is not taken for it anyway: rows, bounds and objective are recomputed
+in original units, and any multipliers of the rows, right or wrong, give a bound that no point can beat. Only
 a point that meets this bound is called optimal.
 
 A cost that is right to seven digits leaves a point of squares right to three. So the conditions of an optimum
@@ -19,20 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from hitoku.errors import ParameterError, SolverError
+from hitoku.errors import SolverError
 from hitoku.solver.active_set import Conditions
-from hitoku.solver.engine import (
-    FEASIBLE,
-    FEASIBLE_AGAIN,
-    GRANTED,
-    ROUNDING,
-    accept,
-    engine,
-    hand_over,
-    power_of_two,
-    run,
-)
-from hitoku.solver.linear import LinearProgram
+from hitoku.solver.engine import FEASIBLE, FEASIBLE_AGAIN, GRANTED, ROUNDING, power_of_two, run
+from hitoku.solver.quadratic_program import ColumnUnits, QuadraticProgram, dual_bound, opened
 from hitoku.solver.solution import Solution, Status
 
 __all__ = ["QuadraticProgram", "Solution", "Status", "dual_bound", "solve"]
@@ -49,8 +38,6 @@ CONDITIONS = 1e-8
 POLISHED, REFINED = 1e-14, 1e-9
 # Rounds of iterative refinement by each algorithm; one or two in all are enough for most programs.
 MOST_REFINED = 2
-# An interior point method stops this far from the optimum, of the scaled objective.
-INTERIOR = 1e-10
 # Columns and rows of a program whose answer may be polished: beyond, factors may not fit into memory.
 MOST_POLISHED = 50_000
 DUAL, PRIMAL = 1, 4  # codes of HiGHS
@@ -68,77 +55,6 @@ LINEAR = (SIMPLEX, INTERIOR_POINT, PRIMAL_SIMPLEX)
 TALL = (INTERIOR_POINT, SIMPLEX, PRIMAL_SIMPLEX)
 MOST_ROWS = 25_000
 QUADRATIC = (HIPO, {**HIPO, "presolve": "on"}, ACTIVE_SET)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class QuadraticProgram(LinearProgram):
-    """Minimise ``cost @ x + curvature @ x**2`` under the rows and bounds of a linear program.
-
-    Parameters
-    ----------
-    curvature
-        One number per column, zero or more; a scalar is repeated. The other parameters are those of
-        :class:`LinearProgram`.
-    """
-
-    curvature: Floats = 0.0  # type: ignore[assignment]  # a scalar is repeated
-
-    def __post_init__(self) -> None:
-        LinearProgram.__post_init__(self)
-        n = len(self.cost)
-        curvature = np.array(self.curvature, dtype=np.float64)
-        curvature = np.full(n, curvature) if curvature.ndim == 0 else curvature
-        if curvature.shape != (n,) or not np.isfinite(curvature).all() or np.any(curvature < 0):
-            raise ParameterError(
-                "curvature is not one finite number, zero or more, per column",
-                where="QuadraticProgram",
-                fix="give the factors of the squares; a concave program has no door here",
-            )
-        curvature.setflags(write=False)
-        object.__setattr__(self, "curvature", curvature)
-
-    def objective(self, x: Floats) -> float:
-        """Recompute the objective at a point, in original units."""
-        return float(self.cost @ x + self.curvature @ (x * x))
-
-
-@dataclass(frozen=True, slots=True)
-class _Units:
-    """``x = column * y``, rows times ``row``, objective divided by ``price``: all powers of two."""
-
-    column: Floats
-    row: Floats
-    price: float
-
-    @classmethod
-    def of(cls, program: QuadraticProgram) -> _Units:
-        cost, curvature = np.abs(program.cost), program.curvature
-        with np.errstate(divide="ignore"):
-            size = np.where(curvature > 0, 1 / np.sqrt(curvature), np.where(cost > 0, 1 / cost, np.nan))
-        typical = np.median(size[~np.isnan(size)]) if not np.isnan(size).all() else 1.0
-        column = power_of_two(np.where(np.isnan(size), typical, size))
-        # One more unit for all: what columns are forced to is near one, whatever the costs are counted in.
-        forced = np.maximum(np.maximum(program.lower, -program.upper), 0.0) / column
-        column = column * float(power_of_two(forced[np.isfinite(forced)].max(initial=0.0)))
-        relations = program.relations
-        weight = np.abs(relations.data) * column[relations.indices]
-        rows = np.repeat(np.arange(relations.shape[0]), np.diff(relations.indptr))
-        most, least = np.zeros(relations.shape[0]), np.full(relations.shape[0], np.inf)
-        np.maximum.at(most, rows, weight)
-        np.minimum.at(least, rows, weight)
-        # Between largest and smallest: with values from 1 to 10^11 in one sum neither end may vanish.
-        row = 1.0 / power_of_two(np.sqrt(most * np.where(np.isfinite(least), least, 1.0)))
-        return cls.priced(program, column, row)
-
-    @classmethod
-    def plain(cls, program: QuadraticProgram) -> _Units:
-        """Leave columns and rows as they are: with giants in a sum all of its entries are the same again."""
-        return cls.priced(program, np.ones(len(program.cost)), np.ones(program.relations.shape[0]))
-
-    @classmethod
-    def priced(cls, program: QuadraticProgram, column: Floats, row: Floats) -> _Units:
-        cost, squares = np.abs(program.cost) * column, program.curvature * column**2
-        return cls(column, row, float(power_of_two(max(cost.max(initial=0.0), squares.max(initial=0.0)))))
 
 
 def solve(program: QuadraticProgram, *, threads: int = 1, time_limit_s: float | None = None) -> Solution:
@@ -175,7 +91,7 @@ def solve(program: QuadraticProgram, *, threads: int = 1, time_limit_s: float | 
         return Solution(Status.INFEASIBLE)
     if len(program.cost) == 0:
         return _without_columns(program)
-    for units in (_Units.of(program), _Units.plain(program)):
+    for units in (ColumnUnits.of(program), ColumnUnits.plain(program)):
         found = _solved(program, units, threads, time_limit_s)
         if found is not None:
             return found
@@ -188,14 +104,14 @@ def solve(program: QuadraticProgram, *, threads: int = 1, time_limit_s: float | 
 
 
 def _solved(
-    program: QuadraticProgram, units: _Units, threads: int, time_limit_s: float | None
+    program: QuadraticProgram, units: ColumnUnits, threads: int, time_limit_s: float | None
 ) -> Solution | None:
     """Minimise in some units; None where no answer can be trusted."""
     evidence, has_point = _Evidence(program, units, threads), False
     best: Solution | None = None
     for tolerance in (FEASIBLE, FEASIBLE_AGAIN):
         for algorithm in _attempts(program):
-            highs = _opened(program, units, {**algorithm, "threads": threads}, tolerance, time_limit_s)
+            highs = opened(program, units, {**algorithm, "threads": threads}, tolerance, time_limit_s)
             status = run(highs, threads)
             if status in {Status.LIMIT, Status.UNBOUNDED}:
                 return best or Solution(status, -np.inf if status is Status.UNBOUNDED else np.nan)
@@ -242,51 +158,13 @@ def _has_point(program: QuadraticProgram, threads: int) -> bool:
         program.upper,
         program.row_upper,
     )
-    units = _Units.of(program)
+    units = ColumnUnits.of(program)
     for algorithm in (SIMPLEX, PRIMAL_SIMPLEX):
-        highs = _opened(plain, units, {**algorithm, "threads": threads}, FEASIBLE, None)
+        highs = opened(plain, units, {**algorithm, "threads": threads}, FEASIBLE, None)
         status = run(highs, threads)
         if status is not None:
             return status is not Status.INFEASIBLE
     return True
-
-
-def _opened(
-    program: QuadraticProgram,
-    units: _Units,
-    options: dict[str, Any],
-    tolerance: float,
-    time_limit_s: float | None,
-) -> Any:
-    limit = {} if time_limit_s is None else {"time_limit": float(time_limit_s)}
-    highs = engine(
-        {
-            "primal_feasibility_tolerance": tolerance,
-            "dual_feasibility_tolerance": tolerance,
-            "ipm_optimality_tolerance": INTERIOR,
-            **options,
-            **limit,
-        }
-    )
-    column, row = units.column, units.row
-    relations, (low, high) = program.relations, program.row_ends
-    scaled = relations.data * np.repeat(row, np.diff(relations.indptr)) * column[relations.indices]
-    hand_over(
-        highs,
-        relations,
-        scaled,
-        program.cost * column / units.price,
-        (program.lower / column, program.upper / column),
-        (low * row, high * row),
-    )
-    squares = 2.0 * program.curvature * column**2 / units.price
-    if np.any(squares > 0):
-        n, triangular = len(squares), 1  # code of HiGHS
-        entries = np.flatnonzero(squares).astype(np.int32)
-        starts = np.concatenate([[0], np.cumsum(squares > 0)]).astype(np.int32)
-        passed = highs.passHessian(n, len(entries), triangular, starts, entries, squares[entries])
-        accept(passed, "passing the squares")
-    return highs
 
 
 @dataclass(slots=True)
@@ -297,7 +175,7 @@ class _Evidence:
     """
 
     program: QuadraticProgram
-    units: _Units
+    units: ColumnUnits
     threads: int = 1
     x: Floats | None = None
     value: float = np.inf
@@ -403,8 +281,8 @@ def _refined(
         enlarged * (most - activity),
         program.curvature,
     )
-    units = _Units.of(left)
-    highs = _opened(left, units, {**algorithm, "threads": threads}, FEASIBLE, None)
+    units = ColumnUnits.of(left)
+    highs = opened(left, units, {**algorithm, "threads": threads}, FEASIBLE, None)
     run(highs, threads)
     solution = highs.getSolution()
     if not (solution.value_valid and solution.dual_valid):
@@ -418,7 +296,7 @@ def _can_be_polished(program: QuadraticProgram) -> bool:
     return sum(program.relations.shape) <= MOST_POLISHED and bool(np.any(program.curvature > 0))
 
 
-def _conditions(program: QuadraticProgram, units: _Units) -> Conditions:
+def _conditions(program: QuadraticProgram, units: ColumnUnits) -> Conditions:
     """Write the program in its units, in numbers near one."""
     column, row = units.column, units.row
     least, most = program.row_ends
@@ -433,57 +311,7 @@ def _conditions(program: QuadraticProgram, units: _Units) -> Conditions:
     )
 
 
-def _meets(program: QuadraticProgram, units: _Units, x: Floats) -> bool:
+def _meets(program: QuadraticProgram, units: ColumnUnits, x: Floats) -> bool:
     activity, (low, high) = program.relations @ x, program.row_ends
     slack = GRANTED / units.row + ROUNDING * (abs(program.relations) @ np.abs(x))
     return bool(np.all(activity >= low - slack) and np.all(activity <= high + slack))
-
-
-def dual_bound(program: QuadraticProgram, duals: Floats, value: float) -> float:
-    """Return what no point can beat, given any multipliers of the rows and the value of some point.
-
-    The Lagrangian falls apart into one small problem per column. Columns without an end are cut off where
-    their own part of the objective alone would exceed the value of the known point.
-
-    Examples
-    --------
-    >>> program = QuadraticProgram(0, [[1, 1]], [10], lower=[0, 6], curvature=1)
-    >>> dual_bound(program, np.array([8.0]), 52.0), dual_bound(program, np.array([7.0]), 52.0)
-    (52.0, 51.75)
-    """
-    cost, curvature = program.cost, program.curvature
-    low, high = _cut(program, value)
-    slope = cost - program.relations.T @ duals
-    with np.errstate(divide="ignore", invalid="ignore"):
-        turning = np.where(curvature > 0, -slope / (2 * curvature), np.where(slope > 0, low, high))
-    best = np.clip(turning, low, high)
-    # A slope that is rounding adds nothing, also where nothing bounds the column.
-    noise = FEASIBLE * (np.abs(cost) + abs(program.relations).T @ np.abs(duals))
-    still = np.isinf(best) & (np.abs(slope) <= noise)
-    best = np.where(still, 0.0, best)
-    squares = np.where(curvature > 0, curvature * np.where(curvature > 0, best, 0.0) ** 2, 0.0)
-    parts = slope * best + squares
-    least, most = program.row_ends
-    ends = np.where(duals > 0, least, most)
-    rows = np.where(duals == 0, 0.0, duals * np.where(duals == 0, 0.0, ends))
-    return float(parts.sum() + rows.sum())
-
-
-def _cut(program: QuadraticProgram, value: float) -> tuple[Floats, Floats]:
-    """Bounds that every point at least as good as the known one keeps."""
-    cost, curvature, low, high = program.cost, program.curvature, program.lower, program.upper
-    with np.errstate(divide="ignore", invalid="ignore"):
-        turning = np.where(curvature > 0, -cost / (2 * curvature), np.where(cost >= 0, low, high))
-        at = np.clip(turning, low, high)
-        own = np.where((cost == 0) & (curvature == 0), 0.0, cost * at + curvature * at * at)
-        spare = value - own.sum()
-        if not np.isfinite(spare):
-            return low, high
-        spare = max(spare, 0.0) * (1 + 1e-9)
-        reach = np.where(
-            curvature > 0,
-            np.sqrt((at - turning) ** 2 + spare / curvature),
-            np.where(cost == 0, np.inf, spare / np.abs(cost)),
-        )
-        start = np.where((curvature > 0) | (cost != 0), turning, 0.0)
-    return np.maximum(low, start - reach), np.minimum(high, start + reach)
