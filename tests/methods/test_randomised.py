@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -44,6 +45,7 @@ def method_of(world: World, seed: int | None = None) -> Randomised:
     )  # fmt: skip
 
 
+@cache
 def table_of(world: World, cells: Cells) -> Table:
     return Table.from_array(np.array(cells).reshape(world.rows, world.columns))
 

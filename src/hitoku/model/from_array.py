@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hitoku.errors import DataError, TableError
-from hitoku.model.dimension import dimensions_of
+from hitoku.model.dimension import Dimension, dimensions_of
 from hitoku.model.hierarchy import TOTAL
 from hitoku.model.relations import add_up
 from hitoku.model.size import refuse_too_large
+
+# Variables with more codes are made anew for every table, and forgotten with it.
+LARGEST_KEPT = 1_000
 
 
 def array_parts(
@@ -31,6 +35,7 @@ def array_parts(
     inner = _numbers(array)
     if names is None:
         names = ("row", "column") if inner.ndim == 2 else tuple(f"axis{i + 1}" for i in range(inner.ndim))
+    numbered = codes is None
     if codes is None:
         codes = [[str(i + 1) for i in range(side)] for side in inner.shape]
     if len(names) != inner.ndim or [len(c) for c in codes] != list(inner.shape):
@@ -39,7 +44,10 @@ def array_parts(
             fix="give one name and one list of codes per dimension, as long as the dimension",
         )
     _refuse_not_finite(inner, names, codes)
-    dimensions = dimensions_of(names, codes, total)
+    if numbered and max(inner.shape) <= LARGEST_KEPT and all(isinstance(name, str) for name in names):
+        dimensions = _numbered(tuple(names), inner.shape, total)
+    else:
+        dimensions = dimensions_of(names, codes, total)
     refuse_too_large(dimensions)
     whole = inner.dtype.kind in "iu"
     if frequency is not None:
@@ -54,6 +62,12 @@ def array_parts(
         parts.setdefault("measure", "count")
     parts.setdefault("integer", whole)
     return {"value": add_up(inner, dimensions), "dimensions": dimensions, **parts}
+
+
+@lru_cache(maxsize=64)
+def _numbered(names: tuple[str, ...], shape: tuple[int, ...], total: str) -> tuple[Dimension, ...]:
+    """Return variables whose codes are 1, 2, ...; made once, for studies draw many tables of one shape."""
+    return dimensions_of(names, [[str(i + 1) for i in range(side)] for side in shape], total)
 
 
 def _numbers(array: ArrayLike) -> NDArray[Any]:
