@@ -102,6 +102,7 @@ class Judge:
             if found.name.split(".")[1] not in ("__main__", "cli", "experiments", "review"):
                 importlib.import_module(found.name)
         paths = {str(self.root / mutant.path) for mutant in self.mutants}
+        gc.unfreeze()  # what was collected is found again
         for each in gc.get_objects():
             if type(each) is FunctionType and each.__code__.co_filename in paths:
                 self.live.setdefault(each.__code__.co_filename, []).append(each)
