@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from itertools import permutations, product
 from pathlib import Path
@@ -35,6 +36,9 @@ WORDS_FOR_TOTALS = (
 # Columns with more codes are not looked through for totals.
 MOST_TOTALLED = 2_000
 Kind = Literal["text", "whole", "number", "other"]
+Ask = Callable[[str], list[Any]]
+# The file that is open, and whom to ask about it; see kept_open.
+OPEN: ContextVar[tuple[Path, Ask] | None] = ContextVar("open_file", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +147,23 @@ def n_combinations(path: str | Path, columns: Sequence[Column]) -> int:
 
 
 @contextmanager
-def _asking(path: Path) -> Iterator[Callable[[str], list[Any]]]:
+def kept_open(path: str | Path) -> Iterator[None]:
+    """Answer every question about a file that is asked meanwhile from one database: it is read once."""
+    with _asking(Path(path)) as ask:
+        before = OPEN.set((Path(path), ask))
+        try:
+            yield
+        finally:
+            OPEN.reset(before)
+
+
+@contextmanager
+def _asking(path: Path) -> Iterator[Ask]:
     """Yield a function that answers queries about the records of a file."""
+    known = OPEN.get()
+    if known is not None and known[0] == path:
+        yield known[1]
+        return
     with spill_folder() as spill:
         connection = connect(spill)
 

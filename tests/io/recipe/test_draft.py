@@ -14,6 +14,7 @@ from hitoku.io.recipe.guess import guessed
 from hitoku.pipeline.recipe import run_recipe
 from hitoku.samples import register
 from hitoku.tabulation.columns import Column, columns_of, find_totals, nested
+from hitoku.tabulation.database import connect
 
 
 def column(name, kind, n_distinct, **more):
@@ -202,6 +203,21 @@ def test_a_draft_runs_as_it_is(tmp_path, make, kind):
     assert run.safe
     assert run.folder == tmp_path / "recipes" / "my data-release"
     assert run.outcome.need.unsafe.any()
+
+
+def test_a_file_is_read_once_for_all_that_is_asked_about_it(tmp_path, monkeypatch):
+    opened = []
+
+    def counted(*given):
+        opened.append(given)
+        return connect(*given)
+
+    monkeypatch.setattr("hitoku.tabulation.columns.connect", counted)
+    towns().to_csv(tmp_path / "towns.csv", index=False)
+    draft_recipe(tmp_path / "towns.csv", tmp_path)
+    assert len(opened) == 1
+    columns_of(tmp_path / "towns.csv")  # asked for afterwards, it is read again
+    assert len(opened) == 2
 
 
 def by_cell(*, totals):

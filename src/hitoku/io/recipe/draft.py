@@ -10,7 +10,7 @@ from hitoku.errors import DataError, HitokuError, OutputError, some
 from hitoku.io.recipe.guess import Guess, are_cells, count_of, finest, guessed
 from hitoku.io.recipe.toml_text import toml_key, toml_value
 from hitoku.tabulation.column_tree import read_column_tree
-from hitoku.tabulation.columns import Column, columns_of, find_totals, n_combinations, nested
+from hitoku.tabulation.columns import Column, columns_of, find_totals, kept_open, n_combinations, nested
 
 # A first table is one that a person can look through.
 MOST_CELLS = 20_000
@@ -30,14 +30,15 @@ def draft_recipe(data: str | Path, folder: str | Path = ".") -> str:
         Where the recipe will stand.
     """
     path = Path(data)
-    n_records, columns = columns_of(path)
-    if not any(column.total for column in columns):
-        columns = find_totals(path, columns)
-    guess = guessed(n_records, columns)
-    _refuse_unnamed(path, columns, guess)
-    nests = nested(path, guess.codes[:MOST_COMPARED])
-    cells, counted = finest(guess.codes, nests), count_of(guess)
-    per_cell = are_cells(n_records, n_combinations(path, cells), cells)
+    with kept_open(path):
+        n_records, columns = columns_of(path)
+        if not any(column.total for column in columns):
+            columns = find_totals(path, columns)
+        guess = guessed(n_records, columns)
+        _refuse_unnamed(path, columns, guess)
+        nests = nested(path, guess.codes[:MOST_COMPARED])
+        cells, counted = finest(guess.codes, nests), count_of(guess)
+        per_cell = are_cells(n_records, n_combinations(path, cells), cells)
     totals = _totals(path, columns, able=counted is not None and per_cell)
     if path.suffix.lower() == ".csv" and counted is not None and per_cell:
         # Beside counts, whole numbers are codes sooner than values.
