@@ -92,6 +92,7 @@ THE_TRUTH = ("table", "from_array", "from_frame", "link", "Table")
 
 HOMELESS = {"utils", "util", "helpers", "helper", "common", "base", "misc"}
 MAX_LINES = 500
+A_CLASS = re.compile("^class ", re.MULTILINE)
 BY_NAME = re.compile("import_module|__import__")
 MACHINE_PATH = re.compile(r"(?<![\w.~])/(?:work|farm|root|home|Users|tmp/h)/")
 
@@ -386,7 +387,7 @@ def classes_of_one_name(sources: dict[str, str]) -> dict[str, list[str]]:
     """Names that several classes have, and where; private ones are their module's own affair."""
     places: dict[str, list[str]] = {}
     for place, source in sources.items():
-        for node in ast.parse(source).body:
+        for node in ast.parse(source).body if A_CLASS.search(source) else ():
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places.setdefault(node.name, []).append(place)
     return {name: found for name, found in places.items() if len(found) > 1}

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -226,9 +227,14 @@ def test_the_glossary_explains_the_words_of_the_design_and_of_the_field():
     ]
 
 
+@cache
+def everything_written() -> str:
+    return " ".join(path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py")).casefold()
+
+
 @pytest.mark.parametrize("word", FIELD)
 def test_the_code_uses_the_words_of_the_field(word):
-    sources = " ".join(path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py")).casefold()
+    sources = everything_written()
     stem = word.casefold().replace("warm start", "warm-start")
     assert stem in sources or word.casefold() in sources
 

@@ -95,10 +95,11 @@ def test_no_verdict_is_half_translated(check):
             assert re.findall(r"[a-z]{3,} [a-z]{3,}", told) == [], told
 
 
-@pytest.mark.parametrize(("text", "said"), ENTRIES.items(), ids=range(len(ENTRIES)))
-def test_a_translation_has_the_places_of_its_sentence(text, said):
-    assert sorted(PLACE.findall(text)) == sorted(PLACE.findall(said))
-    assert JAPANESE.search(said) or not re.search("[a-z]{3,}", PLACE.sub("", text))
+def test_a_translation_has_the_places_of_its_sentence():
+    assert len(ENTRIES) > 400
+    for text, said in ENTRIES.items():
+        assert sorted(PLACE.findall(text)) == sorted(PLACE.findall(said)), text
+        assert JAPANESE.search(said) or not re.search("[a-z]{3,}", PLACE.sub("", text)), text
 
 
 def filled(text):
@@ -106,10 +107,9 @@ def filled(text):
     return PLACE.sub(lambda place: "12" if re.fullmatch(r"[nm]\d?", place[1]) else "x9", text)
 
 
-@pytest.mark.parametrize(("text", "said"), ENTRIES.items(), ids=range(len(ENTRIES)))
-def test_a_sentence_is_not_mistaken_for_another(text, said):
-    expected = PLACE.sub(lambda place: "12" if re.fullmatch(r"[nm]\d?", place[1]) else "x9", said)
-    assert catalogue("ja").say(filled(text)) == expected
+def test_a_sentence_is_not_mistaken_for_another():
+    say = catalogue("ja").say
+    assert [text for text, said in ENTRIES.items() if say(filled(text)) != filled(said)] == []
 
 
 def test_numbers_and_codes_stay(check):
