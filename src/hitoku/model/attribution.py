@@ -67,6 +67,8 @@ class Attributions:
 
     def placed(self, cells: Integers, n_cells: int) -> Attributions:
         """Ask the same of a larger table, in which the cells of this one have other positions."""
+        if not len(self):
+            return Attributions.none(n_cells)
         sums = sparse.csr_array(
             (self.sums.data, cells[self.sums.indices], self.sums.indptr), shape=(len(self), n_cells)
         )
@@ -128,6 +130,8 @@ class Attributions:
 
     def take(self, chosen: Mask | Integers) -> Attributions:
         """Return some of them."""
+        if not len(self):
+            return self
         return Attributions(self.sums[chosen], self.goal[chosen], self.group[chosen])
 
     def asked(self, value: Floats, withheld: Mask) -> Floats:
