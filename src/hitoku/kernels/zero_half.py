@@ -9,6 +9,8 @@ at a fractional value have slack in their bounds, so only those are eliminated (
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,30 +21,62 @@ Integers = NDArray[np.int64]
 Bits = NDArray[np.uint64]
 Mask = NDArray[np.bool_]
 
-ONE = np.uint64(1)
+ONE, ZERO = np.uint64(1), np.uint64(0)
 WORD = 64
+# The powers of two are all different modulo 67: where each bit stands, by that remainder.
+MODULUS = np.uint64(67)
+STANDS = np.zeros(67, dtype=np.int64)
+for _bit in range(WORD):
+    STANDS[(1 << _bit) % 67] = _bit
 
 
 @compiled
-def expense(bits: Bits, odd: bool, x: Floats) -> float:
-    """Least slack of bounds that makes all columns even and the right-hand side odd."""
+def parities(rows: Any, times: Integers, usable: Integers, place: Integers, parity: Bits, odd: Mask) -> None:
+    """Write which columns each usable row is odd in, made whole, and whether its right-hand side is.
+
+    ``place`` numbers the columns at a fractional value; of the others, -1 stands at zero and -2 at one, and
+    what these fill is taken off the right-hand side.
+    """
+    ptr, index, data = rows
+    for r in range(len(usable)):
+        k = usable[r]
+        left = times[k]
+        for e in range(ptr[k], ptr[k + 1]):
+            at = place[index[e]]
+            if at == -1:
+                continue
+            whole = np.int64(np.rint(data[e] * times[k]))
+            if at == -2:
+                left -= whole
+            elif whole % 2 != 0:
+                parity[r, at // WORD] |= ONE << np.uint64(at % WORD)
+        odd[r] = left % 2 != 0
+
+
+@compiled
+def expense(bits: Bits, odd: bool, x: Floats, most: float) -> float:
+    """Least slack of bounds that makes all columns even and the right-hand side odd.
+
+    Where it is more than ``most``, two is returned: how much more is not worked out.
+    """
     # Adding x >= 0 costs x; adding -x >= -1 costs 1 - x and turns the right-hand side.
     cost, turned, least = 0.0, False, 2.0
     for word in range(len(bits)):
         left = bits[word]
-        place = word * WORD
-        while left != np.uint64(0):
-            if left & ONE:
-                low, high = x[place], 1.0 - x[place]
-                if high < low:
-                    cost += high
-                    turned = not turned
-                    least = min(least, low - high)
-                else:
-                    cost += low
-                    least = min(least, high - low)
-            left >>= ONE
-            place += 1
+        while left != ZERO:
+            low_bit = left & (~left + ONE)
+            left ^= low_bit
+            place = word * WORD + STANDS[low_bit % MODULUS]
+            low, high = x[place], 1.0 - x[place]
+            if high < low:
+                cost += high
+                turned = not turned
+                least = min(least, low - high)
+            else:
+                cost += low
+                least = min(least, high - low)
+            if cost > most:
+                return 2.0
     if odd == turned:
         cost += least
     return cost
@@ -91,7 +125,8 @@ def combine(
     for step in range(len(order) + 1):
         for r in range(n_rows):
             if changed[r] and n_found < most:
-                gain = 0.5 * (1.0 - slack[r] - expense(parity[r], odd[r], x))
+                left = 1.0 - slack[r]
+                gain = 0.5 * (left - expense(parity[r], odd[r], x, left - 2 * least))
                 if gain > least:
                     found[n_found] = members[r]
                     violation[n_found] = gain
@@ -120,24 +155,106 @@ def eliminate(
         if not done[r] and (parity[r, word] >> shift) & ONE:
             slack[r] += slack[best]
             odd[r] = odd[r] != odd[best]
-            parity[r] ^= parity[best]
-            members[r] ^= members[best]
+            for w in range(parity.shape[1]):
+                parity[r, w] ^= parity[best, w]
+            for w in range(members.shape[1]):
+                members[r, w] ^= members[best, w]
             done[r] = slack[r] >= 1.0
             changed[r] = not done[r]
 
 
 @compiled
-def add_up(members: Bits, ptr: Integers, index: Integers, data: Floats, out: Floats) -> None:
-    """Add to each line of ``out`` the rows, CSR parts, that its members name."""
+def add_up(some: Bits, rows: Any, times: Integers, usable: Integers, total: Floats, touched: Integers) -> Any:
+    """Add up the rows of a combination, made whole; return how many columns it touches and its right side.
+
+    ``total`` holds zeros and gets the sums, ``touched`` the columns, in their order.
+    """
+    ptr, index, data = rows
+    n, right = 0, 0
+    for r in range(len(usable)):
+        if not (some[r // WORD] >> np.uint64(r % WORD)) & ONE:
+            continue
+        k = usable[r]
+        right += times[k]
+        for e in range(ptr[k], ptr[k + 1]):
+            if total[index[e]] == 0.0:
+                touched[n] = index[e]
+                n += 1
+            total[index[e]] += np.rint(data[e] * times[k])
+    touched[:n] = np.sort(touched[:n])
+    return n, right
+
+
+@compiled
+def made_even(total: Floats, columns: Integers, right: int, x: Floats) -> int:
+    """Add the cheapest bounds that make a sum of rows even; return its right-hand side halved, 0 for none."""
+    n_uneven, n_down, turn, least = 0, 0, -1, 2.0
+    for j in columns:
+        if total[j] % 2 != 0:
+            n_uneven += 1
+            n_down += x[j] > 0.5
+            if abs(1 - 2 * x[j]) < least:
+                turn, least = j, abs(1 - 2 * x[j])
+    even = (right - n_down) % 2 == 0
+    if even and n_uneven == 0:
+        return 0
+    for j in columns:
+        if total[j] % 2 != 0:
+            down = x[j] > 0.5
+            # One bound more must turn: the one that costs least; without any, the half says nothing.
+            if even and j == turn:
+                down = not down
+                n_down += 1 if down else -1
+            total[j] += -1.0 if down else 1.0
+    return (right - n_down + 1) // 2
+
+
+@compiled
+def halved(members: Bits, rows: Any, times: Integers, usable: Integers, x: Floats, least: float) -> Any:
+    """Halve combinations of rows and round up; return those that x violates: CSR parts and how far.
+
+    Parameters
+    ----------
+    members
+        The combinations, by words: which of the usable rows.
+    rows, times, usable
+        CSR parts of rows ``data @ x >= 1``, factors that make them whole, and the rows to be used.
+    least
+        Smallest violation of interest, of the half before it is divided by its right-hand side.
+    """
+    total, touched = np.zeros(len(x)), np.empty(len(x), dtype=np.int64)
+    ptr, score = np.zeros(len(members) + 1, dtype=np.int64), np.empty(len(members))
+    room = 1024
+    index, data = np.empty(room, dtype=np.int64), np.empty(room)
+    n_found = 0
     for k in range(len(members)):
-        for r in range(len(ptr) - 1):
-            if (members[k, r // WORD] >> np.uint64(r % WORD)) & ONE:
-                for e in range(ptr[r], ptr[r + 1]):
-                    out[k, index[e]] += data[e]
+        n, right = add_up(members[k], rows, times, usable, total, touched)
+        half = made_even(total, touched[:n], right, x)
+        end, inner, norm = ptr[n_found], 0.0, 0.0
+        if end + n > room:
+            room = 2 * (end + n)
+            more_index, more_data = np.empty(room, dtype=np.int64), np.empty(room)
+            more_index[:end], more_data[:end] = index[:end], data[:end]
+            index, data = more_index, more_data
+        for j in touched[:n]:
+            if half >= 1 and total[j] != 0.0:
+                c = min(total[j] / 2 / half, 1.0)
+                index[end], data[end] = j, c
+                inner += c * x[j]
+                norm += c * c
+                end += 1
+            total[j] = 0.0
+        if half >= 1 and 1.0 - inner >= least / half:
+            score[n_found] = (1.0 - inner) / np.sqrt(norm) if norm > 0 else np.inf
+            n_found += 1
+            ptr[n_found] = end
+    return ptr[: n_found + 1], index, data, score[:n_found]
 
 
 def warm_up() -> None:
     """Compile for the types that callers use, or load what was compiled before."""
-    bits, odd = np.zeros((1, 1), dtype=np.uint64), np.ones(1, dtype=np.bool_)
-    combine(bits, bits.copy(), odd, np.zeros(1), np.zeros(1), np.zeros(1, dtype=np.int64), 0.1, 1)
-    add_up(bits, np.array([0, 1]), np.zeros(1, dtype=np.int64), np.ones(1), np.zeros((1, 1)))
+    bits, odd, none = np.zeros((1, 1), dtype=np.uint64), np.ones(1, dtype=np.bool_), np.zeros(1, np.int64)
+    rows = np.array([0, 1]), none, np.ones(1)
+    parities(rows, none + 1, none, none, bits.copy(), odd)
+    combine(bits, bits.copy(), odd, np.zeros(1), np.zeros(1), none, 0.1, 1)
+    halved(bits, rows, none + 1, none, np.zeros(1), 0.1)

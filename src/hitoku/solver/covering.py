@@ -7,6 +7,7 @@ wrong multiplier of a solver makes the bound weaker and never false.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,13 +45,21 @@ class Relaxed:
     multipliers: Floats
 
 
+class SparseRows(NamedTuple):
+    """CSR parts of some rows, named as in a library's matrix, which takes longer to make than to use."""
+
+    indptr: Integers
+    indices: Integers
+    data: Floats
+
+
 class Covering:
     """Rows ``rows @ x >= rhs`` over bounded columns of no negative cost, and what multipliers prove."""
 
     def __init__(self, cost: Floats) -> None:
         n = len(cost)
         self.cost = np.asarray(cost, dtype=np.float64)
-        # CSR parts: rows change thousands of times, and a library's matrix takes longer to make than to use.
+        # CSR parts: rows change thousands of times.
         self.ptr = np.zeros(1, dtype=np.int64)
         self.index, self.data = np.zeros(0, dtype=np.int64), np.zeros(0)
         self.rhs = np.zeros(0)
@@ -69,7 +78,12 @@ class Covering:
         shape = self.n_rows, len(self.cost)
         return sparse.csr_array((self.data, self.index, self.ptr), shape=shape)
 
-    def _extend(self, rows: sparse.csr_array, rhs: Floats) -> None:
+    @property
+    def parts(self) -> SparseRows:
+        """All rows, not to be changed."""
+        return SparseRows(self.ptr, self.index, self.data)
+
+    def _extend(self, rows: sparse.csr_array | SparseRows, rhs: Floats) -> None:
         self.ptr = np.concatenate([self.ptr, self.ptr[-1] + rows.indptr[1:]])
         self.index = np.concatenate([self.index, rows.indices.astype(np.int64)])
         self.data = np.concatenate([self.data, rows.data])

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hitoku.solver.covering import Covering, Floats, Integers, Mask, Relaxed
+from hitoku.solver.covering import Covering, Floats, Integers, Mask, Relaxed, SparseRows
 from hitoku.solver.master import NO_LIMIT, Master
 from hitoku.solver.solution import Status
 
@@ -104,7 +104,7 @@ class DenseMaster(Covering):
             self._place, self._fixed,
         )  # fmt: skip
 
-    def add(self, rows: sparse.csr_array, rhs: Floats) -> None:
+    def add(self, rows: sparse.csr_array | SparseRows, rhs: Floats) -> None:
         """Append rows."""
         before = self.n_rows
         self._extend(rows, rhs)
@@ -145,7 +145,7 @@ class DenseMaster(Covering):
         if len(left) != self.n_rows:
             self._set_up()
 
-    def replace(self, n_kept: int, rows: sparse.csr_array, rhs: Floats) -> None:
+    def replace(self, n_kept: int, rows: sparse.csr_array | SparseRows, rhs: Floats) -> None:
         """Keep the first rows and put others in the place of the rest."""
         self._drop(np.arange(self.n_rows) >= n_kept)
         self._extend(rows, rhs)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from hitoku.solver.covering import PROOF, Covering, Floats, Mask, Relaxed
+from hitoku.solver.covering import PROOF, Covering, Floats, Mask, Relaxed, SparseRows
 from hitoku.solver.engine import accept, engine, hand_over, run
 from hitoku.solver.solution import Status
 
@@ -96,10 +96,13 @@ class Master(Covering):
             chosen.append(columns[order[: np.searchsorted(np.cumsum(c[order]), TIMES) + 1]])
         return np.unique(np.concatenate(chosen))
 
-    def add(self, rows: sparse.csr_array, rhs: Floats) -> None:
+    def add(self, rows: sparse.csr_array | SparseRows, rhs: Floats) -> None:
         """Append rows; the basis stays dual feasible."""
         if not len(rhs):
             return
+        if isinstance(rows, SparseRows):
+            shape = (len(rhs), len(self.cost))
+            rows = sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=shape)
         if len(self._columns) < len(self.cost):
             self._enter(self._cheapest(rows))
         self._extend(rows, rhs)

@@ -25,7 +25,7 @@ from hitoku.methods.optimal.objective import Objective
 from hitoku.methods.optimal.row_pool import MOST_AT_ONCE, RowPool
 from hitoku.methods.optimal.zero_half_cuts import factor, zero_half_cuts
 from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.solver.covering import Relaxed
+from hitoku.solver.covering import Relaxed, SparseRows
 from hitoku.solver.dense_master import DenseMaster
 from hitoku.solver.master import Master
 
@@ -80,7 +80,7 @@ class Relaxation:
             # At most this much of another cost: written as at least, with the signs turned.
             row = sparse.csr_array(-goal.other[self.free][None, :])
             self.master.add(row, np.array([goal.other[instance.forced].sum() - goal.most]))
-        self._pool = RowPool(len(self.free)) if small or tableau else None
+        self._pool = RowPool() if small or tableau else None
         self.standing = self.master.n_rows
         # By row of the master problem: rounds without a multiplier, and the number in the pool.
         self._idle = np.zeros(self.standing, dtype=np.int64)
@@ -112,14 +112,13 @@ class Relaxation:
             return
         if self._pool is not None:
             numbers = self._numbered(self._pool, rows)
-            matrix, times = self._pool.matrix(numbers), self._pool.times(numbers)
+            added, times = self._pool.together(numbers), self._pool.times(numbers)
         else:
             own = [row for row in rows if not isinstance(row, int)]
             made, numbers = Cuts.of(own), np.full(len(own), -1)
-            columns, shape = self._place[made.cells], (len(made), len(self.free))
-            matrix = sparse.csr_array((made.coefficients, columns, made.indptr), shape=shape)
+            added = SparseRows(made.indptr, self._place[made.cells], made.coefficients)
             times = np.array([factor(c) for _, c in own], dtype=np.int64)
-        self.master.add(matrix, np.ones(len(numbers)))
+        self.master.add(added, np.ones(len(numbers)))
         self._idle = np.concatenate([self._idle, np.zeros(len(numbers), dtype=np.int64)])
         self._numbers = np.concatenate([self._numbers, numbers])
         self._times = np.concatenate([self._times, times])
@@ -158,7 +157,7 @@ class Relaxation:
         if self._pool is None or not isinstance(self.master, DenseMaster):
             return
         numbers = self._pool.still(numbers)
-        self.master.replace(self.standing, self._pool.matrix(numbers), np.ones(len(numbers)))
+        self.master.replace(self.standing, self._pool.together(numbers), np.ones(len(numbers)))
         none = np.full(self.standing, -1)
         self._numbers = np.concatenate([none, numbers])
         self._idle = np.zeros(len(self._numbers), dtype=np.int64)
@@ -166,8 +165,8 @@ class Relaxation:
 
     def rows(self) -> Cuts:
         """Return the rows that were of use lately, and others that are known."""
-        matrix = self.master.rows
-        rows = Cuts(matrix.indptr.astype(np.int64), self.free[matrix.indices], matrix.data)
+        ptr, columns, c = self.master.parts
+        rows = Cuts(ptr, self.free[columns], c)
         lively = np.flatnonzero(self._idle <= LIVELY)
         used = [rows.row(int(k)) for k in lively[lively >= self.standing]]
         if self._pool is None:
@@ -253,11 +252,12 @@ class Relaxation:
 
     def propagate(self, lower: Floats, upper: Floats) -> Floats:
         """Raise lower bounds to one where a row cannot be filled without a column."""
-        rows = self.master.rows[self.standing :] if self.standing else self.master.rows
-        there = upper[rows.indices] > 0
-        row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))[there]
-        column, c = rows.indices[there], rows.data[there]
-        most = np.bincount(row, weights=c, minlength=rows.shape[0])
+        ptr, columns, data = self.master.parts
+        first, n_rows = ptr[self.standing], len(ptr) - 1 - self.standing
+        there = upper[columns[first:]] > 0
+        row = np.repeat(np.arange(n_rows), np.diff(ptr[self.standing :]))[there]
+        column, c = columns[first:][there], data[first:][there]
+        most = np.bincount(row, weights=c, minlength=n_rows)
         lower = lower.copy()
         lower[column[most[row] - c < 1 - FILLED]] = 1.0
         return lower
@@ -266,7 +266,7 @@ class Relaxation:
         """Separate {0, 1/2} cuts, where they are worth looking for."""
         if not self.halving:
             return []
-        return [(self.free[columns], c) for columns, c in zero_half_cuts(self.master.rows, self._times, x)]
+        return [(self.free[columns], c) for columns, c in zero_half_cuts(self.master.parts, self._times, x)]
 
 
 def _strengthened(row: Row, full: Floats) -> Row:

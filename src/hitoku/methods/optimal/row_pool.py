@@ -6,10 +6,10 @@ A node of the tree remembers its rows by their numbers here, so that the search 
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
 
 from hitoku.methods.optimal.zero_half_cuts import FACTORS, WHOLE
 from hitoku.model.arrays import Floats, Integers
+from hitoku.solver.covering import SparseRows
 
 # Rows taken at once, and the cosine above which a second one says nearly the same.
 MOST_AT_ONCE, PARALLEL = 20, 0.7
@@ -26,7 +26,7 @@ class RowPool:
 
     Examples
     --------
-    >>> pool = RowPool(3)
+    >>> pool = RowPool()
     >>> numbers = pool.add([(np.array([0, 1]), np.ones(2)), (np.array([2]), np.ones(1))])
     >>> pool.violated(np.array([0.5, 0.5, 0.2]), 0.01).tolist()
     [1]
@@ -34,8 +34,7 @@ class RowPool:
     [0]
     """
 
-    def __init__(self, n_columns: int) -> None:
-        self._n_columns = n_columns
+    def __init__(self) -> None:
         self._known: dict[tuple[bytes, bytes], int] = {}
         # Numbers given out so far, and where each row stands; -1 for those that were forgotten.
         self._place = np.zeros(0, dtype=np.int64)
@@ -138,13 +137,13 @@ class RowPool:
         """Return rows one by one."""
         return [self._row(k) for k in self._place[numbers].tolist()]
 
-    def matrix(self, numbers: Integers) -> sparse.csr_array:
-        """Return rows as a matrix."""
-        rows = self.rows(numbers)
-        ptr = np.concatenate([[0], np.cumsum([len(c) for _, c in rows])]).astype(np.int64)
-        index = np.concatenate([columns for columns, _ in rows] or [np.zeros(0, dtype=np.int64)])
-        data = np.concatenate([c for _, c in rows] or [np.zeros(0)])
-        return sparse.csr_array((data, index, ptr), shape=(len(rows), self._n_columns))
+    def together(self, numbers: Integers) -> SparseRows:
+        """Return rows one below the other."""
+        places = self._place[numbers]
+        first, lengths = self._ptr[places], self._ptr[places + 1] - self._ptr[places]
+        ptr = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
+        entries = np.arange(ptr[-1]) + np.repeat(first - ptr[:-1], lengths)
+        return SparseRows(ptr, self._index[entries], self._data[entries])
 
     def latest(self, most: int) -> list[Row]:
         """Return rows, the ones that were of use most recently first."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from hitoku.methods.optimal.cuts import Cuts
 from hitoku.methods.optimal.instance import Instance, movable
-from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model.arrays import Integers, Mask
 
 # A row is left out when cells that are certain fill it but for this share.
 FULL = 1e-6
@@ -29,16 +29,12 @@ def restrict_cuts(rows: Cuts, old: Instance, new: Instance) -> Cuts:
     """Rewrite cuts for an instance with fewer cells, some of them now withheld for certain."""
     place = np.full(len(old), -1)
     place[np.isin(old.cells, new.cells)] = np.arange(len(new))
-    made: list[tuple[Integers, Floats]] = []
-    lively = 0
-    for k in range(len(rows)):
-        if k == rows.n_lively:
-            lively = len(made)
-        cells, c = rows.row(k)
-        at = place[cells]
-        cells, c = at[at >= 0], c[at >= 0]
-        certain = new.forced[cells]
-        left = 1.0 - c[certain].sum()
-        if left > FULL:
-            made.append((cells[~certain], np.minimum(c[~certain] / left, 1.0)))
-    return Cuts.of(made, len(made) if rows.n_lively == len(rows) else lively)
+    at, row = place[rows.cells], np.repeat(np.arange(len(rows)), np.diff(rows.indptr))
+    certain = (at >= 0) & new.forced[at]
+    left = 1.0 - np.bincount(row[certain], weights=rows.coefficients[certain], minlength=len(rows))
+    open_rows = left > FULL
+    there = (at >= 0) & ~certain & open_rows[row]
+    c = np.minimum(rows.coefficients[there] / left[row[there]], 1.0)
+    ends = np.cumsum(np.bincount(row[there], minlength=len(rows)))[open_rows]
+    lively = int(np.count_nonzero(open_rows[: rows.n_lively]))
+    return Cuts(np.concatenate([np.zeros(1, dtype=np.int64), ends]), at[there], c, lively)

@@ -6,9 +6,9 @@ They close most of the gap that capacity constraints leave on three-way and hier
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
 
-from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model.arrays import Floats, Integers
+from hitoku.solver.covering import SparseRows
 
 # Rows are scaled to whole coefficients by one of these factors, or not used.
 FACTORS = 12
@@ -38,7 +38,7 @@ def factor(coefficients: Floats) -> int:
     return 0
 
 
-def zero_half_cuts(rows: sparse.csr_array, times: Integers, x: Floats) -> list[tuple[Integers, Floats]]:
+def zero_half_cuts(rows: SparseRows, times: Integers, x: Floats) -> list[tuple[Integers, Floats]]:
     """Return violated rows ``coefficients @ x >= 1`` from rows of the same form.
 
     Parameters
@@ -50,74 +50,46 @@ def zero_half_cuts(rows: sparse.csr_array, times: Integers, x: Floats) -> list[t
     x
         The point to cut off.
     """
-    from hitoku.kernels.zero_half import add_up, combine  # noqa: PLC0415 - numba takes a second to load
+    # Numba takes a second to load.
+    from hitoku.kernels.sparse_rows import across  # noqa: PLC0415
+    from hitoku.kernels.zero_half import combine, halved, parities  # noqa: PLC0415
 
-    slack = (rows @ x - 1.0) * times
-    usable = (times > 0) & (slack < 1 - 2 * LEAST_VIOLATION)
+    slack = (across(*rows, x) - 1.0) * times
+    usable = np.flatnonzero((times > 0) & (slack < 1 - 2 * LEAST_VIOLATION))
     part = np.flatnonzero((x > FRACTIONAL) & (x < 1 - FRACTIONAL))
-    if not usable.any() or not len(part):
+    if not len(usable) or not len(part):
         return []
-    # By hand: a library's matrices take longer to make than to use.
-    lengths, slack, times = np.diff(rows.indptr), slack[usable], times[usable]
-    there = np.repeat(usable, lengths)
-    each = np.repeat(np.arange(len(times)), lengths[usable])
-    columns, data = rows.indices[there], np.rint(rows.data[there] * times[each])
-    full = np.bincount(each, weights=np.where(x[columns] >= 1 - FRACTIONAL, data, 0.0), minlength=len(times))
-    odd = (times - full) % 2 != 0
-    place = np.full(len(x), -1)
+    place = np.where(x < 0.5, -1, -2)
     place[part] = np.arange(len(part))
-    uneven = (place[columns] >= 0) & (data % 2 != 0)
-    parity = np.zeros((len(times), len(part)), dtype=bool)
-    parity[each[uneven], place[columns[uneven]]] = True
-    here, order = x[part], np.argsort(-np.minimum(x[part], 1 - x[part]), kind="stable")
-    bits, one = _packed(parity), _packed(np.eye(len(times), dtype=bool))
+    bits, odd = np.zeros((len(usable), _words(len(part))), dtype=np.uint64), np.zeros(len(usable), dtype=bool)
+    parities(tuple(rows), times, usable, place, bits, odd)
+    each = np.arange(len(usable))
+    one = np.zeros((len(usable), _words(len(usable))), dtype=np.uint64)
+    one[each, each // 64] = np.uint64(1) << (each % 64).astype(np.uint64)
+    here, slack = x[part], np.maximum(slack[usable], 0.0)
+    order = np.argsort(-np.minimum(here, 1 - here), kind="stable")
     found: dict[bytes, float] = {}
-    for first_to_last in (order, order[::-1]):
+    for first_to_last in (order, np.ascontiguousarray(order[::-1])):
         count, members, gain = combine(
-            bits.copy(), one.copy(), odd.copy(), np.maximum(slack, 0.0), here,
-            first_to_last.astype(np.int64), LEAST_VIOLATION, MOST_FOUND,
-        )  # fmt: skip
+            bits.copy(),
+            one.copy(),
+            odd.copy(),
+            slack.copy(),
+            here,
+            first_to_last,
+            LEAST_VIOLATION,
+            MOST_FOUND,
+        )
         for k in range(count):
             found.setdefault(members[k].tobytes(), float(gain[k]))
     best = sorted(found.items(), key=lambda item: (-item[1], item[0]))[: 4 * MOST_KEPT]
     if not best:
         return []
     members = np.frombuffer(b"".join(some for some, _ in best), dtype=np.uint64).reshape(len(best), -1).copy()
-    # Columns that no row counts stay out of what is dense.
-    used, at = np.unique(columns, return_inverse=True)
-    ptr = np.concatenate([[0], np.cumsum(lengths[usable])])
-    total, right = np.zeros((len(best), len(used))), np.zeros((len(best), 1))
-    add_up(members, ptr, at, data, total)
-    add_up(members, np.arange(len(times) + 1), np.zeros_like(times), times.astype(np.float64), right)
-    found_rows = _halved(total, right[:, 0], x[used])
-    return [(used[inside].astype(np.int64), c) for inside, c in found_rows]
+    ptr, index, data, score = halved(members, tuple(rows), times, usable, x, LEAST_VIOLATION)
+    ends = [slice(ptr[k], ptr[k + 1]) for k in np.argsort(-score, kind="stable")[:MOST_KEPT]]
+    return [(index[here].copy(), data[here].copy()) for here in ends]
 
 
-def _packed(mask: Mask) -> np.ndarray[tuple[int, int], np.dtype[np.uint64]]:
-    """Bits of every row in words of 64, the first column lowest."""
-    words = -(-mask.shape[1] // 64)
-    padded = np.zeros((len(mask), words * 64), dtype=bool)
-    padded[:, : mask.shape[1]] = mask
-    return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
-
-
-def _halved(total: Floats, right: Floats, x: Floats) -> list[tuple[Integers, Floats]]:
-    """Even sums of rows out by the cheapest bounds, halve, and round up; return the best that x violates."""
-    uneven = total % 2 != 0
-    down = uneven & (x > 0.5)
-    even = (right - down.sum(axis=1)) % 2 == 0
-    # One bound more must turn: the one that costs least; without any, the half says nothing.
-    turn = np.where(uneven, np.abs(1 - 2 * x), np.inf).argmin(axis=1)
-    rows = np.flatnonzero(even & uneven.any(axis=1))
-    down[rows, turn[rows]] ^= True
-    total += np.where(uneven, np.where(down, -1.0, 1.0), 0.0)
-    right = (right - down.sum(axis=1) + 1) / 2
-    sound = np.flatnonzero((right >= 1) & ~(even & ~uneven.any(axis=1)))
-    coefficients = np.minimum(total[sound] / 2 / right[sound, None], 1.0)
-    short = 1.0 - (coefficients * x).sum(axis=1)
-    norm = np.sqrt((coefficients * coefficients).sum(axis=1))
-    score = np.divide(short, norm, out=np.full(len(norm), np.inf), where=norm > 0)
-    violated = np.flatnonzero(short >= LEAST_VIOLATION / right[sound])
-    best = violated[np.argsort(-score[violated], kind="stable")][:MOST_KEPT]
-    cells = [np.flatnonzero(coefficients[k]) for k in best]
-    return [(here, coefficients[k, here]) for k, here in zip(best, cells, strict=True)]
+def _words(n_bits: int) -> int:
+    return -(-n_bits // 64)
