@@ -30,7 +30,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hitoku.io.jj import read_jj, write_jj
-from hitoku.kernels import attacker_tableau, dual_simplex, mincut, patterns, row_pool, sparse_rows, zero_half
+from hitoku.kernels import (
+    attacker_tableau,
+    capacity_cuts,
+    dual_simplex,
+    mincut,
+    patterns,
+    row_pool,
+    sparse_rows,
+    zero_half,
+)
 from hitoku.methods.optimal import Optimal
 from hitoku.model.hierarchy import Hierarchy
 from hitoku.model.need import Need
@@ -39,6 +48,9 @@ from hitoku.model.table import Table
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / ".bench"
 SHARED = ROOT.parent / "shared" / "data" / "jj_synthetic"
+KERNELS = (
+    zero_half, mincut, capacity_cuts, patterns, attacker_tableau, dual_simplex, row_pool, sparse_rows
+)  # fmt: skip
 SEED = 20261115
 # Side, and share of unsafe cells: many protect each other, few need help.
 INVENTED = {
@@ -181,7 +193,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for each table")
     parser.add_argument("--copies", type=int, default=0, help="so many other orders of each table")
     arguments = parser.parse_args()
-    for kernel in (zero_half, mincut, patterns, attacker_tableau, dual_simplex, row_pool, sparse_rows):
+    for kernel in KERNELS:
         kernel.warm_up()
     folder = OUT / "optimal"
     folder.mkdir(parents=True, exist_ok=True)

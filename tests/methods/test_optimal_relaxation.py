@@ -66,8 +66,9 @@ def test_a_row_that_the_pool_has_forgotten_is_not_added(monkeypatch):
 def test_in_a_node_attackers_are_asked_where_the_pool_is_silent(monkeypatch):
     instance = prepared(*cube(7, (4, 4, 3), 4))
     relaxation = Relaxation(instance, Objective(instance.weight, 1.0), Budget())
-    asked, push = [], relaxation._pushed
-    monkeypatch.setattr(relaxation, "_pushed", lambda *a, **k: asked.append(k["exact"]) or push(*a, **k))
+    asked, push = [], relaxation.engine.separate
+    told = lambda x, *, exact: asked.append(exact) or push(x, exact=exact)  # noqa: E731
+    monkeypatch.setattr(relaxation.engine, "separate", told)
     nothing, half = np.zeros(len(relaxation.free)), np.full(len(relaxation.free), 1e-3)
     rows, _ = relaxation.separate(half, whole=False)
     assert rows

@@ -71,9 +71,18 @@ def walk_a_little() -> None:
 
 def search_a_little() -> None:
     """Cut, combine and search as the optimal method does, on the smallest inputs there are."""
-    from hitoku.kernels import acceptable, bits, fibre, line_masks, mincut, patterns, zero_half
+    from hitoku.kernels import (
+        acceptable,
+        bits,
+        capacity_cuts,
+        fibre,
+        line_masks,
+        mincut,
+        patterns,
+        zero_half,
+    )
 
-    for kernel in (bits, line_masks, fibre, zero_half, mincut, patterns, acceptable):
+    for kernel in (bits, line_masks, fibre, zero_half, mincut, capacity_cuts, patterns, acceptable):
         kernel.warm_up()
 
 
@@ -152,6 +161,7 @@ JOBS: Mapping[str, Callable[[], None]] = {
     "echelon": walk_a_little,
     "zero_half": search_a_little,
     "mincut": search_a_little,
+    "capacity_cuts": search_a_little,
     "attacker_cuts": relax_a_little,
     "attacker_tableau": relax_a_little,
     "dual_simplex": relax_a_little,

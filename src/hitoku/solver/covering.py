@@ -6,8 +6,9 @@ wrong multiplier of a solver makes the bound weaker and never false.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +51,22 @@ class SparseRows(NamedTuple):
 
     indptr: Integers
     indices: Integers
-    data: Floats
+    data: NDArray[Any]
+
+    def take(self, rows: Integers) -> SparseRows:
+        """Return some of the rows, in this order."""
+        first, lengths = self.indptr[rows], self.indptr[rows + 1] - self.indptr[rows]
+        ptr = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
+        entries = np.arange(ptr[-1]) + np.repeat(first - ptr[:-1], lengths)
+        return SparseRows(ptr, self.indices[entries], self.data[entries])
+
+    @classmethod
+    def stacked(cls, parts: Sequence[SparseRows]) -> SparseRows:
+        """Put the rows of several below each other."""
+        starts = np.cumsum([0, *(part.indptr[-1] for part in parts[:-1])])
+        ends = [part.indptr[1:] + start for part, start in zip(parts, starts, strict=True)]
+        index, data = (np.concatenate([part[k] for part in parts]) for k in (1, 2))
+        return cls(np.concatenate([np.zeros(1, dtype=np.int64), *ends]), index, data)
 
 
 class Covering:

@@ -16,10 +16,11 @@ from scipy import sparse
 
 from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance
-from hitoku.methods.optimal.support_parts import carry_on, network_cells, peel
+from hitoku.methods.optimal.support_parts import NOTHING_PEELED, Peeling, network_cells, peel
 from hitoku.methods.optimal.tableau_subproblems import Row, Tableau
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.solver.attacker_problem import AttackerProblem
+from hitoku.solver.covering import SparseRows
 
 # Reaching this share less than a level is rounding, not a shortfall.
 SHORT = 1e-8
@@ -54,15 +55,18 @@ class Pushed:
         A second set of multipliers, or None.
     flows
         Pushes by cells: the differences found; None unless asked for. Multipliers may then be left out.
+    peeled
+        Cells that the multipliers do not know of: :meth:`.support_parts.Peeled.order`.
     """
 
     level: Integers
     sense: Integers
     reach: Floats
-    multipliers: sparse.csr_array
-    others: sparse.csr_array | None
+    multipliers: SparseRows
+    others: SparseRows | None
     grid: int
     flows: Floats | None
+    peeled: Peeling = NOTHING_PEELED
 
 
 def pushes_for(instance: Instance, chosen: Integers) -> tuple[Integers, Integers]:
@@ -108,6 +112,8 @@ class FlowSubproblems:
     @classmethod
     def of(cls, instance: Instance, budget: Budget) -> FlowSubproblems | None:
         """Sign the relations so that every column has one plus and one minus one; None: no network."""
+        from hitoku.kernels.capacity_cuts import signs_along_trees  # noqa: PLC0415 - numba loads slowly
+
         relations = instance.relations
         n_rows = relations.shape[0]
         columns = sparse.csc_array(relations)
@@ -120,7 +126,9 @@ class FlowSubproblems:
         one_row, other_row = columns.indices[first], columns.indices[last]
         # Two relations of a cell keep their signs when these differ; else one of them is turned.
         turn = columns.data[first] * columns.data[last] > 0
-        sign = _signs(n_rows, one_row[two].tolist(), other_row[two].tolist(), turn[two].tolist())
+        sign = signs_along_trees(
+            n_rows, one_row[two].astype(np.int64), other_row[two].astype(np.int64), turn[two]
+        )
         a = columns.data[first] * sign[one_row]
         b = np.where(two, columns.data[last] * sign[other_row], -a)
         if np.any(a + b != 0):
@@ -135,7 +143,9 @@ class FlowSubproblems:
         self, x: Floats, level: Integers, sense: Integers, *, exact: bool = False, flows: bool = False
     ) -> Pushed:
         """Push; whole patterns reach as far with rooms clipped at the level, so ``exact`` changes nothing."""
-        from hitoku.kernels.mincut import push_arcs  # noqa: PLC0415 - numba takes a second to load
+        # Numba takes a second to load.
+        from hitoku.kernels.capacity_cuts import multipliers_of_sides  # noqa: PLC0415
+        from hitoku.kernels.mincut import push_arcs  # noqa: PLC0415
 
         del exact
         instance = self.instance
@@ -171,36 +181,15 @@ class FlowSubproblems:
             # Whoever asks how cells move asks for no cuts.
             spread = np.zeros((len(level), len(x)))
             spread[:, used] = moves
-            none = sparse.csr_array((len(level), n_nodes - 1), dtype=np.int64)
-            return Pushed(level, sense, reach, none, None, 1, spread)
-        return Pushed(level, sense, reach, self._rows(near), self._rows(far), 1, None)
-
-    def _rows(self, sides: Mask) -> sparse.csr_array:
-        """Turn node sets into multipliers; the outside has none, so take the other side if it holds it."""
-        outside = sides[:, -1]
-        push, node = np.nonzero(sides[:, :-1] != outside[:, None])
-        y = np.where(outside[push], -self._sign[node], self._sign[node])
-        return sparse.csr_array((y, (push, node)), shape=(len(sides), sides.shape[1] - 1))
+            return Pushed(level, sense, reach, no_multipliers(len(level)), None, 1, spread)
+        one, other = (SparseRows(*multipliers_of_sides(side, self._sign)) for side in (near, far))
+        return Pushed(level, sense, reach, one, other, 1, None)
 
 
-def _signs(n_rows: int, one: list[int], other: list[int], turn: list[bool]) -> Integers:
-    """Give every relation a sign along a spanning tree; whether it fits all cells the caller must see."""
-    near: list[list[tuple[int, bool]]] = [[] for _ in range(n_rows)]
-    for a, b, turned in zip(one, other, turn, strict=True):
-        near[a].append((b, turned))
-        near[b].append((a, turned))
-    sign = [0] * n_rows
-    for root in range(n_rows):
-        if sign[root]:
-            continue
-        sign[root], stack = 1, [root]
-        while stack:
-            node = stack.pop()
-            for neighbour, turned in near[node]:
-                if not sign[neighbour]:
-                    sign[neighbour] = -sign[node] if turned else sign[node]
-                    stack.append(neighbour)
-    return np.array(sign, dtype=np.int64)
+def no_multipliers(n_pushes: int) -> SparseRows:
+    """Return empty rows."""
+    none = np.zeros(0, dtype=np.int64)
+    return SparseRows(np.zeros(n_pushes + 1, dtype=np.int64), none, none)
 
 
 class LinearSubproblems:
@@ -246,7 +235,8 @@ class LinearSubproblems:
             )
         reach = np.zeros(len(level))
         spread = np.zeros((len(level), len(x))) if flows else None
-        entries: list[tuple[Integers, Integers, Integers]] = []
+        entries: list[tuple[Integers, Integers]] = []
+        n_entries = np.zeros(len(level), dtype=np.int64)
         for k in range(len(level)):
             p = int(place[instance.levels.cell[level[k]]])
             amount, way = float(instance.levels.amount[level[k]]), int(sense[k])
@@ -270,19 +260,16 @@ class LinearSubproblems:
             else:
                 rounded = np.rint(y * GRID).astype(np.int64)
                 there = np.flatnonzero(rounded)
-                entries.append((np.full(len(there), k), self._rows[there], rounded[there]))
+                entries.append((self._rows[there], rounded[there]))
+                n_entries[k] = len(there)
             moved = point * amount
             np.maximum(seen[UP], moved, out=seen[UP])
             np.maximum(seen[DOWN], -moved, out=seen[DOWN])
             if spread is not None:
                 spread[k, used] = moved
-        shape = (len(level), instance.relations.shape[0])
-        row, column, y = (
-            np.concatenate([e[i] for e in entries] or [np.zeros(0, dtype=np.int64)]) for i in range(3)
-        )
-        return Pushed(
-            level, sense, reach, sparse.csr_array((y, (row, column)), shape=shape), None, GRID, spread
-        )
+        column, y = (np.concatenate([e[i] for e in entries] or [np.zeros(0, dtype=np.int64)]) for i in (0, 1))
+        ptr = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(n_entries)])
+        return Pushed(level, sense, reach, SparseRows(ptr, column, y), None, GRID, spread)
 
     def _together(
         self, share: Floats, cells: Integers, amount: Floats, sense: Integers, seen: dict[int, Floats]
@@ -317,13 +304,13 @@ class PartedSubproblems(LinearSubproblems):
         self, x: Floats, level: Integers, sense: Integers, *, exact: bool = False, flows: bool = False
     ) -> Pushed:
         """Push; cells that cannot move by counting alone are left out first."""
-        instance, n_rows = self.instance, self.instance.relations.shape[0]
+        instance = self.instance
         peeled = peel(self._columns, x > SUPPORT)
         network = network_cells(self._columns, peeled.left)
         cell = instance.levels.cell[level]
         reach = np.zeros(len(level))
         spread = np.zeros((len(level), len(x))) if flows else None
-        found: list[list[sparse.csr_array]] = [[], []]
+        found: list[list[SparseRows]] = [[], []]
         order: list[Integers] = []
         for alive in (network, peeled.left & ~network):
             mine = np.flatnonzero(alive[cell])
@@ -337,22 +324,13 @@ class PartedSubproblems(LinearSubproblems):
             others = pushed.multipliers if pushed.others is None else pushed.others
             for rows_found, some in zip(found, (pushed.multipliers, others), strict=True):
                 y = GRID // pushed.grid * some.data
-                shape = (len(mine), n_rows)
-                rows_found.append(sparse.csr_array((y, rows[some.indices], some.indptr), shape=shape))
+                rows_found.append(SparseRows(some.indptr, rows[some.indices], y))
         order.append(np.setdiff1d(np.arange(len(level)), np.concatenate([*order, level[:0]])))
         if flows:
-            none = sparse.csr_array((len(level), n_rows), dtype=np.int64)
-            return Pushed(level, sense, reach, none, None, GRID, spread)
-        nothing = sparse.csr_array((len(order[-1]), n_rows), dtype=np.int64)
+            return Pushed(level, sense, reach, no_multipliers(len(level)), None, GRID, spread)
         back = np.argsort(np.concatenate(order), kind="stable")
-        own = sparse.csr_array((GRID * sense, (np.arange(len(level)), cell)), shape=(len(level), len(x)))
-        near, far = (
-            carry_on(
-                sparse.csr_array(sparse.vstack([*some, nothing], "csr")[back]), own, self._columns, peeled
-            )
-            for some in found
-        )
-        return Pushed(level, sense, reach, near, far, GRID, None)
+        near, far = (SparseRows.stacked([*some, no_multipliers(len(order[-1]))]).take(back) for some in found)
+        return Pushed(level, sense, reach, near, far, GRID, None, peeled.order(self._columns))
 
     def _part(
         self, x: Floats, alive: Mask, level: Integers, sense: Integers, *, exact: bool, flows: bool
@@ -392,8 +370,7 @@ class TableauSubproblems(LinearSubproblems):
         reach, settled, _ = self._all(x, chosen, exact=exact, least=np.inf, flows=moves)
         if not settled.all():
             return super().push(x, level, sense, exact=exact, flows=flows)
-        none = sparse.csr_array((len(level), instance.relations.shape[0]), dtype=np.int64)
-        got = reach[place, np.where(sense == UP, 0, 1)]
+        got, none = reach[place, np.where(sense == UP, 0, 1)], no_multipliers(len(level))
         return Pushed(level, sense, got, none, None, GRID, moves[place] if flows else None)
 
     def separate(self, x: Floats, *, exact: bool) -> tuple[list[Row], Mask]:

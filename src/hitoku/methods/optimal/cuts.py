@@ -9,13 +9,21 @@ solver the multipliers came from.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
-from scipy import sparse
 
-from hitoku.methods.optimal.attacker_subproblems import Pushed
-from hitoku.methods.optimal.instance import WIDTH, Instance
+from hitoku.methods.optimal.attacker_subproblems import (
+    FlowSubproblems,
+    LinearSubproblems,
+    Pushed,
+    TableauSubproblems,
+    levels_met,
+    pushes_for,
+)
+from hitoku.methods.optimal.instance import Instance
 from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.solver.covering import SparseRows
 
 # A row whose right-hand side is a smaller share of the level than this says nothing: rounding ate it.
 NOTHING = 1e-9
@@ -59,6 +67,18 @@ class Cuts:
         return self.cells[here], self.coefficients[here]
 
 
+def attacked(
+    engine: FlowSubproblems | LinearSubproblems, x: Floats, *, exact: bool
+) -> tuple[list[tuple[Integers, Floats]], Mask]:
+    """Push all levels at a point; return capacity constraints of those that fall short, and which do not."""
+    if isinstance(engine, TableauSubproblems):
+        return engine.separate(x, exact=exact)
+    instance = engine.instance
+    pushed = engine.push(x, *pushes_for(instance, np.arange(len(instance.levels))), exact=exact)
+    reached = levels_met(instance, pushed)
+    return capacity_cuts(instance, pushed, ~reached), reached
+
+
 def capacity_cuts(instance: Instance, pushed: Pushed, short: Mask) -> list[tuple[Integers, Floats]]:
     """Return one or two capacity constraints for every level in ``short``, coefficients cut down."""
     rows: list[tuple[Integers, Floats]] = []
@@ -69,53 +89,26 @@ def capacity_cuts(instance: Instance, pushed: Pushed, short: Mask) -> list[tuple
 
 
 def _rows(
-    instance: Instance, pushed: Pushed, multipliers: sparse.csr_array, short: Mask
+    instance: Instance, pushed: Pushed, multipliers: SparseRows, short: Mask
 ) -> list[tuple[Integers, Floats]]:
+    from hitoku.kernels.capacity_cuts import capacity_rows  # noqa: PLC0415 - numba takes a second to load
+
     chosen = np.flatnonzero(short[pushed.level])
     if not len(chosen):
         return []
-    level, sense = pushed.level[chosen], pushed.sense[chosen]
-    cell, amount = instance.levels.cell[level], instance.levels.amount[level]
-    own = sparse.csr_array(
-        ((sense * pushed.grid).astype(np.int64), (np.arange(len(chosen)), cell)),
-        shape=(len(chosen), len(instance)),
-    )
-    relations = instance.relations
-    if np.array_equal(relations.data, np.rint(relations.data)):
-        # Whole numbers throughout: what cancels, cancels exactly.
-        relations = relations.astype(np.int64)
-    steps = sparse.csr_array(multipliers[chosen] @ relations + own)
-    steps.sum_duplicates()
-    each = np.repeat(np.arange(len(chosen)), np.diff(steps.indptr))
-    g = steps.data / pushed.grid
-    if relations.dtype != np.int64:
-        g[np.abs(g) < NOTHING] = 0.0
-    with np.errstate(invalid="ignore"):
-        c = np.where(g > 0, instance.up[steps.indices] * g, instance.down[steps.indices] * -g)
-    c = np.where(g == 0, 0.0, np.minimum(c, amount[each]))
-    if np.any(instance.levels.side[level] == WIDTH):
-        # The two pushes of a width are independent, so their rows add up.
-        grouped, first, group = np.unique(level, return_index=True, return_inverse=True)
-        together = sparse.csr_array((c, (group[each], steps.indices)), shape=(len(grouped), len(instance)))
-        together.sum_duplicates()
-        amount = amount[first]
-        indptr, indices = together.indptr, together.indices
-        each = np.repeat(np.arange(len(grouped)), np.diff(indptr))
-        c = np.minimum(together.data, amount[each])
-    else:
-        indptr, indices = steps.indptr, steps.indices
-    forced = instance.forced[indices]
-    left = amount - np.bincount(each, weights=np.where(forced, c, 0.0), minlength=len(amount))
-    rows = []
-    for k in range(len(amount)):
-        if left[k] <= NOTHING * amount[k]:
-            continue
-        here = slice(indptr[k], indptr[k + 1])
-        free = ~forced[here] & (c[here] > 0)
-        share = np.minimum(c[here][free] / left[k], 1.0)
-        order = np.argsort(indices[here][free], kind="stable")
-        rows.append((indices[here][free][order].astype(np.int64), np.maximum(share, LEAST)[order]))
-    return rows
+    # The two pushes of a width are independent, so their rows add up.
+    chosen = chosen[np.argsort(pushed.level[chosen], kind="stable")]
+    level, first = np.unique(pushed.level[chosen], return_index=True)
+    relations, cells = instance.relations, instance.levels.cell[pushed.level[chosen]]
+    whole = np.array_equal(relations.data, np.rint(relations.data))
+    ptr, index, data = capacity_rows(
+        tuple(multipliers.take(chosen)),
+        (relations.indptr.astype(np.int64), relations.indices.astype(np.int64), relations.data.astype(float)),
+        pushed.peeled, (cells, pushed.sense[chosen].astype(np.int64)), np.append(first, len(chosen)),
+        float(pushed.grid), 0.0 if whole else NOTHING, np.array([instance.up, instance.down]),
+        instance.levels.amount[level], instance.forced, (NOTHING, LEAST),
+    )  # fmt: skip
+    return [(index[a:b].copy(), data[a:b].copy()) for a, b in pairwise(ptr.tolist())]
 
 
 def strengthen(cells: Integers, c: Floats, x: Floats) -> tuple[Integers, Floats]:

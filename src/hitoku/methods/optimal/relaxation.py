@@ -14,12 +14,10 @@ from scipy import sparse
 from hitoku.methods.optimal.attacker_subproblems import (
     FlowSubproblems,
     TableauSubproblems,
-    levels_met,
-    pushes_for,
     subproblems_for,
 )
 from hitoku.methods.optimal.budget import Budget
-from hitoku.methods.optimal.cuts import Cuts, capacity_cuts, filled, strengthen
+from hitoku.methods.optimal.cuts import Cuts, attacked, filled, strengthen
 from hitoku.methods.optimal.instance import Instance
 from hitoku.methods.optimal.objective import Objective
 from hitoku.methods.optimal.row_pool import MOST_AT_ONCE, RowPool
@@ -182,15 +180,7 @@ class Relaxation:
 
     def safe(self, pattern: Mask) -> bool:
         """Tell whether a pattern reaches every level, judged with true rooms."""
-        return bool(self._pushed(pattern.astype(np.float64), exact=True)[1].all())
-
-    def _pushed(self, full: Floats, *, exact: bool) -> tuple[list[Row], Mask]:
-        instance = self.instance
-        if isinstance(self.engine, TableauSubproblems):
-            return self.engine.separate(full, exact=exact)
-        pushed = self.engine.push(full, *pushes_for(instance, np.arange(len(instance.levels))), exact=exact)
-        reached = levels_met(instance, pushed)
-        return capacity_cuts(instance, pushed, ~reached), reached
+        return bool(attacked(self.engine, pattern.astype(np.float64), exact=True)[1].all())
 
     def separate(self, x: Floats, *, whole: bool, root: bool = False) -> tuple[list[Found], bool]:
         """Separate: return cuts that the point violates, and whether every level is reached there.
@@ -200,7 +190,7 @@ class Relaxation:
         full = self.pattern(x)
         if self._pool is not None and not whole:
             return self._separate_pooled(self._pool, x, full, root=root)
-        found, reached = self._pushed(full, exact=whole)
+        found, reached = attacked(self.engine, full, exact=whole)
         rows: list[Found] = [*_distinct([_strengthened(row, full) for row in found], full, VIOLATION)]
         if not whole and self.network:
             self._remember(found)
@@ -227,7 +217,7 @@ class Relaxation:
         known = pool.violated(x, POOL_VIOLATION, most)
         if len(known) >= (FEW if root else 1) or (self._exhausted and not root):
             return known.tolist(), False
-        found, reached = self._pushed(full, exact=False)
+        found, reached = attacked(self.engine, full, exact=False)
         self._exhausted = len(found) < FEW
         if self.network:
             # Knapsack covers count there; elsewhere the rows that are taken are strengthened in time.

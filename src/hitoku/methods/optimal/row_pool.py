@@ -139,11 +139,7 @@ class RowPool:
 
     def together(self, numbers: Integers) -> SparseRows:
         """Return rows one below the other."""
-        places = self._place[numbers]
-        first, lengths = self._ptr[places], self._ptr[places + 1] - self._ptr[places]
-        ptr = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
-        entries = np.arange(ptr[-1]) + np.repeat(first - ptr[:-1], lengths)
-        return SparseRows(ptr, self._index[entries], self._data[entries])
+        return SparseRows(self._ptr, self._index, self._data).take(self._place[numbers])
 
     def latest(self, most: int) -> list[Row]:
         """Return rows, the ones that were of use most recently first."""

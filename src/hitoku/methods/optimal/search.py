@@ -12,6 +12,7 @@ from hitoku.methods.optimal.attacker_subproblems import TableauSubproblems
 from hitoku.methods.optimal.budget import Budget, Stopped
 from hitoku.methods.optimal.components import components, part_of, rows_by_part
 from hitoku.methods.optimal.cuts import Cuts
+from hitoku.methods.optimal.enumeration import cheapest_by_enumeration
 from hitoku.methods.optimal.incumbent_search import IncumbentSearch
 from hitoku.methods.optimal.instance import Instance
 from hitoku.methods.optimal.neighbourhood_search import NeighbourhoodSearch
@@ -72,7 +73,7 @@ def search(
     groups = components(instance) if goal.other is None else []
     options: dict[str, Any] = {"most_nodes": most_nodes, "core": core, "wide": wide}
     if goal.other is not None or (len(groups) == 1 and groups[0].all()):
-        return PatternSearch(instance, goal, budget, start, rows=rows, report=report, **options).run()
+        return _search_connected(instance, goal, budget, start, rows=rows, report=report, **options)
     parted = rows_by_part(Cuts.of([]) if rows is None else rows, groups)
     covered = np.logical_or.reduce(groups) if groups else np.zeros(len(instance), dtype=bool)
     pattern, possible, finished = instance.forced | (start & covered), instance.forced.copy(), True
@@ -90,7 +91,7 @@ def search(
 
         given = restrict_cuts(parted[place], instance, part)
         problem = part, goal.over(group), budget, pattern[group]
-        found = PatternSearch(*problem, rows=given, report=told, **options).run()
+        found = _search_connected(*problem, rows=given, report=told, **options)
         bounds[place], finished = found.bound, finished and found.finished
         pattern[group], possible[group] = found.pattern, found.possible
         cells = np.flatnonzero(group)
@@ -100,6 +101,34 @@ def search(
     value = goal.value(pattern)
     bound = value if finished else min(apart + sum(bounds), value)
     return SearchResult(pattern, value, bound, finished, possible, Cuts.of(made + idle, len(made)))
+
+
+def _search_connected(
+    instance: Instance,
+    goal: Objective,
+    budget: Budget,
+    start: Mask,
+    *,
+    rows: Cuts | None,
+    report: Report | None,
+    **options: Any,
+) -> SearchResult:
+    """Search a connected instance: by enumeration where it is tiny, else in a tree."""
+    rows = Cuts.of([]) if rows is None else rows
+    found = None
+    try:
+        if goal.other is None:
+            found = cheapest_by_enumeration(instance, goal, budget, start, rows)
+    except (Stopped, KeyboardInterrupt) as stop:
+        budget.interrupted |= isinstance(stop, KeyboardInterrupt)
+        everything = np.ones(len(instance), dtype=bool)
+        bound = min(goal.value(instance.forced), goal.value(start))
+        return SearchResult(start, goal.value(start), bound, False, everything, rows)
+    if found is None:
+        return PatternSearch(instance, goal, budget, start, rows=rows, report=report, **options).run()
+    if report is not None:
+        report(found.bound, found.value)
+    return found
 
 
 class PatternSearch(BranchAndCut):

@@ -12,6 +12,7 @@ from hitoku.methods.optimal.attacker_subproblems import GRID, Pushed, pushes_for
 from hitoku.methods.optimal.cuts import Cuts, capacity_cuts
 from hitoku.methods.optimal.instance import Instance
 from hitoku.model.arrays import Floats, Integers
+from hitoku.solver.covering import SparseRows
 
 
 def star_cuts(instance: Instance) -> Cuts:
@@ -27,8 +28,7 @@ def star_cuts(instance: Instance) -> Cuts:
         at = columns.indptr[cell[has]] + k
         # The multiplier that takes the cell itself out; any other would be true too, but weaker.
         y = np.rint(-sense[has] * GRID / columns.data[at]).astype(np.int64)
-        shape = (len(has), instance.relations.shape[0])
-        multipliers = sparse.csr_array((y, (np.arange(len(has)), columns.indices[at])), shape=shape)
+        multipliers = SparseRows(np.arange(len(has) + 1), columns.indices[at].astype(np.int64), y)
         pushed = Pushed(level[has], sense[has], np.zeros(len(has)), multipliers, None, GRID, None)
         for row in capacity_cuts(instance, pushed, everything):
             made.setdefault((row[0].tobytes(), row[1].tobytes()), row)

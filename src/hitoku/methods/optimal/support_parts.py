@@ -14,7 +14,10 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from hitoku.model.arrays import Integers, Mask
+from hitoku.model.arrays import Floats, Integers, Mask
+
+Peeling = tuple[Integers, Integers, Floats]
+NOTHING_PEELED: Peeling = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,6 +26,19 @@ class Peeled:
 
     turns: list[tuple[Integers, Integers]]
     left: Mask
+
+    def order(self, columns: sparse.csc_array) -> Peeling:
+        """Return cells, relations and entries in the order in which multipliers take these cells out.
+
+        Setting the multiplier of the relation that a cell is alone in makes the cell not count. The last
+        cells come first: theirs are the relations that the ones peeled before them share.
+        """
+        none = np.zeros(0, dtype=np.int64)
+        cells, relations = (np.concatenate([none, *(turn[k] for turn in self.turns[::-1])]) for k in (0, 1))
+        entries = (
+            np.asarray(columns[relations, cells], dtype=np.float64).ravel() if len(cells) else np.zeros(0)
+        )
+        return cells, relations, entries
 
 
 def peel(columns: sparse.csc_array, alive: Mask) -> Peeled:
@@ -52,24 +68,6 @@ def peel(columns: sparse.csc_array, alive: Mask) -> Peeled:
         left[stuck] = False
         there = left[cell]
         cell, row = cell[there], row[there]
-
-
-def carry_on(
-    multipliers: sparse.csr_array, own: sparse.csr_array, columns: sparse.csc_array, peeled: Peeled
-) -> sparse.csr_array:
-    """Set the multipliers of the relations that peeled cells are alone in, so that these cells do not count.
-
-    ``own`` has what each row counts of its own cell. The last cells come first: theirs are the relations that
-    the ones taken out before them share.
-    """
-    for cells, relations in reversed(peeled.turns):
-        counted = sparse.csr_array(multipliers @ columns[:, cells] + own[:, cells])
-        each = np.repeat(np.arange(counted.shape[0]), np.diff(counted.indptr))
-        pivot = np.asarray(columns[relations, cells]).ravel()
-        y = np.rint(-counted.data / pivot[counted.indices]).astype(np.int64)
-        more = sparse.csr_array((y, (each, relations[counted.indices])), shape=multipliers.shape)
-        multipliers = sparse.csr_array(multipliers + more)
-    return multipliers
 
 
 def network_cells(columns: sparse.csc_array, alive: Mask) -> Mask:

@@ -33,7 +33,11 @@ def number(codes: Iterable[str]) -> int:
 
 def numbers(labels: Labels, cells: Integers) -> Integers:
     """Draw the numbers of some cells."""
-    return np.array([number(labels.codes_of(int(cell))) for cell in cells], dtype=np.int64)
+    columns = [
+        [codes[place] for place in labels.column(variable)[cells].tolist()]
+        for variable, codes in enumerate(labels.codes)
+    ]
+    return np.array([number(codes) for codes in zip(*columns, strict=True)], dtype=np.int64)
 
 
 def smaller(one: Mask, other: Mask) -> bool:

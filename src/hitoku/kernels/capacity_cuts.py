@@ -1,0 +1,210 @@
+"""Capacity constraints from dual multipliers, row by row, and the multipliers of minimum cuts.
+
+Multipliers are whole multiples of a fraction, and sums of them with whole relations are exact.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hitoku.kernels.compiled import compiled
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+@compiled
+def add_relation(
+    relations: Any, row: int, times: float, g: Floats, seen: Mask, touched: Integers, n: int
+) -> int:
+    """Add a multiple of a relation to a sum; note the cells it touches first, return how many there are."""
+    ptr, index, data = relations
+    for e in range(ptr[row], ptr[row + 1]):
+        j = index[e]
+        g[j] += times * data[e]
+        if not seen[j]:
+            seen[j] = True
+            touched[n] = j
+            n += 1
+    return n
+
+
+@compiled
+def add_push(
+    multipliers: Any,
+    relations: Any,
+    peeled: Any,
+    push: int,
+    start: Any,
+    g: Floats,
+    seen: Mask,
+    touched: Integers,
+) -> int:
+    """Add up the relations of a push, and take peeled cells out; return how many cells that touches."""
+    ptr, index, data = multipliers
+    out_cells, out_rows, entry = peeled
+    p, own = start
+    g[p], seen[p], touched[0] = own, True, p
+    n = 1
+    for e in range(ptr[push], ptr[push + 1]):
+        n = add_relation(relations, index[e], data[e], g, seen, touched, n)
+    for t in range(len(out_cells)):
+        if g[out_cells[t]] != 0.0:
+            times = np.rint(-g[out_cells[t]] / entry[t])
+            n = add_relation(relations, out_rows[t], times, g, seen, touched, n)
+    return n
+
+
+@compiled
+def lend(
+    g: Floats, seen: Mask, touched: Integers, grid: float, nothing: float, rooms: Floats, most: float,
+    cut: Floats, used: Integers, n_used: int,
+) -> int:  # fmt: skip
+    """Add to a cut what each cell lends at most, and clear the sum; return how many cells the cut has."""
+    for j in touched:
+        rate = g[j] / grid
+        g[j], seen[j] = 0.0, False
+        room = rooms[0, j] if rate > 0 else rooms[1, j]
+        if rate == 0.0 or abs(rate) < nothing or room <= 0.0:
+            continue
+        if cut[j] == 0.0:
+            used[n_used] = j
+            n_used += 1
+        cut[j] += min(room * abs(rate), most)
+    return n_used
+
+
+@compiled
+def capacity_rows(
+    multipliers: Any, relations: Any, peeled: Any, pushes: Any, group: Integers, grid: float, nothing: float,
+    rooms: Floats, amount: Floats, forced: Mask, bounds: Any,
+) -> Any:  # fmt: skip
+    """Return rows ``coefficients @ x >= 1`` over the free cells as CSR parts, one for each group of pushes.
+
+    Parameters
+    ----------
+    multipliers, relations
+        CSR parts: of pushes by relations, in multiples of ``1 / grid``, and of relations by cells.
+    peeled
+        Cells that must not count, each with a relation that takes it out and its entry there, in the order in
+        which they are taken out.
+    pushes
+        Of every push: the cell, and one or minus one for its direction.
+    group
+        Pushes whose constraints add up, by their ends: group k holds the pushes from ``group[k]`` on.
+    nothing
+        Sums nearer to zero are rounding; zero where relations are whole.
+    rooms
+        How far each cell can move, up and down.
+    amount
+        Of every group: what must be reached.
+    forced
+        Cells that are withheld in any case: what they lend is taken off the right-hand side.
+    bounds
+        A right-hand side of a smaller share of the amount says nothing, and the least coefficient.
+    """
+    cell, sense = pushes
+    least_left, least = bounds
+    n_cells = rooms.shape[1]
+    g, seen, cut = np.zeros(n_cells), np.zeros(n_cells, dtype=np.bool_), np.zeros(n_cells)
+    touched, used = np.empty(n_cells, dtype=np.int64), np.empty(n_cells, dtype=np.int64)
+    ptr = np.zeros(len(amount) + 1, dtype=np.int64)
+    room = 4096
+    index, data = np.empty(room, dtype=np.int64), np.empty(room)
+    n_rows = 0
+    for k in range(len(amount)):
+        n_used, most = 0, amount[k]
+        for push in range(group[k], group[k + 1]):
+            start = cell[push], sense[push] * grid
+            n = add_push(multipliers, relations, peeled, push, start, g, seen, touched)
+            n_used = lend(g, seen, touched[:n], grid, nothing, rooms, most, cut, used, n_used)
+        cells, filled, end = np.sort(used[:n_used]), 0.0, ptr[n_rows]
+        for j in cells:
+            cut[j] = min(cut[j], most)
+            filled += cut[j] if forced[j] else 0.0
+        says = most - filled > least_left * most
+        if end + n_used > room:
+            room = 2 * (end + n_used)
+            index = np.append(index[:end], np.empty(room - end, dtype=np.int64))
+            data = np.append(data[:end], np.empty(room - end))
+        for j in cells:
+            if says and not forced[j]:
+                index[end], data[end] = j, max(min(cut[j] / (most - filled), 1.0), least)
+                end += 1
+            cut[j] = 0.0
+        n_rows += says
+        ptr[n_rows] = end
+    return ptr[: n_rows + 1], index, data
+
+
+@compiled
+def multipliers_of_sides(sides: Mask, sign: Integers) -> Any:
+    """Turn sides of cuts into multipliers, CSR parts; the last node is the outside and has none.
+
+    Where a side holds the outside, the other one is taken, which turns all signs.
+    """
+    n_nodes = len(sign)
+    ptr = np.zeros(len(sides) + 1, dtype=np.int64)
+    for k in range(len(sides)):
+        ptr[k + 1] = ptr[k]
+        for node in range(n_nodes):
+            ptr[k + 1] += sides[k, node] != sides[k, n_nodes]
+    index, data = np.empty(ptr[-1], dtype=np.int64), np.empty(ptr[-1], dtype=np.int64)
+    for k in range(len(sides)):
+        at, turn = ptr[k], -1 if sides[k, n_nodes] else 1
+        if ptr[k + 1] == at:
+            continue
+        for node in range(n_nodes):
+            if sides[k, node] != sides[k, n_nodes]:
+                index[at], data[at] = node, turn * sign[node]
+                at += 1
+    return ptr, index, data
+
+
+@compiled
+def signs_along_trees(n_rows: int, one: Integers, other: Integers, turn: Mask) -> Integers:
+    """Give every relation a sign along a spanning tree of pairs; whether it fits all the caller must see."""
+    ptr = np.zeros(n_rows + 2, dtype=np.int64)
+    for k in range(len(one)):
+        ptr[one[k] + 2] += 1
+        ptr[other[k] + 2] += 1
+    ptr = np.cumsum(ptr)
+    pair = np.empty(2 * len(one), dtype=np.int64)
+    for k in range(len(one)):
+        for node in (one[k], other[k]):
+            pair[ptr[node + 1]] = k
+            ptr[node + 1] += 1
+    sign, stack = np.zeros(n_rows, dtype=np.int64), np.empty(n_rows, dtype=np.int64)
+    for root in range(n_rows):
+        if sign[root] != 0:
+            continue
+        sign[root], stack[0] = 1, root
+        n = 1
+        while n > 0:
+            n -= 1
+            node = stack[n]
+            for e in range(ptr[node], ptr[node + 1]):
+                k = pair[e]
+                neighbour = other[k] if one[k] == node else one[k]
+                if sign[neighbour] == 0:
+                    sign[neighbour] = -sign[node] if turn[k] else sign[node]
+                    stack[n] = neighbour
+                    n += 1
+    return sign
+
+
+def warm_up() -> None:
+    """Compile for the types that callers use, or load what was compiled before."""
+    one, none, ptr = np.ones(1), np.zeros(1, dtype=np.int64), np.array([0, 1])
+    sides, some = np.ones((1, 2), dtype=np.bool_), np.ones(1, dtype=np.bool_)
+    multipliers = multipliers_of_sides(sides, none)
+    relations, pushes = (ptr, none, one), (none, none + 1)
+    peeled = none[:0], none[:0], one[:0]
+    capacity_rows(
+        multipliers, relations, peeled, pushes, ptr, 1.0, 0.0, np.ones((2, 1)), one, some, (1e-9, 1e-6)
+    )
+    signs_along_trees(1, none[:0], none[:0], some[:0])
