@@ -16,6 +16,7 @@ from hitoku.methods import METHODS
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.method import Promise, informed
+from hitoku.methods.optimal import Optimal
 from hitoku.methods.whole_numbers import narrow_in_whole_numbers, shown_by_moves
 from hitoku.model.moves import Moves
 from hitoku.model.need import Need
@@ -53,6 +54,19 @@ def test_a_method_goes_on_until_the_audit_of_whole_numbers_is_content(method, se
     assert not found.proven
     new = np.flatnonzero(found.withheld & ~before.withheld).tolist()
     assert sorted(step.cell for step in found.steps if step.reason is Reason.WHOLE) == new
+
+
+def test_cells_added_leave_the_bound_that_was_proven_over_real_numbers():
+    # Found by trying, too: the optimum over real numbers is no pattern for whole ones.
+    table, need = counts(48)
+    before = Optimal.protect.__wrapped__(Optimal(), table, need)
+    found = Optimal().protect(table, need)
+    assert before.proven
+    assert found.cost > before.cost
+    assert not found.proven
+    assert found.cost * (1 - found.gap) == pytest.approx(before.cost)
+    # A method that proves nothing still knows nothing.
+    assert np.isnan(Greedy().protect(*counts(4)).gap)
 
 
 def test_where_nothing_more_may_be_withheld_the_method_refuses_and_names_cells():

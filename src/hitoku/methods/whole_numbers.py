@@ -67,16 +67,27 @@ def close_in_whole_numbers(method: Any, table: Table, need: Need, found: Protect
                 steps.append(Step(near, Reason.WHOLE, protects=cell))
     if np.array_equal(withheld, found.withheld):
         return found
+    total = float(cost[withheld].sum())
     return replace(
         found,
         withheld=withheld,
         secondary=withheld & ~need.unsafe,
-        cost=float(cost[withheld].sum()),
+        cost=total,
         proven=False,
-        gap=float("nan"),
+        gap=_gap_left(found, total),
         canonical=False,
         steps=tuple(steps),
     )
+
+
+def _gap_left(found: Protection, total: float) -> float:
+    """Return by which share something cheaper may exist, once cells were added; not a number if unknown.
+
+    What is open over whole numbers is open over real ones: no decision costs less than the bound that was
+    proven over these.
+    """
+    bound = found.cost * (1.0 - (0.0 if found.proven else found.gap))
+    return (total - bound) / total if total else 0.0
 
 
 def shown_by_moves(table: Table, need: Need, found: Protection) -> bool:
