@@ -23,6 +23,8 @@ Mask = NDArray[np.bool_]
 
 ONE, ZERO = np.uint64(1), np.uint64(0)
 WORD = 64
+# Sums that touch more than one column in so many are dense.
+DENSE = 16
 # The powers of two are all different modulo 67: where each bit stands, by that remainder.
 MODULUS = np.uint64(67)
 STANDS = np.zeros(67, dtype=np.int64)
@@ -181,7 +183,15 @@ def add_up(some: Bits, rows: Any, times: Integers, usable: Integers, total: Floa
                 touched[n] = index[e]
                 n += 1
             total[index[e]] += np.rint(data[e] * times[k])
-    touched[:n] = np.sort(touched[:n])
+    if len(total) > DENSE * n:
+        touched[:n] = np.sort(touched[:n])
+        return n, right
+    # Where most columns are touched, to look at all is quicker than to sort.
+    n = 0
+    for j in range(len(total)):
+        if total[j] != 0.0:
+            touched[n] = j
+            n += 1
     return n, right
 
 

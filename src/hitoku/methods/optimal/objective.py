@@ -42,9 +42,11 @@ class Objective:
 
     def hopeless(self, bound: float, best: float) -> bool:
         """Tell whether a node with this dual bound can be pruned; ``best`` is the value of the incumbent."""
-        if self.ties:
-            return bound > best + 0.5 * self.step
-        return bound > best - self.gain(best)
+        return bound > self.enough(best)
+
+    def enough(self, best: float) -> float:
+        """Return the dual bound above which a node can be pruned."""
+        return best + 0.5 * self.step if self.ties else best - self.gain(best)
 
     def gain(self, best: float) -> float:
         """Return what a better pattern gains at least."""

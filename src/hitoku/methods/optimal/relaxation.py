@@ -26,6 +26,7 @@ from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.solver.covering import Relaxed, SparseRows
 from hitoku.solver.dense_master import DenseMaster
 from hitoku.solver.master import Master
+from hitoku.solver.solution import Status
 
 WHOLE = 1e-6
 # A row that lacks less than this without a column is filled without it.
@@ -94,10 +95,16 @@ class Relaxation:
             self.add(given[: rows.n_lively])
             self._remember(given[: rows.n_lively])
 
-    def solve(self) -> tuple[Relaxed, float]:
-        """Solve the linear program; return its point and what no pattern within its bounds can beat."""
+    def solve(self, enough: float = np.inf) -> tuple[Relaxed, float]:
+        """Solve the linear program; return its point and what no pattern within its bounds can beat.
+
+        A bound above ``enough`` is enough: the point is then not the best one.
+        """
         self.budget.spend()
-        relaxed = self.master.solve()
+        relaxed = self.master.solve(cutoff=enough - self.paid)
+        if relaxed.status is Status.LIMIT and relaxed.bound + self.paid <= enough:
+            # The solver's own bound was above, what its multipliers prove is not.
+            relaxed = self.master.solve()
         return relaxed, relaxed.bound + self.paid
 
     def begin_node(self) -> None:

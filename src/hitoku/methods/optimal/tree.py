@@ -114,7 +114,8 @@ class BranchAndCut:
         halved = relaxation.network or not isinstance(relaxation.master, DenseMaster)
         relaxation.begin_node()
         while True:
-            relaxed, bound = relaxation.solve()
+            # Reduced costs at the end of a root rule cells out: that one is solved to the end.
+            relaxed, bound = relaxation.solve(np.inf if root else self.goal.enough(self.value))
             if root:
                 self._last = relaxed
             if relaxed.status is Status.INFEASIBLE or self.goal.hopeless(bound, self.value):
