@@ -11,6 +11,10 @@ from hitoku.kernels.compiled import compiled
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Singles = NDArray[np.float32]
+
+# What single precision may be wrong by, with plenty to spare.
+SINGLE = 1e-4
 
 
 @compiled
@@ -93,6 +97,39 @@ def deepest_rows(
 
 
 @compiled
+def write_dense(dense: Singles, first: int, ptr: Integers, index: Integers, data: Floats) -> None:
+    """Write rows from one on into a matrix of columns by rows, which holds zeros there."""
+    for k in range(first, len(ptr) - 1):
+        for e in range(ptr[k], ptr[k + 1]):
+            dense[index[e], k] = data[e]
+
+
+@compiled
+def perhaps_short(
+    dense: Singles, n_rows: int, x: Floats, least: float, idle: Integers, patience: int
+) -> Integers:
+    """Return the rows of a matrix that a point may violate by more than ``least``; the others were idle.
+
+    In single precision and column by column: a point has few columns, and many rows are added up at once.
+    """
+    filled = np.zeros(n_rows, dtype=np.float32)
+    for j in range(len(x)):
+        if x[j] != 0.0:
+            at, column = np.float32(x[j]), dense[j]
+            for k in range(n_rows):
+                filled[k] += at * column[k]
+    goal, n_found = 1.0 - least + SINGLE, 0
+    found = np.empty(n_rows, dtype=np.int64)
+    for k in range(n_rows):
+        if filled[k] < goal:
+            found[n_found] = k
+            n_found += 1
+        elif idle[k] <= patience:
+            idle[k] += 1
+    return found[:n_found]
+
+
+@compiled
 def measure_rows(ptr: Integers, data: Floats, most: int, whole: float, norm: Floats, times: Integers) -> None:
     """Write the length of each row as a vector, and the least factor that makes it whole; zero for none."""
     for k in range(len(ptr) - 1):
@@ -121,3 +158,6 @@ def warm_up() -> None:
     measure_rows(np.array([0, 1]), one, 1, 0.1, np.zeros(1), np.zeros(1, dtype=np.int64))
     none = np.zeros(1, dtype=np.int64)
     deepest_rows((np.array([0, 1]), none, one), one, none.copy(), none, np.zeros(1), 0.1, 1, 0.5, 1)
+    dense = np.zeros((1, 1), dtype=np.float32)
+    write_dense(dense, 0, np.array([0, 1]), none, one)
+    perhaps_short(dense, 1, one, 0.1, none.copy(), 1)

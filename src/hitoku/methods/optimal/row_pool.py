@@ -17,6 +17,8 @@ MOST_AT_ONCE, PARALLEL = 20, 0.7
 PATIENCE = 1000
 # Entries of all rows at most; beyond that the half that was of use least recently is forgotten.
 MOST_ENTRIES = 4_000_000
+# Entries of a dense matrix of all rows at most; rows of larger pools are looked at one by one.
+MOST_DENSE = 8_000_000
 
 Row = tuple[Integers, Floats]
 
@@ -44,6 +46,8 @@ class RowPool:
         self._index, self._data = np.zeros(1024, dtype=np.int64), np.zeros(1024)
         self._norm, self._idle = np.zeros(0), np.zeros(0, dtype=np.int64)
         self._times = np.zeros(0, dtype=np.int64)
+        # Columns by the first so many rows, for a glance at all of them.
+        self._dense, self._n_dense = np.zeros((0, 0), dtype=np.float32), 0
 
     def __len__(self) -> int:
         return len(self._number)
@@ -99,6 +103,7 @@ class RowPool:
         self._place[:] = -1
         self._place[numbers] = np.arange(len(kept))
         self._number = numbers
+        self._dense, self._n_dense = np.zeros((0, 0), dtype=np.float32), 0
         self._norm, self._idle, self._times = self._norm[kept], self._idle[kept], self._times[kept]
         self._ptr = np.concatenate([[0], np.cumsum([len(c) for _, c in rows])]).astype(np.int64)
         self._index = np.concatenate([columns for columns, _ in rows])
@@ -118,12 +123,26 @@ class RowPool:
         """Return the numbers of the rows that a point violates most, so many at most, of some or of all."""
         from hitoku.kernels.row_pool import deepest_rows  # noqa: PLC0415 - numba takes a second to load
 
-        which = np.arange(len(self)) if among is None else np.unique(self._place[among])
+        which = self._perhaps(x, least) if among is None else np.unique(self._place[among])
         found = deepest_rows(
             (self._ptr, self._index, self._data), self._norm, self._idle, which, x, least, most, PARALLEL,
             PATIENCE,
         )  # fmt: skip
         return np.asarray(self._number[found])
+
+    def _perhaps(self, x: Floats, least: float) -> Integers:
+        """Return rows that a point may violate, at a glance; all where a matrix of them would be too large."""
+        from hitoku.kernels.row_pool import perhaps_short, write_dense  # noqa: PLC0415 - numba loads slowly
+
+        n_rows = len(self)
+        if n_rows * len(x) > MOST_DENSE:
+            self._dense = np.zeros((0, 0), dtype=np.float32)
+            return np.arange(n_rows)
+        if n_rows > self._dense.shape[1]:
+            self._dense, self._n_dense = np.zeros((len(x), 2 * n_rows), dtype=np.float32), 0
+        write_dense(self._dense, self._n_dense, self._ptr, self._index, self._data)
+        self._n_dense = n_rows
+        return np.asarray(perhaps_short(self._dense, n_rows, x, least, self._idle, PATIENCE))
 
     def still(self, numbers: Integers) -> Integers:
         """Return those of some numbers whose rows are not forgotten."""
