@@ -24,6 +24,8 @@ from hitoku.solver.solution import Status
 # Rounds of rows in a node; stalled when the bound gains less than a share of the gap.
 NODE_ROUNDS = 12
 STALL_ROUNDS, STALL_SHARE, SHORT_STALL = 6, 0.005, 2
+# At the root, whose rounds are the longest: what is left is for the tree.
+ROOT_STALL_SHARE = 0.03
 # Nodes between two attempts to repair a relaxed point, once the first few are done.
 REPAIR_EVERY = 64
 # On a dense tableau go on with a child while its bound is within this share of the gap.
@@ -134,12 +136,13 @@ class BranchAndCut:
                 # On a dense tableau they save more nodes than they cost time in the trees of networks only.
                 if (root or halved) and (len(rows) < FEW or self._stalled(history, SHORT_STALL)):
                     rows += relaxation.halves(x)
-                if not rows or len(history) > rounds or self._stalled(history, STALL_ROUNDS):
+                share = ROOT_STALL_SHARE if root else STALL_SHARE
+                if not rows or len(history) > rounds or self._stalled(history, STALL_ROUNDS, share):
                     return relaxed
             relaxation.purge(relaxed, PURGE_ROOT if root else PURGE_NODE)
             relaxation.add(rows)
 
-    def _stalled(self, history: list[float], rounds: int) -> bool:
+    def _stalled(self, history: list[float], rounds: int, share: float = STALL_SHARE) -> bool:
         """Tell whether the bound gained little of late.
 
         Before a pattern is known the gap says nothing; then the bound itself is the yardstick.
@@ -147,7 +150,7 @@ class BranchAndCut:
         if len(history) <= rounds:
             return False
         gap = min(self.value - history[-1], 0.1 * (history[-1] - self.relaxation.paid))
-        return history[-1] - history[-1 - rounds] < STALL_SHARE * max(gap, self.goal.step)
+        return history[-1] - history[-1 - rounds] < share * max(gap, self.goal.step)
 
     def _repair(self, x: Floats, also: Integers | None = None, spare: Mask | None = None) -> None:
         """Make a safe pattern from a fractional one, and the incumbent if it is better."""
@@ -225,7 +228,8 @@ class BranchAndCut:
         if relaxed is None:
             return []
         bound = relaxed.bound + relaxation.paid
-        early = self.nodes & (self.nodes - 1) == 0
+        # The point of the first node is that of the root, which was repaired.
+        early = self.nodes > 1 and self.nodes & (self.nodes - 1) == 0
         if self._repairs and (early or self.nodes % REPAIR_EVERY == 0):
             self._repair(relaxation.pattern(relaxed.x))
             if self.goal.hopeless(bound, self.value):
