@@ -50,10 +50,13 @@ def ours(name: str, limit: float, copies: int) -> dict[str, Any]:
     """Solve an instance and its copies; the peak is that of all of them."""
     python = ROOT / ".venv" / "bin" / "python"
     command = [python, "-m", "bench.optimal", "--limit", str(limit), "--copies", str(copies), "--only", name]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
+    # The code beside this file, whichever the environment was installed from.
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, env=environment)
+    (OUT / "optimal.json").unlink(missing_ok=True)
     there, _, megabytes = ended(process, (copies + 1) * (limit + 60) + 120)
-    if not there:
-        raise SystemExit(f"bench.optimal did not end on {name}")
+    if not there or not (OUT / "optimal.json").is_file():
+        raise SystemExit(f"bench.optimal came to no end on {name}")
     return {**json.loads((OUT / "optimal.json").read_text())[0], "mb": round(megabytes)}
 
 
