@@ -228,12 +228,18 @@ def extend(
     for b in range(len(columns)):
         out[some[columns[b]]] = sense * row[b]
     out[cell] -= sense
+    # All columns, whether published or not: side by side they are added several at once.
+    n = len(nonbasic)
+    total = np.zeros(n)
     for i in range(len(basic)):
         value = out[basic[i]]
         if value != 0.0:
-            for j in range(len(nonbasic)):
-                if x[nonbasic[j]] <= SUPPORT:
-                    out[nonbasic[j]] -= value * tableau[i, j]
+            here = tableau[i]
+            for j in range(n):
+                total[j] -= value * here[j]
+    for j in range(n):
+        if x[nonbasic[j]] <= SUPPORT:
+            out[nonbasic[j]] += total[j]
 
 
 @compiled

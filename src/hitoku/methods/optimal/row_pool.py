@@ -98,20 +98,17 @@ class RowPool:
         """Keep the half of the rows that was of use most recently."""
         order = np.argsort(self._idle, kind="stable")
         kept = np.sort(order[: len(order) // 2])
-        rows = [self._row(k) for k in kept.tolist()]
-        numbers = self._number[kept]
+        numbers, stay = self._number[kept], SparseRows(self._ptr, self._index, self._data).take(kept)
         self._place[:] = -1
         self._place[numbers] = np.arange(len(kept))
         self._number = numbers
         self._dense, self._n_dense = np.zeros((0, 0), dtype=np.float32), 0
         self._norm, self._idle, self._times = self._norm[kept], self._idle[kept], self._times[kept]
-        self._ptr = np.concatenate([[0], np.cumsum([len(c) for _, c in rows])]).astype(np.int64)
-        self._index = np.concatenate([columns for columns, _ in rows])
-        self._data = np.concatenate([c for _, c in rows])
-        self._known = {
-            (columns.tobytes(), c.tobytes()): int(number)
-            for number, (columns, c) in zip(numbers, rows, strict=True)
-        }
+        # Into the same arrays, which have room for more.
+        self._ptr, end = stay.indptr, int(stay.indptr[-1])
+        self._index[:end], self._data[:end] = stay.indices, stay.data
+        left = set(numbers.tolist())
+        self._known = {key: number for key, number in self._known.items() if number in left}
 
     def _row(self, place: int) -> Row:
         here = slice(self._ptr[place], self._ptr[place + 1])

@@ -24,8 +24,8 @@ from hitoku.solver.solution import Status
 # Rounds of rows in a node; stalled when the bound gains less than a share of the gap.
 NODE_ROUNDS = 12
 STALL_ROUNDS, STALL_SHARE, SHORT_STALL = 6, 0.005, 2
-# At the root, whose rounds are the longest: what is left is for the tree.
-ROOT_STALL_SHARE = 0.03
+# At the root of a tree that may come to its end, with so many columns at most: the tree gains more than rounds.
+ROOT_STALL_SHARE, ROOT_COLUMNS = 0.03, 800
 # Nodes between two attempts to repair a relaxed point, once the first few are done.
 REPAIR_EVERY = 64
 # On a dense tableau go on with a child while its bound is within this share of the gap.
@@ -136,7 +136,7 @@ class BranchAndCut:
                 # On a dense tableau they save more nodes than they cost time in the trees of networks only.
                 if (root or halved) and (len(rows) < FEW or self._stalled(history, SHORT_STALL)):
                     rows += relaxation.halves(x)
-                share = ROOT_STALL_SHARE if root else STALL_SHARE
+                share = ROOT_STALL_SHARE if root and len(x) <= ROOT_COLUMNS else STALL_SHARE
                 if not rows or len(history) > rounds or self._stalled(history, STALL_ROUNDS, share):
                     return relaxed
             relaxation.purge(relaxed, PURGE_ROOT if root else PURGE_NODE)
