@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hitoku.kernels.row_pool import measure_rows
+from hitoku.kernels.row_pool import measure_rows, perhaps_short, write_dense
 from hitoku.methods.optimal import row_pool
 from hitoku.methods.optimal.row_pool import MOST_AT_ONCE, PARALLEL, RowPool
 from hitoku.methods.optimal.zero_half_cuts import FACTORS, WHOLE, factor
@@ -32,8 +32,29 @@ def deepest(rows, x, least):
     return chosen
 
 
+def test_a_glance_misses_no_row_and_counts_the_others():
+    rng = np.random.default_rng(3)
+    rows = some_rows(rng, 30, 200)
+    ptr = np.concatenate([[0], np.cumsum([len(c) for _, c in rows])])
+    dense = np.zeros((30, 220), dtype=np.float32)
+    index, data = (np.concatenate([row[k] for row in rows]) for k in (0, 1))
+    write_dense(dense, 0, ptr[:101], index, data)
+    write_dense(dense, 100, ptr, index, data)
+    x, idle = rng.random(30) * (rng.random(30) < 0.4), np.repeat([0, 9], 100)
+    found = perhaps_short(dense, 200, x, 0.01, idle, 5)
+    short = np.array([1 - c @ x[columns] for columns, c in rows])
+    others = np.setdiff1d(np.arange(200), found)
+    assert np.all(np.isin(np.flatnonzero(short > 0.01), found))
+    assert np.all(short[found] > 0.005)
+    # Rows that were idle for long are counted no more.
+    assert np.all(idle[others] == np.where(others < 100, 1, 9))
+    assert np.all(idle[found] == np.where(found < 100, 0, 9))
+
+
+@pytest.mark.parametrize("most_dense", [0, row_pool.MOST_DENSE], ids=["one by one", "at a glance"])
 @pytest.mark.parametrize("seed", range(5))
-def test_hands_out_the_deepest_rows_none_parallel_to_another(seed):
+def test_hands_out_the_deepest_rows_none_parallel_to_another(seed, most_dense, monkeypatch):
+    monkeypatch.setattr(row_pool, "MOST_DENSE", most_dense)
     rng = np.random.default_rng(seed)
     pool = RowPool()
     given = some_rows(rng, 40, 120)

@@ -18,7 +18,7 @@ PATIENCE = 1000
 # Entries of all rows at most; beyond that the half that was of use least recently is forgotten.
 MOST_ENTRIES = 4_000_000
 # Entries of a dense matrix of all rows at most; rows of larger pools are looked at one by one.
-MOST_DENSE = 8_000_000
+MOST_DENSE = 12_000_000
 
 Row = tuple[Integers, Floats]
 
@@ -128,7 +128,7 @@ class RowPool:
         return np.asarray(self._number[found])
 
     def _perhaps(self, x: Floats, least: float) -> Integers:
-        """Return rows that a point may violate, at a glance; all where a matrix of them would be too large."""
+        """Return rows that a point may violate, at a glance; all where a matrix of them were too large."""
         from hitoku.kernels.row_pool import perhaps_short, write_dense  # noqa: PLC0415 - numba loads slowly
 
         n_rows = len(self)
@@ -136,7 +136,8 @@ class RowPool:
             self._dense = np.zeros((0, 0), dtype=np.float32)
             return np.arange(n_rows)
         if n_rows > self._dense.shape[1]:
-            self._dense, self._n_dense = np.zeros((len(x), 2 * n_rows), dtype=np.float32), 0
+            room = min(2 * n_rows, MOST_DENSE // len(x))
+            self._dense, self._n_dense = np.zeros((len(x), room), dtype=np.float32), 0
         write_dense(self._dense, self._n_dense, self._ptr, self._index, self._data)
         self._n_dense = n_rows
         return np.asarray(perhaps_short(self._dense, n_rows, x, least, self._idle, PATIENCE))

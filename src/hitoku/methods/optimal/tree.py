@@ -24,7 +24,7 @@ from hitoku.solver.solution import Status
 # Rounds of rows in a node; stalled when the bound gains less than a share of the gap.
 NODE_ROUNDS = 12
 STALL_ROUNDS, STALL_SHARE, SHORT_STALL = 6, 0.005, 2
-# At the root of a tree that may come to its end, with so many columns at most: the tree gains more than rounds.
+# At a root with so many columns at most: the tree, which may come to its end, gains more than rounds do.
 ROOT_STALL_SHARE, ROOT_COLUMNS = 0.03, 800
 # Nodes between two attempts to repair a relaxed point, once the first few are done.
 REPAIR_EVERY = 64
