@@ -16,8 +16,10 @@ from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.instance import Instance, ProtectionLevels
 from hitoku.methods.optimal.objective import Objective
 from hitoku.methods.optimal.relaxation import Relaxation
+from hitoku.methods.optimal.star_cuts import star_cuts
 from hitoku.model.need import Need
 from hitoku.model.table import Table
+from hitoku.solver.solution import Status
 
 
 def relaxation_over(n: int, rows) -> Relaxation:
@@ -61,6 +63,20 @@ def test_a_row_that_the_pool_has_forgotten_is_not_added(monkeypatch):
     added = relaxation.master.rows[before:].toarray()
     assert 0 < len(added) < 10
     assert all(row.sum() >= 1 for row in added)
+
+
+def test_a_bound_that_is_enough_ends_the_linear_program_and_is_true():
+    instance = prepared(*cube(7, (4, 4, 3), 4))
+    goal, rows = Objective(instance.weight, 1.0), star_cuts(instance)
+    _, optimum = Relaxation(instance, goal, Budget(), rows).solve()
+    steps = []
+    for enough in (0.3 * optimum, 0.7 * optimum, np.inf):
+        relaxation = Relaxation(instance, goal, Budget(), rows)
+        relaxed, bound = relaxation.solve(enough)
+        steps.append(relaxation.master.steps)
+        assert min(enough, optimum) - 1e-6 <= bound <= optimum + 1e-6
+        assert (relaxed.status is Status.OPTIMAL) == (enough == np.inf)
+    assert steps[0] < steps[2]
 
 
 def test_in_a_node_attackers_are_asked_where_the_pool_is_silent(monkeypatch):
