@@ -102,3 +102,17 @@ def test_a_full_pool_forgets_what_was_of_no_use(monkeypatch):
     gone = np.setdiff1d(numbers, pool.still(numbers))[:1]
     again = pool.add([(np.array([int(gone[0])]), one)])
     assert again[0] > numbers_more[0]
+
+
+def test_rows_that_hold_a_point_in_its_place_are_not_forgotten(monkeypatch):
+    monkeypatch.setattr(row_pool, "MOST_ENTRIES", 60)
+    pool, everything = RowPool(), np.ones(100)
+    numbers = pool.add([(np.array([k]), np.ones(1)) for k in range(50)])
+    for _ in range(5):
+        # Nothing is violated, and only the linear program knows which rows it stands on.
+        assert not len(pool.violated(everything, 0.01))
+        pool.touch(numbers[40:])
+    pool.add([(np.arange(80, 100), np.ones(20))])
+    assert len(pool) < 50
+    assert pool.still(numbers[40:]).tolist() == numbers[40:].tolist()
+    pool.touch(numbers)

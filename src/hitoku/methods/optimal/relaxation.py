@@ -142,6 +142,8 @@ class Relaxation:
         """Drop rows that have had no multiplier for some rounds, when there are many of them."""
         dense = isinstance(self.master, DenseMaster)
         self._idle = np.where(relaxed.multipliers > 0, 0, self._idle + 1)
+        if self._pool is not None:
+            self._pool.touch(self.active(relaxed))
         if dense:
             rounds = min(rounds, PURGE_DENSE)
         elif self.network and self.halving:

@@ -142,6 +142,11 @@ class RowPool:
         self._n_dense = n_rows
         return np.asarray(perhaps_short(self._dense, n_rows, x, least, self._idle, PATIENCE))
 
+    def touch(self, numbers: Integers) -> None:
+        """Take note that rows are of use where they are: what holds a point in its place is not violated."""
+        places = self._place[numbers]
+        self._idle[places[places >= 0]] = 0
+
     def still(self, numbers: Integers) -> Integers:
         """Return those of some numbers whose rows are not forgotten."""
         return numbers[self._place[numbers] >= 0]
