@@ -130,10 +130,10 @@ def test_an_interruption_returns_the_best_pattern_known(monkeypatch, call):
     count = iter(range(10**6))
     solve = Relaxation.solve
 
-    def interrupted(relaxation):
+    def interrupted(relaxation, *enough):
         if next(count) == call * 2:
             raise KeyboardInterrupt
-        return solve(relaxation)
+        return solve(relaxation, *enough)
 
     monkeypatch.setattr(Relaxation, "solve", interrupted)
     protection = Optimal(cost="value").protect(table, need)
