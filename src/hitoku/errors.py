@@ -146,24 +146,29 @@ def must_not_be_a_class(value: object, where: str) -> None:
         )
 
 
-def must_be_number(value: object, where: str) -> None:
-    """Raise when a limit or a share is something else: a text is neither above nor below zero.
+def must_be_numbers(owner: object, *names: str) -> None:
+    """Raise when limits or shares that an object was given are no numbers; none at all is fine.
 
     Examples
     --------
-    >>> must_be_number("60", "time_limit_s")
+    >>> from types import SimpleNamespace
+    >>> given = SimpleNamespace(gap=0.1, limit=None, time_limit_s="60")
+    >>> must_be_numbers(given, "gap", "limit", "time_limit_s")
     Traceback (most recent call last):
         ...
     hitoku.errors.ParameterError: time_limit_s is of type str, not a number
       where: time_limit_s
       fix: give a number, or leave it out
     """
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise ParameterError(
-            f"{where} is of type {type(value).__name__}, not a number",
-            where=where,
-            fix="give a number, or leave it out",
-        )
+    for name in names:
+        value = getattr(owner, name)
+        # A truth value would count as one second.
+        if value is not None and (isinstance(value, bool) or not isinstance(value, Real)):
+            raise ParameterError(
+                f"{name} is of type {type(value).__name__}, not a number",
+                where=name,
+                fix="give a number, or leave it out",
+            )
 
 
 def some(words: Iterable[object], limit: int = 5) -> str:

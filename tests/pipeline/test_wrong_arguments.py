@@ -45,6 +45,13 @@ def _protect(**given: Any) -> object:
         (lambda: ht.Adjust(gap="1%"), "gap"),  # type: ignore[arg-type]
         (lambda: ht.Adjust(penalty=[1.0]), "penalty"),  # type: ignore[arg-type]
         (lambda: ht.Interval(time_limit_s="60"), "time_limit_s"),  # type: ignore[arg-type]
+        (lambda: ht.Optimal(time_limit_s="60"), "time_limit_s"),  # type: ignore[arg-type]
+        (lambda: ht.Optimal(work_limit=[9]), "work_limit"),  # type: ignore[arg-type]
+        (lambda: ht.Optimal(gap="1%"), "gap"),  # type: ignore[arg-type]
+        (lambda: ht.Circulation(rounds="two"), "rounds"),  # type: ignore[arg-type]
+        (lambda: ht.Circulation(time_limit_s="60"), "time_limit_s"),  # type: ignore[arg-type]
+        (lambda: ht.Randomised(strength="much"), "strength"),  # type: ignore[arg-type]
+        (lambda: ht.Blocks(group="two"), "group"),  # type: ignore[arg-type]
         (lambda: ht.Interval(most_cells="all"), "most_cells"),  # type: ignore[arg-type]
         (lambda: ht.Matching(method=ht.Optimal(), rules=[ht.MinFrequency(3)], limit="2000"), "limit"),  # type: ignore[arg-type]
     ],

@@ -15,7 +15,7 @@ from hitoku.attacks.exposure import exposed, fixed, null_dimension
 from hitoku.attacks.network import sides, stretch_network
 from hitoku.attacks.simplex import any_point, stretch_linear
 from hitoku.attacks.whole import stretch_whole
-from hitoku.errors import ParameterError, must_be_number
+from hitoku.errors import ParameterError, must_be_numbers
 from hitoku.model.arrays import Floats, Integers, Mask, frozen
 from hitoku.model.bounds import Bounds
 from hitoku.model.release import Release
@@ -77,9 +77,7 @@ class Interval:
             raise ParameterError(
                 f"unknown mode {self.mode!r}", where="Interval", fix=f"use one of: {', '.join(MODES)}"
             )
-        for name in ("time_limit_s", "most_cells"):
-            if getattr(self, name) is not None:
-                must_be_number(getattr(self, name), name)
+        must_be_numbers(self, "time_limit_s", "most_cells")
         if self.time_limit_s is not None and not self.time_limit_s >= 0:
             raise ParameterError(
                 "time_limit_s is negative", where="Interval", fix="give seconds, or None for no limit"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.boxes.cover import cover_of
-from hitoku.errors import ParameterError, must_be_number
+from hitoku.errors import ParameterError, must_be_numbers
 from hitoku.methods.blocks import Blocks
 from hitoku.methods.circulation import Circulation
 from hitoku.methods.costs import costs
@@ -87,10 +87,8 @@ class Auto:
     width: ArrayLike | None = None
 
     def __post_init__(self) -> None:
-        if self.time_limit_s is None:
-            return
-        must_be_number(self.time_limit_s, "time_limit_s")
-        if not self.time_limit_s > 0:
+        must_be_numbers(self, "time_limit_s")
+        if self.time_limit_s is not None and not self.time_limit_s > 0:
             raise ParameterError(
                 "time_limit_s must be positive", where="time_limit_s", fix="leave it out for no limit"
             )

@@ -21,7 +21,7 @@ from hitoku.attacks.matching.sampling import fitting, inner_intervals, sampled
 from hitoku.attacks.matching.shaving import Board, shaved, sifted
 from hitoku.attacks.matching.suppressor import Suppressor
 from hitoku.attacks.matching.walks import flat_two_way, several
-from hitoku.errors import ParameterError, did_you_mean, must_be_number
+from hitoku.errors import ParameterError, did_you_mean, must_be_numbers
 from hitoku.model.arrays import Integers, Mask
 from hitoku.model.bounds import Bounds
 from hitoku.model.release import Release
@@ -120,9 +120,7 @@ class Matching:
                 where="method",
                 fix="give the method that made the release, such as Optimal(keep='margins')",
             )
-        for name in ("time_limit_s", "limit"):
-            if getattr(self, name) is not None:
-                must_be_number(getattr(self, name), name)
+        must_be_numbers(self, "time_limit_s", "limit")
         if self.time_limit_s is not None and not self.time_limit_s >= 0:
             raise ParameterError(
                 "time_limit_s is negative", where="Matching", fix="give seconds, or None for no limit"

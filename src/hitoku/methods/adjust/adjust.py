@@ -14,7 +14,7 @@ from hitoku.errors import (
     ProtectionError,
     SolverError,
     did_you_mean,
-    must_be_number,
+    must_be_numbers,
 )
 from hitoku.methods.adjust.allowed_deviations import AllowedDeviations
 from hitoku.methods.adjust.choice import AdjustmentProblem, Chosen, both_ways, cheapest
@@ -152,9 +152,7 @@ class Adjust:
                 raise ParameterError(
                     f"no {name} named {word!r}", where=name, fix=did_you_mean(str(word), words)
                 )
-        for name in ("gap", "penalty", "time_limit_s"):
-            if getattr(self, name) is not None:
-                must_be_number(getattr(self, name), name)
+        must_be_numbers(self, "gap", "penalty", "time_limit_s")
         if not 0 <= self.gap < 1:
             raise ParameterError(
                 "gap must lie in [0, 1)", where="gap", fix="give a share: 0.01 for one percent"

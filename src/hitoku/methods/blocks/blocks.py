@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hitoku.errors import NeedError, ParameterError, ScopeError, did_you_mean
+from hitoku.errors import NeedError, ParameterError, ScopeError, did_you_mean, must_be_numbers
 from hitoku.methods.attribution import opens_groups
 from hitoku.methods.blocks.contributions import ROUNDING, in_units, levels_of
 from hitoku.methods.blocks.expectation import PLENTY, SPLITS, expectation, tree_of
@@ -119,6 +119,7 @@ class Blocks:
             raise ParameterError(
                 f"no proof named {self.proof!r}", where="blocks, proof", fix=did_you_mean(self.proof, PROOFS)
             )
+        must_be_numbers(self, "group", "closure")
         for name, least in (("group", 2), ("closure", 1)):
             if getattr(self, name) < least:
                 raise ParameterError(

@@ -19,7 +19,7 @@ from hitoku.boxes.box_search import LARGE, Boxes
 from hitoku.boxes.claims import Claims, Rooms
 from hitoku.boxes.cover import Cover, cover_of
 from hitoku.boxes.packs import packed
-from hitoku.errors import ParameterError
+from hitoku.errors import ParameterError, must_be_numbers
 from hitoku.methods.attribution import opens_groups
 from hitoku.methods.circulation.batches import Batches, BatchProgram, read_batches, written
 from hitoku.methods.circulation.free import free_moves
@@ -89,6 +89,7 @@ class Circulation:
     time_limit_s: float | None = None
 
     def __post_init__(self) -> None:
+        must_be_numbers(self, "rounds", "time_limit_s")
         if self.rounds < 0:
             raise ParameterError(
                 "rounds must not be negative", where="rounds", fix="zero takes the first pattern"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hitoku.errors import NeedError, ParameterError, SolverError
+from hitoku.errors import NeedError, ParameterError, SolverError, must_be_numbers
 from hitoku.methods.attribution import opens_groups
 from hitoku.methods.costs import CostScale, costs
 from hitoku.methods.greedy import Greedy
@@ -80,6 +80,7 @@ class Optimal:
     start: ArrayLike | Protection | None = None
 
     def __post_init__(self) -> None:
+        must_be_numbers(self, "gap", "power", "time_limit_s", "work_limit")
         if not 0 <= self.gap < 1:
             raise ParameterError(
                 "gap must lie in [0, 1)", where="gap", fix="give a share: 0.01 for one percent"

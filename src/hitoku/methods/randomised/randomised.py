@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hitoku.errors import NeedError, ParameterError, ScopeError
+from hitoku.errors import NeedError, ParameterError, ScopeError, must_be_numbers
 from hitoku.methods.attribution import opens_groups
 from hitoku.methods.method import Progress
 from hitoku.methods.randomised.distribution import PatternDistribution
@@ -94,6 +94,7 @@ class Randomised:
     seed: int | None = None
 
     def __post_init__(self) -> None:
+        must_be_numbers(self, "strength", "draws", "ratio", "levels", "total", "limit")
         for name, fine, fix in (
             ("strength", 0 <= self.strength <= 10, "give a number from 0 to 10"),
             ("draws", self.draws >= 1, "give a whole number from 1"),
