@@ -46,6 +46,8 @@ class RowPool:
         self._index, self._data = np.zeros(1024, dtype=np.int64), np.zeros(1024)
         self._norm, self._idle = np.zeros(0), np.zeros(0, dtype=np.int64)
         self._times = np.zeros(0, dtype=np.int64)
+        # Looks at all rows so far, and at which of them a linear program stood on each row.
+        self._looks, self._stood_on = 0, np.zeros(0, dtype=np.int64)
         # Columns by the first so many rows, for a glance at all of them.
         self._dense, self._n_dense = np.zeros((0, 0), dtype=np.float32), 0
 
@@ -93,10 +95,11 @@ class RowPool:
         measure_rows(self._ptr[stand:], self._data, FACTORS, WHOLE, norm, times)
         self._norm, self._times = np.append(self._norm, norm), np.append(self._times, times)
         self._idle = np.append(self._idle, np.zeros(len(rows), dtype=np.int64))
+        self._stood_on = np.append(self._stood_on, np.full(len(rows), self._looks))
 
     def _forget(self) -> None:
-        """Keep the half of the rows that was of use most recently."""
-        order = np.argsort(self._idle, kind="stable")
+        """Keep the half of the rows that was of use most recently, violated or stood on."""
+        order = np.argsort(np.minimum(self._idle, self._looks - self._stood_on), kind="stable")
         kept = np.sort(order[: len(order) // 2])
         numbers, stay = self._number[kept], SparseRows(self._ptr, self._index, self._data).take(kept)
         self._place[:] = -1
@@ -104,6 +107,7 @@ class RowPool:
         self._number = numbers
         self._dense, self._n_dense = np.zeros((0, 0), dtype=np.float32), 0
         self._norm, self._idle, self._times = self._norm[kept], self._idle[kept], self._times[kept]
+        self._stood_on = self._stood_on[kept]
         # Into the same arrays, which have room for more.
         self._ptr, end = stay.indptr, int(stay.indptr[-1])
         self._index[:end], self._data[:end] = stay.indices, stay.data
@@ -131,6 +135,7 @@ class RowPool:
         """Return rows that a point may violate, at a glance; all where a matrix of them were too large."""
         from hitoku.kernels.row_pool import perhaps_short, write_dense  # noqa: PLC0415 - numba loads slowly
 
+        self._looks += 1
         n_rows = len(self)
         if n_rows * len(x) > MOST_DENSE:
             self._dense = np.zeros((0, 0), dtype=np.float32)
@@ -145,7 +150,7 @@ class RowPool:
     def touch(self, numbers: Integers) -> None:
         """Take note that rows are of use where they are: what holds a point in its place is not violated."""
         places = self._place[numbers]
-        self._idle[places[places >= 0]] = 0
+        self._stood_on[places[places >= 0]] = self._looks
 
     def still(self, numbers: Integers) -> Integers:
         """Return those of some numbers whose rows are not forgotten."""
