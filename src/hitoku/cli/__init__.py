@@ -13,8 +13,8 @@ from hitoku.cli.exit_codes import BAD_INPUT, OUR_BUG
 from hitoku.errors import HitokuError, visible
 
 # Objects made before unreachable cycles are looked for, of which a command makes few. Python's own 700 cost
-# the demo half a second: every search goes through much of what was ever imported.
-COLLECT_AFTER = 50_000
+# the demo a second: every search goes through much of what was ever imported.
+COLLECT_AFTER = 500_000
 # How hard kernels are optimised where nobody says otherwise: numba's own 3 takes a tenth longer to compile,
 # and what it compiles is not faster.
 OPTIMISE = "2"

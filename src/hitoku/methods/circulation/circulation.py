@@ -46,7 +46,7 @@ LARGEST_SWEPT, SPREAD = 12_000, 5.0
 # where nothing is swept; problems that these may solve.
 SMALL, SEARCHED = 5_000, 14_000
 # Cells of all programs that may be spent on publishing cells again: after sweeps of larger tables, and else.
-TIDIED, TIDIED_LONG = 350_000, 1_500_000
+TIDIED, TIDIED_LONG = 200_000, 1_500_000
 # A zero withheld fools few readers: it is taken only where nothing else will do.
 ZERO = 1e4
 
