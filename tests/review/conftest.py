@@ -128,6 +128,8 @@ def template(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("template")
     server = request.getfixturevalue("postgresql") if request.param == "postgresql" else None
     if server:
+        # Made again for every file that comes to this process after one on SQLite.
+        _administer(server, "DROP DATABASE IF EXISTS template_review")
         _administer(server, "CREATE DATABASE template_review")
     url = f"{server}/template_review" if server else f"sqlite:///{folder / 'review.sqlite'}"
     desk = Desk(folder, ReviewSettings(https=False), open_database(url))

@@ -134,14 +134,14 @@ def _numbered(columns: list[Any]) -> tuple[Integers, int]:
 
 
 def _parts(table: Any, work: Work, fine: Floats) -> Floats:
-    """Round the sums of every contributor and leaf."""
-    columns = []
+    """Round the sums of every contributor and leaf: amounts, or with weights rows as the kernel has them."""
+    columns: list[Floats] = []
     for place, names in enumerate(work.limbs):
         limbs = np.stack([table.column(name).to_numpy() for name in names], axis=1)
         columns.append(fixed_point.round_all(fixed_point.from_limbs(limbs), fine[place]))
-    if work.ranking.weighted:
-        columns.append(table.column("n").to_numpy().astype(np.float64))
-    return np.stack(columns, axis=1)
+    if not work.ranking.weighted:
+        return columns[0]
+    return np.stack([*columns, table.column("n").to_numpy().astype(np.float64)], axis=1)
 
 
 def _blocks(state: State) -> Batches:
