@@ -25,8 +25,8 @@ settings.register_profile(
 )
 settings.load_profile("same")
 
-# Nine thousand tests are collected, and stay: looking for garbage among them takes a quarter of that time, so
-# nobody does, neither then nor later.
+# Thousands of tests are collected, and stay: looking for garbage among them takes a quarter of that time. It
+# is not looked for until they are there, and they are left out of every later search.
 gc.disable()
 
 
