@@ -32,13 +32,13 @@ export PYTHONDONTWRITEBYTECODE :=
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo setup test check format lint types tests test-slow test-browser test-postgresql test-spark test-long test-min fuzz campaign mutants bench bench-peers docs changelog \
+.PHONY: help demo setup test check format lint types tests test-slow test-browser test-postgresql test-spark test-long test-min fuzz campaign output-campaign golden mutants bench bench-peers docs changelog \
         dist sbom licences clean
 
 help:  ## show this list
 	@echo "hitoku: protect statistical tables, attack them, prove them safe"
 	@echo
-	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
 
 demo: $(VENV)/.installed  ## install hitoku into .venv, protect a made-up register, write demo-release/
 	@if [ -f demo-release/checker/summary.json ]; then rm -rf demo-release; fi  # of an earlier make demo
@@ -87,6 +87,12 @@ fuzz: $(VENV)/.installed-dev $(GUIDE)/.installed  ## other examples, mutated fil
 campaign: $(VENV)/.installed-dev  ## random tables held against independent programs; MINUTES=60, goes on where it stopped
 	$(BIN)/python -m tests.campaign --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
+golden: $(VENV)/.installed-dev  ## compare answers with the recorded ones (tools/golden.json); after a change that is meant, record them: RECORD=1
+	$(BIN)/python -m tools.golden $(if $(RECORD),--record)
+
+output-campaign: $(VENV)/.installed-dev  ## random research outputs under attack; MINUTES=60, SEED=0 is the first session
+	$(BIN)/python -m tools.output_campaign --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+
 mutants: $(VENV)/.installed-dev $(MUTATOR)/.installed  ## one thing changed in what must not be wrong: does a test notice? MOST=30, ALL=1
 	$(BIN)/python -m tests.mutants $(PACKAGES) --most $(MOST) $(if $(ALL),--all)
 
@@ -121,7 +127,7 @@ licences: $(VENV)/.installed  ## licences of everything that hitoku installs; EX
 
 clean:  ## remove everything that make has made
 	rm -rf $(VENV) .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis site demo-release dist
-	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests bench tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.created:
 	@command -v $(PYTHON) >/dev/null || { \

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hitoku.evidence import prover
+from hitoku.evidence import witness_search
 from hitoku.evidence.audit import audit
 from hitoku.evidence.audit_result import Audit
 from hitoku.evidence.verify import verify
@@ -61,7 +61,7 @@ def main() -> None:
     parser.add_argument("--large", action="store_true", help="also 47 by 400 cells")
     options = parser.parse_args()
     circulation.warm_up()
-    flows = prover.Circulation
+    flows = witness_search.NetworkCirculation
     for rows, columns in [(30, 40), (60, 80), *([(47, 400)] if options.large else [])]:
         table = table_of(np.random.default_rng(1), rows, columns)
         found, own = examined(table)
@@ -71,9 +71,9 @@ def main() -> None:
             f"{counted['witnesses']} witnesses, verified in {verified(found):.2f} s"
         )
         if rows * columns <= 5000:
-            prover.Circulation = type("NoFlows", (), {"of": staticmethod(lambda *_: None)})
+            witness_search.NetworkCirculation = type("NoFlows", (), {"of": staticmethod(lambda *_: None)})
             alone, plain = examined(table)
-            prover.Circulation = flows
+            witness_search.NetworkCirculation = flows
             line += (
                 f"; linear programs alone {plain:.2f} s ({plain / own:.0f} times), "
                 f"{alone.summary['witnesses']} witnesses, verified in {verified(alone):.2f} s"

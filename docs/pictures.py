@@ -11,6 +11,7 @@ from PIL import Image
 
 import hitoku as ht
 from hitoku import plots
+from hitoku.evidence.outcome import Outcome
 from hitoku.plots.deviations import deviations as draw_deviations
 from hitoku.plots.protected_table import INK, PAPER, draw_table
 
@@ -119,26 +120,31 @@ def compared_methods() -> None:
 
 
 def report() -> None:
-    """The checker's report of docs/how-to/read-the-report.md, as a browser shows it."""
+    """The checker's report of docs/how-to/read-the-report.md, as a browser shows it; and what fails in one."""
     # Run the code of the page itself; the tests run it, too.
     text = (IMAGES.parent / "how-to" / "read-the-report.md").read_text("utf-8")
     code = text.split("```python\n")[1].split("```")[0]
-    # What a person would do first: look at the intervals, go to the first unsafe cell.
-    act = """document.querySelector("input[value=interval]").click();
-      const cell = document.querySelector("td.p"); cell.tabIndex = 0; cell.focus();"""
     with TemporaryDirectory() as place:
-        here = Path(place)
-        exec(code.replace('"report.html"', repr(str(here / "report.html"))), {})
+        here, names = Path(place), {}
+        exec(code.replace('"report.html"', repr(str(here / "report.html"))), names)
+        table, need = names["table"], names["done"].need
+        alone = ht.Protection.withhold(table, need.unsafe, need)
+        failing = Outcome(alone, ht.audit(table, need, ht.Release.of(table, alone)))
+        names["write_report"](here / "failing.html", failing, names["plan"])
         browser = Chromium(installed() or "chromium", here)
         try:
             browser.look(width=1280, height=1340)
             browser.open(here / "report.html")
-            browser.value(act)
-            browser.value("window.scrollTo(0, 0)")
             picture = Image.open(BytesIO(browser.picture()))
+            browser.open(here / "failing.html")
+            browser.value("document.querySelector('figure').scrollIntoView()")
+            sides = "const r = document.querySelector('figure').getBoundingClientRect(); "
+            corners = browser.value(f"(() => {{ {sides} return [r.left, r.top, r.right, r.bottom]; }})()")
+            drawn = Image.open(BytesIO(browser.picture())).crop(tuple(map(round, corners)))
         finally:
             browser.close()
     picture.convert("RGB").crop((0, 0, 1265, 1340)).quantize(200).save(IMAGES / "report.png", optimize=True)
+    drawn.convert("RGB").quantize(64).save(IMAGES / "report-disclosed.png", optimize=True)
 
 
 if __name__ == "__main__":

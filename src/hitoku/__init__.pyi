@@ -17,12 +17,12 @@ from hitoku.evidence.audit import audit
 from hitoku.evidence.audit_result import Audit
 from hitoku.evidence.certificate import Certificate
 from hitoku.evidence.comparison import Comparison
+from hitoku.evidence.derivable_groups import DerivableGroups, derivable_groups
 from hitoku.evidence.loss import Loss, loss
 from hitoku.evidence.outcome import Outcome
-from hitoku.evidence.quick_verify import quick_verify
 from hitoku.evidence.record_risk import RecordRisk
 from hitoku.evidence.recovery import Recovery, recovery
-from hitoku.evidence.verify import Verdict, verify
+from hitoku.evidence.verify import Verification, verify
 from hitoku.io.jj import read_jj, read_jj_pattern, write_jj
 from hitoku.io.recipe.recipe import Recipe
 from hitoku.methods import METHODS
@@ -43,6 +43,7 @@ from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
+from hitoku.model.verdict import Verdict
 from hitoku.pipeline.compare import compare
 from hitoku.pipeline.magnitude import MagnitudeOutcome, suppress_magnitude
 from hitoku.pipeline.outcome import WritableOutcome
@@ -83,6 +84,7 @@ __all__ = [
     "Comparison",
     "Contribution",
     "Contributors",
+    "DerivableGroups",
     "Differences",
     "Dimension",
     "DirectDisclosure",
@@ -127,18 +129,19 @@ __all__ = [
     "Support",
     "Table",
     "Verdict",
+    "Verification",
     "WritableOutcome",
     "Zero",
     "assess",
     "audit",
     "compare",
+    "derivable_groups",
     "differencing",
     "exposed",
     "link",
     "loss",
     "null_dimension",
     "protect",
-    "quick_verify",
     "read_jj",
     "read_jj_pattern",
     "record_risk",

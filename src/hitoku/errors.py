@@ -28,6 +28,13 @@ def visible(text: str) -> str:
 class HitokuError(Exception):
     """A deliberate error: what is wrong, where it is, what to do about it.
 
+    Parameters
+    ----------
+    what, where, fix
+        The three lines of the message.
+    column
+        Name of the column that the error is about, where it is about one; not printed.
+
     Examples
     --------
     >>> print(DataError("no column 'turnver'", where="data", fix="did you mean 'turnover'?"))
@@ -36,10 +43,11 @@ class HitokuError(Exception):
       fix: did you mean 'turnover'?
     """
 
-    def __init__(self, what: str, *, where: str = "", fix: str = "") -> None:
+    def __init__(self, what: str, *, where: str = "", fix: str = "", column: str = "") -> None:
         self.what = what
         self.where = where
         self.fix = fix
+        self.column = column
         lines = [what]
         if where:
             lines.append(f"  where: {where}")

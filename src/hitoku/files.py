@@ -7,6 +7,7 @@ removed by the next one that writes there.
 
 from __future__ import annotations
 
+import csv
 import errno
 import gzip
 import hashlib
@@ -16,9 +17,10 @@ import re
 import shutil
 import stat
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import Any, TextIO
 
 from hitoku.errors import DataError, OutputError, did_you_mean
 
@@ -324,6 +326,8 @@ def read_file(path: Path, most_bytes: int, *, links: bool = True) -> bytes:
 
 # What a spreadsheet takes for a formula, quotes before it included; a number with its sign is none.
 FORMULA = re.compile(r"(?=('*[=+\-@\t\r]))\1(?!\Z)(?!(?<=[+\-])[\d.,]+\Z)")
+# With what such a text begins.
+SIGNS = frozenset(("'", "=", "+", "-", "@", "\t", "\r"))
 
 
 def unpacked(raw: bytes) -> bytes:
@@ -355,12 +359,45 @@ def disarm(text: str) -> str:
     >>> disarm("=1+1"), disarm("-18"), disarm("Total"), disarm("'=a"), rearm(disarm("'=a"))
     ("'=1+1", '-18', 'Total', "''=a", "'=a")
     """
-    return f"'{text}" if FORMULA.match(text) else text
+    # The first character decides for nearly all texts, and millions are written.
+    return f"'{text}" if text[:1] in SIGNS and FORMULA.match(text) else text
 
 
 def rearm(text: str) -> str:
     """Undo :func:`disarm`."""
     return text[1:] if text.startswith("'") and FORMULA.match(text) else text
+
+
+def write_csv(file: TextIO, rows: Iterable[Iterable[Any]], *, disarmed: bool = True) -> None:
+    r"""Write rows as CSV, with a quote before texts that a spreadsheet would run as formulas.
+
+    Parameters
+    ----------
+    file
+        Opened for writing, with ``newline=""``.
+    rows
+        The rows, the header first.
+    disarmed
+        False writes texts as they are: for files that programs read, not people.
+
+    Examples
+    --------
+    >>> text = io.StringIO()
+    >>> write_csv(text, [["code", "value"], ["=1+1", -18]])
+    >>> text.getvalue()
+    "code,value\n'=1+1,-18\n"
+    >>> list(read_csv(text.getvalue().splitlines()))
+    [['code', 'value'], ['=1+1', '-18']]
+    """
+    writer = csv.writer(file, lineterminator="\n")
+    if disarmed:
+        rows = ([disarm(entry) if isinstance(entry, str) else entry for entry in row] for row in rows)
+    writer.writerows(rows)
+
+
+def read_csv(lines: Iterable[str]) -> Iterator[list[str]]:
+    """Read the rows that :func:`write_csv` wrote, without the quotes that it put before texts."""
+    return ([rearm(entry) for entry in row] for row in csv.reader(lines))
 
 
 def sha256(content: bytes | Path) -> str:

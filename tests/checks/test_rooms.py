@@ -19,6 +19,7 @@ ROOMS = (
     "decisions",
     "ledger",
     "outputs",
+    "attackers",
     "submission",
     "session",
 )

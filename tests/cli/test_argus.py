@@ -37,7 +37,7 @@ def run(*args):
 def test_a_batch_runs(exported):
     found = run("run", exported / "check.arb", "--out", exported / "release", "--insiders", "none")
     assert found.exit_code == 0
-    assert found.output.splitlines()[-1] == "safe"
+    assert "\n? Safe against outsiders" in found.output
     assert "written: check.csv, confidential" in found.output
     assert (exported / "release" / "checker" / "certificate.json.gz").is_file()
 
@@ -45,6 +45,7 @@ def test_a_batch_runs(exported):
 def test_for_machines(exported, tmp_path):
     told = json.loads(run("run", exported / "check.arb", "--json").output)
     assert told["safe"] is True
+    assert told["verdict"]["colour"] == "amber"  # a batch considers cells, not groups of them
     assert told["tables"][0]["cells"] == TABLE.n_cells
     assert told["files"] == {str(exported / "check.csv"): "confidential"}
     again = run("export", tmp_path / "release", "--out", tmp_path / "again", "--json")
@@ -57,7 +58,7 @@ def test_what_is_not_safe_is_told_and_not_written(exported):
     batch.write_text(text)
     found = run("run", batch)
     assert found.exit_code == FOUND
-    assert found.output.splitlines()[-1] == "NOT safe"
+    assert "\n✗ Not safe: outsider, single cells" in found.output
     assert not (exported / "check.csv").exists()
     assert run("run", batch, "--force").exit_code == FOUND
     assert (exported / "check.csv").exists()

@@ -58,15 +58,16 @@ def run(*args):
 @pytest.mark.parametrize(
     ("withheld", "verdict", "code"),
     [
-        pytest.param(ALONE, "NOT safe", FOUND, id="alone"),
-        pytest.param(WITH_OTHERS, "safe", 0, id="with others"),
+        pytest.param(ALONE, "✗ Not safe: outsider, single cells", FOUND, id="alone"),
+        pytest.param(WITH_OTHERS, "? Safe against outsiders", 0, id="with others"),
     ],
 )
 @pytest.mark.parametrize("kind", ["jj", "folder"])
 def test_the_verdict_and_its_exit_code(request, kind, withheld, verdict, code):
-    done = run(request.getfixturevalue(kind)(withheld))
+    path = request.getfixturevalue(kind)(withheld)
+    done = run(path)
     assert done.exit_code == code
-    assert done.stdout.startswith(f"{verdict}: ")
+    assert done.stdout.startswith(f"{path}\n{verdict}")
 
 
 def test_a_finding_of_a_folder_names_the_codes(folder):
@@ -87,6 +88,7 @@ def test_an_answer_for_machines(jj):
     answer = json.loads(done.stdout)
     assert done.exit_code == FOUND
     assert (answer["safe"], answer["unsafe"], answer["recomputable"]) == (False, 1, 1)
+    assert (answer["verdict"]["colour"], answer["verdict"]["refused"]) == ("red", True)
     assert len(answer["findings"]) == 1
 
 

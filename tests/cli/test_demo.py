@@ -67,7 +67,14 @@ def test_parameters_out_of_range_are_bad_input(args, tmp_path):
 
 def test_a_person_is_told_what_happened(tmp_path):
     done = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "r"), *SMALL], catch_exceptions=False)
-    for word in ("unsafe", "protected", "attacked", "audited", "public", "checker"):
+    for word in (
+        "unsafe",
+        "protected",
+        "Safe against outsiders",
+        "contributors alone in a cell",
+        "public",
+        "checker",
+    ):
         assert word in done.stdout
     assert "Three methods" not in done.stdout
 

@@ -77,4 +77,5 @@ def test_a_release_with_next_to_nothing_left_warns():
     outcome = protect_table(table, [MinFrequency(3)], method=Greedy(start=table.inner), width=1)
     show(Console(width=200, file=shown), outcome, naive=0)
     assert "WARNING: 0% of the value is published" in shown.getvalue()
-    assert "insiders  none" in shown.getvalue()
+    assert "✓ Safe against outsiders" in shown.getvalue()
+    assert "- not considered  earlier releases" in shown.getvalue()

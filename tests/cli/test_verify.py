@@ -75,3 +75,44 @@ def test_something_else_is_bad_input(tmp_path, capsys):
     assert left.value.code == BAD_INPUT
     assert out == ""
     assert [line.split(":")[0].strip() for line in err.splitlines()] == ["CertificateError", "where", "fix"]
+
+
+def test_the_answer_has_rows_and_premises(certificate):
+    done = run(certificate())
+    assert "outsider, single cells  proved  proved again here for 1 unsafe cells" in done.stdout
+    assert "taken on trust:" in done.stdout
+    told = json.loads(run(certificate(), "--json").stdout)
+    assert [row["attacker"] for row in told["rows"]] == ["outsider"]
+    assert len(told["trusted"]) > 3
+
+
+def other(tmp_path, name, **changes):
+    """Write a further certificate."""
+    content = {**ROW, **changes}
+    content["sha256"] = fingerprint(content)
+    path = tmp_path / name
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return str(path)
+
+
+def test_several_end_with_those_that_fail(certificate, tmp_path):
+    good, wrong = certificate(), other(tmp_path, "wrong.json", withheld=[1])
+    earlier = other(tmp_path, "earlier.json", format="hitoku certificate 1")
+    done = run(good, wrong, earlier)
+    assert done.exit_code == BAD_INPUT
+    said = done.stdout.splitlines()
+    assert said[-3] == "2 of 3 fail:"
+    assert said[-2].startswith(f"  {wrong}: ")
+    assert said[-1] == f"  {earlier}: written by an earlier version of hitoku: protect again"
+    assert run(good, wrong).exit_code == 1
+    told = json.loads(run(good, wrong, "--json").stdout)
+    assert (told["proved"], [one["proved"] for one in told["releases"]]) == (False, [True, False])
+    whole = run(good, other(tmp_path, "another.json"))
+    assert (whole.exit_code, whole.stdout.splitlines()[-1]) == (0, "all 2 hold")
+
+
+def test_one_of_an_earlier_version_is_bad_input(tmp_path, capsys):
+    with pytest.raises(SystemExit) as left:
+        main(["verify", other(tmp_path, "earlier.json", format="hitoku certificate 2")])
+    assert left.value.code == BAD_INPUT
+    assert "written by an earlier version of hitoku: protect again" in capsys.readouterr().err

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.oracles.forgeries import reseal
 
 from hitoku.attacks.insider import Insider
 from hitoku.errors import ParameterError, ProtectionError
 from hitoku.evidence.adjusted import AdjustedAudit
 from hitoku.evidence.audit import audit
 from hitoku.evidence.outcome import Outcome
-from hitoku.evidence.verify import Refuted, fingerprint, prove, verify
+from hitoku.evidence.verify import ADJUSTED, Refuted, fingerprint, prove, verify
 from hitoku.io.release.read import read_release
 from hitoku.io.release.write import write_release
 from hitoku.model.need import Need
@@ -218,7 +219,7 @@ def test_a_forgery_with_a_fresh_fingerprint_is_refused(forge):
 def test_a_certificate_of_withheld_cells_is_not_one_of_adjusted_values(tmp_path):
     release = Release.of(TABLE, Protection.withhold(TABLE, TABLE.inner, NEED))
     content = dict(audit(TABLE, NEED, release).certificate.content)
-    content["format"] = "hitoku certificate of adjusted values 1"
+    content["format"] = ADJUSTED
     content["sha256"] = fingerprint(content)
     path = tmp_path / "proof.json"
     path.write_text(json.dumps(content), encoding="utf-8")
@@ -247,6 +248,8 @@ def test_a_public_file_that_shows_the_truth_is_refused(folder, tmp_path):
     path = truth / "public" / "table.csv"
     path.write_text(path.read_text("utf-8").replace("2,2,8,", "2,2,5,"), encoding="utf-8")
     assert path.read_text("utf-8") != (folder / "public" / "table.csv").read_text("utf-8")
+    assert "not the file that was certified" in verify(truth).reason
+    reseal(truth)
     verdict = verify(truth)
     assert not verdict.ok
     assert "not the certified value" in verdict.reason

@@ -67,7 +67,7 @@ def test_where_sums_do_not_hold_no_sum_is_given_as_the_reason():
 )
 def test_what_is_required_is_written_in_whole_weights(sums, goal, cells, weights, written):
     (found,) = required_of(Attributions([sums], [goal], [2]), np.array([goal], dtype=float))
-    assert found == {"cells": cells, "weights": weights, "goal": written}
+    assert found == {"group": 2, "cells": cells, "weights": weights, "goal": written}
 
 
 @pytest.mark.parametrize("unsafe", [False, True], ids=["groups alone", "beside an unsafe cell"])

@@ -14,6 +14,7 @@ from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
+from hitoku.model.verdict import Colour, Status
 
 TABLE = Table.from_array([[20, 15], [72, 1]])
 NEED = Need(unsafe=TABLE.value == 1, lower=1.0, upper=1.0, rules={"given": TABLE.value == 1})
@@ -29,44 +30,34 @@ def remark(severity):
 
 
 @pytest.mark.parametrize(
-    ("withheld", "table", "remarks", "verdict"),
+    ("withheld", "table", "outsider", "tables"),
     [
-        pytest.param(TABLE.inner, TABLE, (), "safe, with a proof", id="proved"),
-        pytest.param(
-            TABLE.inner, TABLE, (Severity.NOTE,), "safe, with a proof", id="a note leaves nothing open"
-        ),
-        pytest.param(TABLE.value == 1, TABLE, (), "NOT safe", id="given away"),
-        pytest.param(
-            TABLE.value == 1, TABLE, (Severity.LOOK,), "NOT safe", id="given away, whatever is open"
-        ),
-        pytest.param(
-            TABLE.inner,
-            TABLE,
-            (Severity.LOOK,),
-            "safe as far as sums tell, not proved; 1 remark",
-            id="something is left open",
-        ),
-        pytest.param(
-            TABLE.inner,
-            TABLE,
-            (Severity.LOOK, Severity.NOTE, Severity.LOOK),
-            "safe as far as sums tell, not proved; 2 remarks",
-            id="two things are",
-        ),
+        pytest.param(TABLE.inner, TABLE, Status.PROVED, "", id="proved"),
+        pytest.param(TABLE.value == 1, TABLE, Status.FAILED, "", id="given away"),
+        pytest.param(TABLE.value == 1, TABLE, Status.FAILED, "two tables", id="given away, one of two"),
+        pytest.param(TABLE.inner, TABLE, Status.PROVED, "two tables", id="one of two tables"),
         pytest.param(
             TABLE.inner,
             Table(value=TABLE.value + np.eye(1, 9, 8).ravel(), relations=TABLE.relations, additive=False),
-            (),
-            "safe, without a proof: values do not add up exactly",
+            Status.PASSED,
+            "",
             id="no certificate",
         ),
     ],
 )
-def test_a_verdict_promises_no_more_than_there_is(withheld, table, remarks, verdict):
-    found = outcome(withheld, table, remarks=tuple(remark(severity) for severity in remarks))
-    assert found.verdict == verdict
-    assert found.proved is (verdict == "safe, with a proof")
-    assert len(found.left_open) == remarks.count(Severity.LOOK)
+def test_a_verdict_promises_no_more_than_there_is(withheld, table, outsider, tables):
+    found = outcome(withheld, table, tables=tables).verdict
+    assert found["outsider"].status is outsider
+    assert found["tables"].applies is bool(tables)
+    assert (found["tables"].status is Status.NOT_DECIDED) is bool(tables)
+    assert found.refused is (outsider is Status.FAILED)
+    # Neither rules nor contributors nor other releases are known to a bare outcome.
+    assert found.colour is (Colour.RED if outsider is Status.FAILED else Colour.AMBER)
+
+
+def test_only_remarks_on_what_was_not_judged_are_left_open():
+    remarks = tuple(remark(severity) for severity in (Severity.LOOK, Severity.NOTE, Severity.LOOK))
+    assert outcome(TABLE.inner, remarks=remarks).left_open == (remarks[0], remarks[2])
 
 
 @pytest.mark.parametrize(

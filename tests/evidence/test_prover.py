@@ -88,9 +88,9 @@ def test_one_side_that_is_left_is_reason_enough(monkeypatch, side, size):
     rooms = []
     usual = prover.opened
 
-    def seen(program):
+    def seen(program, **limits):
         rooms.append(float(-program.lower.min()))
-        return usual(program)
+        return usual(program, **limits)
 
     monkeypatch.setattr(prover, "opened", seen)
     problem, _ = asked(size * np.array(CUBE), 9 * size, **{side: 2.0})

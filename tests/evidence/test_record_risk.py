@@ -164,3 +164,13 @@ def test_a_cell_is_known_up_to_rounding_and_who_has_nothing_is_somebody():
         bounds = ht.Bounds(lower=table.value, upper=[upper, 5.0, 5.0])
         found = risk_per_record(table, bounds, shares, counts=False)
         assert found.known.tolist() == [known, 2]
+
+
+def test_without_an_upper_bound_no_amount_is_known():
+    """All cells are withheld, so that nothing limits them: the other contributor learns nothing either."""
+    firms = pd.DataFrame({"r": list("aabb"), "firm": list("pqrs"), "v": [41, 35, 42, 118]})
+    table = ht.tabulate(firms, by=["r"], value="v", unit="firm")
+    release = ht.Release.of(table, ht.Protection.withhold(table, np.ones(3, dtype=bool)))
+    found = ht.record_risk(firms, table, release, value="v", unit="firm")
+    assert np.isposinf(found.outsider).all()
+    assert np.isposinf(found.insider).all()

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.oracles.forgeries import FORGERIES
+from tests.oracles.forgeries import FORGERIES, reseal
 
 from hitoku.evidence import verify as verifier
 from hitoku.evidence.audit import audit
@@ -136,7 +136,7 @@ def test_any_changed_bit_is_noticed(certified, tmp_path):
         pytest.param('"denominator":', '"denominator":1.0,"x":', "floating point", id="float"),
         pytest.param('"denominator":', '"x":NaN,"denominator":', "NaN", id="NaN"),
         pytest.param('"denominator":', '"denominator":1,"denominator":', "occurs twice", id="name twice"),
-        pytest.param("hitoku certificate 1", "hitoku certificate 3", "not in the format", id="format"),
+        pytest.param("hitoku certificate 3", "hitoku certificate", "not in the format", id="format"),
         pytest.param('"measure":', '"measured":', "fingerprint", id="part renamed"),
         pytest.param('"sha256":', '"sha":', "KeyError", id="no fingerprint"),
         pytest.param('"integer":', '"integer":1,"y":', "neither true nor false", id="integer is a number"),
@@ -186,7 +186,8 @@ def alone(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
     """Run the file by itself, elsewhere, with the standard library only."""
     lonely = folder.parent / "elsewhere"
     lonely.mkdir(exist_ok=True)
-    shutil.copy(verifier.__file__, lonely / "verify.py")
+    for name in ("verify.py", "verify_files.py", "verify_premises.py"):
+        shutil.copy(Path(verifier.__file__).with_name(name), lonely / name)
     command = [sys.executable, "-I", "-S", str(lonely / "verify.py"), *(args or (str(folder),))]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
@@ -195,6 +196,7 @@ def test_it_runs_alone_on_a_release_folder(folder):
     done = alone(folder)
     assert (done.returncode, done.stdout[:5], done.stderr) == (0, "yes: ", "")
     assert "table.csv shows exactly" in done.stdout
+    assert "taken on trust:" in done.stdout
     usage = alone(folder, "one", "two")
     assert usage.returncode == 2
 
@@ -241,6 +243,18 @@ def column_renamed(rows, place):
     return "other columns"
 
 
+def status_tells(rows, place):
+    hidden = next(i for i, row in enumerate(rows) if row[place] == "")
+    rows[hidden][place + 1] = "withheld (7)"
+    return "another status than certified"
+
+
+def status_of_another(rows, place):
+    shown = next(i for i, row in enumerate(rows) if i and row[place] != "")
+    rows[shown][place + 1] = "withheld"
+    return "another status than certified"
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -251,6 +265,8 @@ def column_renamed(rows, place):
         row_twice,
         foreign_row,
         column_renamed,
+        status_tells,
+        status_of_another,
     ],
     ids=lambda change: change.__name__,
 )
@@ -258,6 +274,8 @@ def test_the_public_file_must_be_the_certified_table(folder, change):
     rows = lines_of(folder)
     expected = change(rows, len(rows[0]) - 2)
     (folder / "public" / "table.csv").write_text("\n".join(map(",".join, rows)), "utf-8")
+    assert "public/table.csv: not the file that was certified" in verify(folder).reason
+    reseal(folder)
     verdict = verify(folder)
     assert not verdict.ok
     assert expected in verdict.reason
@@ -270,7 +288,7 @@ def test_a_folder_needs_its_public_file_and_one_certificate(folder):
     assert "exactly one certificate" in verify(folder).reason
     (folder / "checker" / "certificate.json").unlink()
     (folder / "public" / "table.csv").unlink()
-    assert verify(folder).code == 2
+    assert verify(folder).code == 1
     certificate.unlink()
     assert verify(folder).code == 2
     assert verify(folder / "nothing").code == 2
@@ -285,12 +303,13 @@ def test_codes_that_a_spreadsheet_would_run_are_disarmed_and_verified_all_the_sa
     proof = audit(table, need, release).certificate
     for folder in ("public", "checker"):
         (tmp_path / folder).mkdir()
-    proof.write(tmp_path / "checker" / "certificate.json.gz")
     write_csv(tmp_path / "public" / "table.csv", Publication(release=release))
+    proof.write(tmp_path)
     text = (tmp_path / "public" / "table.csv").read_text("utf-8")
     assert "'=cmd|1" in text
     assert not re.search(r"(^|,)=", text, flags=re.MULTILINE)
     assert verify(tmp_path).ok
-    # A release of before has the codes as they are.
+    # The codes as they are name the same cells.
     (tmp_path / "public" / "table.csv").write_text(text.replace("'=", "="), encoding="utf-8")
+    reseal(tmp_path)
     assert verify(tmp_path).ok

@@ -13,6 +13,7 @@ import json
 import sys
 
 import pytest
+from tests.oracles.forgeries import reseal
 
 from hitoku.evidence import verify as verifier
 from hitoku.evidence.verify import ADJUSTED, FORMAT, fingerprint, prove, verify
@@ -68,7 +69,7 @@ def said(content) -> tuple[str, int]:
 
 def group(goal, witness):
     """Everybody of the first row, less those of its first cell: 6, and 8 and 3 in the witnesses."""
-    return [{"cells": [4, 0], "weights": [1, -1], "goal": goal, "witness": witness}]
+    return [{"group": 4, "cells": [4, 0], "weights": [1, -1], "goal": goal, "witness": witness}]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +93,6 @@ def group(goal, witness):
             {"cell": 3, "lower": 0, "upper": 0, "width": 0, "low": 0, "high": 1},
             id="nothing asked but not to be a point",
         ),
-        pytest.param(("unsafe",), [], id="nothing is unsafe"),
         pytest.param(("lower", 0), 3, id="the low witness touches its bound"),
         pytest.param(("upper", 0), 8, id="the high witness touches its bound"),
         pytest.param(("lower", 8), 26, id="the value is its lower bound"),
@@ -222,6 +222,13 @@ def test_what_just_is_not_enough_is_refused(path, new, reason, code):
     assert found == code
 
 
+def test_that_nothing_is_unsafe_is_no_proof():
+    assert said(changed(PROOF, ("unsafe",), [])) == ("no cell is listed as unsafe", 0)
+    assert said(changed(MOVED, ("unsafe",), [])) == ("no cell is listed as unsafe, and all sums hold", 0)
+    groups = said(changed(changed(PROOF, ("unsafe",), []), ("groups",), group(8, 0)))
+    assert groups == ("no cell is listed as unsafe; 1 groups are safe, 2 witnesses prove it", 0)
+
+
 def test_amounts_may_be_halved_where_they_are_not_counts():
     halves = {"denominator": 2, "cells": [0, 1, 2, 3], "differences": [-1, 1, 1, -1]}
     asked = {"cell": 0, "lower": "1/2", "upper": 3, "width": "3.5", "low": 0, "high": 1}
@@ -291,6 +298,7 @@ def folder(tmp_path):
     for cell, (codes, value) in enumerate(zip(CODES, PROOF["values"], strict=True)):
         lines.append(",".join([*codes, *(("", "withheld") if cell < 4 else (str(value), "published"))]))
     (tmp_path / "public" / "table.csv").write_text("\n".join(lines) + "\n", "utf-8")
+    reseal(tmp_path)
     return tmp_path
 
 
@@ -323,6 +331,8 @@ def test_a_folder_is_proved_and_counted(folder, capsys, monkeypatch):
             id="twice",
         ),
         pytest.param("row,column", "column,row", "other columns than agreed", id="other columns"),
+        pytest.param("A,x,,withheld", "A,x,,withheld 5", "A / x: another status", id="the status tells it"),
+        pytest.param("A,T,11,published", "A,T,11,withheld", "A / T: another status", id="a false status"),
     ],
 )
 def test_a_public_file_that_says_something_else_is_refused(folder, was, now, reason):
@@ -330,6 +340,8 @@ def test_a_public_file_that_says_something_else_is_refused(folder, was, now, rea
     text = path.read_text("utf-8")
     assert was in text
     path.write_text(text.replace(was, now), "utf-8")
+    assert "public/table.csv: not the file that was certified" in verify(folder).reason
+    reseal(folder)
     verdict = verify(folder)
     assert not verdict
     assert reason in verdict.reason
@@ -338,23 +350,25 @@ def test_a_public_file_that_says_something_else_is_refused(folder, was, now, rea
 def test_cells_that_only_tie_others_together_are_withheld_and_in_no_file(folder):
     path = folder / "public" / "table.csv"
     text = path.read_text("utf-8")
-    (folder / "checker" / "certificate.json").write_bytes(sealed({**PROOF, "hidden": [3]}))
-    assert "1 cells are missing" not in verify(folder).reason
+
+    def answer(**changes):
+        reseal(folder, lambda content: content.update(changes))
+        return verify(folder)
+
+    assert "1 cells are missing" not in answer(hidden=[3]).reason
     assert not verify(folder), "a hidden cell has a line"
     path.write_text(text.replace("B,y,,withheld\n", ""), "utf-8")
-    assert verify(folder)
+    assert answer(hidden=[3])
     linked = {"variables": ["row", "column"], "codes": [CODES[4], CODES[5]], "cells": [4, 5]}
-    content = {**PROOF, "hidden": [3], "tables": {"totals": linked}}
-    (folder / "checker" / "certificate.json").write_bytes(sealed(content))
-    own = folder / "public" / "totals.csv"
-    own.write_text("row,column,value,status\nA,T,11,\nB,T,15,\n", "utf-8")
-    assert "and 1 linked tables show the same" in verify(folder).reason
+    (folder / "public" / "totals").mkdir()
+    own = folder / "public" / "totals" / "totals.csv"
+    own.write_text("row,column,value,status\nA,T,11,published\nB,T,15,published\n", "utf-8")
+    assert "and 1 linked tables show the same" in answer(hidden=[3], tables={"totals": linked}).reason
     linked |= {"codes": [CODES[3], CODES[5]], "cells": [3, 5]}
-    (folder / "checker" / "certificate.json").write_bytes(sealed(content))
-    own.write_text("row,column,value,status\nB,y,,\nB,T,15,\n", "utf-8")
-    assert "shows a cell that is in no published table" in verify(folder).reason
-    (folder / "checker" / "certificate.json").write_bytes(sealed({**PROOF, "hidden": [8]}))
-    assert "a hidden cell is not withheld" in verify(folder).reason
+    own.write_text("row,column,value,status\nB,y,,withheld\nB,T,15,published\n", "utf-8")
+    shows = answer(hidden=[3], tables={"totals": linked}).reason
+    assert "shows a cell that is in no published table" in shows
+    assert "a hidden cell is not withheld" in answer(hidden=[8], tables={}).reason
 
 
 @pytest.mark.parametrize(
@@ -366,8 +380,12 @@ def test_cells_that_only_tie_others_together_are_withheld_and_in_no_file(folder)
         ),
         pytest.param("26]", "26.0]", "floating point", id="a float"),
         pytest.param("26]", "NaN]", "floating point", id="no number"),
-        pytest.param("certificate 1", "certificate 2", "a claim in the wrong format", id="no claim"),
-        pytest.param("certificate 1", "certificate 3", "not in the format", id="a format of tomorrow"),
+        pytest.param("certificate 3", "certificate of adjusted values 3", "wrong format", id="no claim"),
+        pytest.param('"integer"', '"published": [], "integer"', "wrong format", id="two kinds of claim"),
+        pytest.param("certificate 3", "certificate 1", "earlier version of hitoku: protect again", id="1"),
+        pytest.param("certificate 3", "certificate 2", "earlier version of hitoku: protect again", id="2"),
+        pytest.param("certificate 3", "certificate 4", "later version", id="a format of tomorrow"),
+        pytest.param("certificate 3", "certificate three", "not in the format", id="no number"),
     ],
 )
 def test_a_file_that_is_no_certificate_has_code_2(tmp_path, was, now, reason):
@@ -391,9 +409,7 @@ def test_a_small_file_that_fills_the_memory_is_refused_and_a_large_one_is_read(t
 
 
 def test_one_certificate_and_what_it_leaves_open(folder):
-    (folder / "checker" / "certificate.json").write_bytes(
-        sealed({**PROOF, "remarks": ["rounding\x07", "time"]})
-    )
+    reseal(folder, lambda content: content.update(remarks=["rounding\x07", "time"]))
     assert verify(folder).reason.endswith(". Not covered: rounding; time")
     (folder / "checker" / "certificate.json.gz").write_bytes(gzip.compress(sealed(PROOF)))
     assert (verify(folder).code, "not exactly one certificate" in verify(folder).reason) == (2, True)

@@ -14,8 +14,6 @@ from hypothesis import strategies as st
 
 from hitoku.evidence import verify, verify_blocks, verify_witnesses
 from hitoku.evidence.audit import audit
-from hitoku.io.report.cells import Cells
-from hitoku.io.report.words import attacks
 from hitoku.methods.blocks import Blocks
 from hitoku.methods.blocks.expectation import drawn, expectation
 from hitoku.methods.blocks.pattern import pattern
@@ -23,6 +21,7 @@ from hitoku.methods.blocks.terms import Terms
 from hitoku.methods.blocks.tree import tree
 from hitoku.methods.greedy import Greedy
 from hitoku.model.table import Table
+from hitoku.model.verdict import Status
 from hitoku.pipeline.protect import protect_table
 from hitoku.rules import MinFrequency
 
@@ -78,7 +77,7 @@ def test_the_verifier_draws_the_tables_of_the_method():
 @pytest.mark.parametrize("split", ["auto", "count", "mass"])
 def test_a_release_of_blocks_carries_a_claim_that_is_verified(tmp_path, split):
     content = certified(Blocks(split=split))
-    assert content["format"] == "hitoku certificate 2"
+    assert "reader" in content
     verdict = judged(tmp_path, content, sign=False)
     assert verdict.ok
     assert "a reader who knows the method of blocks is left with a width of 9" in verdict.reason
@@ -144,7 +143,6 @@ def test_a_public_expectation_is_part_of_the_claim(tmp_path):
 
 def test_certificates_of_other_methods_keep_their_meaning(tmp_path):
     content = certified(Greedy(keep="margins"))
-    assert content["format"] == "hitoku certificate 1"
     assert "reader" not in content
     verdict = judged(tmp_path, content, sign=False)
     assert verdict.ok
@@ -153,7 +151,7 @@ def test_certificates_of_other_methods_keep_their_meaning(tmp_path):
 
 def test_a_pattern_of_another_method_does_not_get_the_claim(tmp_path):
     blocks, greedy = certified(), certified(Greedy(keep="margins"))
-    forged = {**greedy, "format": "hitoku certificate 2", "reader": blocks["reader"]}
+    forged = {**greedy, "reader": blocks["reader"]}
     verdict = judged(tmp_path, forged)
     assert not verdict.ok
     assert "withholds other cells" in verdict.reason
@@ -199,11 +197,20 @@ def test_sums_of_withheld_counts_keep_one_from_being_unsafe(first, never):
     assert verify_witnesses.never_unsafe((0, 0), table, rule) is never
 
 
-def test_a_claim_in_version_one_is_no_certificate(tmp_path):
+def test_adjusted_values_come_without_a_claim(tmp_path):
     content = certified()
-    assert judged(tmp_path, {**content, "format": "hitoku certificate 1"}).code == 2
+    moved = {**content, "format": verify.ADJUSTED, "published": content["values"], "withheld": []}
+    assert judged(tmp_path, moved).code == 2
+    assert "wrong format" in judged(tmp_path, moved).reason
+
+
+def test_a_certificate_without_the_claim_does_not_prove_its_row(tmp_path):
+    content = certified()
+    assert "method" in {row.attacker for row in judged(tmp_path, content).rows}
     bare = {name: part for name, part in content.items() if name != "reader"}
-    assert judged(tmp_path, bare).code == 2
+    answer = judged(tmp_path, bare)
+    assert answer.ok
+    assert [row.attacker for row in answer.rows] == ["outsider"]
 
 
 def test_a_table_with_known_bounds_does_not_get_the_claim(tmp_path):
@@ -246,10 +253,10 @@ def test_the_audit_verifies_the_claim():
     assert forged.withstands_known_method is False
 
 
-@pytest.mark.parametrize(("method", "said"), [(Blocks(), "proved"), (Greedy(keep="margins"), "")], ids=str)
-def test_the_report_tells_what_a_reader_is_left_with_who_knows_the_method(method, said):
+@pytest.mark.parametrize(
+    ("method", "status"), [(Blocks(), Status.PROVED), (Greedy(keep="margins"), None)], ids=str
+)
+def test_the_verdict_says_what_an_attacker_who_knows_the_method_infers(method, status):
     outcome = protect_table(Table.from_array(counts()), RULES, method=method, width=9)
-    cells = Cells(outcome.table, outcome.need, outcome.protection, outcome.audit, outcome.attacked)
-    (row,) = (tried for tried in attacks(cells) if tried.name == "matching")
-    assert row.outcome.startswith(said)
-    assert bool(row.how) == (not said)
+    row = outcome.verdict["method"]
+    assert row.status is status if status else row.status is not Status.PROVED

@@ -16,7 +16,7 @@ from hitoku.errors import SolverError
 from hitoku.insiders import near_cell
 from hitoku.insiders.cell_witnesses import CoalitionReach
 from hitoku.insiders.near_cell import CellInSight, _solved
-from hitoku.solver.linear import Status
+from hitoku.solver.linear import SolverStatus
 
 # Two rows of three cells, and what is seen of them: the sums of rows and columns.
 SUMS = sparse.csr_array(np.vstack([np.kron(np.eye(2), np.ones(3)), np.kron(np.ones(2), np.eye(3))]))
@@ -114,7 +114,9 @@ def test_each_way_goes_as_far_as_it_must_by_itself():
     )
 
 
-@pytest.mark.parametrize(("status", "x"), [(Status.OPTIMAL, None), (Status.INFEASIBLE, np.zeros(1))])
+@pytest.mark.parametrize(
+    ("status", "x"), [(SolverStatus.OPTIMAL, None), (SolverStatus.INFEASIBLE, np.zeros(1))]
+)
 def test_an_answer_that_is_none_is_the_solvers_failure(status, x):
     with pytest.raises(SolverError, match="has an optimum"):
         _solved(lambda own, details: SimpleNamespace(status=status, x=x, asked=(own, details)), 0)

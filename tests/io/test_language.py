@@ -10,16 +10,20 @@ from datetime import UTC, datetime
 import pytest
 from tests.checks.submissions import PEOPLE, session
 from tests.io.report.parsed import parsed
-from tests.io.report.releases import adjusted, counts, magnitudes, unsafe
+from tests.io.report.releases import adjusted, counts, linked, magnitudes, unsafe
 from tests.test_architecture import SRC
 
 from hitoku.checks.session import Session
 from hitoku.checks.submission.recheck import recheck
 from hitoku.errors import ParameterError
+from hitoku.evidence.outcome import Outcome
 from hitoku.io.check_page import page
 from hitoku.io.language import FOLDER, PLACE, catalogue, languages, read_po, speaker
 from hitoku.io.report.report import WORDS
 from hitoku.io.report.report import page as report_page
+from hitoku.model.table import Table
+from hitoku.model.verdict import Row, Status, Verdict
+from hitoku.pipeline.whole_way import protect
 
 ENTRIES = read_po((FOLDER / "ja" / "pages.po").read_text("utf-8"))
 NOON = datetime(2026, 11, 17, 12, tzinfo=UTC)
@@ -81,6 +85,53 @@ def test_every_sentence_of_a_japanese_report_is_japanese(kind):
             text for text in told.values() if re.search("[a-z]{4}", text) and not JAPANESE.search(text)
         ] == []
     assert set(data["words"]) == set(WORDS)
+
+
+TOGETHER = "3 tables: sums that they share were audited, other combinations of their cells were not"
+# Commands stay as they are.
+COMMAND = re.compile("hitoku (audit|attack release|verify)")
+VERDICTS = {
+    "counts": lambda: protect(counts().table, rules="min_frequency:n=5"),
+    "without groups": lambda: protect(counts().table, rules="min_frequency:n=5", groups=False),
+    "known method": lambda: protect(
+        counts().table, rules="min_frequency:n=5", method="auto:secret=false", width=9
+    ),
+    "attributes": lambda: protect(
+        Table.from_array([[3, 17, 9], [9, 12, 15]], names=("city", "injury")),
+        rules=["direct_disclosure:k=0"],
+    ),
+    "adjusted": lambda: protect(magnitudes().table, rules="p_percent:p=10", method="adjust"),
+    "insiders": lambda: protect(magnitudes().table, rules="p_percent:p=10", insiders="contributors"),
+    "outsiders": lambda: protect(magnitudes().table, rules="few_contributors:n=3", insiders="none"),
+    "failed": lambda: Outcome(unsafe().protection, unsafe().audit),
+    "linked": lambda: Outcome(linked().protection, linked().audit, tables=TOGETHER),
+}
+
+
+@pytest.mark.parametrize("kind", VERDICTS)
+def test_every_row_of_a_verdict_is_japanese(kind):
+    say = speaker("ja")
+    verdict = VERDICTS[kind]().verdict
+    texts = [text for row in verdict.rows for text in (row.label, row.result, row.reason, row.fix) if text]
+    told = [(text, COMMAND.sub("", say(text))) for text in texts]
+    told += [(sentence, sentence) for sentence in verdict.sentences(say)]
+    left = [
+        text for text, said in told if not JAPANESE.search(said) or re.search("[a-z]{3,} [a-z]{3,}", said)
+    ]
+    assert left == []
+
+
+def test_headline_in_japanese_lists_attackers():
+    rows = [
+        Row(attacker=name, status=Status.PROVED, in_scope=True)
+        for name in ("outsider", "groups", "attributes")
+    ]
+    left_out = Row(attacker="released", status=Status.NOT_CONSIDERED)
+    said = Verdict((*rows, left_out)).sentences(speaker("ja"))
+    assert said == [
+        "手法を知らない攻撃者(部外者、導出できる集団および属性の漏えい)に対して安全です。",
+        "未検討:過去の公表物。",
+    ]
 
 
 def test_no_verdict_is_half_translated(check):

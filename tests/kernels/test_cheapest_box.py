@@ -7,7 +7,7 @@ from tests.oracles.boxes import boxes_through, cheapest
 from tests.strategies import count_tables
 
 from hitoku.boxes.cover import cover_of
-from hitoku.kernels.cheapest_box import NO_ROOM, cheapest_box, product_of
+from hitoku.kernels.cheapest_box import NO_ROOM, cheapest_box, near_of, product_of
 from hitoku.model.table import Table
 
 TABLES = st.one_of(
@@ -93,3 +93,31 @@ def test_of_many_leaves_some_are_looked_at_and_what_is_found_is_a_box_all_the_sa
     some, every = np.array(prices[0::2]), np.array(prices[1::2])
     assert np.mean(some < NO_ROOM) > 0.5
     assert not np.array_equal(some, every)
+
+
+def near_by_sets(variable, code):
+    """List the leaves of the smallest code that holds more than this one, without its own."""
+    own = set(variable.below[code].tolist())
+    wider = [set(leaves.tolist()) for leaves in variable.below if own < set(leaves.tolist())]
+    return sorted(min(wider, key=len, default=own) - own)
+
+
+@settings(deadline=None, max_examples=39)
+@given(table=TABLES)
+def test_leaves_near_a_code_are_those_of_the_smallest_wider_code_without_its_own(table):
+    cover = cover_of(table)
+    space = cover.space()
+    for v, variable in enumerate(cover.variables):
+        chosen = np.empty((len(cover.shape), variable.n_leaves), dtype=np.int64)
+        for code in range(len(variable.below)):
+            place, wider = space[1][v] + code, space[1][v] + space[8][space[1][v] + code]
+            n = near_of(space, place, wider, variable.n_leaves, 0, chosen, v, 0)
+            assert chosen[v, :n].tolist() == near_by_sets(variable, code)
+
+
+def test_memory_grows_with_codes_not_with_their_square():
+    sizes = []
+    for codes in (100, 1_000):
+        space = cover_of(Table.from_array(np.ones((codes, 2), dtype=int))).space()
+        sizes.append(sum(np.size(part) for part in space))
+    assert sizes[1] < 11 * sizes[0]

@@ -17,7 +17,9 @@ def pushed(arcs, lower, upper, low_goal, high_goal, order=None):
     x, low, high = np.zeros(len(tail)), np.array(lower, dtype=float), np.array(upper, dtype=float)
     goals = np.array(low_goal, dtype=float), np.array(high_goal, dtype=float)
     order = np.arange(len(tail)) if order is None else np.array(order)
-    push_together(graph_of(tail, head, int(max(tail.max(), head.max())) + 1), x, low, high, *goals, order)
+    push_together(
+        graph_of(tail, head, int(max(tail.max(), head.max())) + 1), x, low, high, *goals, order, np.inf
+    )
     return x
 
 

@@ -26,3 +26,21 @@ def test_where_nothing_can_be_kept_it_compiles_all_the_same(monkeypatch):
     kernel = module.compiled(double)
     assert kernel(21) == 42
     assert kernel.stats.cache_path is None
+
+
+def test_digest_changes_with_any_kernel(tmp_path):
+    (tmp_path / "calls.py").write_text("from called import helper\n", encoding="utf-8")
+    (tmp_path / "called.py").write_text("helper = 1\n", encoding="utf-8")
+    before = module._digest(tmp_path)
+    assert before == module._digest(tmp_path)
+    (tmp_path / "called.py").write_text("helper = 2\n", encoding="utf-8")
+    assert before != module._digest(tmp_path)
+
+
+def test_cached_file_is_named_after_all_kernels(tmp_path, monkeypatch):
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
+    kernel = module.compiled(double)
+    assert kernel(21) == 42
+    assert kernel.__qualname__ == double.__qualname__ == "double"
+    (index,) = tmp_path.rglob("*.nbi")
+    assert module.SOURCES in index.name

@@ -15,7 +15,7 @@ def stretched(tail, head, x, lower, upper, goals=None):
     n_nodes = int(max(tail.max(), head.max())) + 1
     goal_low, goal_high = (lower, upper) if goals is None else (np.array(g, dtype=float) for g in goals)
     state = (x, lower, upper, x.copy(), x.copy())
-    stretch(graph_of(tail, head, n_nodes), state, goal_low, goal_high, 0, len(x), 0.0)
+    stretch(graph_of(tail, head, n_nodes), state, goal_low, goal_high, 0, len(x), 0.0, np.inf)
     return state[3].tolist(), state[4].tolist(), x.tolist()
 
 
@@ -77,7 +77,9 @@ def test_every_arc_reaches_what_linear_programming_says(seed, whole):
     left = balance(tail, head, x, lower, upper, matrix @ truth, tiny)
     assert np.abs(left).max() <= 1e-9
     low, high = np.full(n_arcs, np.inf), np.full(n_arcs, -np.inf)
-    stretch(graph_of(tail, head, n_nodes), (x, lower, upper, low, high), lower, upper, 0, n_arcs, tiny)
+    stretch(
+        graph_of(tail, head, n_nodes), (x, lower, upper, low, high), lower, upper, 0, n_arcs, tiny, np.inf
+    )
     assert np.abs(matrix @ (x - truth)).max() <= 1e-9
     for k in range(n_arcs):
         for sign, ours in ((1.0, low[k]), (-1.0, high[k])):

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.oracles import groups as listed
 from tests.strategies import count_tables
 
 from hitoku.attacks.group import Group
@@ -24,6 +26,7 @@ from hitoku.methods.attribution import given_away
 from hitoku.methods.method import informed
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
+from hitoku.model.relations import add_up
 from hitoku.model.release import Release
 from hitoku.model.table import Table
 from hitoku.rules import RULES, DirectDisclosure, GroupDisclosure, KDisclosure, assess
@@ -44,10 +47,16 @@ NAMED = {
         (DirectDisclosure(k=3), Group(k=3)),
     ],
     "k_disclosure": [(KDisclosure(k=0), Group(k=0)), (KDisclosure(k=2), Group(k=2))],
-    "group_disclosure": [(GroupDisclosure(share=0.9), Group(share=0.9))],
+    # That some of a group are elsewhere means that one of those who are there may be.
+    "group_disclosure": [
+        (GroupDisclosure(share=0.9), Group(share=0.9)),
+        (GroupDisclosure(share=0.9), Group(k=0)),
+        (GroupDisclosure(share=0.5), Group(share=0.5)),
+        (GroupDisclosure(share=0.5), Group(k=0)),
+    ],
 }
 PAIRS = [pair for pairs in NAMED.values() for pair in pairs]
-WORDS = [repr(rule) for rule, _ in PAIRS]
+WORDS = [f"{rule!r} {attack.k if attack.share is None else attack.share}" for rule, attack in PAIRS]
 
 
 def published(name, table, rule):
@@ -70,6 +79,35 @@ def disclosed(attack, table, release):
     everything = Release.of(table, Protection.withhold(table, np.zeros(table.n_cells, dtype=bool)))
     found = attack.find(release)
     return found if release.withheld.any() else tuple(set(found) & set(attack.find(everything)))
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=WORDS)
+@pytest.mark.parametrize("name", ["greedy", "optimal", "circulation"])
+@settings(deadline=None, max_examples=4)
+@given(table=count_tables(max_side=3, max_count=6), data=st.data())
+def test_no_method_gives_people_away_by_their_records_or_weights(name, pair, table, data):
+    """People have one record or several: a rule counts people, and the attack reads what is published."""
+    rule, attack = pair
+    inner = table.value[table.inner]
+    records = [int(n) and data.draw(st.integers(int(n), int(n) + 3)) for n in inner]
+    shape = tuple(len(d.leaves) for d in table.dimensions)
+    value = add_up(np.array(records, dtype=float).reshape(shape), table.dimensions)
+    found = published(name, replace(table, value=value), rule)
+    if found is None or not found[1].safe:
+        return
+    told = attack.find(found[0])
+    # A cell may have less than a share of the people and more of the records, which says nothing of people.
+    people = set(_close(table, attack))
+    assert [group for group in told if (group.total, group.inside[0]) in people] == []
+
+
+def _close(table, attack):
+    """Groups and parts of which too many are in the part, by people."""
+    for group, parts in listed.rows_of(table):
+        for part in parts:
+            size, inside = table.value[group], table.value[part]
+            if inside > attack.share * size if attack.share is not None else size - inside <= attack.k:
+                yield group, part
 
 
 def test_every_rule_that_names_a_disclosure_has_its_attack():
@@ -121,18 +159,6 @@ def test_what_is_called_safe_withstands_the_rule_s_own_attack(pair, table, data)
         assert attack.find(release) == ()
 
 
-def fitting(table, release):
-    """Every table of counts that fits a release, one per row, by trying all inner cells up to the total."""
-    inner, shape = np.flatnonzero(table.inner), tuple(len(d.leaves) for d in table.dimensions)
-    withheld = release.withheld
-    most = int(table.value[-1])
-    choices = [np.arange(most + 1) if withheld[c] else table.value[[c]] for c in inner]
-    cells = np.stack(np.meshgrid(*choices), axis=-1).reshape(-1, len(inner))
-    sums = np.stack([Table.from_array(one.reshape(shape)).value for one in np.eye(len(inner))])
-    tables = cells @ sums
-    return tables[np.all(tables[:, ~withheld] == table.value[~withheld], axis=1)]
-
-
 @pytest.mark.parametrize("pair", PAIRS, ids=WORDS)
 @pytest.mark.parametrize("counts", [[[0, 3], [1, 2]], [[2, 0], [0, 1]], [[0, 0], [1, 2]], [[1, 0], [0, 4]]])
 def test_groups_are_judged_as_the_list_of_all_tables_says(pair, counts):
@@ -147,25 +173,89 @@ def test_groups_are_judged_as_the_list_of_all_tables_says(pair, counts):
         mask[[2, 5, 6, 7]] = inner[0]
         protection = Protection.withhold(table, mask)
         release = Release.of(table, protection)
-        most = (learnt.sums @ fitting(table, release).T).max(axis=1)
-        short = int((most < learnt.asked(table.value, mask)).sum())
+        tables = listed.fitting(table, release)
+        sums, size = learnt.sums @ tables.T, tables.T[learnt.group]
+        goal = np.where(mask[learnt.group], learnt.goal, np.minimum(learnt.goal, table.value[learnt.group]))
+        # Where the size is withheld, somebody must be in the group; exactly at a share is not less than it.
+        exactly = (learnt.goal == 0) & mask[learnt.group]
+        reached = (sums >= goal[:, None]) & (~mask[learnt.group, None] | (size > 0))
+        reached &= ~exactly[:, None] | (sums > 0)
+        short = int((~reached.any(axis=1)).sum())
         assert len(given_away(table, need, protection)) == short
         judged = audit(table, need, release).groups
         assert (0 if judged is None else judged.n_open) == short
 
 
-def test_every_optimum_is_the_cheapest_of_all_patterns():
-    table = Table.from_array([[0, 3], [2, 2]])
-    need = assess(table, [DirectDisclosure(k=1)])
+@pytest.mark.parametrize("pair", PAIRS, ids=WORDS)
+@pytest.mark.parametrize("name", ["auto", "greedy", "optimal", "circulation"])
+@settings(deadline=None, max_examples=5)
+@given(table=count_tables(max_side=3, max_count=2))
+def test_the_list_of_all_tables_shows_nobody_s_value(name, pair, table):
+    rule, attack = pair
+    found = published(name, table, rule)
+    if found is None or not found[1].safe or found[0].withheld[-1] or table.value[-1] > 8:
+        return
+    if table.inner.sum() <= 6:
+        asked = {"k": attack.k} if attack.share is None else {"share": attack.share}
+        assert listed.given_away(table, found[0], **asked) == set()
+
+
+# Everybody of the first row is in one cell: two people more, and two less, so that nobody may be there.
+EMPTIED = Table.from_array([[0, 0, 17, 0], [9, 12, 8, 11], [6, 7, 9, 13]])
+ROW = np.isin(np.arange(20), [2, 4, 7, 9, 17, 19])
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9, 0.99])
+def test_a_table_with_nobody_in_the_group_is_no_witness(share):
+    """0 0 x 0 x: the sum of the witness that empties the row is exactly at the share, of nobody."""
+    need = assess(EMPTIED, [GroupDisclosure(share=share, by="column")])
+    release = Release.of(EMPTIED, Protection.withhold(EMPTIED, ROW))
+    found = audit(EMPTIED, need, release)
+    assert not found.safe
+    assert [f.place for f in found.findings if "elsewhere" in f.advice] == [
+        "row=1, column=Total: column=3",
+    ]
+    assert [g.total for g in Group(share=share, sensitive="column").find(release)] == [4]
+    assert [g.total for g in Group(k=0, sensitive="column").find(release)] == [4]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_keeps_a_share_open_of_people(name):
+    found = published(name, EMPTIED, GroupDisclosure(share=0.9))
+    if found is None:
+        assert getattr(METHODS[name], "scope", "")
+        return
+    release, verdict = found
+    assert verdict.safe
+    assert disclosed(Group(share=0.9), EMPTIED, release) == ()
+    assert disclosed(Group(k=0), EMPTIED, release) == ()
+
+
+@pytest.mark.parametrize(
+    ("rule", "counts"),
+    [
+        pytest.param(DirectDisclosure(k=1), [[0, 3], [2, 2]], id="a coalition"),
+        pytest.param(GroupDisclosure(0.6), [[0, 2], [1, 2]], id="a share"),
+        pytest.param(GroupDisclosure(0.5), [[0, 5], [3, 2]], id="a share at which a pattern may be"),
+    ],
+)
+def test_every_optimum_is_the_cheapest_of_all_patterns(rule, counts):
+    table = Table.from_array(counts)
+    need = assess(table, [rule])
     best = METHODS["optimal"](cost="unit").protect(table, need)
     sizes = []
-    for mask in itertools.product([False, True], repeat=9):
-        withheld = np.array(mask) | need.unsafe
+    for mask in itertools.product([False, True], repeat=int((~need.unsafe).sum())):
+        withheld = np.array(need.unsafe)
+        withheld[~need.unsafe] = mask
         release = Release.of(table, Protection.withhold(table, withheld))
         if audit(table, need, release).safe:
             sizes.append(int(withheld.sum()))
-    assert int(best.withheld.sum()) == min(sizes)
-    assert best.proven
+    assert int(best.withheld.sum()) >= min(sizes)
+    # Where a pattern could be exactly at a share, nothing is claimed.
+    tied = isinstance(rule, GroupDisclosure) and np.any(rule.share * table.value % 1 == 0)
+    assert best.proven or tied
+    if best.proven:
+        assert int(best.withheld.sum()) == min(sizes)
 
 
 class OnlyCells:
@@ -211,6 +301,8 @@ def test_the_certificate_has_a_witness_for_every_group(certificate):
         pytest.param({"goal": 1000}, "too few people elsewhere", id="more than anybody shows"),
         pytest.param({"witness": 99}, "does not exist", id="no such witness"),
         pytest.param({"goal": "many"}, "not an exact number", id="no number"),
+        pytest.param({"group": 1}, "not counted in its sum", id="another cell for the group"),
+        pytest.param({"group": 999}, "does not exist", id="no such cell"),
     ],
 )
 def test_a_certificate_with_a_forged_group_is_refuted(certificate, change, reason):
@@ -221,6 +313,34 @@ def test_a_certificate_with_a_forged_group_is_refuted(certificate, change, reaso
     answer = verify(certificate)
     assert not answer
     assert reason in answer.reason
+
+
+def test_a_certificate_that_names_no_group_or_empties_it_is_refuted(tmp_path):
+    """As earlier versions wrote it: the release 0 0 x 0 x, and a witness with nobody in the first row."""
+    withheld = ROW | np.isin(np.arange(20), [1, 6])
+    need = assess(EMPTIED, [GroupDisclosure(share=0.9, by="column")])
+    found = audit(EMPTIED, need, Release.of(EMPTIED, Protection.withhold(EMPTIED, withheld, need)))
+    assert found.safe
+    path = found.certificate.write(tmp_path / "certificate.json")
+    assert verify(path)
+
+    def told(change):
+        content = json.loads(path.read_text())
+        (group,) = (each for each in content["groups"] if each["group"] == 4)
+        change(content, group)
+        content["sha256"] = fingerprint(content)
+        forged = tmp_path / "forged.json"
+        forged.write_text(json.dumps(content))
+        return verify(forged)
+
+    def empties(content, group):
+        # All 17 of the first row go to the second; the grand total stays.
+        moved = {"denominator": 1, "cells": [2, 4, 7, 9], "differences": [-17, -17, 17, 17]}
+        group |= {"witness": len(content["witnesses"]), "goal": 0}
+        content["witnesses"].append(moved)
+
+    assert "nobody in the group" in told(empties).reason
+    assert "which cell is the whole group" in told(lambda _, group: group.pop("group")).reason
 
 
 def test_an_adjusted_release_shows_nobody_where_they_are(tmp_path):

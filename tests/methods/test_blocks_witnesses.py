@@ -82,7 +82,7 @@ def test_matching_finds_no_interval_below_the_need(name):
     method = Blocks(rules=rules, width=width, proof="witnesses", group=size, closure=count)
     for cells in list(oracle.tables(example.sum(axis=1).tolist(), example.sum(axis=0).tolist()))[::9]:
         table = Table.from_array(np.array(cells))
-        need = assess(table, rules, width=width)
+        need = assess(table, rules, width=width, groups=False)
         try:
             release = Release.of(table, method.protect(table, need))
         except NeedError:
@@ -104,7 +104,7 @@ def drawn(side, seed):
 def test_of_every_table_on_the_way_the_method_publishes_the_same():
     table = drawn(12, 1)
     method = Blocks(rules=RULES, width=9, proof="witnesses")
-    protection = method.protect(table, assess(table, RULES, width=9))
+    protection = method.protect(table, assess(table, RULES, width=9, groups=False))
     shown, value, seen = Release.of(table, protection).published, table.value.copy(), [table.value]
     for cells, changes in protection.reader["steps"]:
         value = value.copy()
@@ -112,9 +112,9 @@ def test_of_every_table_on_the_way_the_method_publishes_the_same():
         seen.append(value)
     for one in seen[1::9]:
         other = Table.from_array(one.reshape(table.shape)[:-1, :-1].astype(int))
-        again = method.protect(other, assess(other, RULES, width=9))
+        again = method.protect(other, assess(other, RULES, width=9, groups=False))
         np.testing.assert_array_equal(Release.of(other, again).published, shown)
-    unsafe = assess(table, RULES, width=9).unsafe
+    unsafe = assess(table, RULES, width=9, groups=False).unsafe
     assert unsafe.sum() > 10
     assert np.all(np.ptp(seen, axis=0)[unsafe] >= 9)
 
@@ -122,7 +122,7 @@ def test_of_every_table_on_the_way_the_method_publishes_the_same():
 def test_fewer_cells_than_rectangles():
     for seed in range(3):
         table = drawn(30, seed)
-        need = assess(table, RULES, width=9)
+        need = assess(table, RULES, width=9, groups=False)
         rectangles, groups = (
             int(Blocks(rules=RULES, width=9, proof=proof).protect(table, need).withheld.sum())
             for proof in ("theorem", "witnesses")
@@ -250,7 +250,7 @@ def test_a_refusal_says_that_it_depends_on_the_cells():
     table = Table.from_array([[1, 9, 30], [9, 9, 9], [9, 9, 9]])
     with pytest.raises(NeedError, match="publish nothing of this table"):
         Blocks(rules=RULES, width=9, proof="witnesses", closure=1).protect(
-            table, assess(table, RULES, width=9)
+            table, assess(table, RULES, width=9, groups=False)
         )
 
 

@@ -19,7 +19,7 @@ from hitoku.methods.optimal.relaxation import Relaxation
 from hitoku.methods.optimal.star_cuts import star_cuts
 from hitoku.model.need import Need
 from hitoku.model.table import Table
-from hitoku.solver.solution import Status
+from hitoku.solver.solution import SolverStatus
 
 
 def relaxation_over(n: int, rows) -> Relaxation:
@@ -75,7 +75,7 @@ def test_a_bound_that_is_enough_ends_the_linear_program_and_is_true():
         relaxed, bound = relaxation.solve(enough)
         steps.append(relaxation.master.steps)
         assert min(enough, optimum) - 1e-6 <= bound <= optimum + 1e-6
-        assert (relaxed.status is Status.OPTIMAL) == (enough == np.inf)
+        assert (relaxed.status is SolverStatus.OPTIMAL) == (enough == np.inf)
     assert steps[0] < steps[2]
 
 

@@ -5,6 +5,31 @@ The forger is clever enough to put a fresh fingerprint on afterwards.
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+import json
+
+from hitoku.evidence.verify import fingerprint
+
+
+def reseal(folder, change=None):
+    """Change the certificate of a release folder, list the public files as they are now, and sign it."""
+    (path,) = (folder / "checker").glob("certificate.json*")
+    raw = path.read_bytes()
+    packed = raw[:2] == b"\x1f\x8b"
+    content = json.loads(gzip.decompress(raw) if packed else raw)
+    public = folder / "public"
+    content["files"] = {
+        file.relative_to(public).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in public.rglob("*")
+        if file.is_file()
+    }
+    if change is not None:
+        change(content)
+    content["sha256"] = fingerprint(content)
+    text = json.dumps(content).encode()
+    path.write_bytes(gzip.compress(text) if packed else text)
+
 
 def pick(content, rng):
     """Choose a witness that some unsafe cell needs, one of its entries, and such a cell."""

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csc_array
+from tests.oracles.forgeries import reseal
 from tests.oracles.linked import extremes
 from typer.testing import CliRunner
 
@@ -25,6 +26,7 @@ from hitoku.cli.commands import app
 from hitoku.errors import CertificateError, HitokuError
 from hitoku.evidence.verify import verify
 from hitoku.model.table import Table
+from hitoku.model.verdict import Status
 from hitoku.pipeline.recipe import run_recipe
 
 A10 = {"BE": ["C", "E"], "FZ": ["F"], "GI": ["G", "H"]}
@@ -200,7 +202,8 @@ def test_protected_apart_the_two_tables_give_each_other_away(apart):
 def test_by_records_alone_they_cannot_be_subtracted(together):
     run = together
     assert run.safe
-    assert run.outcome.verdict == "safe, with a proof"
+    assert run.outcome.verdict["outsider"].status is Status.PROVED
+    assert run.outcome.verdict["tables"].status is Status.NOT_DECIDED
     shown = files(run.folder)
     assert recomputable(BY, shown) == 0
     fine = shown["fine"].set_index(["A88", "NUTS3"])["value"]
@@ -239,7 +242,7 @@ def test_aggregated_tables_are_joined_by_declaration(house, tmp_path):
     head, tables = aggregated(tmp_path)
     declared = '[classifications]\nA88 = ["A10", "A21"]\nNUTS3 = "NUTS2"\n'
     run = run_recipe(house(head + tables + declared))
-    assert run.outcome.verdict == "safe, with a proof"
+    assert run.outcome.verdict["outsider"].status is Status.PROVED
     assert recomputable(BY, files(run.folder)) == 0
     assert verify(run.folder).ok
 
@@ -247,23 +250,21 @@ def test_aggregated_tables_are_joined_by_declaration(house, tmp_path):
 def test_without_the_declaration_nothing_is_called_proved(house, tmp_path):
     head, tables = aggregated(tmp_path)
     run = run_recipe(house(head + tables))
-    assert not run.outcome.proved
+    assert run.verdict["tables"].status is Status.NOT_DECIDED
     told = [remark for remark in run.remarks if "A88 and A21" in remark.reason]
     assert "under [classifications]" in told[0].advice
-    assert "with a proof" not in run.outcome.verdict
-    report = (run.folder / "checker" / "report.html").read_text("utf-8")
-    assert "Safe as far as sums tell" in report
-    assert "The certificate proves it" not in report
+    open_tables = "Not decided: the tables of this recipe together"
+    assert open_tables in run.outcome.verdict.headline
     assert "A88 and A21" in (run.folder / "checker" / "README.txt").read_text("utf-8")
     summary = json.loads((run.folder / "checker" / "summary.json").read_text("utf-8"))
-    assert summary["verdict"].startswith("safe as far as sums tell, not proved")
+    assert open_tables in summary["verdict"]["headline"]
     assert "Not covered: fine, coarse" in verify(run.folder).reason
     printed = CliRunner().invoke(
         app, ["protect", str(house(head + tables)), "--out", str(tmp_path / "again")]
     )
     assert printed.exit_code == 0
     assert "with a proof" not in printed.output
-    assert "safe as far as sums tell" in printed.output
+    assert open_tables in printed.output
 
 
 @pytest.mark.parametrize(
@@ -297,7 +298,7 @@ where = {LEGAL = ["SA", "EI"]}
 
 def test_what_a_filter_leaves_out_cannot_be_worked_out(house):
     run = run_recipe(house(RECORDS + WHERE))
-    assert run.outcome.verdict == "safe, with a proof"
+    assert run.outcome.verdict["outsider"].status is Status.PROVED
     table, protection = run.outcome.table, run.outcome.protection
     assert not table.shown.all()
     assert run.outcome.need.rules["rest"].sum() > 0
@@ -338,7 +339,7 @@ def test_filters_that_cross_each_other_are_not_called_proved_where_their_cross_i
         'by = ["A21", "NUTS2"]\n[[tables]]', 'by = ["A21"]\nwhere = {SIZE = ["small"]}\n[[tables]]'
     )
     run = run_recipe(house(RECORDS + crossing))
-    assert not run.outcome.proved
+    assert run.verdict["tables"].status is Status.NOT_DECIDED
     assert any("in a way that no sum expresses" in remark.reason for remark in run.remarks)
 
 
@@ -349,7 +350,8 @@ def test_quantities_of_the_same_records_stay_apart(house, tmp_path):
     run = run_recipe(house(RECORDS + FINE + COARSE + more))
     assert list(run.outcomes) == ["fine+1", "persons"]
     for name, outcome in run.outcomes.items():
-        assert outcome.verdict == "safe, with a proof"
+        assert outcome.verdict["outsider"].status is Status.PROVED
+        assert outcome.verdict["tables"].status is Status.NOT_DECIDED
         assert verify(run.folder / name).ok
     whole, places = run.outcomes["fine+1"].table, run.places["fine+1"]
     for name, release in run.parts["fine+1"].items():
@@ -374,6 +376,8 @@ def test_a_public_file_of_a_linked_table_that_was_changed_is_found(together, tmp
     rows[line][-2:] = ["1", "published"]
     with file.open("w", newline="") as opened:
         csv.writer(opened, lineterminator="\n").writerows(rows)
+    assert "public/coarse/coarse.csv: not the file that was certified" in verify(folder).reason
+    reseal(folder)
     answer = verify(folder)
     assert not answer.ok
     assert "coarse.csv" in answer.reason
@@ -390,8 +394,9 @@ def test_no_proof_is_named_where_there_is_none(tmp_path):
     )
     printed = CliRunner().invoke(app, ["protect", str(tmp_path / "recipe.toml")])
     assert printed.exit_code == 0, printed.output
-    assert "safe, without a proof" in printed.output
-    assert "with a proof" not in printed.output
+    assert "✓ passed          outsider, single cells" in printed.output
+    assert "--decimals" in printed.output
+    assert "certificate proves it" not in printed.output
     checker = tmp_path / "out" / "checker"
     assert not (checker / "certificate.json.gz").exists()
     notice = (checker / "README.txt").read_text("utf-8")
@@ -431,7 +436,7 @@ def test_an_audit_of_both_folders_finds_what_releases_made_apart_give_away(apart
     assert not told["safe"]
     assert told["published"] + told["recomputable"] > 0
     assert any("A21 was taken for a level of it" in finding for finding in told["findings"])
-    assert "NOT safe together" in CliRunner().invoke(app, ["audit", *folders]).stdout
+    assert "Not safe: outsider, single cells" in CliRunner().invoke(app, ["audit", *folders]).stdout
 
 
 def test_folders_of_tables_that_were_protected_together_are_safe_together(together, house):
@@ -440,6 +445,6 @@ def test_folders_of_tables_that_were_protected_together_are_safe_together(togeth
     alone = run_recipe(house(sizes, "sizes.toml")).folder
     found = CliRunner().invoke(app, ["audit", str(both), str(alone)])
     assert found.exit_code == 0, found.output
-    assert found.stdout.startswith("safe together")
+    assert "Safe against outsiders who do not know the method." in found.stdout
     summary = json.loads((both / "checker" / "summary.json").read_text("utf-8"))
     assert summary["protected_together"] == ["coarse", "fine"]

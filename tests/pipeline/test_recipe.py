@@ -320,6 +320,9 @@ def test_a_table_from_records_starts_from_marks_in_another_file(kitchen, method)
     ("recipe", "old", "new", "where", "what"),
     [
         pytest.param(ONE, '"turnover"', '"turnver"', "line 4, key value", "no column 'turnver'", id="value"),
+        pytest.param(
+            ONE, 'turnover"', 'turnver"\nmeasure="turnver"', "line 4, key value", "no col", id="name"
+        ),
         pytest.param(ONE, '"trade"', '"trad"', "line 3, key by, entry 2", "no column 'trad'", id="code"),
         pytest.param(ONE, "firms.csv", "firm.csv", "line 2, key data", "no file", id="data"),
         pytest.param(ONE, "regions.csv", "region.csv", "line 9, key hierarchies", "no file", id="hierarchy"),
@@ -491,4 +494,4 @@ def test_an_occupied_folder_is_refused_before_any_work(kitchen):
 def test_every_stage_is_reported_in_words(kitchen):
     stages = []
     run_recipe(kitchen(ONE), report=stages.append)
-    assert stages == ["build", "assess", "protect", "attack", "audit", "write"]
+    assert stages == ["build", "assess", "protect", "audit", "attack", "write"]

@@ -7,11 +7,13 @@ import sys
 
 import pytest
 from sqlalchemy.exc import OperationalError
+from tests.review.conftest import PASSWORD
 from typer.testing import CliRunner
 
 from hitoku.errors import HitokuError, OutputError, ParameterError
 from hitoku.review import command, log, people, storage
 from hitoku.review.command import serve
+from hitoku.review.settings import read_settings
 from hitoku.review.storage import reading
 
 
@@ -37,6 +39,27 @@ def test_a_centre_from_nothing(tmp_path):
     assert "password: " in run("set-password", folder, "yui").stdout
 
 
+def test_an_administrator_lets_somebody_in_again(centre):
+    def sign_in(login, password):
+        return centre.browser().post("/login", data={"login": login, "password": password}).status_code
+
+    for login in ("yui", "haru"):
+        assert [sign_in(login, "wrong") for _ in range(6)] == [422] * 5 + [429]
+    assert "5 wrong password(s) forgotten" in run("unlock", centre.desk.folder, "yui").stdout
+    assert (sign_in("yui", PASSWORD), sign_in("haru", PASSWORD)) == (303, 429)
+    assert "5 wrong password(s) forgotten" in run("unlock", centre.desk.folder).stdout
+    assert sign_in("haru", PASSWORD) == 303
+    with reading(centre.desk.engine) as connection:
+        events = [(each["who"], each["event"]) for each in log.entries(connection)]
+    assert events.count(("command line", "sign-in unlocked")) == 2
+
+
+@pytest.mark.parametrize("team", ['Centre "A"', r"A\new", "line\nbreak", "\x7f", "統計センター", "a # b"])
+def test_any_name_of_a_team_is_read_back(tmp_path, team):
+    run("init", tmp_path / "centre", "--team", team)
+    assert read_settings(tmp_path / "centre").team == team
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -45,6 +68,7 @@ def test_a_centre_from_nothing(tmp_path):
         (("add-project", "FOLDER", "p", "--policy", "japan"), "no policy 'japan'"),
         (("add-project", "FOLDER", "p", "--member", "nobody"), "nobody"),
         (("set-password", "FOLDER", "nobody"), "no person 'nobody'"),
+        (("unlock", "FOLDER", "nobody"), "no person 'nobody'"),
         (("--folder", "FOLDER", "--demo"), "what should be served"),
         (("--demo", "--host", "0.0.0.0"), "stays on this machine"),  # noqa: S104 - refused
         (("migrate", "NOTHING"), "no review.toml"),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from html import unescape
 
 import pytest
 import sqlalchemy as sa
 from tests.review.conftest import packed
 
+from hitoku.checks.submission.recheck import recheck
 from hitoku.review import log
 from hitoku.review.replay import differences, replay, stored
 from hitoku.review.storage import reading
@@ -295,6 +297,21 @@ def test_a_request_can_be_withdrawn_until_it_is_decided(centre):
     assert ren.post(f"/requests/{number}/withdraw").status_code == 303
     assert centre.state(number) == "withdrawn"
     assert ren.post(f"/requests/{number}/withdraw").status_code == 403
+
+
+def test_output_shows_one_row_per_attacker(centre):
+    """The same words and rows as ``hitoku check``, for checkers and for the author."""
+    number = centre.submit()
+    outputs = centre.outputs(number)
+    checked = recheck(centre.submission / "first")
+    for login in ("yui", "ren"):
+        for output, each in zip(outputs, checked.outputs, strict=True):
+            verdict = checked.verdict_of(each)
+            told = unescape(text_of(centre.browser(login).get(f"/outputs/{output}")))
+            assert verdict.headline in told
+            for row in verdict.rows:
+                assert row.label in told
+                assert row.reason in told
 
 
 def test_layers_and_drawer_tell_what_the_evidence_says(centre):

@@ -61,5 +61,15 @@ def test_another_log_of_the_same_length_shows_by_a_receipt(entries):
     assert any("another log" in fault for fault in log.faults([*forked, other], [receipt]))
 
 
+def test_an_export_has_no_formula_and_is_read_back(desk):
+    with writing(desk.engine) as connection:
+        log.append(connection, "=1+1", "vote", request=1)
+    with reading(desk.engine) as connection:
+        entries = list(log.entries(connection))
+    text = log.to_csv(entries)
+    assert ",'=1+1," in text
+    assert log.from_csv(text) == entries
+
+
 def test_an_export_is_the_log(entries):
     assert log.from_csv(log.to_csv(entries)) == entries

@@ -11,6 +11,7 @@ from hitoku.files import sha256
 from hitoku.review import people, sessions
 from hitoku.review.application import ACTIONS, make_app
 from hitoku.review.desk import Desk
+from hitoku.review.devices import DAYS, cookie_name, known_device, new_cookie
 from hitoku.review.rendering import HERE
 from hitoku.review.settings import Proxy
 from hitoku.review.storage import writing
@@ -72,6 +73,123 @@ def test_guessing_is_throttled_even_with_the_right_password_at_last(centre):
     assert [sign_in(client, "yui", "wrong").status_code for _ in range(6)] == [422] * 5 + [429]
     assert sign_in(client, "yui", PASSWORD).status_code == 429
     assert sign_in(client, "sota", PASSWORD).status_code == 303  # others are not shut out
+
+
+def at(centre, address):
+    """Return a browser at an address, without any cookie."""
+    return centre.browser(client=(address, 50_000))
+
+
+def known_at(centre, address):
+    """Return a browser in which yui signed in before; the session is over."""
+    browser = at(centre, address)
+    assert sign_in(browser, "yui").status_code == 303
+    del browser.cookies[COOKIE]
+    return browser
+
+
+def guess(browser, login, times):
+    """Send wrong passwords; return the distinct answers."""
+    return {sign_in(browser, login, f"wrong {number}").status_code for number in range(times)}
+
+
+def test_guessing_elsewhere_keeps_nobody_out(centre):
+    """Neither at an address of their own, nor on a device from which they signed in before."""
+    known = known_at(centre, "10.0.0.1")
+    assert guess(at(centre, "10.6.6.6"), "yui", 6) == {422, 429}
+    assert sign_in(at(centre, "10.6.6.6"), "yui").status_code == 429
+    assert sign_in(at(centre, "10.0.0.2"), "yui").status_code == 303  # another address, never seen
+    for last in range(10):
+        guess(at(centre, f"10.7.7.{last}"), "yui", 5)
+    assert sign_in(at(centre, "10.0.0.3"), "yui").status_code == 429
+    assert sign_in(known, "yui").status_code == 303
+    del known.cookies[COOKIE]
+    # The same behind a proxy, where everybody has one address.
+    for login in ("yui", "sota", "haru", *(f"nobody {number}" for number in range(20))):
+        guess(at(centre, "10.0.0.1"), login, 5)
+    assert sign_in(at(centre, "10.0.0.1"), "kai").status_code == 429
+    assert sign_in(known, "yui").status_code == 303
+
+
+def test_guessing_from_many_addresses_is_bounded(centre):
+    """From 60 addresses no more passwords are compared than from four, and the right one is not let in."""
+    answers = [
+        sign_in(at(centre, f"10.8.{place}.1"), "yui", f"wrong {number}").status_code
+        for number in range(4)
+        for place in range(60)
+    ]
+    assert answers.count(422) == people.MAX_PER_LOGIN
+    assert answers[people.MAX_PER_LOGIN :] == [429] * (240 - people.MAX_PER_LOGIN)
+    assert sign_in(at(centre, "10.9.9.9"), "yui").status_code == 429
+    assert sign_in(at(centre, "10.9.9.9"), "sota").status_code == 303
+
+
+def test_guessing_many_logins_from_one_address_is_bounded(centre):
+    browser = at(centre, "10.6.6.6")
+    answers = [sign_in(browser, f"login {n}", "wrong").status_code for n in range(people.MAX_PER_ADDRESS + 5)]
+    assert answers == [422] * people.MAX_PER_ADDRESS + [429] * 5
+
+
+def test_a_known_device_is_bounded_as_well_and_no_other_persons(centre):
+    known = known_at(centre, "10.0.0.1")
+    assert guess(known, "yui", 5) == {422}
+    assert sign_in(known, "yui").status_code == 429
+    # A device of yui's counts as an unknown one for haru.
+    for last in range(4):
+        assert guess(at(centre, f"10.7.7.{last}"), "haru", 5) == {422}
+    cookie = known.cookies[cookie_name("yui")]
+    other = at(centre, "10.0.0.9")
+    other.cookies.set(cookie_name("haru"), cookie, path="/login")
+    assert sign_in(other, "haru").status_code == 429
+
+
+def test_a_device_is_known_by_our_signature_for_a_while_and_until_the_password_changes(monkeypatch):
+    cookie = new_cookie("yui", "hash of the password")
+    device, issued, signature = cookie.split(".")
+    assert known_device(cookie, "yui", "hash of the password") == device
+    for forged in (
+        "",
+        "..",
+        f"x{cookie}",
+        f"{device}.{int(issued) + 1}.{signature}",
+        f"{device}.{issued}.{'0' * 64}",
+        f"{device}.{issued}.\u00e9",
+    ):
+        assert known_device(forged, "yui", "hash of the password") is None
+    assert known_device(cookie, "haru", "hash of the password") is None
+    assert known_device(cookie, "yui", "hash of another password") is None
+    monkeypatch.setattr("hitoku.review.devices.time.time", lambda: int(issued) + DAYS * 86_400 + 1)
+    assert known_device(cookie, "yui", "hash of the password") is None
+
+
+def test_the_cookie_of_a_device_is_sent_to_the_sign_in_page_alone(centre):
+    cookies = sign_in(centre.browser()).headers.get_list("set-cookie")
+    (cookie,) = (each.lower() for each in cookies if each.startswith("hitoku_device_"))
+    for word in ("httponly", "samesite=strict", "path=/login", f"max-age={DAYS * 86_400}"):
+        assert word in cookie
+
+
+def test_behind_a_proxy_of_the_settings_its_header_says_who_guesses(centre):
+    desk = centre.desk
+    behind = Desk(desk.folder, desk.settings.model_copy(update={"proxies": ("10.0.0.1",)}), desk.engine)
+    app = make_app(behind, work=False)
+
+    def client(neighbour, forwarded):
+        headers = {"x-forwarded-for": forwarded}
+        return TestClient(app, base_url="http://127.0.0.1", headers=headers, client=(neighbour, 1))
+
+    # The last address is the proxy's word; what stands before it came from the browser.
+    for made_up in ("1.1.1.1", "2.2.2.2", "device x", "3.3.3.3", "4.4.4.4"):
+        assert sign_in(client("10.0.0.1", f"{made_up}, 10.6.6.6"), "yui", "wrong").status_code == 422
+    assert sign_in(client("10.0.0.1", "9.9.9.9, 10.6.6.6"), "yui").status_code == 429
+    assert sign_in(client("10.0.0.1", "10.5.5.5"), "yui", "wrong").status_code == 422
+    # Of anybody else, and where it is not an address, the header counts nothing.
+    for forwarded in ("1.1.1.1", "2.2.2.2", "3.3.3.3", "4.4.4.4", "5.5.5.5"):
+        assert sign_in(client("10.2.2.2", forwarded), "haru", "wrong").status_code == 422
+    assert sign_in(client("10.2.2.2", "6.6.6.6"), "haru").status_code == 429
+    for word in ("device a", "device b", "", "x", "device c"):
+        assert sign_in(client("10.0.0.1", word), "sota", "wrong").status_code == 422
+    assert sign_in(client("10.0.0.1", "device d"), "sota").status_code == 429
 
 
 def test_an_idle_or_revoked_session_is_over(centre):

@@ -1,16 +1,35 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import permutations
+
 import numpy as np
+import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies import count_tables, magnitude_tables
 
 from hitoku.errors import HitokuError, NeedError, ParameterError, RuleError
 from hitoku.model.need import Need
 from hitoku.model.table import Table
-from hitoku.rules import Dominance, FewContributors, Given, MinFrequency, PPercent, assess
+from hitoku.rules import (
+    RULES,
+    DirectDisclosure,
+    Dominance,
+    FewContributors,
+    Given,
+    GroupDisclosure,
+    KDisclosure,
+    MinFrequency,
+    PPercent,
+    PriorPosterior,
+    Request,
+    Zero,
+    assess,
+)
 from hitoku.rules.assess import name_of
+from hitoku.tabulation.tabulate import tabulate
 
 # Minami & Abe 2019: counts below 5 are unsafe, and w > 8 means an interval of length 9 at least.
 COUNTS = Table.from_array([[20, 15, 2], [72, 1, 30]])
@@ -75,6 +94,52 @@ def test_unsafe_where_any_rule_hits_and_the_largest_level_wins(table, n, k):
 def test_levels_never_reach_beyond_known_bounds(table, width):
     for need in (assess(table, [MinFrequency(5)]), assess(table, [MinFrequency(5)], width=width)):
         assert np.all(table.value - need.lower >= table.lower)
+
+
+# Every rule, with small levels and large ones.
+EVERY_RULE = {
+    "min_frequency": [MinFrequency(3), MinFrequency(4, percent=1)],
+    "few_contributors": [FewContributors(3), FewContributors(4, percent=1)],
+    "dominance": [Dominance(1, 75)],
+    "p_percent": [PPercent(1), PPercent(30)],
+    "prior_posterior": [PriorPosterior(1, 100)],
+    "group_disclosure": [GroupDisclosure(0.8)],
+    "direct_disclosure": [DirectDisclosure(k=1)],
+    "k_disclosure": [KDisclosure(k=0)],
+    "zero": [Zero(upper=5)],
+    "request": [Request(p=10, share="asked")],
+    "given": [],  # about the cells of one table: drawn below
+}
+
+
+def test_every_rule_is_among_those_that_are_added():
+    assert set(EVERY_RULE) == set(RULES)
+
+
+@settings(deadline=None, max_examples=10)
+@given(table=magnitude_tables(integer=True, holdings=True), data=st.data())
+def test_a_rule_that_is_added_never_asks_for_less(table, data):
+    marks = st.lists(st.booleans(), min_size=table.n_cells, max_size=table.n_cells)
+    table = replace(table, measures={"asked": np.where(data.draw(marks), 0.5, 0.0)})
+    cells = np.array(data.draw(marks))
+    rules = [rule for some in EVERY_RULE.values() for rule in some]
+    rules += [Given(cells), Given(~cells, percent=1), Given(cells, width=1)]
+    for width in (None, 3):
+        for one, other in permutations(rules, 2):
+            alone, both = assess(table, [one], width=width), assess(table, [one, other], width=width)
+            assert np.all(both.unsafe >= alone.unsafe)
+            for level in ("lower", "upper", "width"):
+                assert np.all(getattr(both, level) >= getattr(alone, level)), (one, other, level)
+
+
+def test_a_small_level_of_one_rule_is_not_taken_for_the_range_of_another():
+    """A cell of one firm with 125: 20 percent by few_contributors, whatever p% asks for besides."""
+    rows = [("a", "x", 90), ("a", "x", 60), ("a", "x", 33), ("a", "z", 125), ("b", "x", 40), ("b", "x", 30)]
+    rows += [("b", "x", 15), ("b", "z", 79), ("b", "z", 70), ("b", "z", 52)]
+    table = tabulate(pd.DataFrame(rows, columns=["r", "c", "v"]), by=["r", "c"], value="v")
+    cell = int(np.flatnonzero(table.value == 125)[0])
+    need = assess(table, [FewContributors(3), PPercent(1)])
+    assert (need.lower[cell], need.upper[cell]) == (25.0, 25.0)
 
 
 def test_names_are_those_of_the_registry_and_tell_no_parameter():

@@ -11,8 +11,9 @@ from hitoku.errors import NeedError, RuleError
 from hitoku.model.contributors import Contributors
 from hitoku.model.need import Need
 from hitoku.model.table import Table
-from hitoku.rules import DirectDisclosure, MinFrequency, PPercent, assess
+from hitoku.rules import DirectDisclosure, GroupDisclosure, KDisclosure, MinFrequency, PPercent, assess
 from hitoku.rules.contributions import contributors_at, ranked_at
+from hitoku.rules.levels import per_person
 from hitoku.rules.withheld_counts import merge_withheld
 from hitoku.testing import one_cell
 
@@ -79,12 +80,47 @@ def test_of_counts_a_group_is_asked_to_reach_one_more_than_the_coalition_elsewhe
     assert {float(need.attributions.goal[k]) for k in own} == {2.0}
 
 
-def test_of_amounts_no_group_is_asked_for_and_no_level_is_a_number_of_people():
+def test_of_amounts_a_group_is_asked_to_reach_what_its_people_have_and_no_level_is_a_number_of_people():
     amounts = replace(ROWS, value=10.5 * ROWS.value, frequency=ROWS.value, integer=False)
-    need = DirectDisclosure(k=1).assess(amounts)
-    assert need.unsafe.tolist() == DirectDisclosure(k=1).assess(ROWS).unsafe.tolist()
-    assert len(need.attributions) == 0
+    need, counts = (DirectDisclosure(k=1).assess(table) for table in (amounts, ROWS))
+    assert need.unsafe.tolist() == counts.unsafe.tolist()
     assert not need.lower.any()
+    # Two people of a group in which each has 10.5.
+    assert need.attributions.goal.tolist() == [21.0] * len(counts.attributions)
+    assert need.attributions.sums.toarray().tolist() == counts.attributions.sums.toarray().tolist()
+
+
+def test_amounts_that_may_be_below_zero_tell_nothing_of_how_many_people_there_are():
+    amounts = replace(ROWS, value=10.5 * ROWS.value, frequency=ROWS.value, integer=False, lower=-np.inf)
+    for rule in (DirectDisclosure(k=1), KDisclosure(k=1), GroupDisclosure(share=0.6)):
+        need = rule.assess(amounts)
+        assert need.unsafe.any()
+        assert len(need.attributions) == 0
+
+
+@pytest.mark.parametrize("rule", [DirectDisclosure(k=1), KDisclosure(k=1), GroupDisclosure(0.6)], ids=repr)
+def test_one_person_who_is_counted_twice_switches_no_rule_off(rule):
+    """Eight records of seven people in the first row; all of them have the attribute."""
+    twice = replace(ROWS, value=Table.from_array([[0, 8], [3, 6]]).value, frequency=ROWS.value)
+    need, counts = rule.assess(twice), rule.assess(ROWS)
+    assert need.unsafe.tolist() == counts.unsafe.tolist()
+    assert need.attributions.sums.toarray().tolist() == counts.attributions.sums.toarray().tolist()
+    assert np.all(need.attributions.goal >= counts.attributions.goal)
+
+
+@pytest.mark.parametrize(
+    ("value", "people", "each"),
+    [
+        pytest.param([[34, 0], [12, 8]], [[17, 0], [6, 4]], [2.0, 2.0], id="a weight"),
+        pytest.param([[17, 0], [9, 8]], [[17, 0], [8, 8]], [1.0, 17 / 16], id="one with two records"),
+        pytest.param([[8.5, 0], [20, 20]], [[17, 0], [6, 4]], [1.0, 4.0], id="weights below one somewhere"),
+        pytest.param([[0.17, 0], [0.06, 0.04]], [[17, 0], [6, 4]], [0.01, 0.01], id="weights of shares"),
+        pytest.param([[0, 0], [12, 8]], [[0, 0], [6, 4]], [2.0, 2.0], id="an empty group"),
+    ],
+)
+def test_a_person_counts_for_the_mean_of_the_group(value, people, each):
+    table = Table.from_array(value, frequency=people, integer=False)
+    assert per_person(table, np.array([2, 5])) == pytest.approx(each)
 
 
 def test_an_amount_below_one_has_somebody_to_hide_at_the_limit():

@@ -6,12 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import count_tables, magnitude_tables
 
+from hitoku.attacks.group import Group
 from hitoku.attacks.interval import Interval
-from hitoku.errors import RuleError
+from hitoku.errors import NeedError, RuleError
+from hitoku.evidence.audit import audit
 from hitoku.methods import Greedy
+from hitoku.model.dimension import Dimension
+from hitoku.model.hierarchy import Hierarchy
+from hitoku.model.protection import Protection
+from hitoku.model.relations import add_up
 from hitoku.model.release import Release
 from hitoku.model.table import Table
-from hitoku.rules import GroupDisclosure, assess
+from hitoku.rules import DirectDisclosure, GroupDisclosure, KDisclosure, assess
 
 
 def hits(rule, table):
@@ -141,9 +147,27 @@ def test_works_on_relations_without_codes():
     assert GroupDisclosure(0.9).assess(table).unsafe.tolist() == [False, True, False]
 
 
-def test_a_single_part_is_its_total_by_another_name():
-    table = Table(value=[7.0, 7.0], relations=[[1, -1]], integer=True)
-    assert not GroupDisclosure(0.9).assess(table).unsafe.any()
+def test_a_single_part_is_its_total_by_another_name_within_a_tree():
+    """North has one district: both are the same by definition. All parts of the total hold half of it."""
+    tree = Dimension.of("place", Hierarchy.from_tree({"North": ["N1"], "South": ["S1", "S2"]}))
+    value = add_up(np.array([8, 4, 4]), (tree,))
+    table = Table(value=value, dimensions=(tree,), frequency=value, integer=True)
+    for rule in (GroupDisclosure(0.9), DirectDisclosure(k=1), KDisclosure(k=1)):
+        assert not rule.assess(table).unsafe.any()
+
+
+@pytest.mark.parametrize("rule", [GroupDisclosure(0.9), DirectDisclosure(k=1), KDisclosure(k=1)], ids=repr)
+def test_the_only_category_that_is_left_holds_everybody(rule):
+    """Behind a filter: a population is a group, and that all of it has one attribute is told of everybody."""
+    table = Table.from_array([12], names=["injury"], codes=[["serious"]])
+    need = assess(table, [rule])
+    assert need.unsafe.tolist() == [True, False]
+    everything = Protection.withhold(table, np.ones(2, dtype=bool))
+    assert not audit(table, need, Release.of(table, everything)).safe
+    with pytest.raises(NeedError, match="given away"):
+        Greedy().protect(table, need)
+    assert len(Group(k=1).find(Release.of(table, everything))) == 1
+    assert len(Group(share=0.9).find(Release.of(table, everything))) == 1
 
 
 def test_a_total_that_is_not_positive_has_no_shares():

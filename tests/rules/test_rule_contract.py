@@ -34,6 +34,7 @@ EXAMPLES = {
 SHARED_PARTS = {
     "assess",
     "contributions",
+    "group_size",
     "levels",
     "parameters",
     "parts",

@@ -12,7 +12,7 @@ from tests.strategies import count_tables
 from hitoku.errors import ParameterError
 from hitoku.model.table import Table
 from hitoku.solver import quadratic
-from hitoku.solver.closest import DeviationProgram, Status, closest, reciprocal
+from hitoku.solver.closest import DeviationProgram, SolverStatus, closest, reciprocal
 
 ONE_SUM = [[1.0, 1.0, -1.0]]
 
@@ -52,7 +52,7 @@ def test_a_fixed_cell_is_no_variable():
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 def test_bounds_that_leave_no_room(norm):
     found = moved([4, 6, 10], [1, 0, 0], norm, upper=[np.inf, np.inf, 0])
-    assert found.status is Status.INFEASIBLE
+    assert found.status is SolverStatus.INFEASIBLE
     assert found.deviation is None
 
 
@@ -138,7 +138,7 @@ def test_optimality_conditions_hold_and_scipy_agrees(norm, data, table):
     problem = problems(data, table, norm)
     found = closest(problem, norm)
     slow = closest_l1(table.relations, problem.weight, problem.lower, problem.upper)
-    assert (slow is None) == (found.status is Status.INFEASIBLE)
+    assert (slow is None) == (found.status is SolverStatus.INFEASIBLE)
     if slow is None:
         return
     if norm == "l1":

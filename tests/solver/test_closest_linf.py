@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.oracles.adjustment import closest_l1, closest_linf
 from tests.strategies import count_tables
 
-from hitoku.solver.closest import DeviationProgram, Status, closest, reciprocal
+from hitoku.solver.closest import DeviationProgram, SolverStatus, closest, reciprocal
 
 
 def test_parts_of_four_and_six():
@@ -39,7 +39,7 @@ def test_moves_are_shared_where_one_would_be_large():
 
 def test_bounds_that_leave_no_room():
     problem = DeviationProgram(relations=[[1, 1, -1]], weight=1.0, lower=[1, 0, 0], upper=[9, 9, 0])
-    assert closest(problem, "linf").status is Status.INFEASIBLE
+    assert closest(problem, "linf").status is SolverStatus.INFEASIBLE
 
 
 def test_soft_bounds_are_broken_where_nothing_else_is_possible():
@@ -79,7 +79,7 @@ def test_no_table_has_a_smaller_largest_move(data, table):
     found = closest(problem, "linf")
     expected = closest_linf(table.relations, weight, lower, upper)
     if expected is None:
-        assert found.status is Status.INFEASIBLE
+        assert found.status is SolverStatus.INFEASIBLE
         return
     assert found.cost == pytest.approx(expected, rel=1e-6, abs=1e-9)
     assert found.bound <= expected + 1e-6

@@ -9,7 +9,7 @@ from scipy import sparse
 from hitoku.solver import dense_master
 from hitoku.solver.dense_master import MOST_STEPS, DenseMaster
 from hitoku.solver.master import Master
-from hitoku.solver.solution import Status
+from hitoku.solver.solution import SolverStatus
 
 
 def some_rows(rng: np.random.Generator, n: int) -> sparse.csr_array:
@@ -51,11 +51,11 @@ def test_proves_what_the_other_solver_proves(seed, fewest, monkeypatch):
         known, found = one.solve(), other.solve()
         assert found.status is known.status
         assert found.bound == pytest.approx(known.bound)
-        if found.status is Status.OPTIMAL:
+        if found.status is SolverStatus.OPTIMAL:
             assert np.all(other.rows @ found.x >= 1 - 1e-6)
             assert cost @ found.x == pytest.approx(found.bound, abs=1e-6)
         seen.add(found.status)
-    assert Status.OPTIMAL in seen
+    assert SolverStatus.OPTIMAL in seen
 
 
 def test_columns_are_let_in_where_an_optimum_needs_them(monkeypatch):
@@ -67,7 +67,7 @@ def test_columns_are_let_in_where_an_optimum_needs_them(monkeypatch):
     here = master.freeze()
     assert len(master._columns) == 3
     found = master.solve()
-    assert found.status is Status.OPTIMAL
+    assert found.status is SolverStatus.OPTIMAL
     assert found.x.tolist() == [0, 0, 0, 1, 1]
     assert found.bound == pytest.approx(11)
     # Back to the few; one of the others must now be used, and the rest follows.
@@ -86,7 +86,7 @@ def test_a_bound_after_few_steps_is_true_and_a_basis_can_be_come_back_to():
     best.add(master.rows, master.rhs)
     least = best.solve().bound
     hurried = master.solve(steps=3)
-    assert hurried.status is Status.LIMIT
+    assert hurried.status is SolverStatus.LIMIT
     assert hurried.bound <= least + 1e-9
     assert master.solve().bound == pytest.approx(least)
     here = master.freeze()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hitoku.errors import ParameterError, SolverError
 from hitoku.solver import integer as door
 from hitoku.solver.integer import IntegerProgram, solve
-from hitoku.solver.linear import Status
+from hitoku.solver.linear import SolverStatus
 
 
 @settings(deadline=None, max_examples=26)
@@ -24,7 +24,7 @@ def test_agrees_with_trying_every_point(seed):
     solution = solve(IntegerProgram(cost, relations, rhs, 0, upper))
     points = np.array(list(itertools.product(*(range(u + 1) for u in upper))))
     fitting = points[(points @ relations.T == rhs).all(axis=1)]
-    assert solution.status is Status.OPTIMAL
+    assert solution.status is SolverStatus.OPTIMAL
     assert solution.value == (fitting @ cost).min()
     assert solution.bound == solution.value
     assert solution.gap == 0
@@ -34,15 +34,27 @@ def test_agrees_with_trying_every_point(seed):
 @pytest.mark.parametrize(
     ("program", "status", "value"),
     [
-        pytest.param(IntegerProgram([1], [[2]], [3]), Status.INFEASIBLE, None, id="half a unit"),
-        pytest.param(IntegerProgram([1], [[2]], [3], integer=False), Status.OPTIMAL, 1.5, id="none is whole"),
+        pytest.param(IntegerProgram([1], [[2]], [3]), SolverStatus.INFEASIBLE, None, id="half a unit"),
         pytest.param(
-            IntegerProgram([0, 1], [[2, 1]], [3.5], integer=[True, False]), Status.OPTIMAL, 1.5, id="mixed"
+            IntegerProgram([1], [[2]], [3], integer=False), SolverStatus.OPTIMAL, 1.5, id="none is whole"
         ),
-        pytest.param(IntegerProgram([-1, 0], [[1, -1]], [0]), Status.UNBOUNDED, -np.inf, id="unbounded"),
-        pytest.param(IntegerProgram([1], [[1]], [1], 3, 2), Status.INFEASIBLE, None, id="crossed bounds"),
         pytest.param(
-            IntegerProgram([-1, -1], [[2, 2]], [0], row_upper=[7]), Status.OPTIMAL, -3.0, id="range of a row"
+            IntegerProgram([0, 1], [[2, 1]], [3.5], integer=[True, False]),
+            SolverStatus.OPTIMAL,
+            1.5,
+            id="mixed",
+        ),
+        pytest.param(
+            IntegerProgram([-1, 0], [[1, -1]], [0]), SolverStatus.UNBOUNDED, -np.inf, id="unbounded"
+        ),
+        pytest.param(
+            IntegerProgram([1], [[1]], [1], 3, 2), SolverStatus.INFEASIBLE, None, id="crossed bounds"
+        ),
+        pytest.param(
+            IntegerProgram([-1, -1], [[2, 2]], [0], row_upper=[7]),
+            SolverStatus.OPTIMAL,
+            -3.0,
+            id="range of a row",
         ),
     ],
 )
@@ -69,10 +81,10 @@ def test_limits_are_said_and_the_bound_is_still_true():
     program = knapsack(60)
     best = solve(program)
     stopped = solve(program, work_limit=0)
-    assert best.status is Status.OPTIMAL
-    assert stopped.status is Status.LIMIT
+    assert best.status is SolverStatus.OPTIMAL
+    assert stopped.status is SolverStatus.LIMIT
     assert stopped.bound <= best.value
-    assert solve(program, time_limit_s=0.0).status is Status.LIMIT
+    assert solve(program, time_limit_s=0.0).status is SolverStatus.LIMIT
 
 
 def test_a_start_is_used_and_does_not_change_the_optimum():

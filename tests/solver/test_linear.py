@@ -9,34 +9,53 @@ from scipy.optimize import linprog
 
 from hitoku.errors import ParameterError, SolverError
 from hitoku.solver.engine import power_of_two
-from hitoku.solver.linear import BASIC, LOWER, UPPER, LinearProgram, Status, opened, solve
+from hitoku.solver.linear import BASIC, LOWER, UPPER, LinearProgram, SolverStatus, opened, solve
 
 
 @pytest.mark.parametrize(
     ("program", "status", "value"),
     [
         pytest.param(
-            LinearProgram([1, 2], [[1, 1]], [10]), Status.OPTIMAL, 10.0, id="cheap column takes all"
+            LinearProgram([1, 2], [[1, 1]], [10]), SolverStatus.OPTIMAL, 10.0, id="cheap column takes all"
         ),
         pytest.param(
-            LinearProgram([1, 2], [[1, 1]], [10], upper=[4, np.inf]), Status.OPTIMAL, 16.0, id="upper bound"
-        ),
-        pytest.param(LinearProgram([1, 2], [[1, 1]], [-1]), Status.INFEASIBLE, None, id="negative total"),
-        pytest.param(LinearProgram([1, -2], [[1, -1]], [0]), Status.UNBOUNDED, -np.inf, id="a cycle of gain"),
-        pytest.param(
-            LinearProgram([1, 1], [[1, 1]], [3], row_upper=[8]), Status.OPTIMAL, 3.0, id="range, low end"
+            LinearProgram([1, 2], [[1, 1]], [10], upper=[4, np.inf]),
+            SolverStatus.OPTIMAL,
+            16.0,
+            id="upper bound",
         ),
         pytest.param(
-            LinearProgram([-1, -1], [[1, 1]], [3], row_upper=[8]), Status.OPTIMAL, -8.0, id="range, high end"
+            LinearProgram([1, 2], [[1, 1]], [-1]), SolverStatus.INFEASIBLE, None, id="negative total"
         ),
-        pytest.param(LinearProgram([1], [[0.0]], [0]), Status.OPTIMAL, 0.0, id="empty row"),
-        pytest.param(LinearProgram([1], [[0.0]], [1]), Status.INFEASIBLE, None, id="empty row that fails"),
-        pytest.param(LinearProgram([-1], np.zeros((0, 1)), [], upper=7), Status.OPTIMAL, -7.0, id="no rows"),
-        pytest.param(LinearProgram([], np.zeros((1, 0)), [0]), Status.OPTIMAL, 0.0, id="no columns"),
         pytest.param(
-            LinearProgram([], np.zeros((1, 0)), [1]), Status.INFEASIBLE, None, id="no columns, 0 = 1"
+            LinearProgram([1, -2], [[1, -1]], [0]), SolverStatus.UNBOUNDED, -np.inf, id="a cycle of gain"
         ),
-        pytest.param(LinearProgram([0], [[1]], [1], lower=2, upper=1), Status.INFEASIBLE, None, id="crossed"),
+        pytest.param(
+            LinearProgram([1, 1], [[1, 1]], [3], row_upper=[8]),
+            SolverStatus.OPTIMAL,
+            3.0,
+            id="range, low end",
+        ),
+        pytest.param(
+            LinearProgram([-1, -1], [[1, 1]], [3], row_upper=[8]),
+            SolverStatus.OPTIMAL,
+            -8.0,
+            id="range, high end",
+        ),
+        pytest.param(LinearProgram([1], [[0.0]], [0]), SolverStatus.OPTIMAL, 0.0, id="empty row"),
+        pytest.param(
+            LinearProgram([1], [[0.0]], [1]), SolverStatus.INFEASIBLE, None, id="empty row that fails"
+        ),
+        pytest.param(
+            LinearProgram([-1], np.zeros((0, 1)), [], upper=7), SolverStatus.OPTIMAL, -7.0, id="no rows"
+        ),
+        pytest.param(LinearProgram([], np.zeros((1, 0)), [0]), SolverStatus.OPTIMAL, 0.0, id="no columns"),
+        pytest.param(
+            LinearProgram([], np.zeros((1, 0)), [1]), SolverStatus.INFEASIBLE, None, id="no columns, 0 = 1"
+        ),
+        pytest.param(
+            LinearProgram([0], [[1]], [1], lower=2, upper=1), SolverStatus.INFEASIBLE, None, id="crossed"
+        ),
     ],
 )
 def test_statuses_and_values(program, status, value):
@@ -82,7 +101,7 @@ def test_bounds_can_change_while_open():
         warm.bounds([0, 3], [np.inf, 5])
         assert (warm.minimise(0).value, warm.maximise(0).value) == (5, 7)
         warm.bounds([0, 11], [np.inf, 12])
-        assert warm.minimise(0).status is Status.INFEASIBLE
+        assert warm.minimise(0).status is SolverStatus.INFEASIBLE
         warm.bounds(0, np.inf)
         assert warm.minimise(0).value == 0
 
@@ -111,7 +130,7 @@ def test_a_program_without_columns_has_nothing_to_forget():
 def test_after_an_unbounded_objective_the_next_one_is_right():
     with opened(LinearProgram(0, [[1, -1, 0], [0, 1, 1]], [0, 5], lower=[-np.inf, -np.inf, -3])) as warm:
         assert warm.maximise(0).value == 8
-        assert warm.minimise(0).status is Status.UNBOUNDED
+        assert warm.minimise(0).status is SolverStatus.UNBOUNDED
         assert warm.minimise(0).value == -np.inf
         assert warm.maximise(2).value == np.inf
         assert warm.maximise(1).value == 8
@@ -121,9 +140,9 @@ def test_limits_are_said_not_hidden():
     rng = np.random.default_rng(0)
     relations = rng.integers(0, 2, (20, 60)).astype(float)
     program = LinearProgram(-rng.random(60), relations, relations @ rng.integers(1, 9, 60))
-    assert solve(program).status is Status.OPTIMAL
-    assert solve(program, work_limit=3).status is Status.LIMIT
-    assert solve(program, time_limit_s=0.0).status is Status.LIMIT
+    assert solve(program).status is SolverStatus.OPTIMAL
+    assert solve(program, work_limit=3).status is SolverStatus.LIMIT
+    assert solve(program, time_limit_s=0.0).status is SolverStatus.LIMIT
 
 
 def test_one_and_two_threads_give_the_same_bits():
@@ -179,7 +198,7 @@ def test_warm_answers_equal_cold_ones_of_scipy(seed, size):
             cold = linprog(cost, A_eq=relations, b_eq=relations @ truth, bounds=np.c_[lower, upper])
             ours = warm.solve(cost)
             if cold.status == 3:
-                assert ours.status is Status.UNBOUNDED
+                assert ours.status is SolverStatus.UNBOUNDED
                 continue
             assert ours.value == pytest.approx(cold.fun, abs=1e-6 * size)
             # Weak duality, recomputed from our own duals: they prove the value.

@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 from hitoku.solver import master as master_problem
 from hitoku.solver.attacker_problem import AttackerProblem
 from hitoku.solver.master import Master
-from hitoku.solver.solution import Status
+from hitoku.solver.solution import SolverStatus
 
 
 @settings(max_examples=39)
@@ -36,10 +36,10 @@ def test_bounds_are_optima_and_stay_true_under_a_step_limit(sifted, data):
     answer = linprog(cost, A_ub=-rows, b_ub=-np.ones(m), bounds=list(zip(np.zeros(n), upper, strict=True)))
     relaxed = master.solve()
     if answer.status == 2:
-        assert relaxed.status is Status.INFEASIBLE
+        assert relaxed.status is SolverStatus.INFEASIBLE
         assert relaxed.bound == np.inf
         return
-    assert relaxed.status is Status.OPTIMAL
+    assert relaxed.status is SolverStatus.OPTIMAL
     np.testing.assert_allclose([relaxed.bound, cost @ relaxed.x], answer.fun, atol=1e-7)
     cold.fix(np.zeros(n), upper)
     cold.add(sparse.csr_array(rows), np.ones(m))

@@ -12,7 +12,7 @@ from tests.strategies import count_tables
 
 from hitoku.errors import ParameterError, SolverError
 from hitoku.solver import quadratic
-from hitoku.solver.quadratic import QuadraticProgram, Status, dual_bound, solve
+from hitoku.solver.quadratic import QuadraticProgram, SolverStatus, dual_bound, solve
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_programs_solved_by_hand(program, x, value):
 )
 def test_programs_without_a_point(relations, rhs, lower, upper, curvature):
     program = QuadraticProgram(1.0, relations, rhs, lower, upper, curvature=curvature)
-    assert solve(program).status is Status.INFEASIBLE
+    assert solve(program).status is SolverStatus.INFEASIBLE
 
 
 def test_no_columns_and_nothing_asked():

@@ -17,6 +17,7 @@ from scipy import sparse
 from hitoku.attacks.equations import components
 from hitoku.attacks.network import arcs, sides
 from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.solver.work import CountedWork
 
 # A round that settles less than this share of what is open is the last one for all cells together.
 WORTHWHILE = 0.1
@@ -40,6 +41,8 @@ class NetworkCirculation:
         What each must be able to move, rounded up to steps; zero for cells that need nothing.
     asked
         Which of them need something.
+    work
+        What flows look at, and may look at. Once that is over no further push is begun.
     """
 
     cells: Integers
@@ -50,10 +53,16 @@ class NetworkCirculation:
     up: Floats
     width: Floats
     asked: Mask
+    work: CountedWork
 
     @classmethod
     def of(
-        cls, matrix: sparse.csr_array, room: tuple[Floats, Floats], needs: Floats, asked: Mask
+        cls,
+        matrix: sparse.csr_array,
+        room: tuple[Floats, Floats],
+        needs: Floats,
+        asked: Mask,
+        work: CountedWork | None = None,
     ) -> NetworkCirculation | None:
         """Find the networks among withheld cells; None where there are none, or numbers are not exact.
 
@@ -67,6 +76,8 @@ class NetworkCirculation:
             What each must be able to move down, up and in all, in whole steps: three rows.
         asked
             Which cells need something.
+        work
+            Counts what flows look at, and limits it; left out, nothing does.
         """
         finite = np.concatenate([*room, needs.ravel()])
         finite = finite[np.isfinite(finite)]
@@ -85,12 +96,14 @@ class NetworkCirculation:
         graph = graph_of(tail, head, len(rows) + int(outside.max(initial=-1)) + 1)
         lower, upper = (np.asarray(ends, dtype=np.float64)[cells] for ends in room)
         down, up, width = np.where(asked, needs, 0.0)[:, cells]
-        return cls(cells, graph, lower, upper, down, up, width, asked[cells])
+        return cls(cells, graph, lower, upper, down, up, width, asked[cells], work or CountedWork())
 
     def __post_init__(self) -> None:
         self.low, self.high = np.zeros(len(self.cells)), np.zeros(len(self.cells))
         # Cells that cannot go as far as bounds alone would let them.
         self.stuck = np.zeros((2, len(self.cells)), dtype=np.bool_)
+        # Whether a change for one cell has lately brought others to their goals.
+        self._others = True
 
     @property
     def lacking(self) -> tuple[Mask, Mask]:
@@ -117,7 +130,7 @@ class NetworkCirculation:
         )
 
     def changes(self, few: float = np.inf) -> Iterator[Floats]:
-        """Yield changes of the cells, in steps, until all are settled that can be.
+        """Yield changes of the cells, in steps, until all are settled that can be, or work is over.
 
         Parameters
         ----------
@@ -127,6 +140,8 @@ class NetworkCirculation:
         yield from self.together()
         left = self._open()
         for cell in left.tolist() if len(left) <= few else []:
+            if self.work.over:
+                return
             yield from self._first(cell)
 
     def together(self) -> Iterator[Floats]:
@@ -137,26 +152,33 @@ class NetworkCirculation:
             self._push(x, random.permutation(self._open()))
             if self._keep(x):
                 yield x
-            if before - self._n_goals() < WORTHWHILE * before:
+            if self.work.over or before - self._n_goals() < WORTHWHILE * before:
                 break
 
     def _first(self, cell: int) -> Iterator[Floats]:
-        """Push one cell through everything, then the others as far as that leaves room."""
+        """Push one cell through everything, then the others as far as that leaves room, while that pays.
+
+        Which cells can be settled does not depend on the others: they only save changes.
+        """
         for side in (0, 1):
             goals = self.goals()
             goal = goals[side][cell]
-            if np.isnan(goal):
+            if np.isnan(goal) or self.work.over:
                 continue
             only = np.full((2, len(self.cells)), np.nan)
             only[side, cell] = goal
             x = np.zeros(len(self.cells))
             self._flow(x, self.lower, self.upper, only[0], only[1], np.array([cell]))
-            if abs(x[cell]) < abs(goal):
-                self.stuck[side, cell] = True
-            else:
+            arrived = abs(x[cell]) >= abs(goal)
+            self.stuck[side, cell] = not arrived
+            before, others = self._n_goals(), arrived and self._others
+            if others:
                 self._push(x, self._open())
             if self._keep(x):
                 yield x
+            if others:
+                # One goal is the cell's own.
+                self._others = before - self._n_goals() > 1
 
     def _open(self) -> Integers:
         """Cells for which there is a goal."""
@@ -179,7 +201,8 @@ class NetworkCirculation:
     ) -> None:
         from hitoku.kernels.circulation import push_together  # noqa: PLC0415 - loads numba
 
-        push_together(self.graph, x, lower.copy(), upper.copy(), low, high, order)
+        looked = push_together(self.graph, x, lower.copy(), upper.copy(), low, high, order, self.work.left)
+        self.work.add(looked)
 
     def _keep(self, x: Floats) -> bool:
         """Note how far a change goes; tell whether it goes further than others where that is lacking."""

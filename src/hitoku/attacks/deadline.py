@@ -1,16 +1,19 @@
-"""A time limit that several steps share."""
+"""A limit of time and of counted work that several steps share."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
 
+from hitoku.solver.work import CountedWork
+
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """Seconds for a whole attack; None for as long as it takes, and then no clock is ever read."""
+    """Seconds and work for a whole attack; without seconds no clock is ever read."""
 
     time_limit_s: float | None = None
+    work: CountedWork = field(default_factory=CountedWork)
     started: float = field(default_factory=time.monotonic)
 
     @property
@@ -22,4 +25,5 @@ class Deadline:
 
     @property
     def over(self) -> bool:
-        return self.time_limit_s is not None and self.left == 0.0
+        """Whether one of the limits is reached."""
+        return self.work.over or (self.time_limit_s is not None and self.left == 0.0)

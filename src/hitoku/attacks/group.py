@@ -24,7 +24,9 @@ from hitoku.model.bounds import Bounds
 from hitoku.model.finding import Finding, Severity
 from hitoku.model.labels import Labels
 from hitoku.model.rational import rational
+from hitoku.model.relations import only_categories, variable_of_relation
 from hitoku.model.release import Release
+from hitoku.model.tolerance import slack
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +64,9 @@ class Group:
         Variables by which people can be told apart; None means all of them. A group described by a code of
         another variable is nobody in particular.
     share
-        Instead of k: find groups of which more than this share must be in one cell; it is enough to know
-        that somebody is in the group. Groups within groups count as cells, too.
+        Instead of k: find groups of which more than this share must be in one cell, in every table that
+        fits and has somebody in the group: it is enough to know that. Groups within groups count as cells,
+        too.
 
     Examples
     --------
@@ -165,8 +168,10 @@ class Group:
         open_total = pinned & np.isnan(size)
         if open_total.any():
             bounds = Interval().bounds(wider)
-            most_outside, most = np.floor(bounds.upper[n:] + 1e-6), np.floor(bounds.upper[total] + 1e-6)
-            pinned &= ~open_total | (most > most_outside)
+            most_outside, most = bounds.upper[n:], bounds.upper[total]
+            if release.integer:
+                most_outside, most = np.floor(most_outside + 1e-6), np.floor(most + 1e-6)
+            pinned &= ~open_total | (most > most_outside + slack(most_outside))
         return pinned
 
     def _crowded(self, release: Release, share: float) -> tuple[Pinned, ...]:
@@ -185,12 +190,18 @@ class Group:
         total = np.array([group.total for group in found], dtype=np.int64)
         inside = np.array([group.inside[0] for group in found], dtype=np.int64)
         wider = Attributions.within(n, total, inside, 0.0, weights).extend_release(release)
-        goal = np.append(np.full(n, np.nan), np.zeros(len(found)))
-        _, reached = Interval().meets(wider, np.full(len(goal), np.nan), goal)
-        most = Interval().bounds(release).upper[total]
-        return tuple(
-            group for group, far, size in zip(found, reached[n:], most, strict=True) if not far and size > 0
-        )
+        bounds = Interval().bounds(release)
+        # Of an empty group no share is anywhere. Where nobody may be in it, the sum must exceed zero, which
+        # it cannot in an empty one.
+        empty = bounds.lower[total] <= slack(bounds.lower[total])
+        goal = np.append(np.full(n, np.nan), np.where(empty, 1.0, 0.0))
+        _, far = Interval().meets(wider, np.full(len(goal), np.nan), goal)
+        far = np.array(far[n:])
+        if not release.integer and (empty & ~far).any():
+            high = Interval().bounds(wider).upper[n:]
+            far |= empty & (high > slack(high))
+        crowded = ~far & (bounds.upper[total] > 0)
+        return tuple(found[place] for place in np.flatnonzero(crowded))
 
     def _groups(self, release: Release) -> list[Pinned]:
         """Return groups with so few people certainly elsewhere that they may be pinned."""
@@ -205,8 +216,9 @@ class Group:
             place = _place(labels, variable, "sensitive")
             rows = sums.along(labels.column(place).astype(np.int64))
             rows = rows[~nobody[sums.total[rows]] & self._placeable(labels, sums, variable)[sums.total[rows]]]
+            # By the variable's own tree: sums that linked tables add make no group of a cell.
             group = np.zeros(release.n_cells, dtype=bool)
-            group[sums.total[rows]] = True
+            group[sums.total[rows[sums.tree[rows] >= 0]]] = True
             certain = sums.add(least)
             for row in rows.tolist():
                 parts = sums.parts(row)
@@ -226,7 +238,7 @@ class Group:
         for variable in labels.names if self.identifying is not None else ():
             if variable != sensitive and variable not in (self.identifying or ()):
                 column = labels.column(labels.names.index(variable)).astype(np.int64)
-                parts = [sums.parts(row) for row in sums.along(column).tolist()]
+                parts = [sums.parts(row) for row in sums.along(column).tolist() if sums.tree[row] >= 0]
                 found &= ~np.isin(column, column[np.concatenate(parts)] if parts else [])
         for variable in self.identifying or ():
             _place(labels, variable, "identifying")
@@ -256,11 +268,15 @@ class Group:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Sums:
-    """Relations of the form "parts add up to a total", as CSR parts."""
+    """Relations of the form "parts add up to a total", as CSR parts.
+
+    ``tree`` is the variable in whose tree a relation stands, -1 where it ties several.
+    """
 
     relations: Any
     total: Integers
     plain: Mask
+    tree: Integers
 
     @classmethod
     def of(cls, release: Release) -> _Sums:
@@ -270,10 +286,11 @@ class _Sums:
         below = relations.data == -1
         plain = np.bincount(row, weights=below, minlength=n_rows) == 1
         plain &= np.bincount(row, weights=~below & (relations.data != 1), minlength=n_rows) == 0
-        plain &= np.diff(relations.indptr) > 2
+        tree = variable_of_relation(relations, release.labels)
+        plain &= (np.diff(relations.indptr) > 2) | only_categories(relations, tree)
         total = np.zeros(n_rows, dtype=np.int64)
         total[row[below]] = relations.indices[below]
-        return cls(relations, total, plain)
+        return cls(relations, total, plain, tree)
 
     def along(self, column: Integers) -> Integers:
         """Relations whose parts differ from their total in a variable."""

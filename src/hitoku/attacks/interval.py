@@ -20,6 +20,7 @@ from hitoku.model.arrays import Floats, Integers, Mask, frozen
 from hitoku.model.bounds import Bounds
 from hitoku.model.release import Release
 from hitoku.model.tolerance import BOUND
+from hitoku.solver.work import CountedWork
 
 __all__ = ["Interval", "exposed", "null_dimension"]
 
@@ -49,6 +50,9 @@ class Interval:
     most_cells
         Groups of more cells that hang together and are no network are not gone into, and marked the same way:
         every end takes a linear program over the whole group. None for no limit.
+    work_limit
+        Numbers that flows and linear programs may look at in all: a limit that is the same on every computer.
+        Cells not reached by then are marked the same way. None for no limit.
 
     Examples
     --------
@@ -71,13 +75,14 @@ class Interval:
     mode: Literal["exact", "linear"] = "exact"
     time_limit_s: float | None = None
     most_cells: int | None = None
+    work_limit: float | None = None
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
             raise ParameterError(
                 f"unknown mode {self.mode!r}", where="Interval", fix=f"use one of: {', '.join(MODES)}"
             )
-        must_be_numbers(self, "time_limit_s", "most_cells")
+        must_be_numbers(self, "time_limit_s", "most_cells", "work_limit")
         if self.time_limit_s is not None and not self.time_limit_s >= 0:
             raise ParameterError(
                 "time_limit_s is negative", where="Interval", fix="give seconds, or None for no limit"
@@ -100,7 +105,9 @@ class Interval:
         stopped[withheld] = unknown
         return Bounds(lower=lower, upper=upper, unknown=stopped)
 
-    def meets(self, release: Release, low: ArrayLike, high: ArrayLike) -> tuple[Mask, Mask]:
+    def meets(
+        self, release: Release, low: ArrayLike, high: ArrayLike, deadline: Deadline | None = None
+    ) -> tuple[Mask, Mask]:
         """Tell which cells reach down to a target, and which reach up to one.
 
         Cheaper than the intervals themselves: the search for a cell stops at its target, all cells are pushed
@@ -112,6 +119,8 @@ class Interval:
             What is published.
         low, high
             Targets for every cell; NaN where nothing is asked.
+        deadline
+            A limit that is shared with other calls; left out, the limits of the attack count.
 
         Returns
         -------
@@ -135,7 +144,7 @@ class Interval:
         slack = [BOUND * np.maximum(1.0, np.abs(target)) for target in targets]
         goal_low = equations.in_units((targets[0] + slack[0] / 2)[withheld])
         goal_high = equations.in_units((targets[1] - slack[1] / 2)[withheld])
-        met_low, met_high, _ = self.ends(equations, (goal_low, goal_high))
+        met_low, met_high, _ = self.ends(equations, (goal_low, goal_high), deadline)
         least, most = release.published.copy(), release.published.copy()
         least[withheld], most[withheld] = equations.values(met_low), equations.values(met_high)
         # A target of NaN compares false.
@@ -151,7 +160,8 @@ class Interval:
 
         With goals, the least and largest values met on the way to them; without, the exact ends.
         """
-        deadline = deadline or Deadline(self.time_limit_s)
+        work = CountedWork(np.inf if self.work_limit is None else self.work_limit)
+        deadline = deadline or Deadline(self.time_limit_s, work)
         found = _Ends(self, equations, goals, settle(equations), deadline)
         found.networks()
         found.others()
@@ -260,10 +270,10 @@ class _Ends:
 
     def _keep(self, places: Integers, low: Floats, high: Floats, unknown: Mask) -> None:
         """Write ends back; bounds that hold anyway stand for cells not reached in time."""
+        self.unknown[places] = unknown
         if self.asked:
             self.low[places], self.high[places] = low, high
             return
         low = np.where(unknown, self.settled.lower[places], np.maximum(low, self.settled.lower[places]))
         high = np.where(unknown, self.settled.upper[places], np.minimum(high, self.settled.upper[places]))
         self.low[places], self.high[places] = low, np.maximum(low, high)
-        self.unknown[places] = unknown

@@ -86,7 +86,11 @@ def stretch_network(
         if deadline.over:
             unknown[first:] = True
             break
-        stretch(graph, state, *goals, first, last, tiny)
+        reached, looked = stretch(graph, state, *goals, first, last, tiny, deadline.work.left)
+        deadline.work.add(looked)
+        if reached < last:
+            unknown[reached:] = True
+            break
     return state[3], state[4], unknown
 
 

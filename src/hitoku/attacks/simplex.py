@@ -15,7 +15,7 @@ from hitoku.attacks.equations import Equations, contradiction
 from hitoku.attacks.tied import Tied, tied
 from hitoku.model.arrays import Floats, Mask
 from hitoku.model.tolerance import ADDITIVITY
-from hitoku.solver.linear import LinearProgram, Status, Warm, opened
+from hitoku.solver.linear import LinearProgram, SolverStatus, Warm, opened
 
 # Solver output this close to a goal, as a share of the numbers in the cell's relations, has reached it; in
 # whole units never more than the second number. A cell judged too strictly costs one more program, no more.
@@ -110,9 +110,9 @@ def _stretched(
     sums: bool,
 ) -> Met | None:
     """Push every cell in one program; None where it has no point."""
-    with opened(program, time_limit_s=deadline.left) as warm:
+    with opened(program, time_limit_s=deadline.left, work=deadline.work) as warm:
         push = _Push(warm, equations, implied, goals, Met.nothing(equations.n_cells))
-        if push(np.zeros(equations.n_cells), maximise=False) is Status.INFEASIBLE:
+        if push(np.zeros(equations.n_cells), maximise=False) is SolverStatus.INFEASIBLE:
             return None
         return push.all(sums=sums)
 
@@ -120,9 +120,9 @@ def _stretched(
 def any_point(equations: Equations, deadline: Deadline) -> Floats | None:
     """Return some point of the polyhedron; None when time is over."""
     for program in _programs(equations):
-        with opened(program, time_limit_s=deadline.left) as warm:
+        with opened(program, time_limit_s=deadline.left, work=deadline.work) as warm:
             solution = warm.solve(program.cost, details=False)
-        if solution.status is not Status.INFEASIBLE:
+        if solution.status is not SolverStatus.INFEASIBLE:
             return None if solution.x is None else snapped(solution.x, equations)
     raise contradiction()
 
@@ -155,9 +155,9 @@ class _Push:
     goals: tuple[Floats, Floats]
     met: Met
 
-    def __call__(self, cost: Floats, *, maximise: bool) -> Status:
+    def __call__(self, cost: Floats, *, maximise: bool) -> SolverStatus:
         solution = self.warm.solve(cost, maximise=maximise, details=False)
-        if solution.x is not None and solution.status is not Status.INFEASIBLE:
+        if solution.x is not None and solution.status is not SolverStatus.INFEASIBLE:
             x = snapped(np.clip(solution.x, *self.implied), self.equations)
             whole = self.equations.exact and np.array_equal(x, np.round(x))
             self.met.note(x, whole=whole and np.array_equal(self.equations.matrix @ x, self.equations.rhs))
@@ -187,7 +187,7 @@ class _Push:
         """Push all cells that are short of their goal at once, as long as that brings some of them there."""
         while True:
             short = self.met.high < goal if maximise else self.met.low > goal
-            if short.sum() < 2 or self(short.astype(np.float64), maximise=maximise) is Status.LIMIT:
+            if short.sum() < 2 or self(short.astype(np.float64), maximise=maximise) is SolverStatus.LIMIT:
                 return
             still = self.met.high < goal if maximise else self.met.low > goal
             if still.sum() == short.sum():
@@ -197,7 +197,7 @@ class _Push:
         one = np.zeros(len(ends))
         one[cell] = 1.0
         status = self(one, maximise=maximise)
-        if status is Status.LIMIT:
+        if status is SolverStatus.LIMIT:
             self.met.unknown[cell] = True
-        elif status is Status.UNBOUNDED:
+        elif status is SolverStatus.UNBOUNDED:
             ends[cell] = end

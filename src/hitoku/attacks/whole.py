@@ -15,7 +15,7 @@ from hitoku.attacks.equations import Equations, contradiction
 from hitoku.attacks.simplex import Met
 from hitoku.model.arrays import Floats, Mask
 from hitoku.solver.integer import IntegerProgram, solve
-from hitoku.solver.linear import Status
+from hitoku.solver.linear import SolverStatus
 
 # A linear bound this far beyond a whole number still counts as that number.
 ROUND_IN = 1e-6
@@ -64,15 +64,15 @@ def stretch_whole(
                 continue
             cost = np.zeros(equations.n_cells)
             cost[cell] = sign
-            solution = solve(replace(program, cost=cost), time_limit_s=deadline.left)
-            if solution.status is Status.INFEASIBLE:
+            solution = solve(replace(program, cost=cost), time_limit_s=deadline.left, work=deadline.work)
+            if solution.status is SolverStatus.INFEASIBLE:
                 raise contradiction()
-            if solution.status is Status.UNBOUNDED:
+            if solution.status is SolverStatus.UNBOUNDED:
                 (high if sign < 0 else low)[cell] = -sign * np.inf
                 continue
             if solution.x is not None:
                 np.minimum(low, solution.x, out=low)
                 np.maximum(high, solution.x, out=high)
-            if solution.status is Status.LIMIT:
+            if solution.status is SolverStatus.LIMIT:
                 unknown[cell] = True
     return low, high, unknown

@@ -37,15 +37,16 @@ class CoverVariable:
                 listed[leaf].append(code)
         return listed
 
-    def near(self) -> list[Integers]:
-        """List, for each code, the leaves of the smallest code that holds more than it, without its own."""
+    def wider(self) -> list[int]:
+        """List, for each code, the smallest code that holds more leaves; itself where there is none.
+
+        The leaves near a code are those of its wider code without its own.
+        """
         above, sets = self.above(), [frozenset(leaves.tolist()) for leaves in self.below]
         listed = []
-        for own in sets:
-            wider = [
-                sets[code] for code in above[min(own)] if len(sets[code]) > len(own) and own <= sets[code]
-            ]
-            listed.append(np.array(sorted(min(wider, key=len, default=own) - own), dtype=np.int64))
+        for code, own in enumerate(sets):
+            wider = [one for one in above[min(own)] if len(sets[one]) > len(own) and own <= sets[one]]
+            listed.append(min(wider, key=lambda one: len(sets[one]), default=code))
         return listed
 
 
@@ -77,21 +78,31 @@ class Cover:
         return int(np.prod([2 * max(map(len, v.above())) for v in self.variables], dtype=np.float64))
 
     def space(self) -> tuple[Any, ...]:
-        """Write the variables as :mod:`hitoku.kernels.cheapest_box` reads them."""
+        """Write the variables as :mod:`hitoku.kernels.cheapest_box` reads them.
+
+        In the end the wider code of each code, and for each leaf below a code how many leaves of its wider
+        code come before it that are not below it: which leaves are near follows, without a list per code.
+        """
         sizes = np.array(self.shape, dtype=np.int64)
         stride = np.append(np.cumprod(sizes[:0:-1])[::-1], 1).astype(np.int64)
         above = [leaf for v in self.variables for leaf in v.above()]
         below = [code for v in self.variables for code in v.below]
-        near = [leaves for v in self.variables for leaves in v.near()]
+        starts = _starts(sizes.tolist())
+        wider, skipped = [], []
+        for v in self.variables:
+            for own, code in zip(v.below, v.wider(), strict=True):
+                wider.append(code)
+                skipped.append(np.searchsorted(v.below[code], own) - np.arange(len(own)))
         longest = 2 * max(map(len, above))
         return (
             stride,
-            _starts(sizes.tolist()),
+            starts,
             _starts([v.n_leaves for v in self.variables]),
             *_joined(above),
             *_joined(below),
             longest,
-            *_joined(near),
+            np.array(wider, dtype=np.int64),
+            _joined(skipped)[1],
         )
 
 

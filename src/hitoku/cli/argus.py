@@ -42,8 +42,8 @@ def run(
 ) -> None:
     """Do what a batch of τ-ARGUS asks for, then attack and audit every table before its files are written.
 
-    What hitoku does not support is refused by name and line before anything runs. Of a table that is not
-    safe only the logbook is written (exit code 1), unless --force says otherwise. A batch writes below its
+    What hitoku does not support is refused by name and line before anything runs. Where the verdict refuses a
+    table only the logbook is written (exit code 1), unless --force says otherwise. A batch writes below its
     own folder, and over no file, unless --anywhere and --overwrite say so.
 
     [bold]Examples[/bold]
@@ -54,6 +54,9 @@ def run(
 
     hitoku argus run modular.arb --method greedy
     """
+    from rich.console import Console
+
+    from hitoku.cli.summary import show_verdict
     from hitoku.pipeline.batch import STEPS, run_batch
 
     require_path(batch)
@@ -73,6 +76,7 @@ def run(
             {
                 "batch": str(batch),
                 "safe": done.safe,
+                "verdict": done.verdict.as_dict(),
                 "tables": [dict(one.outcome.audit.summary) for tables in done.tables for one in tables],
                 "files": {str(path): "confidential" if secret else "" for path, secret in done.files.items()},
                 "out": None if done.folder is None else str(done.folder),
@@ -84,8 +88,8 @@ def run(
             typer.echo(line)
         if done.folder is not None:
             typer.echo(f"release with its evidence: {done.folder}")
-        typer.echo("safe" if done.safe else "NOT safe")
-    if not done.safe:
+        show_verdict(Console(), done.verdict)
+    if done.verdict.refused:
         raise typer.Exit(FOUND)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +15,8 @@ from hitoku.files import refuse_existing, require_path
 
 if TYPE_CHECKING:
     from hitoku.evidence.audit_result import Audit
+    from hitoku.model.finding import Finding
+    from hitoku.model.verdict import Verdict
 
 MOST_FINDINGS = 10
 # With one move, any hidden value that leaks gives away all; the papers warn of a handful.
@@ -33,6 +36,12 @@ def audit(
     mark: Annotated[str, typer.Option(help="CSV: column that says what is withheld.")] = "status",
     rule: Annotated[list[str] | None, typer.Option(help="CSV: a rule; repeat for more.")] = None,
     width: Annotated[float | None, typer.Option(help="CSV: required width of every interval.")] = None,
+    no_groups: Annotated[
+        bool,
+        typer.Option(
+            "--no-groups", help="CSV: consider cells only, not groups that published cells add up to."
+        ),
+    ] = False,
     integer: Annotated[
         bool, typer.Option("--integer", help="Values of the JJ file are counts, and readers know it.")
     ] = False,
@@ -47,7 +56,8 @@ def audit(
     where it is withheld. In a JJ file, cells marked u (unsafe) and m are taken as withheld.
     Several release folders are judged together, as somebody who has all their public files sees them; so are
     the groups of a publication, by its folder.
-    Exit code 1: not safe.
+    Exit code 1: an attacker in scope succeeds, or it is not decided for a single table. Contributors are not
+    tried; hitoku attack does that.
 
     [bold]Examples[/bold]
 
@@ -64,9 +74,10 @@ def audit(
     from hitoku.io.jj import read_jj, read_jj_pattern
     from hitoku.io.marked_cells import read_marked_cells
     from hitoku.io.release.folders import release_folders
-    from hitoku.io.release.read import read_release
     from hitoku.model.protection import Protection
     from hitoku.model.release import Release
+    from hitoku.pipeline.attack import AttackedFolder
+    from hitoku.pipeline.folder_verdict import judge_cells, judge_folder
     from hitoku.rules import RULES, assess, rule_from_word
 
     paths = [each for path in paths for each in release_folders(path)]
@@ -76,8 +87,10 @@ def audit(
         _audit_together(paths, as_json=as_json)
         return
     (path,) = paths
+    folder, rules = None, None
     if require_path(path).is_dir():
-        table, need, release = read_release(path)
+        folder = AttackedFolder.read(path)
+        table, need, release = folder.units, folder.need, folder.release
     elif path.suffix.lower() == ".csv":
         if not by or not rule:
             raise ParameterError(
@@ -86,7 +99,8 @@ def audit(
                 fix="give --by for every column of codes, and at least one --rule",
             )
         table, withheld = read_marked_cells(path, by, value, mark, frequency=frequency)
-        need = assess(table, [rule_from_word(word, RULES) for word in rule], width=width)
+        rules = [rule_from_word(word, RULES) for word in rule]
+        need = assess(table, rules, width=width, groups=not no_groups)
         release = Release.of(table, Protection.withhold(table, withheld, need))
     else:
         table, need = read_jj(path, integer=integer)
@@ -99,17 +113,28 @@ def audit(
             release,
             progress=lambda done, most: step(f"{done:,} of {most:,} unsafe cells settled", begins=False),
         )
+    verdict = (
+        judge_cells(found, rules, groups=not no_groups) if folder is None else judge_folder(folder, found)
+    )
     proof = found.certificate
     if certificate is not None and proof is not None:
         proof.write(certificate)
     if as_json:
         remarks = [str(finding) for finding in found.findings]
-        print_json({"path": str(path), "safe": found.safe, **found.summary, "findings": remarks})
+        print_json(
+            {
+                "path": str(path),
+                "safe": found.safe,
+                "verdict": verdict.as_dict(),
+                **found.summary,
+                "findings": remarks,
+            }
+        )
     else:
-        _show(path, found)
+        _show([path], verdict, found, found.findings)
         if certificate is not None and proof is not None:
             typer.echo(f"  proof: {certificate}")
-    if not found.safe:
+    if verdict.refused:
         raise typer.Exit(FOUND)
 
 
@@ -124,10 +149,15 @@ def _refuse_place(certificate: Path, n_folders: int) -> None:
     refuse_existing(certificate)
 
 
-def _show(path: Path, found: Audit) -> None:
-    """Tell a person what was found."""
+def _show(paths: Sequence[Path], verdict: Verdict, found: Audit, findings: Sequence[Finding]) -> None:
+    """Print the verdict and what it rests on."""
+    from rich.console import Console
+
+    from hitoku.cli.summary import show_verdict
+
     counted = found.summary
-    typer.echo(f"{'safe' if found.safe else 'NOT safe'}: {path}")
+    typer.echo(", ".join(map(str, paths)))
+    show_verdict(Console(), verdict)
     typer.echo(
         f"  {counted['unsafe']:,} unsafe cells of {counted['cells']:,}, {counted['withheld']:,} withheld"
     )
@@ -135,15 +165,16 @@ def _show(path: Path, found: Audit) -> None:
     risk = "; few: one leaked value may give others away" if found.safe and moves < FEW_MOVES else ""
     left = f"independent moves left to the withheld cells: {moves:,}{risk}"
     typer.echo(f"  {left if counted['withheld'] else 'nothing is withheld'}")
-    for finding in found.findings[:MOST_FINDINGS]:
+    for finding in findings[:MOST_FINDINGS]:
         typer.echo(f"  {finding}")
-    if len(found.findings) > MOST_FINDINGS:
-        typer.echo(f"  and {len(found.findings) - MOST_FINDINGS:,} more; --json lists them all")
+    if len(findings) > MOST_FINDINGS:
+        typer.echo(f"  and {len(findings) - MOST_FINDINGS:,} more; --json lists them all")
 
 
 def _audit_together(paths: list[Path], *, as_json: bool) -> None:
     """Judge several release folders as one."""
     from hitoku.pipeline.audit_together import audit_together
+    from hitoku.pipeline.folder_verdict import judge_together
 
     for path in paths:
         if not require_path(path).is_dir():
@@ -153,18 +184,18 @@ def _audit_together(paths: list[Path], *, as_json: bool) -> None:
                 fix="give folders that hitoku protect wrote, or one file alone",
             )
     found = audit_together(paths)
-    safe, counted, findings = found.audit.safe, found.audit.summary, found.findings
+    verdict = judge_together(found.audit)
     if as_json:
-        told = [str(finding) for finding in findings]
-        print_json({"paths": [str(path) for path in paths], "safe": safe, **counted, "findings": told})
-    else:
-        typer.echo(f"{'safe' if safe else 'NOT safe'} together: {', '.join(map(str, paths))}")
-        typer.echo(
-            f"  {counted['unsafe']:,} unsafe cells of {counted['cells']:,}, {counted['withheld']:,} withheld"
+        print_json(
+            {
+                "paths": [str(path) for path in paths],
+                "safe": found.audit.safe,
+                "verdict": verdict.as_dict(),
+                **found.audit.summary,
+                "findings": [str(finding) for finding in found.findings],
+            }
         )
-        for finding in findings[:MOST_FINDINGS]:
-            typer.echo(f"  {finding}")
-        if len(findings) > MOST_FINDINGS:
-            typer.echo(f"  and {len(findings) - MOST_FINDINGS:,} more; --json lists them all")
-    if not safe:
+    else:
+        _show(paths, verdict, found.audit, found.findings)
+    if verdict.refused:
         raise typer.Exit(FOUND)

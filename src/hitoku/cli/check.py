@@ -229,6 +229,11 @@ def _by_hand(
 def _print(found: Recheck) -> None:
     for number, each in enumerate(found.outputs, start=1):
         echo(f"{number}. {each.output.name} ({each.output.kind}): {each.status}")
+        verdict = found.verdict_of(each)
+        echo(f"   {verdict.colour}: {verdict}")
+        for row in verdict.rows:
+            if row.applies:
+                echo(f"   {row.result}: {row.label}")
         for remark in (*each.findings, *each.verdicts, *each.decisions):
             echo(f"   {remark}")
         if each.state == "released":

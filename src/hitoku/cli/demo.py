@@ -67,7 +67,7 @@ def demo(
         _print_counts(done, out)
     else:
         _show(done, out, by)
-    if not done.run.safe:
+    if done.run.verdict.refused:
         raise typer.Exit(FOUND)
 
 

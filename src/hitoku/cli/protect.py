@@ -71,6 +71,17 @@ def protect(
             help="Who knows own amounts: none, singletons, contributors; left out, singletons of magnitudes."
         ),
     ] = None,
+    against: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Attacker that the verdict depends on: outsider, groups, singletons, contributors, "
+            "attributes, method, tables, released; repeat for more. Left out, the default scope."
+        ),
+    ] = None,
+    no_groups: Annotated[
+        bool,
+        typer.Option("--no-groups", help="Consider cells only, not groups that published cells add up to."),
+    ] = False,
     title: Annotated[str | None, typer.Option(help="Heading of the published table.")] = None,
     formats: Annotated[
         list[str] | None,
@@ -101,15 +112,17 @@ def protect(
     memory_limit: Annotated[
         str | None, typer.Option(help="Memory for reading and adding up records: 4GB; left out, most of it.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write the release even if it is not safe.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Write the release even if the verdict refuses it.")
+    ] = False,
     lang: Lang = None,
     as_json: AsJson = False,
 ) -> None:
     """Tabulate records, find the unsafe cells, withhold others with them, attack, audit, and write a release.
 
     A recipe says everything in one file; hitoku init writes one. The options say the same for a single table.
-    Nothing is written when the audit fails (exit code 1), unless --force says so; the release is then marked
-    as not safe.
+    The verdict has one row per attacker. Nothing is written when one in scope fails, or is not decided for a
+    single table (exit code 1), unless --force says so; the release is then marked as not safe.
 
     [bold]Examples[/bold]
 
@@ -143,6 +156,8 @@ def protect(
         "keep": parse_cells("--keep", keep),
         "withhold": parse_cells("--withhold", withhold),
         "insiders": insiders,
+        "against": against,
+        "groups": False if no_groups else None,
         "title": title,
         "formats": formats,
         "decimals": decimals,
@@ -158,7 +173,7 @@ def protect(
         _print_counts(run, read)
     else:
         _show(run, read)
-    if not run.safe:
+    if run.verdict.refused:
         raise typer.Exit(FOUND)
 
 
@@ -196,6 +211,7 @@ def _print_counts(run: Run, read: Sequence[str]) -> None:
             "read": list(read),
             "out": None if run.folder is None else str(run.folder),
             "safe": run.safe,
+            "verdict": run.verdict.as_dict(),
         }
     )
 
@@ -215,7 +231,7 @@ def _show(run: Run, read: Sequence[str]) -> None:
             console.rule(kind)
         show(console, outcome, naive=run.left_blank[kind])
     said = f"written to {run.folder}" if run.folder else "nothing was written: the release is not safe"
-    warned = "" if run.safe or not run.folder else ", marked as NOT SAFE"
+    warned = ", marked as NOT SAFE" if run.verdict.refused and run.folder else ""
     console.print(f"\n{said}{warned}", soft_wrap=True)
     if run.folder and any(run.places.values()):
         page = "checker/overview.html"

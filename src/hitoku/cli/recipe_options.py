@@ -32,7 +32,9 @@ def read_recipe(data: Path, options: Mapping[str, Any], out: Path | None) -> Rec
 
     require_path(data)
     if data.suffix.lower() == RECIPE:
-        _refuse_options([name for name, given in options.items() if given and name != "data"])
+        _refuse_options(
+            [name for name, given in options.items() if (given or given is False) and name != "data"]
+        )
         recipe = Recipe.read(data)
     else:
         recipe = Recipe.of(options)
@@ -48,7 +50,8 @@ def read_recipe(data: Path, options: Mapping[str, Any], out: Path | None) -> Rec
 def _refuse_options(given: Sequence[str]) -> None:
     """Raise when a recipe is given and options besides: one of them would be ignored."""
     if given:
-        option = {"rules": "rule", "hierarchies": "hierarchy", "formats": "format"}.get(given[0], given[0])
+        names = {"rules": "rule", "hierarchies": "hierarchy", "formats": "format", "groups": "no-groups"}
+        option = names.get(given[0], given[0])
         raise ParameterError(
             "a recipe says everything itself, an option for the table would contradict it",
             where=f"--{option}",

@@ -12,9 +12,13 @@ from rich.text import Text
 from hitoku.evidence.loss import loss
 from hitoku.model.dimension import Dimension
 from hitoku.model.release import Release
+from hitoku.model.verdict import SYMBOLS, Colour, Verdict
 from hitoku.pipeline import Comparison, Outcome
 from hitoku.pipeline.recipe import Run
 
+# How a verdict is printed; the sign says the same without colour.
+STYLES = {Colour.GREEN: "green", Colour.AMBER: "yellow", Colour.RED: "red"}
+SIGNS = {Colour.GREEN: "✓", Colour.AMBER: "?", Colour.RED: "✗"}
 WITHHELD = Text("c", style="bold reverse")
 MOST_ROWS, MOST_COLUMNS = 8, 5
 
@@ -46,7 +50,7 @@ def counts(outcome: Outcome) -> dict[str, Any]:
         "insiders": outcome.insiders,
         "warning": outcome.warning,
         "safe": outcome.audit.safe,
-        "verdict": outcome.verdict,
+        "verdict": outcome.verdict.as_dict(),
         "certificate": outcome.audit.certificate is not None,
         "remarks": [str(remark) for remark in outcome.remarks],
     }
@@ -120,22 +124,18 @@ def show(console: Console, outcome: Outcome, *, naive: int) -> None:
                 f" and {n['published_share_with_totals']:.1%} with their totals"
             ),
         ),
-        ("attacked", f"{n['worked_out_exactly']:,} unsafe cells can be worked out"),
-        ("insiders", f"{n['insiders']}"),
-        ("audited", n["verdict"]),
         *((str(remark.severity), f"{remark.place}: {remark.reason}") for remark in outcome.remarks),
     ]
     if n["changed"]:
-        told = {
-            "protected": f"{n['changed']:,} cells are published with other values, by {n['method']}",
-            "attacked": "what can be undone is measured by the attack adjustment",
-        }
+        told = {"protected": f"{n['changed']:,} cells are published with other values, by {n['method']}"}
         lines = [(name, told.get(name, text)) for name, text in lines]
     grid = Grid.grid(padding=(0, 2))
     grid.add_column(style="bold cyan", justify="right", no_wrap=True)
     for name, text in lines:
         grid.add_row(name, text)
     console.print(grid)
+    console.print()
+    show_verdict(console, outcome.verdict)
     if n["warning"]:
         console.print(f"WARNING: {n['warning']}", style="bold red", soft_wrap=True)
     corner = excerpt(outcome.release, outcome.table.dimensions)
@@ -147,20 +147,36 @@ def show(console: Console, outcome: Outcome, *, naive: int) -> None:
         )
 
 
+def show_verdict(console: Console, verdict: Verdict) -> None:
+    """Print the headline in its colour, and a row for every attacker that the release has."""
+    style = STYLES[verdict.colour]
+    console.print(Text(f"{SIGNS[verdict.colour]} {verdict}", style=f"bold {style}"), soft_wrap=True)
+    grid = Grid.grid(padding=(0, 2))
+    for column in ("", "attacker", "basis"):
+        grid.add_column(no_wrap=column == "", overflow="fold")
+    for row in verdict.rows:
+        if row.applies:
+            basis = "; ".join(filter(None, (row.reason, f"{row.fix}" if row.fix else "")))
+            result = Text(f"{SYMBOLS[row.status]} {row.status}")
+            grid.add_row(result, row.label, Text(basis), style="" if row.in_scope else "dim")
+    console.print(grid)
+
+
 def show_groups(console: Console, run: Run) -> None:
     """Tell a person about groups of tables that share nothing, a line for each."""
     grid = Grid(title="Groups of tables that share nothing", title_style="bold")
-    for name in ("group", "tables", "cells", "unsafe", "withheld", "value published", "audit"):
+    for name in ("group", "tables", "cells", "unsafe", "withheld", "value published", "verdict"):
         # A name that is cut off tells no groups apart.
-        grid.add_column(name, justify="left" if name in {"group", "audit"} else "right", overflow="fold")
+        grid.add_column(name, justify="left" if name in {"group", "verdict"} else "right", overflow="fold")
     for key, outcome in run.outcomes.items():
         n = counts(outcome)
         # What filters leave out is judged and not shown: it is no cell of these tables.
         n_unsafe = int((outcome.need.unsafe & outcome.table.shown).sum())
         numbers = (max(len(run.places[key]), 1), n["cells"], n_unsafe, n["withheld"])
         value = f"{n['published_share_of_value']:.0%}"
-        grid.add_row(key, *(f"{number:,}" for number in numbers), value, n["verdict"])
+        grid.add_row(key, *(f"{number:,}" for number in numbers), value, outcome.verdict.colour)
     console.print(grid)
+    show_verdict(console, run.verdict)
     for key, outcome in run.outcomes.items():
         for remark in outcome.remarks:
             console.print(f"{key}: {remark}", soft_wrap=True, markup=False, highlight=False)

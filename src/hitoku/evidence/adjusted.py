@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import gcd
 from types import MappingProxyType
 from typing import Any
 
@@ -41,6 +42,7 @@ REASONS = {
         "move it further, or the other way: see moved in audit.cells",
     ),
 }
+LOOK_ROUNDED = "the values look rounded; the ranges that rounding leaves are not considered"
 SHARES = (0.5, 0.9, 0.99)
 FRACTIONS, DECIMALS = "whole numbers became fractions", "there are more decimals than in the table"
 
@@ -103,6 +105,15 @@ class AdjustedAudit(Audit):
             levels=self.levels,
             required=tuple(required_of(self.learnt, self.asked)),
         )
+
+    @property
+    def rounding_base(self) -> Fraction | None:
+        """The base to which the published values seem to be rounded; None where they do not.
+
+        They do where all of them are multiples of a number of which the true values are not multiples.
+        """
+        shown, true = (Fraction(gcd(*grid.units), grid.scale) for grid in (self.shown, self.grid))
+        return shown if shown > true > 0 else None
 
     @cached_property
     def deviation(self) -> Floats:
@@ -225,6 +236,15 @@ class AdjustedAudit(Audit):
                     place="published table",
                     reason="the values do not add up to the last digit, so there is no certificate",
                     advice="round the inner cells to at most six decimals and add them up again",
+                )
+            )
+        if self.rounding_base is not None:
+            found.append(
+                Finding(
+                    severity=Severity.LOOK,
+                    place="published table",
+                    reason=LOOK_ROUNDED,
+                    advice="withhold cells, or adjust them by another method",
                 )
             )
         if self.shown.scale > self.grid.scale:

@@ -2,6 +2,7 @@
 
 What must be able to become large is a sum of cells. As a cell of its own, never published, it is audited like
 any other: a witness is a table that fits the release and in which enough people of the group are elsewhere.
+Somebody must be in the group there: an empty one says nothing of where its people are.
 """
 
 from __future__ import annotations
@@ -128,14 +129,15 @@ class Attributed:
 
 
 def required_of(learnt: Attributions, asked: Floats) -> list[dict[str, Any]]:
-    """Write sums of cells in whole numbers, and what each must be able to reach."""
+    """Write sums of cells in whole numbers, the cell of the group, and what each must be able to reach."""
     written = []
     rows = exact_rows(learnt.sums)
     for number, (cells, weights) in enumerate(rows):
         here = slice(learnt.sums.indptr[number], learnt.sums.indptr[number + 1])
         scale = Fraction(weights[0]) / rational(float(learnt.sums.data[here][0])) if weights else Fraction(1)
         goal = rational(float(asked[number])) * scale
-        written.append({"cells": cells, "weights": weights, "goal": text(goal)})
+        group = int(learnt.group[number])
+        written.append({"group": group, "cells": cells, "weights": weights, "goal": text(goal)})
     return written
 
 

@@ -248,7 +248,7 @@ class Audit:
                 down = reason.difference if reason.linear or not reason.up else down
                 up = reason.difference if reason.linear or reason.up else up
             low, high = (float(self.grid.value(cell) + Fraction(end)) for end in (down, up))
-            why = self._why(place)
+            why = self.why(cell)
         if self.intervals is not None and not self.intervals.unknown[cell]:
             low, high = float(self.intervals.lower[cell]), float(self.intervals.upper[cell])
         lower, upper, width = float(need.lower[cell]), float(need.upper[cell]), float(need.width[cell])
@@ -283,6 +283,11 @@ class Audit:
         first = dict(list(found.items())[:SHORT_REASONS])
         found |= {place: tuple(shorten(problem, r) for r in reasons) for place, reasons in first.items()}
         return MappingProxyType(dict(sorted(found.items())))
+
+    def why(self, cell: int) -> str:
+        """Return the arithmetic that gives an unsafe cell away; empty where it is safe. Confidential."""
+        place = self._places.get(cell)
+        return "published" if place is None else self._why(place)
 
     def _why(self, place: int) -> str:
         """Say which sum gives a cell away; empty for a safe one."""

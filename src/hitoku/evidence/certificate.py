@@ -9,7 +9,7 @@ import gzip
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from math import isinf
@@ -20,9 +20,9 @@ from hitoku.evidence.attributed import Attributed, required_of
 from hitoku.evidence.grid import Grid, exact_rows, text
 from hitoku.evidence.json_stream import AT_ONCE, Stream, pieces
 from hitoku.evidence.problem import AuditProblem
-from hitoku.evidence.verify import ADJUSTED, FORMAT, KNOWN, fingerprint
+from hitoku.evidence.verify import ADJUSTED, FORMAT, fingerprint
 from hitoku.evidence.witness_search import Proof
-from hitoku.files import make_parent, new_file
+from hitoku.files import make_parent, new_file, sha256
 from hitoku.model.arrays import Floats
 from hitoku.model.labels import Labels
 from hitoku.model.rational import rational
@@ -33,17 +33,17 @@ NAMES = ("certificate.json", "certificate.json.gz")
 # How hard files are compressed: the last percent costs more time than everything else.
 PRESSURE = 6
 # What a certificate holds beside its claim.
-BESIDE = {"witnesses", "reader", "hidden", "remarks", "tables", "sha256"}
+BESIDE = {"witnesses", "reader", "hidden", "remarks", "tables", "files", "verdict", "sha256"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Certificate:
     """A proof that every unsafe cell of a release is blurred as far as it must be.
 
-    Made by :func:`hitoku.audit`. Same table, same release, same bytes. With a claim about a ``reader`` who
-    knows the method it is of version 2; without one it is of version 1, and means what that always meant.
-    Cells that are in no public file are named as ``hidden``; ``remarks`` say what it leaves open;
-    ``tables`` say which cells the public files of linked tables show, and what they are called there.
+    Made by :func:`hitoku.audit`. Same table, same release, same bytes. A ``reader`` is a claim about somebody
+    who knows the method. Cells that are in no public file are named as ``hidden``; ``remarks`` say what it
+    leaves open; ``tables`` say which cells the public files of linked tables show, and what they are called
+    there; ``files`` are the hashes of everything in ``public/``; ``verdict`` has one row per attacker.
     """
 
     release: Release
@@ -55,6 +55,8 @@ class Certificate:
     hidden: tuple[int, ...] = ()
     remarks: tuple[str, ...] = ()
     tables: Mapping[str, tuple[Labels, Sequence[int]]] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+    verdict: Mapping[str, Any] | None = None
 
     @cached_property
     def content(self) -> Mapping[str, Any]:
@@ -68,7 +70,9 @@ class Certificate:
         parts |= {"hidden": list(self.hidden)} if self.hidden else {}
         parts |= {"remarks": list(self.remarks)} if self.remarks else {}
         tables = {name: _written(labels, cells) for name, (labels, cells) in self.tables.items()}
-        return parts | ({"tables": tables} if tables else {})
+        parts |= {"tables": tables} if tables else {}
+        parts |= {"files": dict(self.files)} if self.files else {}
+        return parts | ({} if self.verdict is None else {"verdict": dict(self.verdict)})
 
     def _proof(self) -> dict[str, Any]:
         """Write what every unsafe cell requires, and the witnesses."""
@@ -78,7 +82,7 @@ class Certificate:
             told["witnesses"] = Stream(self._witnesses, at_once=1)
         else:
             told |= {"groups": groups["groups"], "witnesses": [*self._witnesses(), *groups["witnesses"]]}
-        return told if self.reader is None else {**told, "format": KNOWN, "reader": dict(self.reader)}
+        return told if self.reader is None else {**told, "reader": dict(self.reader)}
 
     def _unsafe(self) -> Iterator[dict[str, Any]]:
         reach = (self.proof.reach[place] for place in self.problem.demands)
@@ -113,12 +117,13 @@ class Certificate:
         ----------
         path
             A file, compressed when its name ends in ``.gz``; or a release folder, in which it becomes
-            ``checker/certificate.json.gz``.
+            ``checker/certificate.json.gz`` and lists the files in ``public/``.
         """
         target = Path(path)
         if target.is_dir():
-            folder = target / FOLDER
+            folder, files = target / FOLDER, hash_files(target / "public")
             target = next((folder / name for name in NAMES if (folder / name).exists()), folder / NAMES[1])
+            return replace(self, files=files).write(target)
         make_parent(target)
         with new_file(target) as draft, draft.open("wb") as raw:
             # No name and no time stamp inside: the same proof is the same file.
@@ -163,6 +168,12 @@ class AdjustedCertificate(Certificate):
 
     def __repr__(self) -> str:
         return f"Certificate({len(self.levels):_} unsafe cells adjusted, {self.release.n_cells:_} cells)"
+
+
+def hash_files(public: Path) -> dict[str, str]:
+    """Return the SHA-256 of every file in ``public/`` and below, by its path there."""
+    files = sorted(file for file in public.rglob("*") if file.is_file())
+    return {file.relative_to(public).as_posix(): sha256(file) for file in files}
 
 
 def claim(
@@ -271,8 +282,6 @@ def asks_for_less(content: Mapping[str, Any], claimed: Mapping[str, Any]) -> boo
 def _claimed_by(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a certificate claims, without what proves it."""
     own = {name: part for name, part in content.items() if name not in BESIDE}
-    # A claim about a reader who knows the method comes on top.
-    own["format"] = FORMAT if own["format"] == KNOWN else own["format"]
     own["unsafe"] = [
         {name: part for name, part in need.items() if name not in {"low", "high"}} for need in own["unsafe"]
     ]

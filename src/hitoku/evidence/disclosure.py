@@ -274,38 +274,98 @@ def _shortest(problem: AuditProblem, reason: Disclosure) -> Floats | None:
     return np.asarray(solution.x[:n_rows] - solution.x[n_rows : 2 * n_rows])
 
 
-def write_arithmetic(problem: AuditProblem, release: Release, grid: Grid, reason: Disclosure) -> str:
-    """Write a disclosure as a sum that a person can redo. It shows confidential numbers: for the checker."""
+@dataclass(frozen=True, slots=True)
+class Summand:
+    """One summand of a disclosure: a published cell, or a withheld one at a bound that is known.
+
+    Parameters
+    ----------
+    cell
+        The cell, by its number in the table.
+    share
+        How often it is added; negative where it is subtracted.
+    number
+        Its published value, or its bound.
+    bound
+        "upper" or "lower" for a withheld cell at a known bound; empty for a published cell.
+    """
+
+    cell: int
+    share: Fraction
+    number: Fraction
+    bound: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """A disclosure as a sum that a person can redo. It holds confidential numbers: for the checker.
+
+    Parameters
+    ----------
+    cell
+        The cell that is disclosed, by its number in the table.
+    word
+        "exactly", "at most" or "at least".
+    bound
+        The result of the sum.
+    terms
+        The summands, those that are added first; empty where there is no such sum.
+    totals
+        The relations that were used, by the cells that are their totals.
+    """
+
+    cell: int
+    word: str
+    bound: Fraction
+    terms: tuple[Summand, ...] = ()
+    totals: tuple[int, ...] = ()
+
+
+def arithmetic(problem: AuditProblem, release: Release, grid: Grid, reason: Disclosure) -> Arithmetic:
+    """Return a disclosure as a sum of published cells and of withheld ones at known bounds."""
     cell = int(problem.cells[reason.place])
     bound = grid.value(cell) + reason.difference
     word = "exactly" if reason.linear else "at most" if reason.up else "at least"
-    if reason.whole:
-        return f"{word} {text(bound)}: no table of whole numbers goes further"
-    if not reason.multipliers:
-        return f"{word} {text(bound)}: known before reading"
-    shares, names = _shares(problem, release, reason)
-    terms: list[str] = []
-    bounds: list[str] = []
+    if reason.whole or not reason.multipliers:
+        return Arithmetic(cell, word, bound)
+    shares, totals = _shares(problem, release, reason)
     ends = {int(problem.cells[place]): upper for place, upper in reason.taken.items()}
+    terms: list[Summand] = []
     for i, share in sorted(shares.items(), key=lambda item: (item[1] < 0, item[0])):
         if i == cell or share == 0:
             continue
-        shown = grid.value(i)
+        number, side = grid.value(i), ""
         if i in ends:
             place = int(np.searchsorted(problem.cells, i))
-            shown += (problem.upper[place] if ends[i] else problem.lower[place]) or 0
-            bounds.append(f"[{release.describe(i)}] at its {'upper' if ends[i] else 'lower'} bound")
-        terms.append(_term(share, shown, first=not terms))
+            number += (problem.upper[place] if ends[i] else problem.lower[place]) or 0
+            side = "upper" if ends[i] else "lower"
+        terms.append(Summand(i, share, number, side))
+    return Arithmetic(cell, word, bound, tuple(terms), tuple(totals))
+
+
+def write_arithmetic(problem: AuditProblem, release: Release, grid: Grid, reason: Disclosure) -> str:
+    """Write a disclosure as a sum that a person can redo. It shows confidential numbers: for the checker."""
+    found = arithmetic(problem, release, grid, reason)
+    bound = text(found.bound)
+    if reason.whole:
+        return f"{found.word} {bound}: no table of whole numbers goes further"
+    if not reason.multipliers:
+        return f"{found.word} {bound}: known before reading"
+    names = [f"[{release.describe(total)}]" for total in found.totals]
+    bounds = [
+        f"[{release.describe(term.cell)}] at its {term.bound} bound" for term in found.terms if term.bound
+    ]
     known = f", with {' and '.join(bounds)}" if bounds else ""
-    return f"{word} {text(bound)} by {' and '.join(names)}{known}: {' '.join(terms) or '0'} = {text(bound)}"
+    terms = [_term(term, first=place == 0) for place, term in enumerate(found.terms)]
+    return f"{found.word} {bound} by {' and '.join(names)}{known}: {' '.join(terms) or '0'} = {bound}"
 
 
 def _shares(
     problem: AuditProblem, release: Release, reason: Disclosure
-) -> tuple[dict[int, Fraction], list[str]]:
-    """Add up the relations, each times its multiplier: the share of every cell, and the relations by name."""
+) -> tuple[dict[int, Fraction], list[int]]:
+    """Add up the relations, each times its multiplier: the share of every cell, and the relations' totals."""
     shares: dict[int, Fraction] = {}
-    names = []
+    totals = []
     for number, times in reason.multipliers.items():
         relation = int(problem.relation[number])
         ((cells, coefficients),) = exact_rows(release.relations[[relation]])
@@ -315,12 +375,12 @@ def _shares(
         ratio = times * scaled / of_relation[int(problem.cells[withheld])]
         for i, c in of_relation.items():
             shares[i] = shares.get(i, Fraction(0)) - ratio * c
-        total = next((i for i, c in of_relation.items() if c < 0), cells[0])
-        names.append(f"[{release.describe(total)}]")
-    return shares, names
+        totals.append(next((i for i, c in of_relation.items() if c < 0), cells[0]))
+    return shares, totals
 
 
-def _term(share: Fraction, number: Fraction, *, first: bool) -> str:
+def _term(term: Summand, *, first: bool) -> str:
+    share, number = term.share, term.number
     sign = "-" if share < 0 else "" if first else "+"
     times = "" if abs(share) == 1 else f"{text(abs(share))} * "
     shown = f"({text(number)})" if number < 0 else f"{text(number)}"

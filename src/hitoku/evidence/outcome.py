@@ -11,14 +11,18 @@ import numpy as np
 from hitoku.attacks.interval import Interval
 from hitoku.evidence.adjusted import AdjustedAudit
 from hitoku.evidence.audit_result import Audit
+from hitoku.evidence.derivable_groups import DerivableGroups
 from hitoku.evidence.grid import texts
 from hitoku.evidence.loss import loss
+from hitoku.evidence.verdict import UNKNOWN_METHOD, judge
 from hitoku.model.bounds import Bounds
 from hitoku.model.finding import Finding, Severity
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
+from hitoku.model.verdict import Row, Verdict, parse_scope
+from hitoku.rules.rule import Rule
 
 # A release that shows less than this share of the value in single cells is hardly worth publishing.
 LITTLE = 0.05
@@ -26,24 +30,37 @@ LITTLE = 0.05
 
 # Withheld cells that hang together: intervals of more of them take longer than anybody waits.
 LARGEST_GROUP = 8_000
+# What flows and programs for intervals may look at: some ten seconds.
+MAX_INTERVAL_WORK = 1e9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Outcome:
-    """Everything that came out of one run; ``audit.safe`` is the verdict.
+    """Everything that came out of one run; ``verdict`` has one row per attacker.
 
     Parameters
     ----------
     protection
         The decision.
     audit
-        The verdict on it, with table, need and release that were audited.
+        Its audit, with table, need and release.
     attacked
         What an attack infers about every cell; worked out when it is asked for, where left out.
     insiders
         Whom it was protected from beside outsiders, in words for a summary.
     remarks
         What a person should know about the table itself, such as how linked tables share their records.
+    against
+        Attackers that the verdict depends on; None for the default ones.
+    secret
+        Whether the method is meant to stay secret; otherwise attackers who know it are in the default scope.
+    tables
+        Why it is not decided what this table shows together with others; empty for a single table.
+    groups
+        Whether groups that can be derived from published cells have enough units; None where no rules are
+        known.
+    rules
+        Rules by which cells are unsafe, for whoever checks the release; empty where they are not known.
 
     Examples
     --------
@@ -63,6 +80,11 @@ class Outcome:
     attacked: Bounds | None = None
     insiders: str = "none"
     remarks: tuple[Finding, ...] = ()
+    against: tuple[str, ...] | None = None
+    secret: bool = True
+    tables: str = ""
+    groups: DerivableGroups | None = None
+    rules: tuple[Rule, ...] = ()
 
     @property
     def left_open(self) -> tuple[Finding, ...]:
@@ -70,19 +92,32 @@ class Outcome:
         return tuple(remark for remark in self.remarks if remark.severity is Severity.LOOK)
 
     @property
-    def proved(self) -> bool:
-        """There is a certificate, and it leaves nothing open."""
-        return self.audit.certificate is not None and not self.left_open
+    def known_method(self) -> Row:
+        """Row of the verdict about an attacker who knows the method; the pipeline, which has it, fills it."""
+        return UNKNOWN_METHOD
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """One row per attacker: what was proved, audited or left out, under a headline with its scope."""
+        return judge(
+            self.audit,
+            self.scope,
+            insiders=self.insiders,
+            groups=self.groups,
+            method=self.known_method,
+            tables=self.tables,
+        )
 
     @property
-    def verdict(self) -> str:
-        """The verdict in words that promise no more than there is."""
-        if not self.audit.safe:
-            return "NOT safe"
-        if self.left_open:
-            n = len(self.left_open)
-            return f"safe as far as sums tell, not proved; {n} remark{'' if n == 1 else 's'}"
-        return "safe, with a proof" if self.proved else "safe, without a proof: values do not add up exactly"
+    def scope(self) -> tuple[str, ...]:
+        """Attackers that the verdict depends on: those of ``against``, or the default ones.
+
+        The default ones include large contributors where ``insiders`` names them.
+        """
+        chosen = parse_scope(self.against, secret=self.secret)
+        if self.against is None and self.insiders.partition(",")[0] not in {"none", "singletons"}:
+            return parse_scope([*chosen, "contributors"])
+        return chosen
 
     @property
     def table(self) -> Table:
@@ -161,18 +196,18 @@ class Outcome:
         return inferable(self.release, adjusted=isinstance(self.audit, AdjustedAudit))
 
     def __repr__(self) -> str:
-        verdict = "safe" if self.audit.safe else "NOT safe"
+        said = "safe against outsiders" if self.audit.safe else "NOT safe"
         warned = f"; {self.warning}" if self.warning else ""
-        return f"Outcome({verdict}: {self.protection!r}{warned})"
+        return f"Outcome({said}: {self.protection!r}{warned})"
 
 
 def inferable(release: Release, *, adjusted: bool) -> Bounds:
     """Return what a reader can infer about every cell, by arithmetic alone.
 
     Adjusted values are not the true ones, so they prove nothing: only what was known before is left. In large
-    tables intervals are left ``unknown``: thousands of linear programs would take hours, and whether the
-    release is safe is for the audit to prove.
+    tables intervals are left ``unknown``, some or all of them: thousands of linear programs would take hours,
+    and whether the release is safe is for the audit to prove.
     """
     if adjusted:
         return Bounds(lower=release.lower, upper=release.upper)
-    return Interval(most_cells=LARGEST_GROUP).bounds(release)
+    return Interval(most_cells=LARGEST_GROUP, work_limit=MAX_INTERVAL_WORK).bounds(release)

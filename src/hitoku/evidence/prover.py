@@ -56,7 +56,7 @@ def prove(
             for witness in prove(near, search.exposed).witnesses:
                 search.add(witness)
     if search.open(up=True) or search.open(up=False):
-        with opened(search.split.program) as warm:
+        with opened(search.split.program, work=search.work) as warm:
             search.warm = warm
             search.push_all()
             search.push_each()

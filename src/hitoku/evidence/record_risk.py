@@ -169,7 +169,9 @@ def risk_per_record(table: Table, bounds: Bounds, leaves: Shares, *, counts: boo
 def _percent(estimate: Floats, amount: Floats) -> Floats:
     """How far estimates lie above amounts; what rounding makes of nothing is nothing."""
     above = estimate - amount
-    return np.where(above <= slack(estimate), 0.0, 100 * above / amount)
+    # The rounding is that of a bound; where there is none, nothing is known.
+    near = np.isfinite(estimate) & (above <= slack(estimate))
+    return np.where(near, 0.0, 100 * above / amount)
 
 
 def _largest_other(cell: Integers, amount: Floats) -> Floats:

@@ -1,6 +1,6 @@
 """Re-check a certificate of safety without trusting the program that wrote it.
 
-    python verify.py release/            checker/certificate.json[.gz], compared with public/table.csv
+    python verify.py release/            checker/certificate.json[.gz], and the files around it
     python verify.py certificate.json    the certificate alone
 
 This file needs nothing but Python itself and may be copied anywhere. It computes with whole numbers and
@@ -11,24 +11,27 @@ fractions only, so no rounding can deceive it. It checks, in this order, that
 3. every witness is a table that the outsider cannot tell from the true one: it differs in withheld cells
    only, adds up, and keeps the known bounds (and is whole where the values are counts);
 4. every unsafe cell is withheld, and one witness is low enough, one high enough, for what it requires; and
-   for every group of which too much could be learnt, one witness has as many people elsewhere as required;
-5. the public file shows every other cell as it is in the table, and no withheld one, and so do the files of
-   linked tables; cells that are in none of these, but tie others together, are withheld and not in the file.
+   for every group of which too much could be learnt, one witness has as many people elsewhere as required,
+   and somebody in the group;
+5. public/ holds the files that the certificate lists, byte by byte, and nothing else; the public table shows
+   every cell that is not withheld as it is in the table, and no withheld one, and so do linked tables;
+6. every row of the verdict that says "proved" is one of these proofs.
 
-A certificate of version 2 also makes a claim about a reader who knows the method, its parameters and its
-rules. The file verify_blocks.py, which must then stand beside this one, runs the method again, and the answer
-says what that proved.
+Beside it stand files for what goes beyond a certificate by itself; they need nothing but Python either.
+verify_files.py does check 5 of a release folder. verify_premises.py derives the premises of the proof (how
+cells add up, which of them are unsafe) from the other files in checker/, as far as they follow from these;
+the answer lists what is taken on trust. verify_blocks.py and verify_witnesses.py check a claim about a reader
+who knows the method, its parameters and its rules: they run the method again.
 
 Of a release that withholds nothing but publishes other values, 3 and 4 read: what is published adds up and
 keeps the known bounds; every unsafe cell is published at least as far below, or above, its value as it must
-be; and 5: the public file shows just these values.
+be; and 5: the public table shows just these values.
 
-Exit code 0: proved; 1: refuted, with the first thing that fails; 2: this is no certificate.
+Exit code 0: proved; 1: refuted, with the first thing that fails; 2: this is no certificate of this version.
 """
 
 from __future__ import annotations
 
-import csv
 import gzip
 import hashlib
 import importlib.util
@@ -37,35 +40,78 @@ import json
 import re
 import sys
 import zlib
-from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
-FORMAT, ADJUSTED = "hitoku certificate 1", "hitoku certificate of adjusted values 1"
-KNOWN = "hitoku certificate 2"  # also about a reader who knows the method
+VERSION = 3
+FORMAT, ADJUSTED = (f"hitoku certificate {kind}{VERSION}" for kind in ("", "of adjusted values "))
+ANY_VERSION = re.compile(r"hitoku certificate (?:of adjusted values )?([1-9][0-9]{0,5})", re.ASCII)
+NONE_UNSAFE = "no cell is listed as unsafe"
+TRUSTED_NONE = "that none is unsafe is taken on trust"
 NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+|/[1-9][0-9]*)?", re.ASCII)
-MALFORMED = (
-    OSError,
-    EOFError,
-    zlib.error,
-    ValueError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    RecursionError,
-)
+UNREADABLE = (OSError, EOFError, zlib.error, ValueError)
+MALFORMED = (*UNREADABLE, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError)
+# Rows of a verdict that a certificate can prove.
+LABELS = {
+    "outsider": "outsider, single cells",
+    "groups": "derivable groups of units",
+    "attributes": "attribute disclosure (group, direct)",
+    "method": "an attacker who knows the method",
+}
+STATUSES = ("proved", "passed", "failed", "not decided", "not considered")
 
 
-class Verdict(NamedTuple):
-    """Yes or no, the reason, and the exit code."""
+class CheckedRow(NamedTuple):
+    """One row of the verdict: what hitoku says about an attacker, and what was proved again here."""
+
+    attacker: str
+    label: str
+    status: str
+    reason: str
+    checked: str
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The answer about one certificate or release folder; true where the proof holds.
+
+    Parameters
+    ----------
+    ok
+        The proof holds.
+    reason
+        What was proved, or the first thing that fails.
+    code
+        0 proved, 1 refuted, 2 not a certificate of this version.
+    headline
+        The verdict that the certificate carries, in one or two sentences; empty where it has none.
+    rows
+        The rows of that verdict with what was proved again; empty where the proof fails.
+    trusted
+        Premises that nothing here proves.
+    """
 
     ok: bool
     reason: str
     code: int
+    headline: str = ""
+    rows: tuple[CheckedRow, ...] = ()
+    trusted: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return self.ok
+
+    def __str__(self) -> str:
+        lines = [f"{'yes' if self.ok else 'no'}: {self.reason}"]
+        lines += [f"verdict of hitoku: {self.headline}"] if self.headline else []
+        wide, wider = (max((len(row[place]) for row in self.rows), default=0) for place in (1, 2))
+        for row in self.rows:
+            basis = row.checked or row.reason
+            lines.append(f"  {row.label:<{wide}}  {row.status:<{wider}}  {basis}".rstrip())
+        lines += ["taken on trust:"] if self.trusted else []
+        return "\n".join(lines + [f"  - {premise}" for premise in self.trusted])
 
 
 class Refuted(Exception):  # noqa: N818 - a finding, not a failure of this program
@@ -134,9 +180,14 @@ def read(path: Path) -> dict[str, Any]:
     """Read a certificate, whatever it proves."""
     hooks: Any = {"object_pairs_hook": once, "parse_float": inexact, "parse_constant": inexact}
     content: dict[str, Any] = json.loads(unpacked(path), **hooks)
-    formats = (FORMAT, KNOWN, ADJUSTED)
-    demand(content["format"] in formats, f"not in the format '{FORMAT}', '{KNOWN}' or '{ADJUSTED}'", 2)
-    demand(("reader" in content) == (content["format"] == KNOWN), "a claim in the wrong format", 2)
+    known = ANY_VERSION.fullmatch(content["format"])
+    demand(known is not None, "not in the format of a certificate", 2)
+    version = int(known[1])  # type: ignore[index]  # demanded above
+    demand(version >= VERSION, "written by an earlier version of hitoku: protect again", 2)
+    demand(version == VERSION, "written by a later version of hitoku: verify with that one", 2)
+    moved = content["format"] == ADJUSTED
+    wrong = ("published" in content) != moved or (moved and "reader" in content)
+    demand(not wrong, "a claim in the wrong format", 2)
     demand(type(content["integer"]) is bool, "'integer' is neither true nor false", 2)
     return content
 
@@ -270,15 +321,29 @@ def protected(
     return cell
 
 
-def elsewhere(group: dict[str, Any], table: CertifiedTable, witnesses: list[dict[int, Fraction]]) -> None:
-    """Check 4 of a group: the sum of cells that must be able to become large is large in one table."""
+def elsewhere(
+    group: dict[str, Any],
+    table: CertifiedTable,
+    witnesses: list[dict[int, Fraction]],
+    *,
+    may_be_empty: bool = False,
+) -> None:
+    """Check 4 of a group: the sum of cells that must be able to become large is large in one table.
+
+    A table in which nobody is in the group is no witness of where its people could be.
+    """
     weights = sparse(group["cells"], group["weights"], table.size, "a group")
     what = f"group of {', '.join(table.name(cell) for cell in weights)}"
+    demand("group" in group, f"{what}: it is not said which cell is the whole group, as in earlier versions")
+    (whole,) = positions([group["group"]], table.size, f"{what}, its cell")
+    demand(weights.get(whole, 0) > 0, f"{what}: the cell of the whole group is not counted in its sum")
     place, goal = group["witness"], number(group["goal"], what)  # null stands for the true table itself
     positions([place] if place is not None else [], len(witnesses), f"{what}, its witness")
     shown = {} if place is None else witnesses[place]
     total = sum(weight * shown.get(cell, table.value[cell]) for cell, weight in weights.items())
     demand(total >= goal, f"{what}: its witness has too few people elsewhere")
+    somebody = shown.get(whole, table.value[whole]) > 0
+    demand(somebody or may_be_empty, f"{what}: its witness has nobody in the group")
 
 
 def moved(need: dict[str, Any], table: CertifiedTable, shown: list[Fraction]) -> int:
@@ -304,7 +369,10 @@ def prove(content: dict[str, Any]) -> str:
         unsafe = [moved(need, table, shown) for need in content["unsafe"]]
         positions(unsafe, table.size, "unsafe cells")
         for group in content.get("groups", []):
-            elsewhere({**group, "witness": 0}, table, [dict(enumerate(shown))])
+            # Whoever reads that nobody is there takes it for true, and learns nothing of anybody.
+            elsewhere({**group, "witness": 0}, table, [dict(enumerate(shown))], may_be_empty=True)
+        if not unsafe:
+            return f"{NONE_UNSAFE}, and all sums hold"
         return f"{len(unsafe)} unsafe cells are published far enough from their values, and all sums hold"
     withheld = set(positions(content["withheld"], table.size, "withheld cells"))
     table.find_terms(withheld)
@@ -313,8 +381,10 @@ def prove(content: dict[str, Any]) -> str:
     positions(unsafe, table.size, "unsafe cells")
     for group in content.get("groups", []):
         elsewhere(group, table, witnesses)
-    groups = f" and {len(content['groups'])} groups" if content.get("groups") else ""
-    answer = f"{len(unsafe)} unsafe cells{groups} are safe, {len(witnesses)} witnesses prove it"
+    safe = [f"{len(unsafe)} unsafe cells"] if unsafe else []
+    safe += [f"{len(content['groups'])} groups"] if content.get("groups") else []
+    answer = f"{' and '.join(safe)} are safe, {len(witnesses)} witnesses prove it" if safe else ""
+    answer = "; ".join([*([] if unsafe else [NONE_UNSAFE]), *([answer] if answer else [])])
     if "reader" in content:
         answer += "; " + beside("verify_blocks.py").withstood(content, table, withheld, demand, beside)
     return answer
@@ -323,7 +393,7 @@ def prove(content: dict[str, Any]) -> str:
 def beside(name: str) -> Any:
     """Load a file that stands beside this one; it, too, needs nothing but Python itself."""
     path = Path(__file__).with_name(name)
-    demand(path.is_file(), f"the claim about a reader who knows the method needs {name} beside verify.py", 2)
+    demand(path.is_file(), f"this check needs {name} beside verify.py", 2)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     demand(spec is not None and spec.loader is not None, f"{name} cannot be read", 2)
     module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]  # demanded above
@@ -331,81 +401,95 @@ def beside(name: str) -> Any:
     return module
 
 
-def plain(code: str) -> str:
-    """Take away the quote that keeps a spreadsheet from running a code as a formula."""
-    return code[1:] if re.match(r"'+[=+\-@\t\r]", code) else code
+def trusted_alone(content: dict[str, Any]) -> list[str]:
+    """List the premises of a certificate that comes without its folder."""
+    n = len(content["relations"])
+    listed = f"that cells add up in the {n} listed relations and in no others"
+    return [
+        "the true values, and the bounds that an outsider knows",
+        listed if n else "that no cell is a sum of others: not one relation is listed",
+        f"that exactly the {len(content['unsafe'])} listed cells are unsafe",
+        "how far each unsafe cell must be blurred",
+        "that what is published is what the certificate says: the release folder was not given",
+    ]
 
 
-def shown_in(content: dict[str, Any], path: Path, table: dict[str, Any]) -> tuple[int, set[int]]:
-    """Hold one public file against the certified table; count what it shows, and return its cells."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        head, *rows = list(csv.reader(file))
-    withheld, size = set(content["withheld"]), len(content["codes"])
-    certified = content["published" if content["format"] == ADJUSTED else "values"]
-    agreed = [*table["variables"], "value", "status"]
-    demand(agreed in (head, [*map(plain, head)]), f"{path.name}: other columns than agreed")
-    places = [int(cell) for cell in table["cells"]]
-    demand(all(0 <= cell < size for cell in places), f"{path.name}: a cell that is not in the table")
-    cells = dict(zip(map(tuple, table["codes"]), places, strict=True))
-    demand(len(cells) == len(places), "two cells have the same codes")
-    seen = set(cells.values())
-    n_shown = 0
-    for line, (*codes, shown, _) in enumerate(rows, 2):
-        key = tuple(codes) if tuple(codes) in cells else tuple(map(plain, codes))
-        cell, what = cells.pop(key, None), f"{path.name}, line {line}, cell {' / '.join(codes)}"
-        demand(cell is not None, f"{what}: no such cell, or twice")
-        demand(cell not in withheld or shown == "", f"{what}: shown although it is withheld")
-        same = cell in withheld or number(shown, what) == number(certified[cell], what)
-        demand(same, f"{what}: not the certified value")
-        n_shown += cell not in withheld
-    demand(not cells, f"{path.name}: {len(cells)} cells are missing")
-    return n_shown, seen
+def printable(text: Any) -> str:
+    """Drop what could steer a terminal."""
+    return "".join(c for c in str(text) if c.isprintable())
 
 
-def compare(content: dict[str, Any], public: Path) -> str:
-    """Check 5: hold the published files against the certified table."""
-    every, size = content["codes"], len(content["codes"])
-    hidden = set(positions(content.get("hidden", []), size, "hidden cells"))
-    demand(hidden <= set(content["withheld"]), "a hidden cell is not withheld")
-    seen = [cell for cell in range(size) if cell not in hidden]
-    whole = {"variables": content["variables"], "codes": [every[cell] for cell in seen], "cells": seen}
-    n_shown, _ = shown_in(content, public / "table.csv", whole)
-    linked = dict(content.get("tables", {}))
-    for name, table in linked.items():
-        demand(re.fullmatch(r"[A-Za-z0-9_-]+", name) is not None, "a linked table has no name for a file", 2)
-        own = public / name / f"{name}.csv"  # releases of before 0.2 have no folders in public/
-        cells = shown_in(content, own if own.parent.is_dir() else public / f"{name}.csv", table)[1]
-        demand(not cells & hidden, f"{name}.csv: shows a cell that is in no published table")
-    also = f", and {len(linked)} linked tables show the same" if linked else ""
-    return f"; table.csv shows exactly the {n_shown} cells that are not withheld{also}"
+def checked_rows(content: dict[str, Any], again: dict[str, str], *, alone: bool) -> tuple[CheckedRow, ...]:
+    """Check 6: what the verdict calls proved was proved here."""
+    if "verdict" not in content:
+        result = {NONE_UNSAFE: "on trust"}
+        return tuple(
+            CheckedRow(who, LABELS[who], result.get(how, "proved"), "", how) for who, how in again.items()
+        )
+    rows = []
+    for row in content["verdict"]["rows"]:
+        who, status = row["attacker"], row["status"]
+        label, reason = printable(row["label"]), printable(row["reason"])
+        demand(status in STATUSES, f"{label}: a result that is none", 2)
+        demand(status != "failed" or not row["in_scope"], f"hitoku itself refuses it: {label}: {reason}")
+        how = ""
+        if status in {"proved", "passed"} and row["applies"]:
+            # How many units a group must have follows from the rules in checker/.
+            there = who in again or status == "passed" or (alone and who == "groups")
+            demand(there, f"{label}: called proved, and there is no proof of it")
+            how = again.get(who, "by hitoku, not checked here")
+        rows.append(CheckedRow(who, label, status if row["applies"] else "does not apply", reason, how))
+    claimed = {row.attacker for row in rows}
+    demand(claimed >= again.keys(), "the verdict lacks a row for what is proved", 2)
+    return tuple(rows)
 
 
-def verify(path: str | Path, proving: Callable[[dict[str, Any]], str] = prove) -> Verdict:
-    """Check a certificate, or a release folder that holds one; another program may do checks 1 to 4."""
+def proved_again(content: dict[str, Any]) -> dict[str, str]:
+    """Say for each attacker of whom the certificate speaks what checks 1 to 4 proved."""
+    n_unsafe, n_groups = len(content["unsafe"]), len(content.get("groups", []))
+    found = {"outsider": f"proved again here for {n_unsafe} unsafe cells" if n_unsafe else NONE_UNSAFE}
+    found |= {"attributes": f"proved again here for {n_groups} groups"} if n_groups else {}
+    return found | ({"method": "proved again here: the method was run again"} if "reader" in content else {})
+
+
+def verify(path: str | Path) -> Verification:
+    """Check a certificate, or a release folder that holds one."""
     path = Path(path)
+    folder = path if path.is_dir() else None
     places = [path / "checker" / name for name in ("certificate.json", "certificate.json.gz")]
-    found = [place for place in places if place.is_file()] if path.is_dir() else [path]
+    found = [place for place in places if place.is_file()] if folder else [path]
     try:
         demand(len(found) > 0, f"{path.name}: no certificate in checker/, so nothing is proved", 2)
         demand(len(found) == 1, f"{path.name}: not exactly one certificate in checker/", 2)
         content = read(found[0])
-        answer = proving(content)
-        answer += compare(content, path / "public") if path.is_dir() else ""
-        left_open = "".join(c for c in "; ".join(content.get("remarks", [])) if c.isprintable())
-        return Verdict(True, answer + (f". Not covered: {left_open}" if left_open else ""), 0)
+        said, again = [prove(content)], proved_again(content)
+        if folder is None:
+            said += [] if content["unsafe"] else [TRUSTED_NONE]
+            trusted = trusted_alone(content)
+        else:
+            files, premises = beside("verify_files.py"), beside("verify_premises.py")
+            said.append(files.published(content, path / "public", demand, number))
+            note, trusted, besides = premises.derived(content, path / "checker", demand, files.plain)
+            said, again = said + ([note] if note else []), again | besides
+        rows = checked_rows(content, again, alone=folder is None)
+        left_open = printable("; ".join(content.get("remarks", [])))
+        reason = "; ".join(said) + (f". Not covered: {left_open}" if left_open else "")
+        headline = printable(content["verdict"]["headline"]) if "verdict" in content else ""
+        return Verification(True, reason, 0, headline, rows, tuple(map(printable, trusted)))
     except Refuted as failure:
-        return Verdict(False, *failure.args)
+        reason, code = failure.args
+        return Verification(False, printable(reason), code)
     except MALFORMED as error:
-        return Verdict(False, f"{path.name}: cannot be read, or is malformed ({type(error).__name__})", 2)
+        reason = f"{path.name}: cannot be read, or is malformed ({type(error).__name__})"
+        return Verification(False, printable(reason), 2)
 
 
 def main() -> int:
     """Answer on the command line."""
-    verdict = (
-        verify(sys.argv[1]) if len(sys.argv) == 2 else Verdict(False, "usage: python verify.py release/", 2)
-    )
-    sys.stdout.write(f"{'yes' if verdict.ok else 'no'}: {verdict.reason}\n")
-    return verdict.code
+    usage = Verification(False, "usage: python verify.py release/", 2)
+    answer = verify(sys.argv[1]) if len(sys.argv) == 2 else usage
+    sys.stdout.write(f"{answer}\n")
+    return answer.code
 
 
 if __name__ == "__main__":

@@ -25,7 +25,8 @@ from hitoku.model.arrays import Floats
 from hitoku.model.moves import Moves
 from hitoku.model.release import Release
 from hitoku.solver import integer
-from hitoku.solver.linear import Solution, Warm
+from hitoku.solver.linear import Solution, SolverStatus, Warm
+from hitoku.solver.work import CountedWork
 
 # Told how much is done, of how much.
 Progress = Callable[[float, float], None]
@@ -33,6 +34,10 @@ Progress = Callable[[float, float], None]
 ROUNDS = 8
 # A round of summed objectives that settles less than this share of what is open is the last one.
 WORTHWHILE = 0.1
+# What flows may look at: some ten seconds. Cells that are left are settled by programs.
+MAX_FLOW_WORK = 2e9
+# What programs over all cells may look at. Cells that are left are undecided.
+MAX_PROGRAM_WORK = 3e9
 # Summed integer programs are stopped early: any good point will do.
 SUMMED_GAP, SUMMED_NODES = 0.1, 50
 # One cell's integer program is an answer only when it is solved to the end.
@@ -81,6 +86,8 @@ class WitnessSearch:
     tried: set[tuple[int, bool]] = field(default_factory=set)
     reasons: dict[tuple[int, bool], Disclosure] = field(default_factory=dict)
     n_programs: int = 0
+    # What programs over all cells look at, and may look at.
+    work: CountedWork = field(default_factory=lambda: CountedWork(MAX_PROGRAM_WORK))
 
     def __post_init__(self) -> None:
         self.reach = {place: WitnessReach() for place in self.problem.demands}
@@ -153,7 +160,9 @@ class WitnessSearch:
         problem = self.problem
         room = [np.where(np.abs(ends) < FAR, ends, np.copysign(np.inf, ends)) for ends in problem.steps]
         needs, asked = problem.needs(self.exposed)
-        circles = NetworkCirculation.of(problem.matrix, (room[0], room[1]), needs, asked)
+        circles = NetworkCirculation.of(
+            problem.matrix, (room[0], room[1]), needs, asked, CountedWork(MAX_FLOW_WORK)
+        )
         if circles is None:
             return
         steps = np.zeros(len(problem.cells), dtype=np.int64)
@@ -209,13 +218,15 @@ class WitnessSearch:
                 self.push(cells, weight / self.split.width[[self.slot[place] for place in cells]], up=up)
                 before += len(cells)
                 left += len(self.open(up=up))
-            if left == 0 or before - left < WORTHWHILE * before:
+            if left == 0 or self.work.over or before - left < WORTHWHILE * before:
                 return
 
     def push_each(self) -> None:
-        """Settle what is left one cell and one side at a time."""
+        """Settle what is left one cell and one side at a time; what work does not suffice for stays open."""
         for up in (True, False):
             for place in self.open(up=up):
+                if self.work.over:
+                    return
                 if place in self.lacking[up]:  # a witness for another cell may have done it since
                     self.settle(place, up=up)
 
@@ -223,7 +234,7 @@ class WitnessSearch:
         """Push one cell as far as it goes: a witness that does, or the reason why there is none."""
         self.tried.add((place, up))
         solution = self.push([place], np.ones(1), up=up)
-        if place not in self.lacking[up]:
+        if place not in self.lacking[up] or solution.status is SolverStatus.LIMIT:
             return
         reached = self.reach[place].high if up else self.reach[place].low
         reason = explain_bound(self.problem, place, solution, reached, up=up)
@@ -292,7 +303,7 @@ class WitnessSearch:
         exact = integer.IntegerProgram(
             -cost if up else cost, program.relations, program.rhs, program.lower, program.upper
         )
-        return integer.solve(exact, gap=gap, start=np.zeros(len(cost)), work_limit=nodes)
+        return integer.solve(exact, gap=gap, start=np.zeros(len(cost)), work_limit=nodes, work=self.work)
 
     def add(self, witness: Witness) -> None:
         """Keep a witness that moves some cell further than it had to be moved before."""

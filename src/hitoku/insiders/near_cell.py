@@ -15,7 +15,7 @@ from hitoku.attacks.least_change import CellChanges
 from hitoku.errors import SolverError
 from hitoku.insiders.cell_witnesses import CoalitionReach
 from hitoku.model.arrays import Floats, Integers
-from hitoku.solver.linear import LinearProgram, Solution, Status, opened
+from hitoku.solver.linear import LinearProgram, Solution, SolverStatus, opened
 
 # Near a cell are no more cells than this.
 NEARBY_CELLS = 20_000
@@ -108,7 +108,7 @@ class CellInSight:
 
 def _solved(push: Callable[..., Solution], own: int) -> Floats:
     solution = push(own, details=False)
-    if solution.status is not Status.OPTIMAL or solution.x is None:
+    if solution.status is not SolverStatus.OPTIMAL or solution.x is None:
         # Zero fits and the cell pushed has an end, so anything but an optimum is the solver's failure.
         raise SolverError(
             f"the solver ended with {solution.status} on a program that has an optimum",

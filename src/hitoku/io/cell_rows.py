@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hitoku.files import disarm
+from hitoku.files import write_csv
 from hitoku.model.arrays import Floats, Integers
 from hitoku.model.labels import Labels
 
@@ -31,20 +31,17 @@ def write_cells(
     columns: Mapping[str, Sequence[Any]],
     cells: Integers | None = None,
     *,
-    harmless: bool = False,
+    disarmed: bool = True,
 ) -> None:
     """Write the codes of every cell, or of some, and further columns.
 
-    In a ``harmless`` file, codes that a spreadsheet would run as formulas have a quote before them.
+    ``disarmed`` is that of :func:`hitoku.files.write_csv`.
     """
     chosen: Any = slice(None) if cells is None else cells
-    told = disarm if harmless else str
-    listed = [[told(code) for code in own] for own in labels.codes]
-    codes = [np.array(c, dtype=object)[labels.column(v)[chosen]].tolist() for v, c in enumerate(listed)]
+    codes = [np.array(c, dtype=object)[labels.column(v)[chosen]].tolist() for v, c in enumerate(labels.codes)]
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*map(told, labels.names), *columns])
-        writer.writerows(zip(*codes, *columns.values(), strict=True))
+        rows = zip(*codes, *columns.values(), strict=True)
+        write_csv(file, chain([[*labels.names, *columns]], rows), disarmed=disarmed)
 
 
 def _print(value: float, *, integer: bool) -> str:

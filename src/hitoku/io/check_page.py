@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +24,8 @@ from hitoku.errors import HitokuError
 from hitoku.files import replaced_folder, sha256
 from hitoku.io.language import ENGLISH, speaker
 from hitoku.io.report.rendering import HERE, render
+from hitoku.io.report.words import LIGHTS, Light, row_class
+from hitoku.model.verdict import Verdict
 
 # Rows of what would leave that are shown; the CSV file has them all.
 MOST_ROWS = 200
@@ -122,7 +124,7 @@ def page(
     facts = [_facts(each, check.policy) for each in check.outputs] if known is None else known
     different = {} if before is None else changes(check.submission.outputs, before.outputs)
     sections = [
-        _section(check, place, facts[place], different.get(each.output.name, ""))
+        _section(check, place, facts[place], different.get(each.output.name, ""), say)
         for place, each in enumerate(check.outputs)
     ]
     states = [each.state for each in check.outputs]
@@ -146,6 +148,8 @@ def page(
         leaving=[each for each in sections if each.state in {"leaves", "released"}],
         different=different,
         signs=SIGNS,
+        row_class=row_class,
+        left_open=list(dict.fromkeys(said for each in sections for said in each.verdict.sentences(say)[1:])),
         withheld=WITHHELD,
     )
 
@@ -203,6 +207,8 @@ class OutputSection:
         What the researcher says and asks for, and what is different from the last submission.
     findings, decisions, verdicts
         What is wrong with the submission, what somebody decided, what the principles say.
+    verdict, headline, light
+        The same as one row per attacker; its headline in the language of the page, and its colour.
     stopped
         The verdicts that nobody has decided about.
     files
@@ -232,6 +238,9 @@ class OutputSection:
     findings: list[str]
     decisions: list[str]
     verdicts: tuple[PrincipleVerdict, ...]
+    verdict: Verdict
+    headline: str
+    light: Light
     stopped: list[PrincipleVerdict]
     files: Mapping[str, str]
     table: Leaving
@@ -242,8 +251,11 @@ class OutputSection:
     more_cells: int
 
 
-def _section(check: Recheck, place: int, known: Known, changed: str) -> OutputSection:
+def _section(
+    check: Recheck, place: int, known: Known, changed: str, say: Callable[[str], str]
+) -> OutputSection:
     each, submission = check.outputs[place], check.submission
+    verdict = check.verdict_of(each, say)
     undecided = set(each.undecided)
     asks = [request for request in submission.requests if request.output == each.output.name]
     # Columns of different lengths were tampered with, and are no file.
@@ -265,6 +277,9 @@ def _section(check: Recheck, place: int, known: Known, changed: str) -> OutputSe
         findings=[str(finding) for finding in each.findings],
         decisions=[str(decision) for decision in each.decisions],
         verdicts=each.verdicts,
+        verdict=verdict,
+        headline=" ".join(verdict.sentences(say)),
+        light=LIGHTS[verdict.colour],
         stopped=[v for v in each.verdicts if v.principle in undecided and v.status is not Clearance.PASS],
         files={name: sha256(content) for name, content in files.items()},
         table=_crossed(each.output) or _listed(each.output.published),

@@ -96,6 +96,7 @@ def marked_cells(frame: Any, labels: Labels, mark: str | None, where: str) -> Ma
     if strange:
         raise DataError(
             f"column {mark!r} has {len(strange)} mark(s) that are not understood",
+            column=mark,
             where=f"{where}, marks {some(repr(word) for word in strange)}",
             fix="write 'withheld' or leave the mark empty",
         )

@@ -66,7 +66,7 @@ def write_transmission(
         columns["OBS_VALUE"] = nullable(np.array([float(text) for text in texts(value)]), whole=False)
         write_arrow(path, labels, columns, {"notes": "CONFIDENTIAL, not for publication"})
     else:
-        write_cells(path, labels, columns)
+        write_cells(path, labels, columns, disarmed=False)
 
 
 def public_columns(publication: Publication) -> dict[str, Any]:

@@ -1,10 +1,10 @@
 """Witnesses made of boxes, without a linear program: one for every claim, then cheaper ones.
 
 A *claim* is an unsafe cell, a direction and how far it must go; its *witness* is a sum of boxes, kept as
-cells and amounts. ``space`` and ``ground`` are those of :mod:`hitoku.kernels.cheapest_box`, the ground twice,
-the second time with the room that there is both ways. ``book`` holds witnesses one after the other: cells,
-amounts, and per claim where its witness begins and how long it is; the last of the beginnings is where free
-space begins.
+cells and amounts. ``space`` and ``ground`` are as :mod:`hitoku.kernels.cheapest_box` reads them; the ground
+is there twice, the second time with the room that there is both ways. ``book`` holds witnesses one after the
+other: cells, amounts, and per claim where its witness begins and how long it is; the last of the beginnings
+is where free space begins.
 """
 
 from __future__ import annotations

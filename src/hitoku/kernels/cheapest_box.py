@@ -151,6 +151,31 @@ def some_of(
 
 
 @inlined
+def near_of(
+    space: Any, place: int, wider: int, most: int, state: int, chosen: Integers, v: int, first: int
+) -> int:  # fmt: skip
+    """Write so many leaves of a wider code that are not below the code itself, as ``some_of`` does.
+
+    Return how many.
+    """
+    ends, below, skipped = space[5], space[6], space[9]
+    begin, own = ends[place], ends[place + 1] - ends[place]
+    size = ends[wider + 1] - ends[wider] - own
+    for k in range(min(most, size)):
+        place_near = k if size <= most else (k * size // most + (state >> 8)) % size
+        # Leaves below the code that come before it. By halves: numpy's searchsorted takes long to compile.
+        low, high = 0, own
+        while low < high:
+            middle = (low + high) // 2
+            if skipped[begin + middle] <= place_near:
+                low = middle + 1
+            else:
+                high = middle
+        chosen[v, first + k] = below[ends[wider] + place_near + low]
+    return int(min(most, size))
+
+
+@inlined
 def leaves_around(
     space: Any, v: int, code: int, most: int, state: int, rising: Integers, falling: Integers,
     counts: Integers,
@@ -163,31 +188,21 @@ def leaves_around(
     """
     code_start, leaf_start, ends, above = space[1], space[2], space[3], space[4]
     place, n_leaves = code_start[v] + code, leaf_start[v + 1] - leaf_start[v]
-    below, near = space[6], space[9]
-    near_start, near_end = space[8][place], space[8][place + 1]
+    below, wider = space[6], space[8][place]
     few = n_leaves <= most
     state = drawn(state)
     falling[v, 0] = NONE
     most_below, most_near = n_leaves if few else BELOW, n_leaves if few else NEAR
     counts[v, 0] = some_of(below, space[5][place], space[5][place + 1], most_below, state, rising, v, 0)
-    counts[v, 2] = some_of(near, near_start, near_end, most_near, state, falling, v, 1)
+    counts[v, 2] = near_of(space, place, code_start[v] + wider, most_near, state, falling, v, 1)
     m = 1 + counts[v, 2]
     for k in range(n_leaves if few else ANYWHERE):
         state = drawn(state)
         leaf = k if few else (state >> 8) % n_leaves
         listed = False
         for i in range(ends[leaf_start[v] + leaf], ends[leaf_start[v] + leaf + 1]):
-            listed = listed or above[i] == code
-        if not listed and few:
-            # By halves: numpy's searchsorted takes a second to compile.
-            first, last = near_start, near_end
-            while first < last:
-                middle = (first + last) // 2
-                if near[middle] < leaf:
-                    first = middle + 1
-                else:
-                    last = middle
-            listed = first < near_end and near[first] == leaf
+            # Where all leaves are looked at, those near the code are there already.
+            listed = listed or above[i] == code or (few and above[i] == wider)
         if not listed:
             falling[v, m] = leaf
             m += 1

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from numba import njit
+
+
+def _digest(folder: Path) -> str:
+    """Return a hash of all kernels in a folder."""
+    found = hashlib.sha256()
+    for path in sorted(folder.glob("*.py")):
+        found.update(path.read_bytes())
+    return found.hexdigest()[:12]
+
+
+# Part of the names of cached files. numba compiles a kernel again when its own file has changed, not when a
+# kernel that it calls has; a stale one reads arguments that are not there.
+SOURCES = _digest(Path(__file__).parent)
 
 
 def compiled(function: Callable[..., Any]) -> Any:
@@ -31,7 +46,13 @@ def inlined(function: Callable[..., Any]) -> Any:
 def _cached(function: Callable[..., Any], **options: Any) -> Any:
     # Nobody passes kernels on as functions: the entry made for that is a twentieth of what compiling takes.
     compiler = partial(njit, nogil=True, no_cfunc_wrapper=True, **options)
+    name = function.__qualname__
+    function.__qualname__ = f"{name}-{SOURCES}"
     try:
-        return compiler(cache=True)(function)
+        made = compiler(cache=True)(function)
     except RuntimeError:
-        return compiler()(function)
+        made = compiler()(function)
+    finally:
+        function.__qualname__ = name
+    made.__qualname__ = name
+    return made

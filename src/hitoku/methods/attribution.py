@@ -48,6 +48,8 @@ Protect = TypeVar("Protect", bound=Callable[..., Protection])
 STILL = 1e-7
 # What is withheld already costs next to nothing.
 WITHHELD = 1e-4
+# What is asked of values that are moved, so that rounding does not fall short of a level.
+MOVED = 1 + 1e-6
 # Whole numbers may need a little more room than real ones; beyond this many units more it is something else.
 MOST_MORE = 3
 
@@ -161,16 +163,18 @@ def _asked_again(
         if np.any([before.get(_key(short, i), -np.inf) >= short.goal[i] for i in range(len(short))]):
             # Asked for already, and reached by fractions of people only.
             raise unreachable(table, short)
-        # What is asked depends on the pattern only of groups that are no larger than the coalition.
-        relaxed = relaxed and not any(again) and bool(np.all(short.goal <= table.value[short.group]))
+        short, same = _asked_anyway(table, need, short)
+        relaxed = relaxed and not any(again) and same
         known = Attributions.merge([known, short])
         wider = known.extend_table(table)
         n, sums = table.n_cells, known.sums @ table.value
         missing = np.maximum(known.goal - sums, 0.0)
+        # Values that are moved, not withheld, stand where the solver puts them: not a hair short of a level.
+        more = 1.0 if found.withheld.any() or getattr(method, "integer", False) else MOVED
         asked = Need(
             unsafe=np.append(need.unsafe, np.ones(len(known), dtype=np.bool_)),
-            lower=np.append(need.lower, np.zeros(len(known))),
-            upper=np.append(need.upper, missing),
+            lower=np.append(_raised(need.lower, more, table.value - table.lower), np.zeros(len(known))),
+            upper=np.append(_raised(need.upper, more, table.upper - table.value), more * missing),
             width=np.append(need.width, np.zeros(len(known))),
         )
         try:
@@ -188,6 +192,32 @@ def _asked_again(
             moves=(),
         )
     return found
+
+
+def _raised(level: Floats, more: float, room: Floats) -> Floats:
+    """Raise levels, but not beyond what known bounds leave room for."""
+    return np.maximum(level, np.minimum(more * level, room))
+
+
+def _asked_anyway(table: Table, need: Need, short: Attributions) -> tuple[Attributions, bool]:
+    """Return sums with what is asked of them in every pattern, and whether it is no more than that.
+
+    What is asked depends on the pattern for groups that are no larger than the coalition, and for shares:
+    zero while the group is published, more than zero while it is withheld. That is the same where no whole
+    table with the published size is exactly at the share.
+    """
+    value, sums = table.value, short.sums
+    own = _with_goals(need.attributions)
+    goal = np.array([own[_key(short, place)] for place in range(len(short))])
+    seen = np.minimum(goal, value[short.group])
+    unseen = replace(short, goal=goal).asked(value, np.ones(table.n_cells, dtype=np.bool_))
+    # Of a published group: the sums that are not below zero begin here.
+    pair = np.diff(sums.indptr) == 2
+    whole, inside = (np.asarray(sums.multiply(sums * sign > 0).sum(axis=1)).ravel() for sign in (1, -1))
+    first = np.mod(whole * value[short.group], np.where(pair, -inside, 1.0))
+    alike = (first >= unseen) & pair & table.integer
+    asked = np.where(alike, np.maximum(short.goal, unseen), short.goal)
+    return replace(short, goal=asked), bool(np.all((asked <= seen) | alike))
 
 
 def _key(learnt: Attributions, place: int) -> tuple[bytes, bytes]:
@@ -293,7 +323,8 @@ def unreachable(table: Table, short: Attributions) -> NeedError:
     return NeedError(
         f"{len(short)} group(s) are given away, though everything in reach is withheld that may be",
         where=_named(table, short),
-        fix="let more be withheld (keep, fixed: margins too), merge codes, or take a smaller k",
+        fix="let more be withheld (keep, fixed: margins too), merge codes, take a smaller k, or leave out a "
+        "variable of which one code is left",
     )
 
 

@@ -33,6 +33,8 @@ MIDDLE, CLOSING = 1_500, 4_000
 # Flat two-way tables are networks: flows serve them up to here. A tidy pattern is near the cheapest, and from
 # there so much work takes the optimal method seconds.
 FLAT, FLAT_WORK = 20_000, 8_000
+# What the programs of one tidying may look at: half a minute.
+TIDY_WORK = 3e9
 # What a share may be rounded by before it counts as more.
 SLIGHT = 1e-9
 # Inner cells for which drawing and auditing by lot takes seconds.
@@ -210,7 +212,13 @@ class Auto:
 
     def _greedy(self, *, tidy: bool) -> Greedy:
         return Greedy(
-            cost=self.cost, keep=self.keep, start=self.start, prefer="closing", tidy=tidy, record="cells"
+            cost=self.cost,
+            keep=self.keep,
+            start=self.start,
+            prefer="closing",
+            tidy=tidy,
+            record="cells",
+            work_limit=TIDY_WORK,
         )
 
     def _circulation(self) -> Circulation:

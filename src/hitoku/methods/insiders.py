@@ -102,7 +102,7 @@ def against_insiders(
     if np.array_equal(withheld, protection.withheld):
         return protection
     withheld &= ~points(table, withheld, withheld & ~protection.withheld & ~need.unsafe & ~moving)
-    cost = _cost(table, method, withheld)
+    cost = cost_of(table, method, withheld)
     # What is safe from insiders is safe without them: nothing that is costs less than is known for that.
     least = least_known(protection)
     return replace(
@@ -192,13 +192,13 @@ class Seen:
         fixed = known if table.fixed is None else known | table.fixed
         seen = replace(table, lower=self.lower, upper=self.upper, fixed=fixed)
         try:
-            return _onwards(method, seen, withheld & ~known).protect(seen, self.need)
+            return go_on(method, seen, withheld & ~known).protect(seen, self.need)
         except NeedError as error:
             raise unreachable(table, np.flatnonzero(self.need.unsafe)) from error
 
 
-def _onwards(method: Method, table: Table, withheld: Mask) -> Method:
-    """Return a method that goes on from cells that are withheld already.
+def go_on(method: Method, table: Table, withheld: Mask) -> Method:
+    """Return a method that continues from cells that are withheld already.
 
     Those that cannot, and those that promise no intervals, hand over to the greedy one.
     """
@@ -212,7 +212,8 @@ def _onwards(method: Method, table: Table, withheld: Mask) -> Method:
     return Greedy(start=withheld, keep=staying(table, method) & ~withheld, prefer="closing")
 
 
-def _cost(table: Table, method: Method, withheld: Mask) -> float:
+def cost_of(table: Table, method: Method, withheld: Mask) -> float:
+    """Return the cost of withheld cells in a method's own terms."""
     if isinstance(method, Greedy | Circulation | Auto):
         return float(costs(table, method.cost)[withheld].sum())
     if isinstance(method, Optimal):

@@ -27,14 +27,31 @@ class Promise(StrEnum):
 class Method(Protocol):
     """A way to protect: it looks at a table and its need, and decides what is published.
 
-    A method may carry three more things, all optional. ``promise``: what it answers for. ``scope``: in words,
+    A method may carry four more things, all optional. ``promise``: what it answers for. ``scope``: in words,
     the tables it treats; it refuses others with a ``ScopeError``. ``informed(rules, width)``: the same method
-    knowing how unsafe cells are found, for one that resists readers who know it.
+    knowing how unsafe cells are found, for one that resists readers who know it. ``secret``: False for a
+    method that attackers may know.
     """
 
     def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
         """Return a protection under which every unsafe cell is blurred as far as the need asks."""
         ...
+
+
+def requires_groups(method: Method) -> bool:
+    """Return whether a method can be required to keep derivable groups large enough.
+
+    Methods with promises of their own cannot: ``Gauss`` does not promise intervals, ``Adjust`` withholds
+    nothing, and ``Blocks`` and ``Randomised`` must not depend on more than they state.
+
+    Examples
+    --------
+    >>> from hitoku.methods import METHODS
+    >>> [name for name, method in METHODS.items() if requires_groups(method())]
+    ['auto', 'greedy', 'optimal', 'circulation']
+    """
+    intervals = getattr(method, "promise", Promise.INTERVALS) is Promise.INTERVALS
+    return intervals and not getattr(method, "adds_no_cells", False) and getattr(method, "secret", True)
 
 
 def informed(method: Method, rules: Sequence[Rule], width: Any) -> Method:

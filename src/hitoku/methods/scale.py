@@ -19,7 +19,7 @@ from hitoku.model.need import Need
 from hitoku.model.scale import groups_by_size
 from hitoku.model.table import Table
 from hitoku.model.tolerance import slack
-from hitoku.solver.linear import LinearProgram, Status, opened
+from hitoku.solver.linear import LinearProgram, SolverStatus, opened
 
 # Values and levels that are further apart than this are out of scale.
 DIGITS = 12
@@ -114,9 +114,9 @@ def _cramped(table: Table, need: Need, withheld: Mask, unsafe: Integers, far: fl
         for number, cell in enumerate(unsafe.tolist()):
             for side, push in enumerate((warm.minimise, warm.maximise) if cell in place else ()):
                 solution = push(place[cell], details=False)
-                if solution.status is Status.UNBOUNDED:
+                if solution.status is SolverStatus.UNBOUNDED:
                     ends[side, number] = np.inf
-                elif solution.status is Status.OPTIMAL and solution.x is not None:
+                elif solution.status is SolverStatus.OPTIMAL and solution.x is not None:
                     ends[side, number] = abs(float(solution.x[place[cell]]))
     # Rounding is a share of what is asked: beside a large value a small level would be forgiven whole.
     met = need.met_by(ends[0], ends[1], slack(_levels(need)[unsafe]), unsafe)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from hitoku.attacks.deadline import Deadline
 from hitoku.attacks.equations import Equations, components, settle
 from hitoku.attacks.interval import Interval
 from hitoku.attacks.network import sides
@@ -29,6 +30,10 @@ from hitoku.model.release import Release
 from hitoku.model.step import Reason, Step
 from hitoku.model.table import Table
 from hitoku.model.tolerance import slack
+from hitoku.solver.work import CountedWork
+
+# What flows and programs over whole numbers may look at, for one table.
+MAX_WORK = 3e9
 
 
 def close_in_whole_numbers(method: Any, table: Table, need: Need, found: Protection) -> Protection:
@@ -54,7 +59,8 @@ def close_in_whole_numbers(method: Any, table: Table, need: Need, found: Protect
     withheld, steps = np.array(found.withheld), list(found.steps)
     cost = costs(table, getattr(method, "cost", "unit"), getattr(method, "power", None))
     eligible = ~staying(table, method) & (table.upper > table.lower)
-    while len(narrow := narrow_in_whole_numbers(table, asked, withheld)):
+    limit = Deadline(work=CountedWork(MAX_WORK))
+    while len(narrow := narrow_in_whole_numbers(table, asked, withheld, limit)):
         if getattr(method, "adds_no_cells", False):
             raise _unreachable(table, narrow)
         left = eligible & ~withheld
@@ -118,8 +124,12 @@ def shown_by_moves(table: Table, need: Need, found: Protection) -> bool:
     return bool(np.all(need.met_by(-low[unsafe], high[unsafe], np.zeros(len(unsafe)), unsafe)))
 
 
-def narrow_in_whole_numbers(table: Table, need: Need, withheld: Mask) -> Integers:
+def narrow_in_whole_numbers(
+    table: Table, need: Need, withheld: Mask, limit: Deadline | None = None
+) -> Integers:
     """Return the unsafe cells of which whole numbers leave too little open; none where all is a network.
+
+    Cells that the limit leaves undecided are not returned: the audit says that they are.
 
     Examples
     --------
@@ -127,8 +137,10 @@ def narrow_in_whole_numbers(table: Table, need: Need, withheld: Mask) -> Integer
     >>> narrow_in_whole_numbers(table, Need(unsafe=table.inner, width=1), table.inner)
     array([], dtype=int64)
     """
-    unsafe = need.unsafe & withheld
     release = Release.of(table, Protection.withhold(replace(table, fixed=None), withheld))
+    # Hidden cells are withheld in every release, whatever a pattern says of them.
+    withheld = release.withheld
+    unsafe = need.unsafe & withheld
     equations = Equations.of(release, whole=True)
     settled = settle(equations)
     n_groups, row_group, _ = components(settled.rest.matrix)
@@ -139,7 +151,10 @@ def narrow_in_whole_numbers(table: Table, need: Need, withheld: Mask) -> Integer
     fall = np.ceil(need.lower)
     rise = np.ceil(np.maximum(np.maximum(need.upper, need.width - fall), fall == 0))
     down, up = attack.meets(
-        release, np.where(unsafe & (fall > 0), value - fall, np.nan), np.where(unsafe, value + rise, np.nan)
+        release,
+        np.where(unsafe & (fall > 0), value - fall, np.nan),
+        np.where(unsafe, value + rise, np.nan),
+        limit,
     )
     doubtful = unsafe & ~(up & (down | (fall == 0)))
     if not doubtful.any():
@@ -149,11 +164,11 @@ def narrow_in_whole_numbers(table: Table, need: Need, withheld: Mask) -> Integer
     low = np.maximum(settled.lower, equations.in_units((value - far)[withheld]))
     high = np.minimum(settled.upper, equations.in_units((value + far)[withheld]))
     goals = np.where(asked, low, np.nan), np.where(asked, high, np.nan)
-    least, most, _ = attack.ends(equations, goals)
+    least, most, unknown = attack.ends(equations, goals, limit)
     cells = np.flatnonzero(withheld)
     below, above = value[cells] - equations.values(least), equations.values(most) - value[cells]
     met = need.met_by(below, above, slack(value[cells]), cells)
-    return np.asarray(cells[asked & ~met])
+    return np.asarray(cells[asked & ~met & ~unknown])
 
 
 def asked_of(method: Any, need: Need) -> Need | None:

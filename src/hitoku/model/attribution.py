@@ -19,6 +19,9 @@ from hitoku.errors import NeedError
 from hitoku.model.arrays import Floats, Integers, Mask, frozen, frozen_relations
 from hitoku.model.labels import Labels
 
+# Of amounts, which have no smallest one: the share of a group's own that counts as somebody's.
+SOMEBODY = 1e-3
+
 # A release or a table; neither is imported here, for a need, which both know, holds attributions.
 Cells = TypeVar("Cells")
 
@@ -34,9 +37,12 @@ class Attributions:
         less those with the attribute" is a one at the group's total and a minus one at each cell of the
         attribute.
     goal
-        What each sum must be able to reach: one person more than the people who share what they know.
+        What each sum must be able to reach: one person more than the people who share what they know. Zero
+        where a share is asked for; as an empty group reaches that, too, more is asked while its size is
+        withheld: see :meth:`asked`.
     group
-        The cell of the whole group. Where its size is published, no more than all of it is asked for.
+        The cell of the whole group, which the sum counts and its attribute takes away from. Where its size
+        is published, no more than all of it is asked for.
 
     Examples
     --------
@@ -69,9 +75,9 @@ class Attributions:
         """Ask the same of a larger table, in which the cells of this one have other positions."""
         if not len(self):
             return Attributions.none(n_cells)
-        sums = sparse.csr_array(
-            (self.sums.data, cells[self.sums.indices], self.sums.indptr), shape=(len(self), n_cells)
-        )
+        # Copies: sums that are put together write into them, and those of an attribution are frozen.
+        parts = (self.sums.data.copy(), cells[self.sums.indices], self.sums.indptr.copy())
+        sums = sparse.csr_array(parts, shape=(len(self), n_cells))
         sums.sum_duplicates()
         return Attributions(sums, self.goal, cells[self.group])
 
@@ -81,7 +87,7 @@ class Attributions:
         n_cells: int,
         group: Integers,
         inside: Integers,
-        goal: float,
+        goal: float | Floats,
         weight: tuple[float, float] | Floats = (1.0, 1.0),
     ) -> Attributions:
         """Ask that ``weight[0] * group - weight[1] * inside`` can reach a goal, for each group.
@@ -95,7 +101,7 @@ class Attributions:
         inside
             For each group the cell of the attribute; or a row of several.
         goal
-            What the sums must be able to reach.
+            What the sums must be able to reach, one number for all or one per group.
         weight
             One pair of weights for all, or one row of two weights per group.
         """
@@ -106,7 +112,8 @@ class Attributions:
         row = np.concatenate([np.arange(m), np.repeat(np.arange(m), count)])
         column = np.concatenate([group, cells.ravel()])
         data = np.concatenate([pairs[:, 0], -np.repeat(pairs[:, 1], count)])
-        return cls(sparse.csr_array((data, (row, column)), shape=(m, n_cells)), np.full(m, goal), group)
+        sums = sparse.csr_array((data, (row, column)), shape=(m, n_cells))
+        return cls(sums, np.array(np.broadcast_to(goal, m)), group)
 
     @classmethod
     def merge(cls, several: Sequence[Attributions]) -> Attributions:
@@ -138,9 +145,26 @@ class Attributions:
         """Return what each sum must be able to reach when these cells are withheld, the others shown.
 
         Where everybody sees that a group is no larger than those who share what they know, it is enough
-        that all of it may be elsewhere.
+        that all of it may be elsewhere. Where the size of the group is withheld, the sum must be able to be
+        more than zero: it can be only while somebody is in the group, since nobody is in a part of an empty
+        one. That nobody is there is no answer to the question where those are who are there.
+
+        Examples
+        --------
+        At most nine of ten people in one cell; "no more than that" must be possible of people, not of none.
+
+        >>> one = Attributions(sums=[[-10, 0, 9]], goal=[0], group=[2])
+        >>> [one.asked(np.array([17.0, 0.0, 17.0]), np.full(3, hides)).tolist() for hides in (False, True)]
+        [[0.0], [1.0]]
         """
-        return np.where(withheld[self.group], self.goal, np.minimum(self.goal, value[self.group]))
+        unseen = np.maximum(self.goal, self._somebody(value))
+        return np.where(withheld[self.group], unseen, np.minimum(self.goal, value[self.group]))
+
+    def _somebody(self, value: Floats) -> Floats:
+        """Return what each sum reaches when it is more than zero: one at least; of amounts, a small share."""
+        if np.array_equal(value, np.rint(value)) and np.array_equal(self.sums.data, np.rint(self.sums.data)):
+            return np.ones(len(self))
+        return np.asarray(SOMEBODY * np.abs(self.sums.multiply(self.sums > 0) @ np.abs(value)))
 
     def open(self, value: Floats, withheld: Mask) -> Mask:
         """Tell which ones the true table itself does not show to be harmless."""
@@ -189,6 +213,7 @@ class Attributions:
             upper=np.append(table.upper, np.full(m, np.inf)),
             cost=None,
             fixed=None if table.fixed is None else np.append(table.fixed, np.zeros(m, dtype=np.bool_)),
+            hidden=None if table.hidden is None else np.append(table.hidden, np.zeros(m, dtype=np.bool_)),
         )
 
     def _relations(self, relations: Any) -> Any:

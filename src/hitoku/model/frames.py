@@ -38,7 +38,9 @@ def require_columns(frame: nw.DataFrame[Any], names: Sequence[str], where: str =
     """Raise on the first column that is missing, naming the nearest one."""
     for name in names:
         if name not in frame.columns:
-            raise DataError(f"no column {name!r}", where=where, fix=did_you_mean(name, frame.columns))
+            raise DataError(
+                f"no column {name!r}", column=name, where=where, fix=did_you_mean(name, frame.columns)
+            )
 
 
 def numbers(frame: nw.DataFrame[Any], name: str, where: str = "data") -> Floats:
@@ -52,6 +54,7 @@ def numbers(frame: nw.DataFrame[Any], name: str, where: str = "data") -> Floats:
     if len(bad):
         raise DataError(
             f"column {name!r} has {len(bad)} missing, NaN or infinite value(s)",
+            column=name,
             where=f"{where}, first in row {bad[0] + 1}",
             fix="fill or drop these rows; a cell without respondents is zero",
         )
@@ -62,6 +65,7 @@ def infinite(name: str, n_values: int, where: str) -> DataError:
     """Explain numbers that cannot be added."""
     return DataError(
         f"column {name!r} has {n_values} missing, NaN or infinite value(s)",
+        column=name,
         where=where,
         fix="fill or drop these records",
     )
@@ -72,6 +76,7 @@ def not_numbers(name: str, where: str, example: str) -> DataError:
     comma = "," in example and "." not in example
     return DataError(
         f"column {name!r} holds text where numbers are due",
+        column=name,
         where=where,
         fix="the numbers use a decimal comma: read the file with that decimal sign"
         if comma
@@ -86,6 +91,7 @@ def whole_numbers(frame: nw.DataFrame[Any], name: str, where: str = "data") -> I
     if len(bad):
         raise DataError(
             f"column {name!r} holds {len(bad)} value(s) that are no counts",
+            column=name,
             where=f"{where}, first in row {bad[0] + 1}",
             fix="counts are whole and not negative",
         )
@@ -102,6 +108,7 @@ def texts(frame: nw.DataFrame[Any], name: str, where: str = "data") -> np.ndarra
     if missing:
         raise DataError(
             f"column {name!r} has {missing} missing code(s)",
+            column=name,
             where=where,
             fix="give missing codes a name of their own before building the table",
         )
@@ -116,6 +123,7 @@ def refuse_nul(name: str, codes: Iterable[str | None], where: str) -> None:
     if n_codes:
         raise DataError(
             f"column {name!r} has {n_codes} code(s) with a character that no text has (NUL)",
+            column=name,
             where=where,
             fix="take it out of the codes, or read the file in its own encoding",
         )
@@ -134,6 +142,7 @@ def unseen_codes(name: str, codes: Sequence[str], known: Sequence[str], where: s
     """Name codes that a code list lacks."""
     return DataError(
         f"column {name!r} has {len(codes)} code(s) that its hierarchy lacks",
+        column=name,
         where=f"{where}, codes {some(repr(code) for code in codes)}",
         fix=_nearly(codes, known)
         or did_you_mean(codes[0], known, otherwise="add them to the hierarchy, or correct the data"),
@@ -184,6 +193,7 @@ def refuse_similar(name: str, counts: Mapping[str, int], where: str) -> None:
         more = f" and {len(alike) - 1} more such group(s)" if len(alike) > 1 else ""
         raise DataError(
             f"column {name!r} has codes that differ only in blanks, letter case or width",
+            column=name,
             where=f"{where}: {told}{more}",
             fix="write them alike; if they are different codes, list both in a hierarchy",
         )

@@ -155,7 +155,7 @@ def _locate(
             refuse_similar(name, {top: 0} | dict(zip(map(str, found), map(int, times), strict=True)), "data")
             listed = [code for code in code_list(codes) if code != top]
             if not listed:
-                raise DataError(f"column {name!r} holds nothing but the total", where="data")
+                raise DataError(f"column {name!r} holds nothing but the total", column=name, where="data")
             dimension = Dimension.of(name, Hierarchy.flat(listed, top))
         distinct, inverse = np.unique(codes, return_inverse=True)
         strangers = [str(code) for code in distinct if str(code) not in dimension.position]

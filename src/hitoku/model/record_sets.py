@@ -98,6 +98,14 @@ class RecordSets:
         return cls(dimensions, placement, inside, leaf, hashes, records, extent)
 
     @cached_property
+    def widest(self) -> Mask:
+        """Cells than which no other with the same records is wider."""
+        _, alike = np.unique(self.hashes, axis=0, return_inverse=True)
+        most = np.zeros(int(alike.max(initial=-1)) + 1, dtype=np.int64)
+        np.maximum.at(most, alike.ravel(), self.extent)
+        return np.asarray(self.extent == most[alike.ravel()])
+
+    @cached_property
     def closure(self) -> sparse.csr_array:
         """Cells by leaf cells, one where the leaf belongs to the cell."""
         closure = sparse.csr_array(np.ones((1, 1)))

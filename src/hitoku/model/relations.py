@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from hitoku.model.arrays import Floats, Integers
+from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.dimension import Dimension
+from hitoku.model.labels import Labels
 from hitoku.model.tolerance import ADDITIVITY
 
 
@@ -72,3 +73,56 @@ def broken(relations: sparse.csr_array, value: Floats, tolerance: float = ADDITI
     residual = relations @ value
     sizes = sparse.csr_array((np.abs(relations.data), relations.indices, relations.indptr), relations.shape)
     return np.flatnonzero(np.abs(residual) > tolerance * (sizes @ np.abs(value)))
+
+
+def variable_of_relation(relations: Any, labels: Labels) -> Integers:
+    """Return for each relation the variable in whose tree it stands: the only one in which its cells differ.
+
+    It is -1 where they differ in several: such a sum ties cells of linked tables that have the same records.
+
+    Examples
+    --------
+    >>> labels = Labels(("a", "b"), (("x", "y", "Total"), ("z", "Total")), [[0, 1], [1, 1], [2, 1], [2, 0]])
+    >>> variable_of_relation(sparse.csr_array([[1, 1, -1, 0], [0, 0, -1, 1], [1, 1, 0, -1]]), labels).tolist()
+    [0, 1, -1]
+    """
+    n_rows = relations.shape[0]
+    row = np.repeat(np.arange(n_rows), np.diff(relations.indptr))
+    first = relations.indices[np.minimum(relations.indptr[row], max(relations.nnz - 1, 0))]
+    found, several = np.full(n_rows, -1, dtype=np.int64), np.zeros(n_rows, dtype=np.bool_)
+    for place in range(len(labels.names)):
+        code = labels.column(place)
+        differs = np.zeros(n_rows, dtype=np.bool_)
+        differs[row[code[relations.indices] != code[first]]] = True
+        several |= differs & (found >= 0)
+        found[differs] = place
+    return np.where(several, -1, found)
+
+
+def only_categories(relations: Any, tree: Integers) -> Mask:
+    """Tell which relations say that the only category of a variable is its total.
+
+    Then everybody has it, which is told of them as of any other group. A group with a single child
+    somewhere in a tree is something else: child and group are the same by definition, and nobody learns from
+    it. So the part must be no total of the variable itself, and the total no part of anything.
+
+    Parameters
+    ----------
+    relations
+        The relations.
+    tree
+        Their variables, as :func:`variable_of_relation` returns them.
+
+    Examples
+    --------
+    >>> relations = sparse.csr_array([[1.0, -1, 0, 0], [0, 0, 1, -1], [0, -1, 0, 1]])
+    >>> only_categories(relations, np.array([0, 1, 1])).tolist()
+    [True, False, False]
+    """
+    size = np.diff(relations.indptr)
+    row = np.repeat(np.arange(relations.shape[0]), size)
+    below, known = relations.data < 0, tree[row] >= 0
+    key = relations.indices.astype(np.int64) * (int(tree.max(initial=-1)) + 1) + tree[row]
+    pair = (size == 2) & (np.bincount(row, weights=below, minlength=len(size)) == 1) & (tree >= 0)
+    again = np.where(below, np.isin(key, key[known & ~below]), np.isin(key, key[known & below]))
+    return np.asarray(pair & (np.bincount(row, weights=again, minlength=len(size)) == 0))

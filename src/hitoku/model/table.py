@@ -24,6 +24,11 @@ from hitoku.model.link import Levels, linked_parts
 from hitoku.model.markup import small_table
 from hitoku.model.relations import broken, cross_relations
 
+# Whole numbers up to here are exact in doubles, and searches over them end. Numbers that are all smaller than
+# the second one are within the tolerances of solvers.
+LARGEST_WHOLE, SMALLEST = 2.0**53, 1e-6
+UNIT = "give values in another unit, such as thousands or thousandths"
+
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Table:
@@ -135,6 +140,10 @@ class Table:
         if self.integer:
             parts = self.value != np.round(self.value)
             self._refuse(parts, "is not a whole number", "leave integer=False, or round the values first")
+            large = np.abs(self.value) > LARGEST_WHOLE
+            self._refuse(large, "is a whole number beyond 2**53, which no double holds exactly", UNIT)
+        if 0 < np.abs(self.value).max() < SMALLEST:
+            self._refuse(self.value != 0, "is below 1e-6, which is taken for rounding", UNIT)
         below, above = np.isnan(self.lower) | (self.value < self.lower), self.value > self.upper
         self._refuse(
             below | np.isnan(self.upper) | above, "lies outside its own bounds", "widen lower or upper"

@@ -14,6 +14,9 @@ ADDITIVITY = 1e-9
 # share of the larger of the two. Proofs do not use it: certificates are exact.
 BOUND = 1e-7
 
+# What is lacking of a required level by no more than this share of it is rounding, however large the value.
+LEVEL = 1e-6
+
 # A primary rule compares contributions computed from a handful of doubles: an excess below this
 # share of the total is rounding, and the cell stands exactly on the rule's limit, which is safe.
 LIMIT = 1e-14
@@ -28,3 +31,15 @@ def slack(value: Floats, tolerance: float = BOUND) -> Floats:
     [1e-07, 200.0]
     """
     return np.asarray(tolerance * np.maximum(1.0, np.abs(value)))
+
+
+def level_slack(value: Floats, level: Floats) -> Floats:
+    """Return what counts as rounding of a required level: beside a large value a small level is not rounding.
+
+    Examples
+    --------
+    >>> level_slack(np.array([2e9, 2e9, 5.0]), np.array([0.0, 7.0, 7.0])).round(8).tolist()
+    [200.0, 7e-06, 5e-07]
+    """
+    usual = slack(value)
+    return np.asarray(np.where(level > 0, np.minimum(usual, LEVEL * level), usual))

@@ -21,8 +21,12 @@ from hitoku.model.record_sets import RecordSets, leaves_of
 def unions(
     one: RecordSets, other: RecordSets, cell: Integers, there: Integers
 ) -> Iterator[tuple[Integers, Floats]]:
-    """Find cells with records of one table that are sums of leaf cells of another."""
-    wanted = np.flatnonzero(~np.isin(cell, there) & (one.records > 0))
+    """Find cells with records of one table that are sums of leaf cells of another.
+
+    Of several cells of one table with the same records it is the widest: the others are tied to that by the
+    relations of their own table, as far as a reader knows that what is between them is empty.
+    """
+    wanted = np.flatnonzero(~np.isin(cell, there) & (one.records > 0) & one.widest)
     both = one.inside & other.inside
     if not len(wanted) or not both.any():
         return

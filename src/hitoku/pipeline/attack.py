@@ -22,14 +22,14 @@ from hitoku.errors import DataError, ParameterError
 from hitoku.evidence.attacked import judge_attack
 from hitoku.evidence.recovery import known
 from hitoku.insiders.contributions import contributions_in
-from hitoku.io.recipe.recipe import Recipe
+from hitoku.io.recipe.recipe import Counts, Recipe
 from hitoku.io.release.read import read_numbers, read_release
-from hitoku.methods.method import Method
 from hitoku.model.contributors import Contributors
 from hitoku.model.finding import Finding
 from hitoku.model.need import Need
 from hitoku.model.release import Release
 from hitoku.model.table import Table
+from hitoku.pipeline.known_method import Made
 from hitoku.pipeline.recipe import equip
 from hitoku.pipeline.recipe_cells import Whole, cells_for, cost_factors, rules_for
 from hitoku.rules.rule import Rule
@@ -87,8 +87,36 @@ class AttackedFolder:
         return norm
 
     @cached_property
-    def made(self) -> Made:
-        """Return how the release was made, for a reader who knows it."""
+    def units(self) -> Table:
+        """The table with the respondents and contributors of its cells, where the evidence has them."""
+        table, labels = self.table, self.release.labels
+        if not (self.path / "checker" / "cells.csv").is_file():
+            return table
+        counted = {name: read_numbers(self.path, labels, name) for name in ("respondents", "contributors")}
+        known = {
+            name: Contributors(
+                count=count.astype(np.int64), largest=np.zeros((table.n_cells, 0)), total=table.value
+            )
+            for name, count in counted.items()
+            if count is not None
+        }
+        units, behind = known.get("respondents"), known.get("contributors")
+        if units is not None:
+            table = replace(table, frequency=units.count)
+        if behind is None:
+            return table
+        # Contributors are the holdings where several respondents belong to one.
+        same = units is None or np.array_equal(units.count, behind.count)
+        return replace(table, units=behind) if same else replace(table, units=units, holdings=behind)
+
+    @cached_property
+    def summary(self) -> Mapping[str, Any]:
+        """Counts and verdict when the release was written."""
+        return dict(json.loads((self.path / "checker" / "summary.json").read_text("utf-8")))
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        """The recipe by which the release was made."""
         file = self.path / "checker" / "recipe.toml"
         if not file.is_file():
             raise DataError(
@@ -96,38 +124,43 @@ class AttackedFolder:
                 where=f"{file.relative_to(self.path)} is missing",
                 fix="attack a folder that hitoku protect wrote",
             )
-        recipe = Recipe.read(file)
+        return Recipe.read(file)
+
+    @property
+    def rules(self) -> list[Rule]:
+        """Rules by which cells of the release are unsafe."""
+        counts = self._counts
+        return rules_for(self.recipe, [(self.table, {})])[0] if counts is None else list(counts.rules)
+
+    @property
+    def _counts(self) -> Counts | None:
+        """How the counts were protected, where these are the counts behind a magnitude table."""
+        return self.recipe.counts if self.summary.get("recipe", {}).get("kind") == "counts" else None
+
+    @cached_property
+    def made(self) -> Made:
+        """Return how the release was made, for a reader who knows it."""
+        recipe, counts, rules = self.recipe, self._counts, self.rules
         whole: list[Whole] = [(self.table, {})]
-        rules, cells = rules_for(recipe, whole)[0], cells_for(recipe, whole)[0]
+        cells = cells_for(recipe, whole)[0]
         method, width = recipe.method, recipe.keys.width
-        summary = json.loads((self.path / "checker" / "summary.json").read_text("utf-8"))
-        counts = recipe.counts if summary.get("recipe", {}).get("kind") == "counts" else None
         if counts is not None:
-            rules, method, width = list(counts.rules), counts.method or method, counts.width
+            method, width = counts.method or method, counts.width
         elif (
             recipe.counts is not None
-            or not summary.get("insiders", "none").startswith("none")
+            or not self.summary.get("insiders", "none").startswith("none")
             or any(table.start or table.mark for table in recipe.tables.values())
         ):
             raise ParameterError(
                 "the pattern does not follow from this table, its rules and the method alone",
-                where=f"{file.relative_to(self.path)}: counts, insiders or cells withheld by hand",
+                where="checker/recipe.toml: counts, insiders or cells withheld by hand",
                 fix="nobody can run the method again without knowing those; attack another release",
             )
         told = equip(recipe, method, self.table, cells, cost_factors(recipe, whole)[0])
         # A method that weighs tables against each other has to know how each would have been judged.
         if hasattr(told, "informed"):
             told = told.informed(rules, width)
-        return Made(rules, told, width)
-
-
-@dataclass(frozen=True, eq=False)
-class Made:
-    """Rules, method and width of a release."""
-
-    rules: list[Rule]
-    method: Method
-    width: float | None
+        return Made(rules, told, width, recipe.keys.groups)
 
 
 Given = Mapping[str, Any]
@@ -150,6 +183,7 @@ SUPPLIED: Mapping[str, Callable[[AttackedFolder, Given], Any]] = {
     "method": lambda folder, _: folder.made.method,
     "rules": lambda folder, _: folder.made.rules,
     "width": lambda folder, _: folder.made.width,
+    "groups": lambda folder, _: folder.made.groups,
     "norm": lambda folder, _: folder.norm,
     "known": _known,
 }

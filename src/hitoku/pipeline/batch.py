@@ -93,11 +93,22 @@ def run_batch(
     runner = _Runner(checked, replacement, method or "", insiders, tell, progress)
     sources = Sources()
     tables = tuple(runner.session(*session, sources) for session in checked.sessions)
-    run = BatchRun(batch=checked.batch, tables=tables, log=tuple(runner.log))
+    run = BatchRun(batch=checked.batch, tables=_beside_each_other(tables), log=tuple(runner.log))
     told, contradicting = compare_apart(run.leaving)
     run = replace(run, log=(*run.log, *told), contradicting=contradicting)
     tell("write")
     return write_batch(run, checked, None if out is None else Path(out), force=force)
+
+
+def _beside_each_other(sessions: tuple[tuple[Done, ...], ...]) -> tuple[tuple[Done, ...], ...]:
+    """Note in every outcome that other tables of the batch are published with it; linked ones share one."""
+    n = sum(map(len, sessions))
+    if n < 2:
+        return sessions
+    why = f"{n} tables: sums of linked ones were audited, other combinations of their cells were not"
+    outcomes = dict.fromkeys(done.outcome for tables in sessions for done in tables)
+    beside = {outcome: replace(outcome, tables=why) for outcome in outcomes}
+    return tuple(tuple(replace(done, outcome=beside[done.outcome]) for done in tables) for tables in sessions)
 
 
 class _Runner:
@@ -152,7 +163,7 @@ class _Runner:
         name = f"table {ready.asked.number}"
         if asked is None:
             by_hand = Protection.withhold(judged.table, judged.need.unsafe | judged.withheld, judged.need)
-            nobody = Insiders(None, "none: no <SUPPRESS>")
+            nobody = Insiders(None, "none, no <SUPPRESS>")
             outcome: Outcome = attack_and_audit(
                 judged.table, judged.need, by_hand, Optimal(), nobody, self.tell
             )
@@ -236,7 +247,7 @@ class _Runner:
             protection = method.protect(table, need, self.progress)
         except NeedError as error:
             raise NeedError(error.what, where=f"{name}, {error.where}", fix=error.fix) from error
-        nobody = Insiders(None, "none: nothing is withheld")
+        nobody = Insiders(None, "none, nothing is withheld")
         inside = self.inside(name, table) if protection.withheld.any() else nobody
         try:
             outcome = attack_and_audit(table, need, protection, method, inside, self.tell, self.progress)
@@ -252,7 +263,7 @@ class _Runner:
         if table.integer or table.contributors is None:
             why = "it tells no contributors" if table.contributors is None else "it is a table of counts"
             self.log.append(f"{name}: {nobody}: {why}")
-            return Insiders(None, f"none: {why}")
+            return Insiders(None, f"none, {why}")
         inside = choose_insiders(table, self.insiders)
         if inside.attack is None:
             self.log.append(f"{name}: {nobody}")

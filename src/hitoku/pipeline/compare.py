@@ -39,6 +39,7 @@ def compare(
     *,
     rules: Sequence[Rule] | None = None,
     width: Any = None,
+    groups: bool = True,
 ) -> Comparison:
     """Protect the same table with several methods, and audit and attack each result.
 
@@ -48,7 +49,7 @@ def compare(
         What would be published, and what must be blurred.
     methods
         The methods, or words such as "greedy:tidy=true" as in recipes; or either by a name of your own.
-    rules, width
+    rules, width, groups
         As given to :func:`hitoku.assess`. Then every method is also held against a reader who knows it:
         ``known`` says "proved", "leaks 3 cells", or "unknown" with how many cells are shown safe. This runs
         the methods many times. Without rules, ``known`` is "not asked".
@@ -79,7 +80,7 @@ def compare(
     known = ["not asked"] * len(given)
     if rules is not None:
         known = [
-            str(against_known_method(table, need, protection, method, rules, width))
+            str(against_known_method(table, need, protection, method, rules, width, groups=groups))
             for method, protection in zip(given, protections, strict=True)
         ]
     rows = (_row(*each, table, need) for each in zip(names, protections, known, strict=True))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hitoku.files import refuse_occupied, spill_folder
+from hitoku.files import refuse_occupied, spill_folder, write_csv
 from hitoku.io.language import ENGLISH
 from hitoku.io.recipe.recipe import Recipe
 from hitoku.methods.method import Progress
@@ -111,7 +110,6 @@ def demo_recipe(firms: Register, by: Sequence[str], folder: Path) -> Recipe:
 def _write_tree(path: Path, tree: Hierarchy) -> None:
     """Write a code tree as recipes name them: one row per code with its parent, empty for the total."""
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["code", "parent"])
-        for code, above in zip(tree.codes[1:], tree.parents[1:].tolist(), strict=True):
-            writer.writerow([code, tree.codes[above] if above else ""])
+        pairs = zip(tree.codes[1:], tree.parents[1:].tolist(), strict=True)
+        rows = [[code, tree.codes[above] if above else ""] for code, above in pairs]
+        write_csv(file, [["code", "parent"], *rows], disarmed=False)

@@ -17,11 +17,13 @@ from typing import Any
 import numpy as np
 
 from hitoku.attacks.matching import Matching
+from hitoku.attacks.matching.shaving import Board
 from hitoku.attacks.matching.suppressor import Suppressor
 from hitoku.attacks.matching.walks import flat_two_way, several
 from hitoku.errors import HitokuError
 from hitoku.evidence.audit import audit
 from hitoku.methods.method import Method, informed
+from hitoku.model.bounds import Bounds
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
@@ -32,6 +34,22 @@ from hitoku.rules.rule import Rule
 MOST_WITHHELD, MOST_CANDIDATES, MOST_NODES = 40, 300, 1_000_000
 # Cells of a table up to which all these nodes are looked at.
 SMALL = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """How a release was made: everything that an attacker who knows the method knows.
+
+    Parameters
+    ----------
+    rules, method, width, groups
+        As they were given to :func:`hitoku.protect`.
+    """
+
+    rules: Sequence[Rule]
+    method: Method
+    width: Any
+    groups: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +88,8 @@ def against_known_method(
     steps: int = 60,
     seed: int = 0,
     n_jobs: int | None = None,
+    nodes: int = MOST_NODES,
+    groups: bool = True,
 ) -> KnownMethod:
     """Tell what is known about a reader who knows the method, its rules and its width.
 
@@ -80,10 +100,14 @@ def against_known_method(
     method, rules, width
         What the reader knows.
     walks, steps, seed
-        How many walks the auditor takes from the true table, how many tables each of them tries, and which
-        way they go.
+        Walks that the auditor takes from the true table, the tables that each of them tries, and the seed.
+        Without walks only the matching attack is tried.
     n_jobs
         Processes for the walks; the answer does not depend on it.
+    nodes
+        Nodes of the search by the matching attack, in tables of at most 100 cells.
+    groups
+        As given to :func:`hitoku.assess`; the reader knows that as well.
 
     Examples
     --------
@@ -108,22 +132,25 @@ def against_known_method(
     narrow = wide.copy()
     if release.integer and release.withheld.sum() <= MOST_WITHHELD:
         # A node of a large table takes longer.
-        nodes = MOST_NODES * SMALL // max(SMALL, table.n_cells)
-        limit = nodes if hasattr(method, "two_way") else MOST_CANDIDATES
-        attack = Matching(method=method, rules=rules, width=width, limit=limit)
+        nodes = nodes * SMALL // max(SMALL, table.n_cells)
+        suppressor = Suppressor(method, rules, width, groups)
         try:
+            shaves = not suppressor.random and Board.of(release, suppressor) is not None
+            limit = nodes if shaves else MOST_CANDIDATES
+            attack = Matching(method=method, rules=rules, width=width, groups=groups, limit=limit)
             bounds = attack.bounds(release)
         except HitokuError:
             # The method is none of this release, or the release none that can be matched: nothing is known.
             return KnownMethod(0, 0, n_unsafe)
-        wide = bounds.width >= need.width
+        wide = need.met(table.value, bounds)
         narrow = ~wide & ~bounds.unknown
-        wide &= ~bounds.unknown
-    if flat_two_way(release) and np.any(need.unsafe & ~wide & ~narrow):
-        same = partial(Suppressor(method, rules, width).reproduces, release)
-        start, wanted = np.rint(table.value).astype(np.int64), np.where(need.unsafe & ~wide, need.width, 0)
+    if walks and flat_two_way(release) and np.any(need.unsafe & ~wide & ~narrow):
+        same = partial(Suppressor(method, rules, width, groups).reproduces, release)
+        start = np.rint(table.value).astype(np.int64)
+        wanted = np.where(need.unsafe & ~wide, np.maximum(need.width, need.lower + need.upper), 0)
         low, high = several(release, same, start, wanted, walks=walks, steps=steps, seed=seed, n_jobs=n_jobs)
-        wide |= high - low >= need.width
+        met = Bounds(lower=low.astype(np.float64), upper=high.astype(np.float64))
+        wide |= need.met(table.value, met)
     safe = int((need.unsafe & wide).sum())
     leaking = int((need.unsafe & narrow & ~wide).sum())
     return KnownMethod(safe, leaking, n_unsafe - safe - leaking)

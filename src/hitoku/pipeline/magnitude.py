@@ -8,19 +8,23 @@ withheld in the magnitudes as well; then further cells are withheld until every 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import ParameterError, RuleError, TableError
-from hitoku.evidence.outcome import Outcome
+from hitoku.evidence.verdict import combine
 from hitoku.insiders.contributions import Insiders, choose_insiders
-from hitoku.methods.method import Method, Progress
+from hitoku.methods.method import Method, Progress, requires_groups
+from hitoku.model.counted import counted_table
 from hitoku.model.protection import Protection
 from hitoku.model.relations import broken
 from hitoku.model.table import Table
+from hitoku.model.verdict import Verdict
+from hitoku.pipeline.known_method import Made
+from hitoku.pipeline.outcome import WritableOutcome
 from hitoku.pipeline.protect import Report, attack_and_audit, promises_intervals
 from hitoku.rules.assess import assess
 from hitoku.rules.rule import Rule
@@ -28,6 +32,11 @@ from hitoku.rules.withheld_counts import merge_withheld
 
 # What the paper asks for: no count known to within fewer than 10, no magnitude to within 30 % of its value.
 COUNT_WIDTH = 10.0
+# Row "tables" of both verdicts.
+SEPARATELY = (
+    "counts and magnitudes were judged separately: a published count may narrow a withheld magnitude, and a "
+    "published magnitude a withheld count"
+)
 WIDTH_SHARE = 0.3
 
 
@@ -35,18 +44,23 @@ WIDTH_SHARE = 0.3
 class MagnitudeOutcome:
     """The two releases of one breakdown: counts and magnitudes, each with its audit."""
 
-    frequency: Outcome
-    magnitude: Outcome
+    frequency: WritableOutcome
+    magnitude: WritableOutcome
 
     @property
     def safe(self) -> bool:
         """Both releases passed their audits."""
         return self.frequency.audit.safe and self.magnitude.audit.safe
 
+    @property
+    def verdict(self) -> Verdict:
+        """Both verdicts as one: each row has the worse result."""
+        return combine({"counts": self.frequency.verdict, "magnitudes": self.magnitude.verdict})
+
     def __repr__(self) -> str:
-        verdict = "safe" if self.safe else "NOT safe"
+        said = "safe" if self.safe else "NOT safe"
         return (
-            f"MagnitudeOutcome({verdict}: counts {self.frequency.protection!r}, "
+            f"MagnitudeOutcome({said}: counts {self.frequency.protection!r}, "
             f"magnitudes {self.magnitude.protection!r})"
         )
 
@@ -62,6 +76,7 @@ def suppress_magnitude(
     frequency_withheld: ArrayLike | Protection | None = None,
     width_share: ArrayLike = WIDTH_SHARE,
     insiders: Any = None,
+    groups: bool = True,
     report: Report | None = None,
     progress: Progress | None = None,
 ) -> MagnitudeOutcome:
@@ -90,6 +105,8 @@ def suppress_magnitude(
         share of its size: one number, or one per cell.
     insiders
         Whom to protect the magnitudes from beside outsiders; see :func:`hitoku.protect`.
+    groups
+        Keep groups that can be derived from published cells large enough; see :func:`hitoku.protect`.
     report, progress
         As in :func:`hitoku.protect`; the stages come twice, for the counts and for the magnitudes.
 
@@ -121,25 +138,34 @@ def suppress_magnitude(
     share = _share(table, width_share)
     inside = choose_insiders(table, insiders, blurred=promises_intervals(method))
     tell("assess")
-    own = assess(table, rules, width=share * np.abs(table.value))
+    own = assess(table, rules, width=share * np.abs(table.value), groups=groups and requires_groups(method))
     counts = counts_of(table)
-    need = assess(counts, frequency_rules, width=frequency_width)
-    tell("protect")
     by = frequency_method or method
+    made: Made | None = None
+    need = assess(counts, frequency_rules, width=frequency_width, groups=groups and requires_groups(by))
+    tell("protect")
     if frequency_withheld is None:
         chosen = by.protect(counts, need, progress)
+        made = Made(frequency_rules, by, frequency_width, groups)
     else:
         given = frequency_withheld
         chosen = Protection.withhold(counts, given.withheld if isinstance(given, Protection) else given, need)
-    frequency = attack_and_audit(counts, need, chosen, by, Insiders(None, "none"), tell)
+    frequency = attack_and_audit(
+        counts, need, chosen, by, Insiders(None, "none"), tell, rules=frequency_rules, groups=groups
+    )
     tell("assess")
     # Nobody publishes a hidden cell, so that its count is withheld says nothing about it.
     withheld = frequency.release.withheld & (table.shown | need.unsafe)
     merged = merge_withheld(table, own, withheld, share)
     tell("protect")
     chosen = method.protect(table, merged, progress)
-    magnitude = attack_and_audit(table, merged, chosen, method, inside, tell, progress)
-    return MagnitudeOutcome(frequency=frequency, magnitude=magnitude)
+    magnitude = attack_and_audit(
+        table, merged, chosen, method, inside, tell, progress, rules=rules, groups=groups
+    )
+    return MagnitudeOutcome(
+        frequency=replace(frequency, tables=SEPARATELY, made=made),
+        magnitude=replace(magnitude, tables=SEPARATELY),
+    )
 
 
 def counts_of(table: Table) -> Table:
@@ -165,21 +191,7 @@ def counts_of(table: Table) -> Table:
             fix="somebody is counted in several cells: tabulate without unit= (holding= may stay) to count "
             "records",
         )
-    known = (table.upper == 0) & (table.lower == 0) & (table.frequency == 0)
-    return Table(
-        value=table.frequency.astype(np.float64),
-        relations=table.relations,
-        dimensions=table.dimensions,
-        labels=table.labels,
-        frequency=table.frequency,
-        measures=table.measures,
-        integer=True,
-        upper=np.where(known, 0.0, np.inf),
-        fixed=table.fixed,
-        hidden=table.hidden,
-        measure="count",
-        backend=table.backend,
-    )
+    return counted_table(table, table.frequency)
 
 
 def _share(table: Table, share: ArrayLike) -> Any:

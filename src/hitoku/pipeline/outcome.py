@@ -12,6 +12,9 @@ from hitoku.evidence.outcome import Outcome
 from hitoku.io.language import ENGLISH
 from hitoku.io.publication import PublicationPlan
 from hitoku.io.release.write import write_release
+from hitoku.model.verdict import Row
+from hitoku.pipeline.known_method import Made
+from hitoku.pipeline.verdict import known_method_row
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -22,6 +25,8 @@ class WritableOutcome(Outcome):
     ----------
     asked
         What was asked for, in words; goes into ``checker/summary.json``.
+    made
+        Rules, method and width, where the pattern follows from them alone.
 
     Examples
     --------
@@ -33,6 +38,12 @@ class WritableOutcome(Outcome):
     """
 
     asked: Mapping[str, Any] = field(default_factory=dict)
+    made: Made | None = None
+
+    @property
+    def known_method(self) -> Row:
+        """Row of the verdict about an attacker who knows the method."""
+        return known_method_row(self.audit, self.protection, self.made, secret=self.secret)
 
     def write(
         self,
@@ -63,13 +74,15 @@ class WritableOutcome(Outcome):
         Raises
         ------
         ProtectionError
-            When the audit does not accept the release, unless ``force`` is given.
+            When the verdict refuses the release, unless ``force`` is given: a row in scope failed, or one
+            about this table alone was not decided.
         """
-        if not (self.audit.safe or force):
+        if self.verdict.refused and not force:
             raise ProtectionError(
                 "the release is not safe, so it is not written",
-                where=f"the audit, {len(self.audit.findings)} finding(s)",
-                fix="look at outcome.audit.findings, change rules or method, or say force=True",
+                where=str(self.verdict),
+                fix="look at outcome.verdict and outcome.audit.findings, change rules or method, or say "
+                "force=True",
             )
         plan = PublicationPlan(
             title=title, source=source, footnotes=footnotes, formats=formats, recipe=self.asked, lang=lang

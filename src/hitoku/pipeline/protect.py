@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from hitoku.evidence.audit import audit
+from hitoku.evidence.derivable_groups import derivable_groups
 from hitoku.evidence.outcome import inferable
 from hitoku.insiders.contributions import Insiders, choose_insiders
 from hitoku.methods.insiders import against_insiders
-from hitoku.methods.method import Method, Progress, Promise, informed
+from hitoku.methods.method import Method, Progress, Promise, informed, requires_groups
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
+from hitoku.model.verdict import parse_scope
+from hitoku.pipeline.group_pattern import withhold_for_groups
+from hitoku.pipeline.known_method import Made
 from hitoku.pipeline.outcome import WritableOutcome
 from hitoku.rules.assess import assess
 from hitoku.rules.rule import Rule
@@ -22,8 +27,8 @@ from hitoku.rules.rule import Rule
 STAGES = {
     "assess": "finding the cells that must not be published",
     "protect": "choosing the cells to withhold with them",
-    "attack": "attacking the release",
     "audit": "proving that it is safe",
+    "attack": "attacking the release",
 }
 
 Report = Callable[[str], None]
@@ -36,6 +41,8 @@ def protect_table(
     method: Method,
     width: Any = None,
     insiders: Any = None,
+    against: Iterable[str] | None = None,
+    groups: bool = True,
     report: Report | None = None,
     progress: Progress | None = None,
 ) -> WritableOutcome:
@@ -55,6 +62,13 @@ def protect_table(
         Whom to protect from beside outsiders: "none", "singletons", "contributors", or an
         :class:`hitoku.Insider`; left out, singletons of magnitudes. See
         :func:`hitoku.insiders.contributions.choose_insiders`.
+    against
+        Attackers that the verdict depends on, words of :data:`hitoku.model.verdict.SCOPES`; left out, the
+        default scope.
+    groups
+        Keep groups that can be derived from published cells as large as ``min_frequency`` and
+        ``few_contributors`` require; ``outcome.groups`` is the result. Methods with promises of their own
+        (``Gauss``, ``Blocks``, ``Randomised``, ``Adjust``) choose as without it.
     report
         Called with the name of each stage as it begins.
     progress
@@ -62,14 +76,24 @@ def protect_table(
         of the insiders.
     """
     tell = report or (lambda _stage: None)
+    scope = None if against is None else parse_scope(against)
     tell("assess")
-    need = assess(table, rules, width=width)
+    need = assess(table, rules, width=width, groups=groups and requires_groups(method))
     method = informed(method, rules, width)
     tell("protect")
     inside = choose_insiders(table, insiders, blurred=promises_intervals(method))
-    return attack_and_audit(
-        table, need, method.protect(table, need, progress), method, inside, tell, progress
+    outcome = attack_and_audit(
+        table,
+        need,
+        method.protect(table, need, progress),
+        method,
+        inside,
+        tell,
+        progress,
+        rules=rules,
+        groups=groups,
     )
+    return replace(outcome, against=scope, made=Made(rules, method, width, groups))
 
 
 def attack_and_audit(
@@ -80,28 +104,46 @@ def attack_and_audit(
     inside: Insiders,
     tell: Report,
     progress: Progress | None = None,
+    *,
+    rules: Sequence[Rule] | None = None,
+    groups: bool = True,
 ) -> WritableOutcome:
-    """Go on from a protection: what insiders ask for, the attack, the audit."""
+    """Go on from a protection: derivable groups of units, insiders, the attack, the audit.
+
+    Without ``rules``, as in batches of τ-ARGUS, derivable groups are not examined.
+    """
     attack = inside.attack
+    hints: Sequence[Mapping[int, int]] = ()
+    if rules is not None and groups and requires_groups(method):
+        protection, hints = withhold_for_groups(table, need, rules, protection, method, progress)
     if attack is not None:
         protection = against_insiders(
             table, need, protection, method=method, attack=attack, progress=progress
         )
     release = Release.of(table, protection)
-    tell("attack")
-    bounds = inferable(release, adjusted=getattr(method, "promise", None) is Promise.ADJUSTED)
     tell("audit")
-    verdict = audit(
+    found = audit(
         table,
         need,
         release,
-        intervals=bounds,
         insiders=attack,
         moves=protection.moves,
         # Cells added for insiders are chosen by looking at the table: then the method's claim is void.
         reader=protection.reader if attack is None else None,
     )
-    return WritableOutcome(protection, verdict, bounds, inside.words)
+    tell("attack")
+    bounds = inferable(release, adjusted=getattr(method, "promise", None) is Promise.ADJUSTED)
+    return WritableOutcome(
+        protection,
+        replace(found, intervals=bounds),
+        bounds,
+        inside.words,
+        secret=getattr(method, "secret", True),
+        rules=tuple(rules or ()),
+        groups=None
+        if rules is None
+        else derivable_groups(table, rules, release, own=found, groups=groups, moves=hints),
+    )
 
 
 def promises_intervals(method: Method) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from hitoku.errors import HitokuError, OutputError
 from hitoku.evidence.outcome import Outcome
+from hitoku.evidence.verdict import combine
 from hitoku.files import new_folder, refuse_occupied
 from hitoku.io.language import ENGLISH, speaker
 from hitoku.io.publication import PublicationPlan
@@ -27,7 +29,9 @@ from hitoku.model.finding import Finding
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
+from hitoku.model.verdict import Verdict
 from hitoku.pipeline.compare import recomputable
+from hitoku.pipeline.empty_cells import sums_beside_counts, withheld_empty_cells
 from hitoku.pipeline.fan_out import Jobs, parse_jobs
 from hitoku.pipeline.magnitude import WIDTH_SHARE
 from hitoku.pipeline.protect import STAGES
@@ -87,6 +91,11 @@ class Run:
         """Every release passed its audit."""
         return all(outcome.audit.safe for outcome in self.outcomes.values())
 
+    @cached_property
+    def verdict(self) -> Verdict:
+        """One row per attacker; of several releases each row has the worst result."""
+        return combine({key: outcome.verdict for key, outcome in self.outcomes.items()})
+
     @property
     def several(self) -> bool:
         """There are groups of tables that share nothing."""
@@ -118,7 +127,7 @@ def run_recipe(
 ) -> Run:
     """Run a recipe: tabulate, assess, protect, attack, audit, and write the release.
 
-    The same recipe and data give the same bytes. Nothing is written when the audit fails.
+    The same recipe and data give the same bytes. Nothing is written when the verdict refuses the release.
 
     Parameters
     ----------
@@ -127,7 +136,7 @@ def run_recipe(
     out
         Folder to write, instead of the recipe's own. Without either nothing is written.
     force
-        Write a release whose audit fails, marked as not safe.
+        Write a release that the verdict refuses, marked as not safe.
     report, progress
         Called with the name of each stage as it begins (see ``STEPS``), and within the method; where several
         groups of tables share nothing, with how many of them are done.
@@ -173,11 +182,11 @@ def _run(
     tell("build")
     groups, hashes = build(asked, compare=folder is not None)
     try:
-        done = run_tasks(_tasks(asked, groups), tell, progress, jobs)
+        done = _run_groups(asked, groups, tell, progress, jobs)
     except HitokuError as error:
         raise type(error)(error.what, where=error.where, fix=asked.origin.spoken(error.fix)) from error
     run = _gather(groups, done, folder)
-    if folder is None or not (run.safe or force):
+    if folder is None or (run.verdict.refused and not force):
         return replace(run, folder=None)
     tell("write")
     prints = [(group.fingerprints, group.nested) for group in groups]
@@ -199,6 +208,29 @@ def _run(
             ]
             write_publication(draft / "checker", overview, asked.keys.title)
     return run
+
+
+def _run_groups(
+    recipe: Recipe,
+    groups: Sequence[Built],
+    tell: Callable[[str], None],
+    progress: Progress | None,
+    jobs: Jobs,
+) -> list[Mapping[str, Outcome]]:
+    """Protect all groups; sums of the same records after the counts, which say what they must not print."""
+    tasks = _tasks(recipe, groups)
+    waits = sums_beside_counts(recipe, groups) & (recipe.counts is None)
+    first, later = np.flatnonzero(~waits).tolist(), np.flatnonzero(waits).tolist()
+    done: dict[int, Mapping[str, Outcome]] = dict(
+        zip(first, run_tasks([tasks[place] for place in first], tell, progress, jobs), strict=True)
+    )
+    if later:
+        asked = [
+            replace(tasks[i], rules=[*tasks[i].rules, *withheld_empty_cells(recipe, groups, done, groups[i])])
+            for i in later
+        ]
+        done |= dict(zip(later, run_tasks(asked, tell, progress, jobs), strict=True))
+    return [done[place] for place in range(len(groups))]
 
 
 def _gather(groups: Sequence[Built], done: Sequence[Mapping[str, Outcome]], folder: Path | None) -> Run:
@@ -294,10 +326,23 @@ def _tasks(recipe: Recipe, groups: Sequence[Built]) -> list[GroupTask]:
                 method=equip(recipe, recipe.method, group.table, cells, factor),
                 width=keys.width,
                 insiders=keys.insiders,
+                groups=keys.groups,
                 counts=asked,
+                against=keys.against,
+                tables=_together(recipe),
+                by_hand=bool(group.by_hand.any()),
+                parts=tuple(group.parts.values()),
             )
         )
     return tasks
+
+
+def _together(recipe: Recipe) -> str:
+    """Say why it is not decided what the tables of a recipe show together; empty for a single table."""
+    n = len(recipe.tables)
+    if n < 2:
+        return ""
+    return f"{n} tables: sums that they share were audited, other combinations of their cells were not"
 
 
 def _refuse_overlap(recipe: Recipe, table: Table, cells: Mapping[str, Mask]) -> None:

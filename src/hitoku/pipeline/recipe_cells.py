@@ -35,7 +35,7 @@ def cells_for(recipe: Recipe, wholes: Sequence[Whole]) -> list[dict[str, Mask]]:
     if any(yielding):
         rules = rules_for(recipe, wholes)
         unsafe = [
-            assess(table, asked, width=keys.width).unsafe
+            assess(table, asked, width=keys.width, groups=False).unsafe
             for (table, _), asked in zip(wholes, rules, strict=True)
         ]
         keep = [

@@ -14,7 +14,7 @@ from hitoku.errors import HitokuError
 from hitoku.files import require_path, sha256
 from hitoku.io.marked_cells import marked_cells, read_cell_file, read_marked_cells
 from hitoku.io.recipe.code_tree import read_code_tree
-from hitoku.io.recipe.keys import TableKeys
+from hitoku.io.recipe.keys import COLUMN_KEYS, TableKeys
 from hitoku.io.recipe.lines import Path as KeyPath
 from hitoku.io.recipe.origin import Origin
 from hitoku.io.recipe.recipe import OF_CELLS, OF_RECORDS, Recipe
@@ -241,26 +241,30 @@ def _one(
 
 @contextmanager
 def _blaming(origin: Origin, at: KeyPath, keys: TableKeys | None = None, where: Any = None) -> Iterator[None]:
-    """Add to an error the key whose word it quotes, else the key at hand."""
+    """Add to an error the key that names its column or that it names itself, else the key at hand."""
     try:
         yield
     except HitokuError as error:
         if origin.name and origin.name in error.where:
             raise
-        for name in TableKeys.model_fields if keys else ():
-            given = getattr(keys, name)
-            if isinstance(given, str) and repr(given) in error.what and name != "total":
-                at = where(name)
-            elif isinstance(given, list):
-                found = [i for i, word in enumerate(given) if repr(word) in error.what]
-                at = (*where(name), found[0]) if found else at
-            elif name == "where" and given:
-                at = next(((*where(name), column) for column in given if repr(column) in error.what), at)
-        # An error that names a key itself knows better than the words it quotes.
         named = error.where.rpartition(", ")[2]
-        if keys and getattr(keys, named, None):
+        if keys and error.column:
+            at = next(_naming(keys, error.column, where), at)
+        elif keys and getattr(keys, named, None):
             at = where(named)
         raise origin.blamed(error, at) from error
+
+
+def _naming(keys: TableKeys, column: str, where: Callable[[str], KeyPath]) -> Iterator[KeyPath]:
+    """Find the keys that name a column."""
+    for name in COLUMN_KEYS:
+        given = getattr(keys, name)
+        if given == column:
+            yield where(name)
+        elif isinstance(given, list) and column in given:
+            yield (*where(name), given.index(column))
+        elif isinstance(given, dict) and column in given:
+            yield (*where(name), column)
 
 
 def positions(part: Table, whole: Table) -> Integers:

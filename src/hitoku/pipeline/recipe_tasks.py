@@ -12,12 +12,15 @@ from typing import Any
 import numpy as np
 
 from hitoku.evidence.outcome import Outcome
-from hitoku.methods.method import Method, Progress
+from hitoku.methods.method import Method, Progress, requires_groups
 from hitoku.model.arrays import Integers
 from hitoku.model.finding import Finding
 from hitoku.model.table import Table
+from hitoku.model.verdict import parse_scope
+from hitoku.pipeline.every_table import in_every_table
 from hitoku.pipeline.fan_out import Jobs, fan_out
 from hitoku.pipeline.magnitude import counts_of, suppress_magnitude
+from hitoku.pipeline.outcome import WritableOutcome
 from hitoku.pipeline.protect import protect_table
 from hitoku.pipeline.rest import judge_rest
 from hitoku.rules.rule import Rule
@@ -31,12 +34,20 @@ class GroupTask:
     ----------
     table, rest, remarks
         As in :class:`hitoku.pipeline.recipe_tables.Built`.
-    rules, method, width, insiders
+    rules, method, width, insiders, groups
         For the table.
     judges
         The rules of the recipe alone, by which rests are judged.
     counts
         For the counts behind a magnitude table, what :func:`suppress_magnitude` takes; None without.
+    against
+        Attackers that the verdict depends on; None for the default ones.
+    tables
+        Why it is not decided what the tables of the recipe show together; empty for a single table.
+    by_hand
+        Some cells were withheld by hand, so the pattern does not follow from the method alone.
+    parts
+        The linked tables, each with the positions of its cells in ``table``; none for a single one.
     """
 
     table: Table
@@ -47,7 +58,12 @@ class GroupTask:
     method: Method
     width: float | None
     insiders: Any
+    groups: bool = True
     counts: Mapping[str, Any] | None = None
+    against: Sequence[str] | None = None
+    tables: str = ""
+    by_hand: bool = False
+    parts: tuple[tuple[Table, Integers], ...] = ()
 
     def run(
         self, tell: Callable[[str], None] | None = None, progress: Progress | None = None
@@ -56,32 +72,61 @@ class GroupTask:
         if self.counts is None:
             outcome = protect_table(
                 self.table,
-                [*self.rules, *judge_rest(self.table, self.rest, self.judges, lambda _: self.width)],
+                [
+                    *in_every_table(self.rules, self.parts),
+                    *self._of_rest(self.rest, self.judges, lambda _: self.width),
+                ],
                 method=self.method,
                 width=self.width,
                 insiders=self.insiders,
+                against=self.against,
+                groups=self.groups,
                 report=tell,
                 progress=progress,
             )
-            return {"table": replace(outcome, remarks=self.remarks)}
+            return {"table": self._completed(outcome)}
         counts, share = dict(self.counts), self.counts["width_share"]
         judges, width = counts["frequency_rules"], counts["frequency_width"]
         rest = [(counts_of(one), places) for one, places in self.rest]
-        counts["frequency_rules"] = [*judges, *judge_rest(self.table, rest, judges, lambda _: width)]
+        parts = [(counts_of(one), places) for one, places in self.parts]
+        counts["frequency_rules"] = [
+            *in_every_table(judges, parts),
+            *self._of_rest(rest, judges, lambda _: width),
+        ]
         both = suppress_magnitude(
             self.table,
             [
-                *self.rules,
-                *judge_rest(self.table, self.rest, self.judges, lambda one: share * np.abs(one.value)),
+                *in_every_table(self.rules, self.parts),
+                *self._of_rest(self.rest, self.judges, lambda one: share * np.abs(one.value)),
             ],
             method=self.method,
             insiders=self.insiders,
+            groups=self.groups,
             report=tell,
             progress=progress,
             **counts,
         )
         found = {"counts": both.frequency, "magnitudes": both.magnitude}
-        return {kind: replace(outcome, remarks=self.remarks) for kind, outcome in found.items()}
+        return {kind: self._completed(outcome) for kind, outcome in found.items()}
+
+    def _completed(self, outcome: WritableOutcome) -> WritableOutcome:
+        """Add what the recipe says about the table and those beside it."""
+        return replace(
+            outcome,
+            remarks=self.remarks,
+            against=None if self.against is None else parse_scope(self.against),
+            tables="; ".join(filter(None, (self.tables, outcome.tables))),
+            made=None if self.by_hand else outcome.made,
+        )
+
+    def _of_rest(
+        self,
+        rest: Sequence[tuple[Table, Integers]],
+        judges: Sequence[Rule],
+        width: Callable[[Table], Any],
+    ) -> list[Rule]:
+        groups = self.groups and requires_groups(self.method)
+        return judge_rest(self.table, rest, judges, width, groups=groups)
 
 
 def run_tasks(

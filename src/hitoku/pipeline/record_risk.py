@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import json
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from hitoku.attacks.interval import Interval
 from hitoku.errors import DataError, OutputError, ScopeError
 from hitoku.evidence.record_risk import RecordRisk, risk_per_record
-from hitoku.files import disarm, new_file, refuse_existing
+from hitoku.files import new_file, refuse_existing, write_csv
 from hitoku.io.recipe.recipe import Recipe
 from hitoku.model.release import Release
 from hitoku.model.table import Table
@@ -122,7 +122,4 @@ def write_record_risk(path: str | Path, risk: RecordRisk) -> None:
     refuse_existing(file)
     columns = risk.columns
     with new_file(file) as draft, draft.open("w", newline="", encoding="utf-8") as open_file:
-        writer = csv.writer(open_file, lineterminator="\n")
-        writer.writerow(columns)
-        for row in zip(*columns.values(), strict=True):
-            writer.writerow([disarm(each) if isinstance(each, str) else each for each in row])
+        write_csv(open_file, chain([columns], zip(*columns.values(), strict=True)))

@@ -38,6 +38,8 @@ def judge_rest(
     rest: Sequence[tuple[Table, Integers]],
     rules: Sequence[Rule],
     width: Callable[[Table], Any],
+    *,
+    groups: bool = True,
 ) -> list[Rule]:
     """Return a rule that flags the hidden cells of a table as other rules judge them; none where none is hit.
 
@@ -51,12 +53,14 @@ def judge_rest(
         The rules; such as are about cells of ``table`` itself cannot be among them.
     width
         What :func:`hitoku.assess` is told for a table.
+    groups
+        As given to :func:`hitoku.assess`.
     """
     unsafe = np.zeros(table.n_cells, dtype=bool)
     levels = np.zeros((3, table.n_cells))
     learnt = [Attributions.none(table.n_cells)]
     for one, cells in rest if rules else ():
-        need = assess(one, rules, width=width(one))
+        need = assess(one, rules, width=width(one), groups=groups)
         learnt.append(need.attributions.placed(cells, table.n_cells))
         hidden = ~table.shown[cells]
         unsafe[cells[hidden & need.unsafe]] = True

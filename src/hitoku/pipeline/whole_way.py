@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hitoku.errors import ParameterError, did_you_mean, must_be
@@ -30,6 +30,8 @@ def protect(
     method: Method | str | None = None,
     width: Any = None,
     insiders: Any = None,
+    against: Iterable[str] | None = None,
+    groups: bool = True,
     cells: bool = False,
     report: Report | None = None,
     progress: Progress | None = None,
@@ -56,6 +58,12 @@ def protect(
     insiders
         Whom to protect from beside outsiders: "none", "singletons", "contributors", or an
         :class:`hitoku.Insider`.
+    against
+        Attackers that the verdict depends on: "outsider", "groups", "singletons", "contributors",
+        "attributes", "method", "tables", "released"; left out, the default scope. See ``verdict``.
+    groups
+        Keep groups that can be derived from published cells as large as ``min_frequency`` and
+        ``few_contributors`` require of cells. False: only cells are considered.
     cells
         ``data`` has one row per cell.
     report, progress
@@ -67,8 +75,8 @@ def protect(
     Returns
     -------
     WritableOutcome
-        An :class:`hitoku.Outcome`: ``frame`` is what is published, ``audit`` the verdict; ``write(folder)``
-        writes the release and its evidence.
+        An :class:`hitoku.Outcome`: ``frame`` is what is published, ``verdict`` has one row per attacker,
+        ``audit`` the evidence; ``write(folder)`` writes the release and its evidence.
 
     Examples
     --------
@@ -90,7 +98,15 @@ def protect(
     chosen = method_from_word(method, METHODS) if isinstance(method, str) else method or Auto()
     must_be(Method, chosen, "method")
     return protect_table(
-        table, known, method=chosen, width=width, insiders=insiders, report=report, progress=progress
+        table,
+        known,
+        method=chosen,
+        width=width,
+        insiders=insiders,
+        against=against,
+        groups=groups,
+        report=report,
+        progress=progress,
     )
 
 

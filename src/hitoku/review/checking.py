@@ -45,7 +45,7 @@ def check(task: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     with new_folder(out) as draft:
         for place, each in enumerate(found.outputs):
             progress(total - len(found.outputs) + place, total, f"drawing {each.output.name}")
-            view = draw(each, found.policy)
+            view = {**draw(each, found.policy), "verdict": found.verdict_of(each).as_dict()}
             drawn = {**view, "cells": packed(view["cells"])}
             (draft / f"{place:03}.json").write_text(json.dumps(drawn), "utf-8")
             n_cells.append(len(view["cells"]["shown"]))

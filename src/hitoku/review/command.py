@@ -150,6 +150,29 @@ def set_password(
     typer.echo("done" if password_file else f"password: {given}")
 
 
+@serve.command()
+def unlock(
+    folder: Folder,
+    login: Annotated[str | None, typer.Argument(help="Whose; left out, everybody's.")] = None,
+) -> None:
+    """Forget wrong passwords, so that a person can sign in at once.
+
+    [bold]Examples[/bold]
+
+    hitoku serve unlock /srv/review haru
+
+    hitoku serve unlock /srv/review
+    """
+    _require_extra()
+    from hitoku.review import people
+    from hitoku.review.storage import writable, writing
+
+    desk = _open(folder)
+    with writable(desk.engine), writing(desk.engine) as connection:
+        n_forgotten = people.unlock(connection, login, by="command line")
+    typer.echo(f"{n_forgotten} wrong password(s) forgotten")
+
+
 @serve.command("add-project")
 def add_project(
     folder: Folder,

@@ -11,6 +11,7 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from hitoku.errors import DataError
-from hitoku.files import sha256
+from hitoku.files import read_csv, sha256, write_csv
 from hitoku.review.storage import now
 from hitoku.review.tables import log
 
@@ -119,15 +120,14 @@ def faults(found: Iterable[Mapping[str, Any]], receipts: Iterable[Head] = ()) ->
 def to_csv(found: Iterable[Mapping[str, Any]]) -> str:
     """Write entries as CSV, everything that is needed to check the chain."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: entry[name] for name in COLUMNS} for entry in found)
+    write_csv(text, chain([COLUMNS], ([entry[name] for name in COLUMNS] for entry in found)))
     return text.getvalue()
 
 
 def from_csv(text: str) -> list[dict[str, Any]]:
     """Read what :func:`to_csv` wrote."""
-    rows = csv.DictReader(io.StringIO(text))
+    head, *lines = read_csv(io.StringIO(text))
+    rows = [dict(zip(head, line, strict=True)) for line in lines]
     return [
         {**row, "number": int(row["number"]), "request": int(row["request"]) if row["request"] else None}
         for row in rows

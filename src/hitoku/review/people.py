@@ -13,6 +13,7 @@ from sqlalchemy.engine import Connection, Row
 
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.review import log
+from hitoku.review.devices import known_device, new_cookie
 from hitoku.review.permissions import Person, Role
 from hitoku.review.storage import moment, now
 from hitoku.review.tables import attempt, person, session
@@ -20,8 +21,12 @@ from hitoku.review.tables import attempt, person, session
 # argon2id, with the parameters of RFC 9106 for machines with less memory.
 HASHER = PasswordHasher()
 SHORTEST = 10
-# So many failures within the window, and whoever it is has to wait.
-MOST_PER_LOGIN, MOST_PER_ADDRESS, WINDOW = 5, 30, timedelta(minutes=15)
+# Failures within the window after which a sign-in is refused, whatever the password: of a login from one
+# address or one known device, of a login from unknown devices at all addresses, and of one address for all
+# logins. The second bounds guessing from many addresses; it never concerns a known device.
+MAX_PER_PAIR, MAX_PER_LOGIN, MAX_PER_ADDRESS, WINDOW = 5, 20, 100, timedelta(minutes=15)
+# Known devices are counted in the place of addresses, under a name that no address has.
+DEVICE = "device "
 
 
 class Answer(NamedTuple):
@@ -68,12 +73,13 @@ def hash_password(password: str) -> str:
 
 
 def set_password(connection: Connection, login: str, password: str, *, by: str) -> None:
-    """Give somebody another password; they are signed out everywhere."""
+    """Give somebody another password; they are signed out everywhere, and failures are forgotten."""
     found = _row(connection, login)
     connection.execute(
         sa.update(person).where(person.c.id == found.id).values(password=hash_password(password))
     )
     end_sessions(connection, found.id)
+    connection.execute(sa.delete(attempt).where(attempt.c.login == login))
     log.append(connection, by, "password set", login=login)
 
 
@@ -105,21 +111,59 @@ def as_person(row: Row[tuple[object, ...]]) -> Person:
     )
 
 
-def throttled(connection: Connection, login: str, address: str) -> bool:
-    """Tell whether there were too many failures lately, for this login or from this address."""
-    since = attempt.c.at > moment(datetime.now(UTC) - WINDOW)
-    per_login, per_address = (
-        connection.scalar(sa.select(sa.func.count()).select_from(attempt).where(since, column == value)) or 0
-        for column, value in ((attempt.c.login, login[:100]), (attempt.c.address, address))
-    )
-    return per_login >= MOST_PER_LOGIN or per_address >= MOST_PER_ADDRESS
+def origin_of(connection: Connection, login: str, address: str, cookie: str) -> str:
+    """Return what failures are counted by: a known device of the person, else the address."""
+    hashed = connection.scalar(sa.select(person.c.password).where(person.c.login == login, person.c.active))
+    device = known_device(cookie, login, hashed) if cookie and hashed else None
+    return address if device is None else f"{DEVICE}{device}"
 
 
-def note_failure(connection: Connection, login: str, address: str) -> None:
+def device_cookie(connection: Connection, who: Person) -> str:
+    """Return a cookie that makes a device known, for a person who just signed in with a password."""
+    hashed = connection.scalar(sa.select(person.c.password).where(person.c.id == who.id))
+    return new_cookie(who.login, str(hashed))
+
+
+def throttled(connection: Connection, login: str, origin: str) -> bool:
+    """Return whether there were too many failures lately.
+
+    Parameters
+    ----------
+    connection
+        Of the database.
+    login
+        Who wants to sign in.
+    origin
+        From where, as :func:`origin_of` names it.
+    """
+    recent = attempt.c.at > moment(datetime.now(UTC) - WINDOW)
+    of_login, of_origin = attempt.c.login == login[:100], attempt.c.address == origin
+
+    def reached(most: int, *which: sa.ColumnElement[bool]) -> bool:
+        found = sa.select(sa.func.count()).select_from(attempt).where(recent, *which)
+        return (connection.scalar(found) or 0) >= most
+
+    if reached(MAX_PER_PAIR, of_login, of_origin):
+        return True
+    if origin.startswith(DEVICE):
+        return False
+    unknown = ~attempt.c.address.startswith(DEVICE)
+    return reached(MAX_PER_LOGIN, of_login, unknown) or reached(MAX_PER_ADDRESS, of_origin)
+
+
+def note_failure(connection: Connection, login: str, origin: str, address: str) -> None:
     """Remember that somebody failed to sign in; what is older than the window is forgotten."""
     connection.execute(sa.delete(attempt).where(attempt.c.at <= moment(datetime.now(UTC) - WINDOW)))
-    connection.execute(sa.insert(attempt).values(login=login[:100], address=address, at=now()))
+    connection.execute(sa.insert(attempt).values(login=login[:100], address=origin, at=now()))
     log.append(connection, log.SYSTEM, "sign-in refused", address=address)
+
+
+def unlock(connection: Connection, login: str | None, *, by: str) -> int:
+    """Forget the failures of a login, or all of them; return how many there were."""
+    which = sa.true() if login is None else attempt.c.login == _row(connection, login).login
+    forgotten = connection.execute(sa.delete(attempt).where(which)).rowcount
+    log.append(connection, by, "sign-in unlocked", login=login)
+    return int(forgotten)
 
 
 def password_matches(connection: Connection, login: str, password: str) -> Person | None:

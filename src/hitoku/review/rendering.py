@@ -11,6 +11,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from hitoku.files import sha256
+from hitoku.io.report.words import LIGHTS, Light
+from hitoku.model.verdict import NOT_THERE, SYMBOLS, Colour, Status
 from hitoku.review.cellwords import entry, mark
 from hitoku.review.permissions import Role
 from hitoku.review.states import OWNERS
@@ -18,6 +20,14 @@ from hitoku.review.states import OWNERS
 HERE = Path(__file__).parent
 # A word and a sign for every status: colour is never the only difference.
 SIGNS = {"pass": "✓", "fail": "✗", "look": "?", "excepted": "!", "-": "·"}
+# Classes of the results of a verdict's rows.
+RESULTS = {
+    Status.PROVED: "pass",
+    Status.PASSED: "pass",
+    Status.FAILED: "fail",
+    Status.NOT_DECIDED: "look",
+    Status.NOT_CONSIDERED: "look",
+}
 MINUS = "\N{MINUS SIGN}"
 # What was done, by the word in the address: nobody else can put words on our pages.
 SAID = {
@@ -54,7 +64,9 @@ def environment() -> Environment:
         # Templates come with the program: nobody changes them while it runs.
         auto_reload=False,
     )
-    made.globals.update(status=status, lines=lines, owners=OWNERS, roles=list(Role), asset=asset)
+    made.globals.update(
+        status=status, result=result, light=light, lines=lines, owners=OWNERS, roles=list(Role), asset=asset
+    )
     made.filters["moment"] = lambda text: text.replace("T", " ").removesuffix("Z")[:16] if text else ""
     made.filters["words"] = lambda text: str(text).replace("_", " ")
     return made
@@ -68,6 +80,19 @@ def status(word: str) -> Markup:
     return Markup(
         '<span class="st {}"><span aria-hidden="true">{}</span><span class="w">{}</span></span>'
     ).format(kind, sign, said)
+
+
+def result(row: Mapping[str, Any]) -> Markup:
+    """Return the result of a row of a verdict as a sign and words; grey outside the scope."""
+    found = Status(row["status"])
+    kind = RESULTS[found] if row["applies"] and row["in_scope"] else "none"
+    sign, said = (SYMBOLS[found], found) if row["applies"] else (NOT_THERE, "does not apply")
+    return Markup('<span class="st {}"><span aria-hidden="true">{}</span> {}</span>').format(kind, sign, said)
+
+
+def light(verdict: Mapping[str, Any]) -> Light:
+    """Return how the colour of a verdict is shown."""
+    return LIGHTS[Colour(verdict["colour"])]
 
 
 def lines(

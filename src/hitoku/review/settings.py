@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.files import write_file
+from hitoku.io.recipe.toml_text import toml_value
 
 FILE = "review.toml"
 Positive = Annotated[int, Field(ge=1, strict=True)]
@@ -76,6 +77,9 @@ class ReviewSettings(BaseModel):
         How large a submission may be, packed and unpacked.
     hosts
         Names under which the application is reached; anything else is refused.
+    proxies
+        Addresses of proxies in front of the application: the address that they name in X-Forwarded-For counts
+        when wrong passwords are counted.
     proxy, oidc
         Other ways to sign in.
     """
@@ -95,6 +99,7 @@ class ReviewSettings(BaseModel):
     unpacked_bytes: Positive = 1_000_000_000
     most_files: Positive = 2_000
     hosts: tuple[str, ...] = ("127.0.0.1", "localhost")
+    proxies: tuple[str, ...] = ()
     proxy: Proxy | None = None
     oidc: Oidc | None = None
 
@@ -133,14 +138,6 @@ def write_settings(folder: Path, **given: Any) -> None:
     lines = ["# Settings of the review application. A line that is commented out shows the default.", ""]
     for name, usual in defaults.items():
         value = given.get(name, usual)
-        lines.append(f"{'' if name in given else '# '}{name} = {_toml(value)}")
+        lines.append(f"{'' if name in given else '# '}{name} = {toml_value(value)}")
     lines += ["", "# [proxy]", '# header = "X-Remote-User"', '# addresses = ["127.0.0.1"]', ""]
     write_file(folder / FILE, "\n".join(lines).encode(), private=True)
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, tuple | list):
-        return f"[{', '.join(map(_toml, value))}]"
-    return f'"{value}"' if isinstance(value, str) else str(value)

@@ -17,6 +17,7 @@ from hitoku.checks.evidence.model import ModelEvidence
 from hitoku.checks.evidence.table import TableEvidence
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
+from hitoku.checks.principles.tables import count_shares
 from hitoku.checks.submission.rechecked import Rechecked
 from hitoku.errors import HitokuError
 from hitoku.evidence.audit import audit
@@ -105,7 +106,7 @@ def _table(output: Output, evidence: TableEvidence, policy: Policy) -> View:
             "shown": [as_text(entry) for entry in output.published[column]],
             "units": evidence.n_units.tolist(),
             "share": None if share is None else _plain(share),
-            "shared": _group_share(evidence),
+            "shared": _plain(count_shares(evidence)),
             "low": _plain(low),
             "high": _plain(high),
             "need": [_need(need, cell) for cell in range(table.n_cells)],
@@ -118,22 +119,6 @@ def _table(output: Output, evidence: TableEvidence, policy: Policy) -> View:
             ],
         },
     }
-
-
-def _group_share(evidence: TableEvidence) -> list[float | None]:
-    """Return the larger share of each inner cell in its row or column, by units."""
-    shape = tuple(len(dimension) for dimension in evidence.dimensions)
-    counts = evidence.n_units.reshape(shape).astype(np.float64)
-    best = np.zeros(shape)
-    for axis, dimension in enumerate(evidence.dimensions):
-        total = counts.take([dimension.position[dimension.total]], axis)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.where(total > 0, counts / total, 0.0)
-        own = np.ones(shape[axis], dtype=bool)
-        own[dimension.position[dimension.total]] = False
-        mask = own.reshape([-1 if place == axis else 1 for place in range(len(shape))])
-        best = np.maximum(best, np.where(mask, share, 0.0))
-    return [round(float(each), 6) if each else None for each in best.ravel()]
 
 
 def _need(need: Any, cell: int) -> list[float] | None:

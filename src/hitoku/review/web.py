@@ -321,6 +321,21 @@ def address(http: Request) -> str:
     return http.client.host if http.client else ""
 
 
+def came_from(http: Request, desk: Desk) -> str:
+    """Return the address that wrong passwords are counted by.
+
+    The neighbour's, or the one that a proxy of the settings names: the last in its header, which it wrote.
+    """
+    near = address(http)
+    if near not in desk.settings.proxies:
+        return near
+    named = http.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
+    try:
+        return str(ipaddress.ip_address(named))
+    except ValueError:
+        return near
+
+
 def on_loopback(http: Request) -> bool:
     """Tell whether a request came from this machine, not through a proxy."""
     try:

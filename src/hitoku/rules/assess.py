@@ -14,12 +14,17 @@ from hitoku.model.arrays import Floats, Mask
 from hitoku.model.need import Need
 from hitoku.model.table import Table
 from hitoku.rules.given import Given
+from hitoku.rules.group_size import require_groups
 from hitoku.rules.levels import DEFAULT_PERCENT, percent_of_value
 from hitoku.rules.rule import Rule
 
 
-def assess(table: Table, rules: Sequence[Rule], width: ArrayLike | None = None) -> Need:
+def assess(
+    table: Table, rules: Sequence[Rule], width: ArrayLike | None = None, *, groups: bool = True
+) -> Need:
     """Apply rules to a table: a cell is unsafe when one of them says so, its levels are the largest.
+
+    A rule that is added never makes less of what the others ask for.
 
     Parameters
     ----------
@@ -29,8 +34,11 @@ def assess(table: Table, rules: Sequence[Rule], width: ArrayLike | None = None) 
         One rule or more, such as ``[MinFrequency(5), PPercent(10)]``.
     width
         Length that the inferable interval of every unsafe cell must have, one number or one per cell, beside
-        the levels that rules ask for. None: cells for which no rule gave levels get a
-        range of 20 percent of their value to either side, at least one unit, as far as known bounds allow.
+        the levels that rules ask for. None: a rule that gives a cell no levels asks for a
+        range of 20 percent of its value to either side, at least one unit, as far as known bounds allow.
+    groups
+        Counts that :class:`MinFrequency` or :class:`FewContributors` calls unsafe must also be able to hold
+        n units, so that no group that can be derived from published cells has fewer. False: they need not.
 
     Returns
     -------
@@ -64,10 +72,14 @@ def assess(table: Table, rules: Sequence[Rule], width: ArrayLike | None = None) 
             name = f"{name} {names[name]}"
         if width is not None and getattr(rule, "yields_to_width", False):
             need = Need(unsafe=need.unsafe)
+        if width is None:
+            # Before merging: a small level of one rule does not stand for the range that another asks for.
+            need = _with_default_range(table, need)
         needs.append(replace(need, rules={name: need.unsafe}))
     merged = Need.merge(needs)
     _refuse_fixed(table, merged)
-    return _with_default_range(table, merged) if width is None else _with_width(table, merged, width)
+    need = merged if width is None else _with_width(table, merged, width)
+    return require_groups(table, rules, need) if groups else need
 
 
 def name_of(rule: Rule) -> str:

@@ -17,7 +17,7 @@ from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.attribution import Attributions
 from hitoku.model.need import Need
 from hitoku.model.table import Table
-from hitoku.rules.levels import needed
+from hitoku.rules.levels import needed, per_person, tells_of_people
 from hitoku.rules.parameters import check_whole, codes_of, variables_of
 from hitoku.rules.parts import Parts, parts_of, require_variables
 
@@ -87,11 +87,12 @@ class DirectDisclosure:
         nobody, harmless = self._carries(table, "unknown"), self._carries(table, "harmless")
         unsafe = np.zeros(table.n_cells, dtype=bool)
         lower = np.zeros(table.n_cells)
-        counts = np.array_equal(frequency, table.value)
+        counts, people = np.array_equal(frequency, table.value), tells_of_people(table)
         learnt = [Attributions.none(table.n_cells)]
         for variable in sensitive:
             pairs = parts_of(table, [variable]).of_totals(self._placeable(table, variable))
-            single = ~np.isin(pairs.part, pairs.total)
+            # By the variable's own tree: sums that linked tables add make no group of a cell.
+            single = ~np.isin(pairs.part, pairs.groups())
             found = [
                 (pairs.total[single], pairs.part[single, None], pairs.weight[single], ~nobody & ~harmless)
             ]
@@ -103,10 +104,10 @@ class DirectDisclosure:
             for total, parts, weight, allowed in found:
                 outside = frequency[total] - weight * frequency[parts].sum(axis=1)
                 close = (outside <= self.k) & allowed[parts].any(axis=1)
-                if counts:
+                if people:
                     pair = np.stack([np.ones(len(weight)), weight], axis=1)[close]
-                    within = Attributions.within
-                    learnt.append(within(table.n_cells, total[close], parts[close], self.k + 1, pair))
+                    goal = (self.k + 1) * per_person(table, total[close])
+                    learnt.append(Attributions.within(table.n_cells, total[close], parts[close], goal, pair))
                 # A cell with nobody in it discloses nobody, even in a row no larger than the coalition.
                 hit = close[:, None] & allowed[parts] & (frequency[parts] > 0)
                 unsafe[parts[hit]] = True
@@ -127,7 +128,7 @@ class DirectDisclosure:
             if variable != sensitive and variable not in self.identifying:
                 codes = table.labels.column(place)
                 pairs = parts_of(table, [variable])
-                found &= ~np.isin(codes, codes[pairs.part])
+                found &= ~np.isin(codes, codes[pairs.part[pairs.own]])
         return found
 
     def _in_set(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from hitoku.model.arrays import Integers
 from hitoku.model.need import Need
 from hitoku.model.table import Table
 from hitoku.rules.contributions import contributors_at
@@ -49,6 +50,10 @@ class FewContributors:
 
     def assess(self, table: Table) -> Need:
         """Flag cells with 0 < contributors < n."""
-        count = contributors_at(table, self.level, self.name).count
+        count = self.counted(table)
         level = 0.0 if self.percent is None else percent_of_value(table, self.percent)
         return needed(table, self.name, (count > 0) & (count < self.n), level, level)
+
+    def counted(self, table: Table) -> Integers:
+        """Return the numbers that are compared with n: contributors to every cell."""
+        return contributors_at(table, self.level, self.name).count

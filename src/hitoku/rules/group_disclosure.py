@@ -16,7 +16,7 @@ from hitoku.model.need import Need
 from hitoku.model.rational import rational
 from hitoku.model.table import Table
 from hitoku.model.tolerance import LIMIT
-from hitoku.rules.levels import needed
+from hitoku.rules.levels import needed, tells_of_people
 from hitoku.rules.parameters import check_share, variables_of
 from hitoku.rules.parts import parts_of, require_variables
 
@@ -83,10 +83,13 @@ class GroupDisclosure:
             if table.integer:
                 allowed = np.floor(allowed * (1 + LIMIT))
             np.maximum.at(lower, pairs.part[above], (counts[pairs.part] - allowed)[above])
+        if tells_of_people(table):
             # With a total that is withheld, too: some table must have no more than the share in the part.
             share = rational(self.share)
             weight = np.stack([np.full(len(part), share.numerator), share.denominator * pairs.weight], axis=1)
+            # Nobody sees that a total which is withheld is zero.
+            asked = above | ((total == 0) & (self.share < 1))
             learnt = Attributions.within(
-                table.n_cells, pairs.total[above], pairs.part[above], 0.0, weight[above]
+                table.n_cells, pairs.total[asked], pairs.part[asked], 0.0, weight[asked]
             )
         return needed(table, self.name, unsafe, lower, attributions=learnt)

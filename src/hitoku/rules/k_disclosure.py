@@ -18,8 +18,9 @@ from hitoku.errors import RuleError
 from hitoku.model.arrays import Integers, Mask
 from hitoku.model.attribution import Attributions
 from hitoku.model.need import Need
+from hitoku.model.relations import only_categories, variable_of_relation
 from hitoku.model.table import Table
-from hitoku.rules.levels import needed
+from hitoku.rules.levels import needed, per_person, tells_of_people
 from hitoku.rules.parameters import check_whole, variables_of
 from hitoku.rules.parts import parts_of, require_variables
 
@@ -71,8 +72,10 @@ class KDisclosure:
         learnt = Attributions.none(table.n_cells)
         if counts is not None and np.array_equal(counts, table.value):
             np.maximum.at(level, part, (self.k + 1 - counts[group] + counts[part]).astype(np.float64))
+        if tells_of_people(table):
             part, group = self._close(table)
-            learnt = Attributions.within(table.n_cells, group, part, self.k + 1)
+            goal = (self.k + 1) * per_person(table, group)
+            learnt = Attributions.within(table.n_cells, group, part, goal)
         return needed(table, self.name, unsafe, level, attributions=learnt)
 
     def differences(self, table: Table) -> Any:
@@ -118,10 +121,12 @@ def _differ(table: Table, variables: Sequence[str], part: Integers, group: Integ
 
 
 def _nested(table: Table) -> tuple[Integers, Integers]:
-    """All pairs of a cell and a larger one that contains it; by relations where there are no dimensions."""
+    """All pairs of a cell and a larger one that contains it; by relations where there are no dimensions.
+
+    With them the only category of a variable and its total: there is nobody between them.
+    """
     if not table.dimensions:
-        pairs = parts_of(table)
-        return pairs.part, pairs.total
+        return _by_relations(table)
     part, group = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
     for dimension in table.dimensions:
         within, around = _containments(dimension.closure)
@@ -133,7 +138,36 @@ def _nested(table: Table) -> tuple[Integers, Integers]:
         size = np.outer(size, np.diff(dimension.closure.indptr)).ravel()
     # Equal sizes mean equal cells: the same people under two names, and nothing between them.
     larger = size[group] > size[part]
+    only = only_categories(table.relations, variable_of_relation(table.relations, table.labels))
+    if only.any():
+        rows = table.relations[np.flatnonzero(only)]
+        alike = rows.indices[rows.data > 0], rows.indices[rows.data < 0]
+        return np.append(part[larger], alike[0]), np.append(group[larger], alike[1])
     return part[larger], group[larger]
+
+
+def _by_relations(table: Table) -> tuple[Integers, Integers]:
+    """Follow relations from a part to its total, and on to the totals of that."""
+    n, pairs = table.n_cells, parts_of(table)
+    within = sparse.csr_array((np.ones(len(pairs.part)), (pairs.part, pairs.total)), shape=(n, n))
+    # A group with a single child is the same under another name: it leads on, and is no pair itself.
+    alike = sparse.csr_array(table.relations[np.diff(table.relations.indptr) == 2])
+    same = sparse.csr_array((alike != 0).T.astype(np.float64) @ (alike != 0).astype(np.float64))
+    same = _closed(same + sparse.identity(n, format="csr"))
+    steps = same @ within @ same
+    found = sparse.coo_array(_closed(steps + sparse.identity(n, format="csr")) @ steps)
+    other = found.row != found.col
+    return found.row[other].astype(np.int64), found.col[other].astype(np.int64)
+
+
+def _closed(steps: Any) -> Any:
+    """Return where any number of steps leads, from each cell that counts as a step itself."""
+    found = sparse.csr_array(steps != 0).astype(np.float64)
+    while True:
+        further = sparse.csr_array((found @ found) != 0).astype(np.float64)
+        if further.nnz == found.nnz:
+            return found
+        found = further
 
 
 def _containments(closure: Any) -> tuple[Integers, Integers]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hitoku.model.arrays import Floats, Mask
+from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.attribution import Attributions
 from hitoku.model.contributors import Contributors
 from hitoku.model.need import Need
@@ -54,6 +54,33 @@ def from_distance(table: Table, contributors: Contributors, distance: Floats) ->
     total = np.where(usable, contributors.total, 1.0)
     scaled = np.where(usable, distance, 0.0) * (np.abs(table.value) / total)
     return np.where(usable, np.maximum(scaled, step(table)), percent_of_value(table, DEFAULT_PERCENT))
+
+
+def per_person(table: Table, groups: Integers) -> Floats:
+    """Return what a person of each group counts for in the values: one in a table of counts.
+
+    Rules about groups count people, and what is published may be something else: weighted counts, records of
+    people who have several, amounts. What a person counts for is then the mean of the group; where the values
+    are on the whole no smaller than the number of people, one at least.
+
+    Examples
+    --------
+    >>> table = Table.from_array([[34, 0], [12, 8]], frequency=[[17, 0], [6, 4]])
+    >>> per_person(table, np.array([2, 5])).tolist()
+    [2.0, 2.0]
+    """
+    frequency, size = table.frequency, np.abs(table.value)
+    if frequency is None or np.array_equal(frequency, table.value):
+        return np.ones(len(groups))
+    overall = float(size.sum()) / max(float(frequency.sum()), 1.0)
+    people = frequency[groups]
+    own = np.where(people > 0, size[groups] / np.maximum(people, 1), overall)
+    return np.maximum(own, min(overall, 1.0))
+
+
+def tells_of_people(table: Table) -> bool:
+    """Return whether a zero of a table says that nobody is there: not where values may be below zero."""
+    return bool(np.all(table.lower >= 0))
 
 
 def structural_zero(table: Table) -> Mask:

@@ -56,14 +56,15 @@ class MinFrequency:
 
     def assess(self, table: Table) -> Need:
         """Flag cells with 0 < frequency < n; with ``zeros`` also those with frequency 0."""
-        frequency = self._frequency(table)
+        frequency = self.counted(table)
         unsafe = frequency < self.n
         if not self.zeros:
             unsafe &= frequency > 0
         level = 0.0 if self.percent is None else percent_of_value(table, self.percent)
         return needed(table, self.name, unsafe, level, level)
 
-    def _frequency(self, table: Table) -> NDArray[Any]:
+    def counted(self, table: Table) -> NDArray[Any]:
+        """Return the numbers that are compared with n: respondents in every cell, or their weights."""
         if self.weighted:
             if WEIGHTED_COUNT not in table.measures:
                 raise RuleError(

@@ -9,6 +9,7 @@ import numpy as np
 
 from hitoku.errors import RuleError, did_you_mean
 from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.model.relations import only_categories, variable_of_relation
 from hitoku.model.table import Table
 
 
@@ -16,17 +17,27 @@ from hitoku.model.table import Table
 class Parts:
     """Pairs of a part and its total, one for each part of each relation.
 
-    ``weight`` is how often the part counts in the total: one in every ordinary table.
+    ``weight`` is how often the part counts in the total: one in every ordinary table. ``own`` marks the pairs
+    of relations that belong to the tree of one variable: their cells differ in that one alone. Sums that
+    linked tables add, because the same records stand in both, mostly differ in several.
     """
 
     part: Integers
     total: Integers
     weight: Floats
+    own: Mask
 
     def of_totals(self, totals: Mask) -> Parts:
         """Return the pairs whose total is one of these cells."""
-        chosen = totals[self.total]
-        return Parts(self.part[chosen], self.total[chosen], self.weight[chosen])
+        return self.take(totals[self.total])
+
+    def take(self, chosen: Mask) -> Parts:
+        """Return some of the pairs."""
+        return Parts(self.part[chosen], self.total[chosen], self.weight[chosen], self.own[chosen])
+
+    def groups(self) -> Integers:
+        """Return the cells that are totals in the tree of a variable."""
+        return self.total[self.own]
 
 
 def parts_of(table: Table, variables: Sequence[str] | None = None) -> Parts:
@@ -34,7 +45,8 @@ def parts_of(table: Table, variables: Sequence[str] | None = None) -> Parts:
 
     A relation runs along a variable when its cells differ in that variable's code: the relation of a row and
     its total runs along the variable of the columns. A total is the one cell on its side of a relation.
-    Relations with a single part are left out: that part is its total under another name.
+    Relations with a single part are left out, for that part is its total under another name; but not where
+    the part is the only category that a variable has, as behind a filter: see :func:`only_categories`.
 
     Examples
     --------
@@ -50,7 +62,8 @@ def parts_of(table: Table, variables: Sequence[str] | None = None) -> Parts:
     below = np.bincount(row, weights=coefficient < 0, minlength=n_rows)
     above = np.bincount(row, weights=coefficient > 0, minlength=n_rows)
     sign = np.where(below == 1, -1.0, np.where(above == 1, 1.0, 0.0))
-    kept = (sign != 0) & (below + above > 2)
+    tree = variable_of_relation(relations, table.labels)
+    kept = (sign != 0) & ((below + above > 2) | only_categories(relations, tree))
     if variables is not None:
         kept &= _along(table, variables, row)
     is_total = np.sign(coefficient) == sign[row]
@@ -63,7 +76,37 @@ def parts_of(table: Table, variables: Sequence[str] | None = None) -> Parts:
         part=cell[chosen].astype(np.int64),
         total=total_cell[row[chosen]],
         weight=np.abs(coefficient[chosen]) / total_weight[row[chosen]],
+        own=tree[row[chosen]] >= 0,
     )
+
+
+def line_shares(table: Table, variables: Sequence[str] | None = None) -> Floats:
+    """Return the largest share of each cell in a total that it is a part of, by units.
+
+    Parameters
+    ----------
+    table
+        The table. Its frequencies are counted, or its values where it has none.
+    variables
+        Use the relations along these variables only.
+
+    Returns
+    -------
+    Floats
+        One share per cell; NaN for a cell that is part of no total above zero.
+
+    Examples
+    --------
+    >>> line_shares(Table.from_array([[9, 1], [9, 21]])).tolist()[:6]
+    [0.9, 0.1, 0.25, 0.5, 0.9545454545454546, 0.75]
+    """
+    pairs = parts_of(table, variables)
+    counts = table.value if table.frequency is None else table.frequency
+    part, total = pairs.weight * counts[pairs.part], counts[pairs.total]
+    above = total > 0
+    shares = np.full(table.n_cells, np.nan)
+    np.fmax.at(shares, pairs.part[above], part[above] / total[above])
+    return shares
 
 
 def _along(table: Table, variables: Sequence[str], row: Integers) -> Mask:

@@ -12,9 +12,11 @@ from hitoku.model.table import Table
 class Rule(Protocol):
     """A primary rule: it looks at a table and says which cells are unsafe, and how far to blur them.
 
-    A rule may carry two more things, both optional. ``name``: what reports call it, else its class
+    A rule may carry three more things, all optional. ``name``: what reports call it, else its class
     name. ``yields_to_width``: where it is true, its levels are a suggestion, and a ``width`` given to
-    :func:`hitoku.rules.assess` takes their place; otherwise both hold.
+    :func:`hitoku.rules.assess` takes their place; otherwise both hold. ``n`` and ``counted(table)``: the rule
+    requires n units, and this is how many each cell has; then no group that can be derived from published
+    cells may have fewer, either (:mod:`hitoku.rules.group_size`).
     """
 
     def assess(self, table: Table) -> Need:

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from hitoku.errors import SolverError
 from hitoku.solver.engine import accept, engine, hand_over, run
-from hitoku.solver.solution import Status
+from hitoku.solver.solution import SolverStatus
 
 Floats = NDArray[np.float64]
 
@@ -60,11 +60,11 @@ class AttackerProblem:
         accept(highs.changeColsBounds(self._n, self._places, low, high), "changing bounds")
         accept(highs.changeColCost(cell, -sense), "changing costs")
         status = run(highs, 1)
-        if status is not Status.OPTIMAL:
+        if status is not SolverStatus.OPTIMAL:
             highs.clearSolver()
             status = run(highs, 1)
         accept(highs.changeColCost(cell, 0.0), "changing costs")
-        if status is not Status.OPTIMAL:
+        if status is not SolverStatus.OPTIMAL:
             raise SolverError("an attacker's linear program has no optimum", where="solver")
         solution = highs.getSolution()
         point = np.asarray(solution.col_value)
@@ -80,9 +80,9 @@ class AttackerProblem:
         accept(highs.changeColsBounds(self._n, self._places, low, high), "changing bounds")
         accept(highs.changeColsCost(self._n, self._places, price), "changing costs")
         status = run(highs, 1)
-        if status not in (Status.OPTIMAL, Status.INFEASIBLE):
+        if status not in (SolverStatus.OPTIMAL, SolverStatus.INFEASIBLE):
             highs.clearSolver()
             status = run(highs, 1)
-        if status is not Status.OPTIMAL:
+        if status is not SolverStatus.OPTIMAL:
             return None
         return np.asarray(highs.getSolution().col_value)

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.solver.quadratic import CONDITIONS, QuadraticProgram, solve
-from hitoku.solver.solution import Status
+from hitoku.solver.solution import SolverStatus
 
 Floats = NDArray[np.float64]
 Norm = Literal["l1", "l2", "linf"]
@@ -137,7 +137,7 @@ class Closest:
         By how much the optimality conditions are missed, as a share of what moves; see ``exact``.
     """
 
-    status: Status
+    status: SolverStatus
     deviation: Floats | None = None
     cost: float = float("nan")
     paid: float = 0.0
@@ -149,7 +149,7 @@ class Closest:
 
     @property
     def optimal(self) -> bool:
-        return self.status is Status.OPTIMAL
+        return self.status is SolverStatus.OPTIMAL
 
     @property
     def exact(self) -> bool:
@@ -209,12 +209,12 @@ def closest(
         raise ParameterError(f"no norm {norm!r}", where="norm", fix=did_you_mean(norm, NORMS))
     crossed = np.any(problem.lower > problem.upper)
     if crossed or np.any(problem.lower == np.inf) or np.any(problem.upper == -np.inf):
-        return Closest(status=Status.INFEASIBLE)
+        return Closest(status=SolverStatus.INFEASIBLE)
     nothing = np.zeros(len(problem.weight))
     if _may_stay(problem):
         # An interior point method would only come near to it.
         return Closest(
-            status=Status.OPTIMAL,
+            status=SolverStatus.OPTIMAL,
             deviation=nothing,
             cost=0.0,
             excess=nothing,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from hitoku.solver.engine import power_of_two
-from hitoku.solver.solution import Status
+from hitoku.solver.solution import SolverStatus
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -39,7 +39,7 @@ class Relaxed:
         The point, ``cost - rows.T @ multipliers`` and the multipliers that prove the bound.
     """
 
-    status: Status
+    status: SolverStatus
     bound: float
     x: Floats
     reduced: Floats

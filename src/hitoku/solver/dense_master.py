@@ -17,7 +17,7 @@ from scipy import sparse
 
 from hitoku.solver.covering import Covering, Floats, Integers, Mask, Relaxed, SparseRows
 from hitoku.solver.master import NO_LIMIT, Master
-from hitoku.solver.solution import Status
+from hitoku.solver.solution import SolverStatus
 
 # Steps after which it is set up anew.
 MOST_STEPS = 20_000
@@ -195,13 +195,13 @@ class DenseMaster(Covering):
         """Solve on the tableau, with all columns that this takes; None when it does not agree with itself."""
         while True:
             relaxed = self._stepped(steps, cutoff)
-            if relaxed is None or relaxed.status is Status.INFEASIBLE:
+            if relaxed is None or relaxed.status is SolverStatus.INFEASIBLE:
                 return relaxed
             wanted = (relaxed.reduced < -PRICED * self._unit) & (self._place < 0) & (self._fixed < self.upper)
-            if relaxed.status is not Status.OPTIMAL or not wanted.any():
+            if relaxed.status is not SolverStatus.OPTIMAL or not wanted.any():
                 break
             self._let_in(np.flatnonzero(wanted))
-        if relaxed.status is Status.OPTIMAL:
+        if relaxed.status is SolverStatus.OPTIMAL:
             self._reduced = relaxed.reduced
             short = (self.rhs - self._across(relaxed.x)).max(initial=0.0)
             above = float(self.cost @ relaxed.x) - relaxed.bound
@@ -240,12 +240,12 @@ class DenseMaster(Covering):
             if self._basic[row] >= n:
                 y[self._basic[row] - n] = 1.0
             if self.impossible(y):
-                return Relaxed(Status.INFEASIBLE, np.inf, self.lower, self.cost, y)
+                return Relaxed(SolverStatus.INFEASIBLE, np.inf, self.lower, self.cost, y)
             return None
         x, multipliers = self._fixed.copy(), np.zeros(self.n_rows)
         read_off(self._tableau, n_rows, self._basic, self._nonbasic, self._at, value, columns, x, multipliers)
         multipliers *= self._unit
         bound, reduced = self.proven(multipliers)
         x = np.clip(x, self.lower, self.upper)
-        status = Status.OPTIMAL if ended == OPTIMAL else Status.LIMIT
+        status = SolverStatus.OPTIMAL if ended == OPTIMAL else SolverStatus.LIMIT
         return Relaxed(status, bound, x, reduced, multipliers)

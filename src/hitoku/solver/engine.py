@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from hitoku.errors import SolverError
-from hitoku.solver.solution import BASIC, FREE, LOWER, UPPER, Basis, Status
+from hitoku.solver.solution import BASIC, FREE, LOWER, UPPER, Basis, SolverStatus
 
 Floats = NDArray[np.float64]
 
@@ -34,12 +34,12 @@ SMALLEST = 1e-12
 DUAL_SIMPLEX, PRIMAL_SIMPLEX = 1, 4
 
 STATUSES = {
-    highspy.HighsModelStatus.kOptimal: Status.OPTIMAL,
-    highspy.HighsModelStatus.kInfeasible: Status.INFEASIBLE,
-    highspy.HighsModelStatus.kUnbounded: Status.UNBOUNDED,
-    highspy.HighsModelStatus.kTimeLimit: Status.LIMIT,
-    highspy.HighsModelStatus.kIterationLimit: Status.LIMIT,
-    highspy.HighsModelStatus.kSolutionLimit: Status.LIMIT,
+    highspy.HighsModelStatus.kOptimal: SolverStatus.OPTIMAL,
+    highspy.HighsModelStatus.kInfeasible: SolverStatus.INFEASIBLE,
+    highspy.HighsModelStatus.kUnbounded: SolverStatus.UNBOUNDED,
+    highspy.HighsModelStatus.kTimeLimit: SolverStatus.LIMIT,
+    highspy.HighsModelStatus.kIterationLimit: SolverStatus.LIMIT,
+    highspy.HighsModelStatus.kSolutionLimit: SolverStatus.LIMIT,
 }
 PLACES = {
     highspy.HighsBasisStatus.kBasic: BASIC,
@@ -122,7 +122,7 @@ def hand_over(
     accept(passed, "passing the model")
 
 
-def run(highs: Any, threads: int) -> Status | None:
+def run(highs: Any, threads: int) -> SolverStatus | None:
     """Run, and translate the status; None when HiGHS itself does not know."""
     if _Scheduler.threads != threads:
         # Otherwise HiGHS answers kError for every object made after the first thread count.

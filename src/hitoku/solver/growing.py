@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hitoku.solver.engine import DUAL_SIMPLEX, FEASIBLE, GRANTED, ROUNDING, accept, engine, run
-from hitoku.solver.solution import Status
+from hitoku.solver.solution import SolverStatus
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -79,7 +79,7 @@ class GrowingProgram:
                 self._highs.clearSolver()
             status = run(self._highs, 1)
             point: Any = self._highs.getSolution()
-            if status is Status.OPTIMAL and point.value_valid:
+            if status is SolverStatus.OPTIMAL and point.value_valid:
                 x = np.asarray(point.col_value)
                 if self._meets(x):
                     return np.asarray(np.clip(x, 0.0, self._upper))

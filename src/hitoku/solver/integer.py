@@ -16,9 +16,10 @@ from scipy import sparse
 
 from hitoku.errors import ParameterError, SolverError
 from hitoku.solver.engine import GRANTED, ROUNDING, Scale, engine, hand_over, power_of_two, run
-from hitoku.solver.linear import LinearProgram, Solution, Status, opened
+from hitoku.solver.linear import SET_UP, LinearProgram, Solution, SolverStatus, opened
+from hitoku.solver.work import CountedWork
 
-__all__ = ["IntegerProgram", "Solution", "Status", "solve"]
+__all__ = ["IntegerProgram", "Solution", "SolverStatus", "solve"]
 
 Floats = NDArray[np.float64]
 
@@ -64,6 +65,7 @@ def solve(
     threads: int = 1,
     time_limit_s: float | None = None,
     work_limit: int | None = None,
+    work: CountedWork | None = None,
 ) -> Solution:
     """Minimise an integer program.
 
@@ -78,10 +80,13 @@ def solve(
     seed, threads
         Same seed, same answer; threads change no answer.
     time_limit_s
-        Seconds; the only way in which the clock matters. Hitting it gives ``Status.LIMIT`` with the bound
-        and gap reached.
+        Seconds; the only way in which the clock matters. Hitting it gives ``SolverStatus.LIMIT`` with the
+        bound and gap reached.
     work_limit
         Nodes of the search tree: a limit that is the same on every computer.
+    work
+        Counts the simplex steps of all nodes, together with other steps of the same search. Once it is over,
+        nothing is begun and the answer is ``SolverStatus.LIMIT``.
 
     Examples
     --------
@@ -91,8 +96,11 @@ def solve(
     >>> solve(program).value
     1.0
     """
+    work = CountedWork() if work is None else work
+    if work.over:
+        return Solution(SolverStatus.LIMIT)
     if np.any(program.lower > program.upper) or np.any(program.row_ends[0] > program.row_ends[1]):
-        return Solution(Status.INFEASIBLE)
+        return Solution(SolverStatus.INFEASIBLE)
     if not program.integer.any():
         limits: dict[str, Any] = {"threads": threads, "time_limit_s": time_limit_s}
         with opened(program, **limits) as warm:
@@ -106,11 +114,9 @@ def solve(
         "random_seed": seed,
         "mip_rel_gap": gap,
         "mip_abs_gap": 0.0,
+        **({} if time_limit_s is None else {"time_limit": float(time_limit_s)}),
+        **({} if work_limit is None else {"mip_max_nodes": work_limit}),
     }
-    if time_limit_s is not None:
-        options["time_limit"] = float(time_limit_s)
-    if work_limit is not None:
-        options["mip_max_nodes"] = work_limit
     for tolerance in (WHOLE, WHOLE_AGAIN):
         highs = engine({**options, "mip_feasibility_tolerance": tolerance})
         hand_over(
@@ -125,10 +131,15 @@ def solve(
         if start is not None:
             _begin(highs, np.asarray(start, dtype=np.float64) / scale.column)
         status = run(highs, threads)
+        _count(work, highs, program)
         if highs.getModelStatus() == highspy.HighsModelStatus.kUnboundedOrInfeasible:
             # Presolve saw a ray of the relaxation and stopped: is there any point to start it from?
             anywhere = solve(replace(program, cost=np.zeros(len(program.cost))), seed=seed, threads=threads)
-            status = Status.INFEASIBLE if anywhere.status is Status.INFEASIBLE else Status.UNBOUNDED
+            status = (
+                SolverStatus.INFEASIBLE
+                if anywhere.status is SolverStatus.INFEASIBLE
+                else SolverStatus.UNBOUNDED
+            )
         if status is None:
             continue
         solution = _read(highs, status, program, scale, unit)
@@ -142,6 +153,12 @@ def solve(
     )
 
 
+def _count(work: CountedWork, highs: Any, program: IntegerProgram) -> None:
+    """Count the simplex steps of a run."""
+    steps = SET_UP + max(0, highs.getInfo().simplex_iteration_count)
+    work.add(steps * (program.relations.nnz + sum(program.relations.shape)))
+
+
 def _begin(highs: Any, point: Floats) -> None:
     """Hand a start over; HiGHS checks it and silently does without when it does not fit."""
     begin = highspy.HighsSolution()
@@ -150,19 +167,21 @@ def _begin(highs: Any, point: Floats) -> None:
     highs.setSolution(begin)
 
 
-def _read(highs: Any, status: Status, program: IntegerProgram, scale: Scale, unit: float) -> Solution | None:
+def _read(
+    highs: Any, status: SolverStatus, program: IntegerProgram, scale: Scale, unit: float
+) -> Solution | None:
     """Return the answer at the rounded point; None when rounding it does not give a point."""
-    if status is Status.INFEASIBLE:
+    if status is SolverStatus.INFEASIBLE:
         return Solution(status)
-    if status is Status.UNBOUNDED:
+    if status is SolverStatus.UNBOUNDED:
         return Solution(status, -np.inf)
     bound = float(highs.getInfo().mip_dual_bound) * unit
     x = _whole(np.asarray(highs.getSolution().col_value) * scale.column, program, scale)
     if x is None:
         # A limit may be hit before any point is found; an optimum without one is no answer.
-        return Solution(status, bound=bound, gap=np.inf) if status is Status.LIMIT else None
+        return Solution(status, bound=bound, gap=np.inf) if status is SolverStatus.LIMIT else None
     value = float(program.cost @ x)
-    if status is Status.OPTIMAL and _exact(program):
+    if status is SolverStatus.OPTIMAL and _exact(program):
         # Costs and columns are whole: what lies within half a unit of the value is the value.
         bound = value if bound > value - 0.5 else bound
     gap = abs(value - bound) / max(abs(value), 1e-12) if np.isfinite(bound) else np.inf

@@ -31,7 +31,8 @@ from hitoku.solver.engine import (
     power_of_two,
     run,
 )
-from hitoku.solver.solution import BASIC, FREE, LOWER, UPPER, Basis, Solution, Status
+from hitoku.solver.solution import BASIC, FREE, LOWER, UPPER, Basis, Solution, SolverStatus
+from hitoku.solver.work import CountedWork
 
 __all__ = [
     "BASIC",
@@ -41,7 +42,7 @@ __all__ = [
     "Basis",
     "LinearProgram",
     "Solution",
-    "Status",
+    "SolverStatus",
     "Warm",
     "opened",
     "solve",
@@ -50,6 +51,8 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 NO_LIMIT = 2**31 - 1
+# A solve takes as long as so many simplex steps, even if the first point is the best.
+SET_UP = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,9 +139,14 @@ class Warm:
         threads: int = 1,
         time_limit_s: float | None = None,
         work_limit: int | None = None,
+        work: CountedWork | None = None,
         dual: bool = False,
     ) -> None:
         self._relations = program.relations
+        self._work = CountedWork() if work is None else work
+        # What one simplex step looks at.
+        self._per_step = program.relations.nnz + sum(program.relations.shape)
+        self._steps = NO_LIMIT if work_limit is None else work_limit
         self._absolute = abs(program.relations)
         self._rows = program.row_ends
         self._lower, self._upper = program.lower, program.upper
@@ -149,7 +157,6 @@ class Warm:
         self._strategy = DUAL_SIMPLEX if dual else PRIMAL_SIMPLEX
         self._highs: Any = None
         if len(program.cost):
-            limit = NO_LIMIT if work_limit is None else work_limit
             self._highs = engine(
                 {
                     "threads": threads,
@@ -158,7 +165,7 @@ class Warm:
                     "simplex_strategy": self._strategy,
                     "primal_feasibility_tolerance": FEASIBLE,
                     "dual_feasibility_tolerance": FEASIBLE,
-                    "simplex_iteration_limit": limit,
+                    "simplex_iteration_limit": self._steps,
                 }
             )
             column, row = self._scale.column, self._scale.row
@@ -214,21 +221,21 @@ class Warm:
         cost = _array("cost", cost, len(self._cost))
         sense = -1.0 if maximise else 1.0
         if np.any(self._lower > self._upper) or np.any(self._rows[0] > self._rows[1]):
-            return Solution(Status.INFEASIBLE)
-        if self._highs is None:
-            return self._without_columns()
+            return Solution(SolverStatus.INFEASIBLE)
+        if self._highs is None or self._work.over:
+            return Solution(SolverStatus.LIMIT) if self._work.over else self._without_columns()
         unit = self._price(sense * cost)
         status = self._run()
         x = self._point()
-        if status is None or (status is Status.OPTIMAL and x is None):
+        if status is None or (status is SolverStatus.OPTIMAL and x is None):
             status, x = self._again()
-        if status is Status.INFEASIBLE:
+        if status is SolverStatus.INFEASIBLE:
             return Solution(status)
         # Not cost @ x: from 10,000 columns on that wakes a thread, which then spins through the next program.
         value = float("nan") if x is None else float((cost * x).sum())
-        if status is Status.UNBOUNDED:
+        if status is SolverStatus.UNBOUNDED:
             value = -sense * np.inf
-        if status is not Status.OPTIMAL or x is None:
+        if status is not SolverStatus.OPTIMAL or x is None:
             return Solution(status, value, x)
         if not details:
             return Solution(status, value, x, bound=value, gap=0.0)
@@ -241,8 +248,8 @@ class Warm:
         if np.all(low <= 0) and np.all(high >= 0):
             nothing, rows = np.zeros(0), np.zeros(len(low))
             basis = Basis(np.zeros(0, dtype=np.int8), np.zeros(len(low), dtype=np.int8))
-            return Solution(Status.OPTIMAL, 0.0, nothing, basis, rows, nothing, bound=0.0, gap=0.0)
-        return Solution(Status.INFEASIBLE)
+            return Solution(SolverStatus.OPTIMAL, 0.0, nothing, basis, rows, nothing, bound=0.0, gap=0.0)
+        return Solution(SolverStatus.INFEASIBLE)
 
     def _price(self, cost: Floats) -> float:
         """Hand the objective over where it changed; return the unit it was divided by."""
@@ -255,13 +262,19 @@ class Warm:
         self._cost = scaled
         return unit
 
-    def _run(self) -> Status | None:
+    def _run(self) -> SolverStatus | None:
         if self._time_limit_s is not None:
             # HiGHS compares the limit with the time spent in all runs of this object, as we want it to.
             self._highs.setOptionValue("time_limit", float(self._time_limit_s))
-        return run(self._highs, self._threads)
+        if np.isfinite(self._work.limit):
+            # Every solve is allowed what is left, and a step at least.
+            steps = min(self._steps, int(self._work.left // self._per_step) + 1)
+            self._highs.setOptionValue("simplex_iteration_limit", steps)
+        status = run(self._highs, self._threads)
+        self._work.add(self._per_step * (SET_UP + max(0, self._highs.getInfo().simplex_iteration_count)))
+        return status
 
-    def _again(self) -> tuple[Status, Floats | None]:
+    def _again(self) -> tuple[SolverStatus, Floats | None]:
         """Once more from a cold start, by the other simplex and with tighter tolerances, then give up."""
         self._highs.clearSolver()
         for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
@@ -272,7 +285,7 @@ class Warm:
         for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
             self._highs.setOptionValue(name, FEASIBLE)
         self._highs.setOptionValue("simplex_strategy", self._strategy)
-        if status is None or (status is Status.OPTIMAL and x is None):
+        if status is None or (status is SolverStatus.OPTIMAL and x is None):
             n_rows, n_columns = self._relations.shape
             raise SolverError(
                 f"a linear program of {n_columns} columns and {n_rows} rows has no trustworthy answer",
@@ -305,6 +318,7 @@ def opened(
     threads: int = 1,
     time_limit_s: float | None = None,
     work_limit: int | None = None,
+    work: CountedWork | None = None,
     dual: bool = False,
 ) -> Iterator[Warm]:
     """Keep a program open in the solver, to optimise many objectives over the same points.
@@ -317,9 +331,12 @@ def opened(
         Changes no answer.
     time_limit_s
         Seconds for everything that is solved while open; the only way in which the clock matters. A solve
-        that hits it has ``Status.LIMIT``.
+        that hits it has ``SolverStatus.LIMIT``.
     work_limit
         Simplex steps for each single solve: a limit that is the same on every computer.
+    work
+        Counts the work of all solves, together with other steps of the same search; a solve that hits its
+        limit has ``SolverStatus.LIMIT``.
     dual
         Use the dual simplex: faster where no point is known to start from and one objective is asked for.
 
@@ -332,7 +349,9 @@ def opened(
     ...     [warm.minimise(1).value, warm.maximise(1).value]
     [6.0, 10.0]
     """
-    warm = Warm(program, threads=threads, time_limit_s=time_limit_s, work_limit=work_limit, dual=dual)
+    warm = Warm(
+        program, threads=threads, time_limit_s=time_limit_s, work_limit=work_limit, work=work, dual=dual
+    )
     try:
         yield warm
     finally:

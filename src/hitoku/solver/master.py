@@ -15,7 +15,7 @@ from scipy import sparse
 
 from hitoku.solver.covering import PROOF, Covering, Floats, Mask, Relaxed, SparseRows
 from hitoku.solver.engine import accept, engine, hand_over, run
-from hitoku.solver.solution import Status
+from hitoku.solver.solution import SolverStatus
 
 NO_LIMIT = 2**31 - 1
 # Looser than elsewhere: nothing is read off the point, and bounds are recomputed.
@@ -151,7 +151,7 @@ class Master(Covering):
             if len(self._columns) == len(self.cost):
                 return relaxed
             cheap = (relaxed.reduced < -WRONG * self._unit) & (self._place < 0) & (self.upper > 0)
-            if relaxed.status is not Status.OPTIMAL or not cheap.any():
+            if relaxed.status is not SolverStatus.OPTIMAL or not cheap.any():
                 return relaxed
             self._enter(np.flatnonzero(cheap))
 
@@ -161,7 +161,7 @@ class Master(Covering):
         self._highs.setOptionValue("objective_bound", cutoff / self._unit if np.isfinite(cutoff) else np.inf)
         status = run(self._highs, 1)
         self.steps += max(int(self._highs.getInfo().simplex_iteration_count), 0)
-        if status is Status.INFEASIBLE:
+        if status is SolverStatus.INFEASIBLE:
             if self._enter_all():
                 return self._solve(steps, cutoff)
             ray = self._ray()
@@ -170,7 +170,7 @@ class Master(Covering):
             # Nobody could prove it: from a cold start the ray comes, or the optimum does.
             self._highs.clearSolver()
             status = run(self._highs, 1)
-            if status is Status.INFEASIBLE:
+            if status is SolverStatus.INFEASIBLE:
                 ray = self._ray()
                 if ray is not None:
                     return Relaxed(status, np.inf, self.lower, self.cost, ray)
@@ -185,7 +185,9 @@ class Master(Covering):
         x = np.clip(x, self.lower, self.upper)
         if not solution.value_valid or not np.isfinite(x).all():
             x = self.upper.copy()
-        return Relaxed(status if status is Status.OPTIMAL else Status.LIMIT, bound, x, reduced, multipliers)
+        return Relaxed(
+            status if status is SolverStatus.OPTIMAL else SolverStatus.LIMIT, bound, x, reduced, multipliers
+        )
 
     def freeze(self) -> Any:
         """Return what :meth:`thaw` takes; this solver goes on from wherever it is."""

@@ -22,9 +22,9 @@ from hitoku.errors import SolverError
 from hitoku.solver.active_set import Conditions
 from hitoku.solver.engine import FEASIBLE, FEASIBLE_AGAIN, GRANTED, ROUNDING, power_of_two, run
 from hitoku.solver.quadratic_program import ColumnUnits, QuadraticProgram, dual_bound, opened
-from hitoku.solver.solution import Solution, Status
+from hitoku.solver.solution import Solution, SolverStatus
 
-__all__ = ["QuadraticProgram", "Solution", "Status", "dual_bound", "solve"]
+__all__ = ["QuadraticProgram", "Solution", "SolverStatus", "dual_bound", "solve"]
 
 Floats = NDArray[np.float64]
 
@@ -68,7 +68,7 @@ def solve(program: QuadraticProgram, *, threads: int = 1, time_limit_s: float | 
         Changes no answer.
     time_limit_s
         Seconds for each attempt; the only way in which the clock matters. Hitting it gives
-        ``Status.LIMIT``.
+        ``SolverStatus.LIMIT``.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def solve(program: QuadraticProgram, *, threads: int = 1, time_limit_s: float | 
     (array([4., 6.]), 52.0, array([0., 4.]))
     """
     if np.any(program.lower > program.upper) or np.any(program.row_ends[0] > program.row_ends[1]):
-        return Solution(Status.INFEASIBLE)
+        return Solution(SolverStatus.INFEASIBLE)
     if len(program.cost) == 0:
         return _without_columns(program)
     for units in (ColumnUnits.of(program), ColumnUnits.plain(program)):
@@ -113,17 +113,17 @@ def _solved(
         for algorithm in _attempts(program):
             highs = opened(program, units, {**algorithm, "threads": threads}, tolerance, time_limit_s)
             status = run(highs, threads)
-            if status in {Status.LIMIT, Status.UNBOUNDED}:
-                return best or Solution(status, -np.inf if status is Status.UNBOUNDED else np.nan)
+            if status in {SolverStatus.LIMIT, SolverStatus.UNBOUNDED}:
+                return best or Solution(status, -np.inf if status is SolverStatus.UNBOUNDED else np.nan)
             # A run that gave up may have ended at the optimum all the same: points are judged, not words.
-            if status in {Status.OPTIMAL, None}:
+            if status in {SolverStatus.OPTIMAL, None}:
                 best = _better(best, evidence.judged(highs))
                 if best is not None and (best.conditions <= CONDITIONS or not _can_be_polished(program)):
                     return best
             # Only a simplex method decides that there is no point; others merely fail to find one.
             has_point = has_point or best is not None or _has_point(program, threads)
             if not has_point:
-                return Solution(Status.INFEASIBLE)
+                return Solution(SolverStatus.INFEASIBLE)
         if best is not None:
             return best
     return None
@@ -141,10 +141,10 @@ def _attempts(program: QuadraticProgram) -> tuple[dict[str, Any], ...]:
 def _without_columns(program: QuadraticProgram) -> Solution:
     low, high = program.row_ends
     if np.any(low > 0) or np.any(high < 0):
-        return Solution(Status.INFEASIBLE)
+        return Solution(SolverStatus.INFEASIBLE)
     nothing = np.zeros(0)
     return Solution(
-        Status.OPTIMAL, 0.0, nothing, duals=np.zeros(len(low)), reduced=nothing, bound=0.0, gap=0.0
+        SolverStatus.OPTIMAL, 0.0, nothing, duals=np.zeros(len(low)), reduced=nothing, bound=0.0, gap=0.0
     )
 
 
@@ -163,7 +163,7 @@ def _has_point(program: QuadraticProgram, threads: int) -> bool:
         highs = opened(plain, units, {**algorithm, "threads": threads}, FEASIBLE, None)
         status = run(highs, threads)
         if status is not None:
-            return status is not Status.INFEASIBLE
+            return status is not SolverStatus.INFEASIBLE
     return True
 
 
@@ -237,7 +237,7 @@ class _Evidence:
             return None
         reduced = program.cost + 2 * program.curvature * x - program.relations.T @ duals
         return Solution(
-            Status.OPTIMAL,
+            SolverStatus.OPTIMAL,
             value,
             x,
             duals=duals,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 BASIC, LOWER, UPPER, FREE = 0, -1, 1, 2
 
 
-class Status(StrEnum):
+class SolverStatus(StrEnum):
     """How a solve ended; no solver constant leaves this package."""
 
     OPTIMAL = "optimal"
@@ -57,7 +57,7 @@ class Solution:
         Of a convex program: by how much its optimality conditions are missed, as a share of what moves.
     """
 
-    status: Status
+    status: SolverStatus
     value: float = float("nan")
     x: NDArray[np.float64] | None = None
     basis: Basis | None = None
@@ -69,7 +69,7 @@ class Solution:
 
     @property
     def optimal(self) -> bool:
-        return self.status is Status.OPTIMAL
+        return self.status is SolverStatus.OPTIMAL
 
     def __repr__(self) -> str:
         # The value of a cell may be confidential: a repr shows the status alone.

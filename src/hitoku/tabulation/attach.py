@@ -194,6 +194,7 @@ def _arrow_column(series: nw.Series[Any], column: str) -> pa.Array:
         return pa.array([None if gone else str(e) for e, gone in zip(listed, missing, strict=True)])
     raise DataError(
         f"column {column!r} mixes several kinds of things",
+        column=column,
         where="data",
         fix="give it one type: text for codes, numbers for values",
     )
@@ -207,4 +208,4 @@ def require(wanted: Iterable[str], found: Sequence[str], where: str) -> None:
             fix = did_you_mean(column, found)
             if len(several) > 1 and set(several) <= set(found):
                 fix = f"name each column by itself: {', '.join(map(repr, several))}"
-            raise DataError(f"no column {column!r}", where=where, fix=fix)
+            raise DataError(f"no column {column!r}", column=column, where=where, fix=fix)

@@ -84,6 +84,7 @@ def cube_of(
         if n_missing and missing == "error":
             raise DataError(
                 f"column {name!r} has {n_missing} missing code(s)",
+                column=name,
                 where=engine.where,
                 fix=f'give them a code first, or missing="code" to put them under {MISSING!r}',
             )
@@ -114,6 +115,7 @@ def _refuse_total(name: str, total: str, times: Mapping[str, int], where: str) -
     if total in times:
         raise DataError(
             f"column {name!r} has {total!r}, the code of the total, in {times[total]:,} record(s)",
+            column=name,
             where=where,
             fix="leave rows with totals out; a table that has its totals is given as cells, not as records",
         )
@@ -146,6 +148,7 @@ def _places(
     if groups:
         raise DataError(
             f"column {dimension.name!r} has {len(groups)} code(s) that are groups, not leaves",
+            column=dimension.name,
             where=f"{where}, codes {some(repr(code) for code in groups)}",
             fix="records belong to the finest codes; add a leaf such as 'not further known' to the group",
         )

@@ -116,6 +116,7 @@ class Ibis:
         return ParameterError(
             f"column {self.names[column]!r} has numbers of more than {MOST_DECIMALS} decimals, or sums "
             "beyond 2^53: a warehouse adds those in no fixed order",
+            column=self.names[column],
             where="value" if column == "x" else "weight",
             fix="give decimals=2 to round every record first, or bring the records to DuckDB or Spark",
         )

@@ -107,6 +107,7 @@ def style_of(
         first, second = list(found.values())[:2]
         raise DataError(
             f"the numbers of column {name!r} can be read in two ways: {first}, or {second}",
+            column=name,
             where=where,
             fix='say which sign stands before decimals: decimal "." or decimal ","',
         )

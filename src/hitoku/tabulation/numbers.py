@@ -198,12 +198,14 @@ def _refuse_numbers(facts: NumberFacts, engine: Measured) -> None:
     if facts.bad_weights:
         raise DataError(
             f"column {engine.names['w']!r} has {facts.bad_weights} missing, NaN or infinite weight(s)",
+            column=engine.names["w"],
             where=engine.where,
             fix="fill or drop these records; a record that stands for itself has weight 1",
         )
     if facts.below:
         raise DataError(
             f"column {engine.names['w']!r} has {facts.below} negative weight(s)",
+            column=engine.names["w"],
             where=engine.where,
             fix="a weight is the number of units that a record stands for; leave negative ones out",
         )

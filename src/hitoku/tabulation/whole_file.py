@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import duckdb
@@ -14,7 +13,7 @@ from hitoku.errors import DataError
 from hitoku.files import spill_folder
 from hitoku.tabulation.attach import kind_of, reading_text, shapes_of, write_numbers
 from hitoku.tabulation.database import connect, literal, quoted, translate_errors
-from hitoku.tabulation.file_format import FileFormat, TextFile, look_at
+from hitoku.tabulation.file_format import FileFormat, look_at
 from hitoku.tabulation.frame_files import read_frame
 from hitoku.tabulation.number_style import MOST_SHAPES, NumberStyle, style_of
 
@@ -23,65 +22,60 @@ PLAIN = FileFormat(decimal=".", thousands="")
 PADDED = re.compile(r"[+-]?0[09]")
 
 
-@dataclass(frozen=True, slots=True)
-class Typed:
-    """How the columns of a file were read.
-
-    Parameters
-    ----------
-    text
-        Encoding and separator; None for a file that is no text.
-    styles
-        How numbers are written, by column.
-    unclear
-        Columns whose numbers can be read in two ways; they stay text.
-    """
-
-    text: TextFile | None = None
-    styles: Mapping[str, NumberStyle] = field(default_factory=dict)
-    unclear: tuple[str, ...] = ()
-
-
 def attach_whole(
-    connection: duckdb.DuckDBPyConnection, path: Path, folder: Path, file: FileFormat | None = None
-) -> Typed:
-    """Create ``records`` with all columns of a file; texts go through a private folder."""
+    connection: duckdb.DuckDBPyConnection, path: Path, folder: Path, *, guess: bool = False
+) -> None:
+    """Create ``records`` with all columns of a file; texts go through a private folder.
+
+    Numbers are read as :func:`hitoku.tabulate` reads them: 1.5 and 1,5 and 1.234,5. A column whose numbers
+    can be read in two ways stays text. With ``guess`` it is read as programs write numbers, 1.234 with a
+    decimal point, unless another column of the file has decimal commas.
+    """
     if kind_of(path) == "parquet":
         with translate_errors(path.name):
             connection.execute(f"CREATE VIEW records AS SELECT * FROM read_parquet({literal(str(path))})")
-        return Typed()
+        return
     if kind_of(path) == "frame":
         with translate_errors(path.name):
             connection.register("frame", pa.Table.from_pandas(read_frame(path), preserve_index=False))
             connection.execute("CREATE TABLE records AS SELECT * FROM frame")
-        return Typed()
-    text = look_at(path, file)
+        return
+    text = look_at(path, None)
     names = [name or f"column {number + 1}" for number, name in enumerate(text.header)]
     chosen = ", ".join(f"k{number} AS {quoted(name)}" for number, name in enumerate(names))
     with translate_errors(path.name):
         connection.execute(f"CREATE TABLE records AS SELECT {chosen} FROM {reading_text(text, folder)}")
+    shapes = {name: shapes_of(connection, quoted(name), path.name) for name in names}
+    for name, style in _styles(shapes, path.name, guess=guess).items():
+        write_numbers(connection, quoted(name), style, shapes[name], path.name)
+
+
+def _styles(shapes: Mapping[str, Sequence[str]], where: str, *, guess: bool) -> dict[str, NumberStyle]:
+    """Find out how the numbers of columns are written, for those that hold nothing else."""
     styles: dict[str, NumberStyle] = {}
     unclear: list[str] = []
-    for name in names:
-        shapes = shapes_of(connection, quoted(name), path.name)
-        if not any(shapes) or len(shapes) >= MOST_SHAPES or any(map(PADDED.match, shapes)):
+    for name, own in shapes.items():
+        if not any(own) or len(own) >= MOST_SHAPES or any(map(PADDED.match, own)):
             continue  # 01 is a code
         try:
-            style = style_of(shapes, name, path.name, file)
+            style = style_of(own, name, where)
         except DataError:
             unclear.append(name)
             continue
         if style is not None:
             styles[name] = style
-            write_numbers(connection, quoted(name), style, shapes, path.name)
-    return Typed(text, styles, tuple(unclear))
+    if guess and not any(style.decimal == "," for style in styles.values()):
+        plain = {name: style_of(shapes[name], name, where, PLAIN) for name in unclear}
+        styles |= {name: style for name, style in plain.items() if style is not None}
+    return styles
 
 
 def read_whole(path: Path) -> pa.Table:
     r"""Read a file as one Arrow table, in the order of its lines; its name tells which.
 
     A CSV file does not say what its columns are. Those with nothing but numbers are numbers, unless one
-    begins with a zero and another digit: then they are codes, and 01 stays 01. All others are text.
+    begins with a zero and another digit: then they are codes, and 01 stays 01. All others are text. Numbers
+    may have decimal commas; 1.234 is read as programs write it, unless another column has decimal commas.
 
     Examples
     --------
@@ -104,7 +98,7 @@ def read_whole(path: Path) -> pa.Table:
         try:
             # The hash of the data is that of their order as well.
             connection.execute("SET preserve_insertion_order = true")
-            attach_whole(connection, path, spill, PLAIN)
+            attach_whole(connection, path, spill, guess=True)
             with translate_errors(path.name):
                 return connection.sql("SELECT * FROM records").to_arrow_table()
         finally:

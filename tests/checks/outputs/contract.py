@@ -19,6 +19,9 @@ JAPAN = policy("japan-2017")
 OPTIONAL = {
     *("hierarchies", "holders", "left_out", "squares", "residual", "influence", "freedom", "period"),
     "standard_error",
+    *("n_values", "other_values", "other_holders", "categories", "entering", "parts", "wholes", "fit"),
+    *("few_cells", "few_values", "few_most", "few_least"),
+    *("outcome_groups", "outcome_units", "outcome_values", "outcome_holders"),
 }
 # Of a model that cannot be solved for, estimates may be anything.
 ANY_NUMBER = {"coefficient", "standard_error"}

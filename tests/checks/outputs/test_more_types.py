@@ -67,7 +67,7 @@ def test_a_forged_step_of_a_survival_curve_fails():
     out = session().survival("months", "died")
     evidence = out.evidence
     everything = type(evidence).from_dict({**evidence.to_dict(), "withheld": [False] * evidence.n_parts}, "x")
-    (found,) = out.asked.judge(everything, session().policy)
+    found, _ = out.asked.judge(everything, session().policy)
     assert found.status is Clearance.FAIL
     forged = {**evidence.to_dict(), "events": [0] * evidence.n_parts}
     assert list(out.asked.contradictions(type(evidence).from_dict(forged, "x")))
@@ -133,9 +133,11 @@ def test_hypothesis_tests_are_scipys_and_survive_the_check(test, other, plain, t
 def test_categories_that_do_not_occur_are_no_part_of_a_table():
     # 10, 5 and 5, 10: n (ad - bc)^2 over the product of the sums is 30 * 75^2 / 15^4.
     value, other = np.repeat([0, 0, 2, 2], [10, 5, 5, 10]), np.repeat([0, 2, 0, 2], [10, 5, 5, 10])
-    found, taken = compare_categories(value, other)
+    found, taken, fit = compare_categories(value, other)
     assert found == pytest.approx((10 / 3, stats.chi2.sf(10 / 3, 1)))
     assert taken == 2
+    # The square of Cramér's V: chi square over n.
+    assert fit == pytest.approx(1 / 9)
 
 
 def test_a_test_of_two_wants_two():
@@ -170,6 +172,10 @@ def test_numbers_of_another_program_are_held_to_what_is_stated(tmp_path):
         {"table": {"a": ["x"]}, "n": 5, "method": "m"},
         {"table": {"a": [1.0, 2.0]}, "n": [5, 6, 7], "method": "m"},
         {"table": {"a": 1.0}, "n": 5, "method": " "},
+        {"table": {"a": [1.0, 2.0], "b": 1.0}, "n": 5, "method": "m"},
+        {"table": {"a": 1.0}, "method": "m"},
+        {"table": {"a": 1.0}, "n": 5},
+        {"table": pd.DataFrame({"a": [1.0, 2.0]})},
     ],
 )
 def test_tables_that_are_none_are_refused(options):

@@ -38,7 +38,7 @@ def test_a_mean_takes_ten_units(n, status):
 
 @pytest.mark.parametrize(("largest", "status"), [(50, "pass"), (50.5, "fail")])
 def test_half_of_a_sum_may_be_one_persons(largest, status):
-    frame = pd.DataFrame({"x": [largest] + [(100 - largest) / 19] * 19})
+    frame = pd.DataFrame({"x": [largest, *((100 - largest) / 190 * np.arange(1, 20))]})
     found, verdicts, _ = run(Average("x", statistic="sum"), frame)
     assert found == status
     assert verdicts[Principle.DOMINANCE].numbers["largest_share"] == pytest.approx(largest / 100)
@@ -125,8 +125,8 @@ def test_concentration_is_what_the_definitions_say():
 @pytest.mark.parametrize(
     ("statistic", "values", "status"),
     [
-        pytest.param("hhi", [1.0] * 9, "fail", id="nine units"),
-        pytest.param("hhi", [1.0] * 10, "pass", id="ten units"),
+        pytest.param("hhi", [1.0 + k for k in range(9)], "fail", id="nine units"),
+        pytest.param("hhi", [1.0 + k for k in range(10)], "pass", id="ten units"),
         pytest.param("gini", [51.0] + [49 / 19] * 19, "fail", id="dominated"),
         pytest.param("cr1", [1.0] * 100, "fail", id="the share of one"),
     ],

@@ -107,8 +107,9 @@ def test_the_checker_gets_the_same_from_json():
 @pytest.mark.parametrize(("share", "unsafe"), [(50, 0), (51, 1)])
 def test_half_of_a_cell_may_be_one_persons(share, unsafe):
     # 20 people per cell; one has `share`, the 19 others share the rest: the total is 100 in the first cell.
-    frame = people([[20, 20, 20], [20, 20, 20], [20, 20, 20]], income=10.0)
-    frame.loc[:19, "income"] = [share] + [(100 - share) / 19] * 19
+    frame = people([[20, 20, 20], [20, 20, 20], [20, 20, 20]])
+    frame["income"] = 10.0 + np.arange(len(frame)) % 13
+    frame.loc[:19, "income"] = [share, *((100 - share) / 190 * np.arange(1, 20))]
     out = session(frame).magnitude_table(by=["region", "job"], value="income")
     found = verdict(out, Principle.DOMINANCE)
     assert found.numbers["unsafe"] == unsafe
@@ -145,11 +146,12 @@ def test_units_are_counted_and_not_records():
 
 
 def test_weights_do_not_make_units():
-    frame = people([[5, 30, 45], [25, 32, 40], [33, 41, 28]], income=10.0)
+    frame = people([[5, 30, 45], [25, 32, 40], [33, 41, 28]])
+    frame["income"] = 10.0 + np.arange(len(frame)) % 13
     frame["weight"] = 100.0
     out = session(frame).magnitude_table(by=["region", "job"], value="income", weight="weight")
     assert pd.isna(out.frame.loc["r0", "c0"])
-    assert out.frame.loc["Total", "Total"] == pytest.approx(len(frame) * 1000.0)
+    assert out.frame.loc["Total", "Total"] == pytest.approx(frame["income"].sum() * 100.0)
 
 
 def test_missing_codes_are_an_error_or_a_code():

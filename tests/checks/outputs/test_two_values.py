@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 import hitoku as ht
+from hitoku.checks.evidence.groups import count_values
+from hitoku.checks.evidence.table import FEW_FIELDS
 from hitoku.checks.principles.verdict import Clearance, Principle
 from hitoku.checks.submission.recheck import recheck
 from hitoku.errors import DataError
@@ -78,3 +80,38 @@ def test_the_checker_comes_to_the_same(tmp_path):
     check = recheck(work.submit(tmp_path / "s"), data=work.records.table)
     assert check.matrix["average 1"]["group"] == "pass"
     assert check.ok
+
+
+@pytest.mark.parametrize("n_people", [60, 200], ids=["several records each", "one record each"])
+def test_values_are_counted_as_by_hand(n_people):
+    rng = np.random.default_rng(n_people)
+    group, value = rng.integers(0, 5, 200), rng.integers(0, 7, 200).astype(float)
+    who = np.arange(200) if n_people == 200 else rng.integers(0, n_people, 200)
+    found = count_values(group, who, value, 6)
+    for place in range(6):
+        own = group == place
+        units = [len(set(who[own & (value == each)])) for each in set(value[own])]
+        assert found.n_values[place] == len(units)
+        assert found.holders[place].tolist() == [*sorted(units, reverse=True), *[0] * 5][:5]
+
+
+def test_cells_of_tables_are_counted_with_their_totals():
+    rng = np.random.default_rng(2)
+    data = pd.DataFrame({"a": rng.integers(0, 3, 400).astype(str), "b": rng.integers(0, 4, 400).astype(str)})
+    # Few values where a is 0, many elsewhere.
+    data["x"] = np.where(data["a"] == "0", rng.integers(0, 3, 400) * 10.0, rng.random(400) * 100)
+    evidence = ht.Session("few", data).magnitude_table(by=["a", "b"], value="x").evidence
+    found = {
+        cell: (values, most, least)
+        for cell, values, most, least in zip(
+            *(getattr(evidence, name).tolist() for name in FEW_FIELDS), strict=True
+        )
+    }
+    for cell, codes in enumerate(evidence.cells.named()):
+        own = data
+        for name, code in codes.items():
+            own = own[own[name] == code]
+        counts = own["x"].value_counts()
+        expected = (len(counts), counts.max(), counts.min()) if len(counts) <= 10 else None
+        assert found.get(cell) == expected, codes
+    assert len(found) == 5

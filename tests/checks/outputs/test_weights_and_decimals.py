@@ -74,14 +74,15 @@ def test_a_weighted_concentration_is_that_of_repeated_contributors(statistic):
 
 def test_who_has_several_records_weighs_as_they_do_on_average():
     # Contributor 0 has two records of weight 2: one amount, twice.
-    frame = pd.DataFrame({"x": [3.0, 5.0, *[4.0] * 20], "w": 2.0, "id": [0, 0, *range(1, 21)]})
-    amounts = [8.0, 8.0, *[4.0] * 40]
+    others = [4.0 + k / 10 for k in range(20)]
+    frame = pd.DataFrame({"x": [3.0, 5.0, *others], "w": 2.0, "id": [0, 0, *range(1, 21)]})
+    amounts = [8.0, 8.0, *others, *others]
     (found,) = run(Concentration("x", "hhi", weight="w"), frame, unit="id")[2]["hhi_x"]
     assert found == pytest.approx(sum(a**2 for a in amounts) / sum(amounts) ** 2)
 
 
 def test_a_weight_makes_a_contributor_dominant():
-    frame = FRAME.assign(x=1.0, w=[60.0, *[1.0] * (N - 1)])
+    frame = FRAME.assign(x=1.0 + np.arange(N) % 7 / 10, w=[99.0, *[1.0] * (N - 1)])
     assert run(Concentration("x", "gini"), frame)[0] is Clearance.PASS
     assert run(Concentration("x", "gini", weight="w"), frame)[0] is Clearance.FAIL
 
@@ -137,7 +138,7 @@ def test_decimals_are_a_whole_number(decimals):
 
 # 15 of 3,000 people are left when one mean is taken from the other; one of them has three quarters of what
 # they have. Rounding to whole numbers blurs their sum by about 0.5 times 6,000.
-CROWD = pd.DataFrame({"income": 100.0, "part": ["a"] * 2985 + ["b"] * 15})
+CROWD = pd.DataFrame({"income": 100.0 + np.arange(3000) % 13, "part": ["a"] * 2985 + ["b"] * 15})
 CROWD.loc[2985, "income"] = 4200.0
 
 

@@ -41,6 +41,21 @@ def test_japan_2017_says_what_the_paper_says():
     } == JAPAN
 
 
+def test_percentiles_and_tests_have_the_minimum_of_units_where_a_policy_does_not_say(tmp_path):
+    rules = policy("japan-2017")
+    assert (rules.least_between, rules.least_tested) == (10, 10)
+
+    def older(text):
+        text = text.replace("minimum = 10", "minimum = 15").replace("between = 10", "")
+        return text.replace("[tests]\nunits = 10", "")
+
+    before = policy(text_of(tmp_path, older))
+    assert (before.percentile.between, before.tests) == (None, None)
+    assert (before.least_between, before.least_tested) == (15, 15)
+    own = policy(text_of(tmp_path, lambda text: text.replace("between = 10", "between = 7")))
+    assert (own.least_between, own.hash == rules.hash) == (7, False)
+
+
 @pytest.mark.parametrize(
     ("name", "freedom", "met"),
     [

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from hitoku.checks.policies.policy import policy
-from hitoku.checks.principles import groups, models, squares
+from hitoku.checks.principles import compared, groups, models, squares, together, values
+from hitoku.checks.principles import fit as fits
 from hitoku.checks.principles.groups import in_order, judge_mask, merging
 from hitoku.checks.principles.tables import _companions, count_need, merge_remedy
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, worst
@@ -110,16 +111,109 @@ def test_the_p_percent_rule_where_the_policy_has_one(largest, unsafe):
 )
 def test_a_variable_with_two_values_is_a_count(holders, unsafe):
     total = 100 if holders == (91, 10) else sum(holders)
-    found = groups.told_apart(np.array([total]), np.array([holders]), JAPAN)
-    assert found.tolist() == [unsafe]
-    (verdict,) = groups.two_values(people(total), np.array([holders]), JAPAN)
+    ranked = np.array([[*sorted(holders, reverse=True), 0, 0, 0]])
+    counted = (ranked > 0).sum(axis=1), ranked
+    assert values.counts_told(np.array([total]), *counted, JAPAN).tolist() == [unsafe]
+    (verdict,) = values.few_values(people(total), *counted, JAPAN)
     assert verdict.status is (FAIL if unsafe else PASS)
     assert verdict.numbers["smallest"] == min(n for n in holders if n)
 
 
-def test_other_variables_are_no_counts():
-    assert groups.two_values(people(5), None, JAPAN) == ()
-    assert groups.told_apart(np.array([5, 6]), None, JAPAN).tolist() == [False, False]
+@pytest.mark.parametrize(
+    ("holders", "n_values", "equations", "unsafe"),
+    [
+        pytest.param([50, 41, 9, 0, 0], 3, 1, False, id="two unknown counts and one equation"),
+        pytest.param([50, 41, 9, 0, 0], 3, 2, True, id="two unknown counts and two equations"),
+        pytest.param([50, 40, 10, 0, 0], 3, 2, False, id="they follow, and are of enough"),
+        pytest.param([91, 5, 2, 1, 1], 5, 1, True, id="nearly all alike, of five values"),
+        pytest.param([91, 1, 1, 1, 1], 10, 1, True, id="of ten"),
+        pytest.param([89, 1, 1, 1, 1], 11, 1, False, id="of more it is an amount"),
+    ],
+)
+def test_as_many_statistics_as_unknown_counts_give_them(holders, n_values, equations, unsafe):
+    found = values.counts_told(np.array([100]), np.array([n_values]), np.array([holders]), JAPAN, equations)
+    assert found.tolist() == [unsafe]
+
+
+def test_amounts_are_no_counts_and_what_was_not_counted_needs_a_look():
+    many = np.array([12]), np.array([[1, 1, 1, 1, 1]])
+    assert values.few_values(people(12), *many, JAPAN) == ()
+    (found,) = values.few_values(people(12), None, None, JAPAN)
+    assert (found.status, found.reason) == (LOOK, "not_testable")
+    assert values.counts_told(np.array([5, 6]), None, None, JAPAN).tolist() == [False, False]
+
+
+def percentile(percent, low, high, n_units=100):
+    told = {"codes": {}, "variable": "x", "statistic": f"p{percent}", "percent": percent}
+    return together.Said(**told, n_units=n_units, low=low, high=high)
+
+
+def moment(name, n_units, holders=()):
+    n_values = len(holders) or 11
+    ranked = (*holders, *[0] * (5 - len(holders))) if holders else (1,) * 5
+    told = {"codes": {}, "variable": "x", "statistic": name}
+    return together.Said(**told, n_units=n_units, n_values=n_values, holders=ranked)
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        pytest.param([percentile(50, 50, 50)], set(), id="one percentile"),
+        pytest.param([percentile(50, 50, 50), percentile(60, 60, 40)], set(), id="ten from 51 to 60"),
+        pytest.param([percentile(50, 50, 50), percentile(59, 59, 41)], {"percentiles_too_near"}, id="nine"),
+        pytest.param([percentile(59, 59, 41), percentile(50, 50, 50)], {"percentiles_too_near"}, id="turned"),
+        pytest.param([percentile(50, 50, 51), percentile(51, 50, 51)], set(), id="at the same place"),
+        pytest.param([percentile(20, 40, 100), percentile(45, 60, 60)], set(), id="many have the same value"),
+        pytest.param([moment("mean", 13), moment("spread", 13)], set(), id="12 degrees of freedom"),
+        pytest.param(
+            [moment("mean", 12), moment("spread", 12)], {"too_few_degrees_of_freedom"}, id="11 of them"
+        ),
+        pytest.param([moment("mean", 12), moment("mean", 12)], set(), id="a mean, twice"),
+        pytest.param([moment("mean", 100, (60, 35, 5))], set(), id="three values, one equation"),
+        pytest.param(
+            [moment("mean", 100, (60, 35, 5)), moment("spread", 100, (60, 35, 5))],
+            {"counts_follow"},
+            id="three values, two equations",
+        ),
+        pytest.param(
+            [moment("mean", 100, (55, 35, 10)), moment("spread", 100, (55, 35, 10))],
+            set(),
+            id="counts that follow, of enough units",
+        ),
+    ],
+)
+def test_statistics_of_one_group_together(said, found):
+    assert {str(each) for each in together.problems(said, JAPAN)} == found
+    assert [together.Said.from_dict(each.to_dict()) for each in said] == said
+
+
+@pytest.mark.parametrize(("fit", "unsafe"), [(1.0, True), (1 - 1e-6, True), (1 - 2e-6, False), (0.0, False)])
+def test_what_gives_the_other_variable_is_refused(fit, unsafe):
+    (found,) = fits.fit_verdicts(people(20, n_parts=1), np.array([fit]))
+    assert found.status is (FAIL if unsafe else PASS)
+    assert fits.fit_verdicts(people(20, n_parts=1), None)[0].status is LOOK
+
+
+@pytest.mark.parametrize(
+    ("sets", "parts", "cells", "exact", "reasons"),
+    [
+        pytest.param([10, 10], [0] * 4, False, True, {}, id="just enough in both groups"),
+        pytest.param([9, 60], [0] * 4, False, True, {"group_of_few": FAIL}, id="nine in one"),
+        pytest.param([0, 60, 40], [0] * 6, False, True, {}, id="a group that does not occur"),
+        pytest.param([60, 40], [50, 10, 0, 0], False, True, {}, id="two values in one group, of enough"),
+        pytest.param([60, 40], [51, 9, 0, 0], False, True, {"two_values": FAIL}, id="nine have the other"),
+        pytest.param([50] * 4, [40, 10, 10, 40], True, True, {}, id="four cells of enough"),
+        pytest.param([50] * 4, [41, 9, 9, 41], True, True, {"two_values": FAIL}, id="two of nine"),
+        pytest.param([60] * 5, [9] * 6, True, True, {"small_cells": LOOK}, id="six cells of nine"),
+        pytest.param([60] * 5, [9] * 6, True, False, {}, id="the same, rounded"),
+    ],
+)
+def test_groups_that_enter_a_test(sets, parts, cells, exact, reasons):
+    wholes = np.full((1, len(parts)), 50) if cells else np.repeat([sets], 2, axis=1)
+    tested = compared.ComparedGroups(np.array([sets]), np.array([parts]), wholes, cells, exact)
+    verdicts = compared.entering_verdicts(people(100, n_parts=1), tested, JAPAN)
+    assert {v.reason: v.status for v in verdicts if v.status is not PASS} == reasons
+    assert compared.entering_verdicts(people(100, n_parts=1), None, JAPAN)[0].status is LOOK
 
 
 @pytest.mark.parametrize(("freedom", "status"), [((12, 30), PASS), ((11, 30), FAIL)])
@@ -203,7 +297,8 @@ def test_in_a_panel_shares_are_those_within_a_period():
         (alone, True, [1]),
     ):
         by = tuple(dimension.name for dimension in counts.dimensions)
-        evidence = SimpleNamespace(counts=counts, repeats=repeats, period="year", by=by)
+        codes = [dimension.codes for dimension in counts.dimensions]
+        evidence = SimpleNamespace(counts=counts, repeats=repeats, period="year", by=by, codes=codes)
         assert count_need(evidence, JAPAN).unsafe.nonzero()[0].tolist() == unsafe
 
 
@@ -272,6 +367,10 @@ MODEL = {
     "binary": False,
     "perfect": False,
     "separated": (),
+    "outcome_groups": ("all",),
+    "outcome_units": np.array([40]),
+    "outcome_values": np.array([2]),
+    "outcome_holders": np.array([[30, 10, 0, 0, 0]]),
 }
 
 
@@ -299,6 +398,11 @@ MODEL = {
         ),
         pytest.param({"perfect": True}, "perfect_prediction", FAIL, id="everybody is predicted"),
         pytest.param({"separated": ("male",)}, "perfect_prediction", FAIL, id="one value tells the outcome"),
+        pytest.param(
+            {"outcome_holders": np.array([[31, 9, 0, 0, 0]])}, "two_values", FAIL, id="nine have one outcome"
+        ),
+        pytest.param({"outcome_values": np.array([11])}, None, PASS, id="an outcome that is an amount"),
+        pytest.param({"outcome_groups": None}, "not_testable", LOOK, id="outcomes were not counted"),
     ],
 )
 def test_a_model(change, reason, status):

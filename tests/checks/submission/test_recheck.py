@@ -251,9 +251,9 @@ def test_with_the_data_no_kind_of_number_can_be_forged(folder, file):
     numbers = [name for name in evidence if name not in {"by", "codes", "labels", "integer", "measure"}]
     for name in numbers:
         path, inner = [name], evidence[name]
-        while isinstance(inner, list):
+        while isinstance(inner, list) and inner:
             path, inner = [*path, 0], inner[0]
-        forged = not inner if isinstance(inner, bool) else inner + 7
+        forged = not inner if isinstance(inner, bool) else [7] if inner == [] else inner + 7
         resealed(folder, file, setting("evidence", *path, to=forged))
         assert not recheck(folder, data=PEOPLE, unit="id").ok, name
         (folder / file).write_text(intact, encoding="utf-8")

@@ -107,6 +107,24 @@ def test_no_word_of_the_checkers_is_in_any_part(release, name):
     assert b"region" in text
 
 
+def test_forced_release_reveals_nothing_outside_the_checkers_folder(tmp_path):
+    """One unsafe cell is withheld alone: the sum that gives it away is in the report and nowhere else."""
+    table, need, *_ = decided()
+    protection = Protection.withhold(table, need.unsafe, need)
+    found = audit(table, need, Release.of(table, protection))
+    folder = written(tmp_path / "release", (table, need, protection, found))
+    hidden = table.value[need.unsafe]
+    files = [folder / "NOT_SAFE.txt", *sorted((folder / "public").rglob("*.*"))]
+    assert len(files) == 1 + len(FORMATS)
+    assert [file.name for file in files if leaked(file, [*hidden, 311.125, 277.375])] == []
+    notice = files[0].read_text("utf-8")
+    verdict = Outcome(protection, found).verdict
+    assert verdict.headline in notice
+    assert all(line in notice for line in verdict.lines)
+    assert "outsider, single cells: failed" in notice
+    assert leaked(folder / "checker" / "report.html", hidden) == set(hidden)
+
+
 def test_the_checkers_folder_has_all_of_it(release):
     text = words_in(release / "checker" / "cells.csv")
     assert b"secondary" in text

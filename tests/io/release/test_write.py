@@ -9,6 +9,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from tests.oracles.forgeries import reseal
 
 from hitoku.attacks.interval import Interval
 from hitoku.errors import DataError, OutputError
@@ -94,6 +95,43 @@ def test_the_release_is_complete_and_verifies(decided, tmp_path):
     assert summary["safe"] is True
     assert summary["recipe"] == {"rules": "p_percent"}
     assert len(pd.read_csv(folder / "checker" / "audit.csv")) == decided[1].unsafe.sum()
+
+
+def formulas_in(folder):
+    """Return the entries of all CSV files of a folder that a spreadsheet would run."""
+    found = {}
+    for path in sorted(folder.rglob("*.csv")):
+        with path.open(encoding="utf-8", newline="") as file:
+            entries = [entry for row in csv.reader(file) for entry in row]
+        hit = [entry for entry in entries if entry[:1] in {"=", "@"} or entry[:2] in {"+c", "-c"}]
+        found |= {path.name: hit} if hit else {}
+    return found
+
+
+def test_no_file_of_a_release_has_a_code_that_a_spreadsheet_runs(tmp_path):
+    counts = [[20, 3, 50], [30, 40, 9], [2, 60, 70]]
+    regions, jobs = ["=1+1", "+cmd|' /C calc'!A0", "'=quoted"], ["@SUM(1)", "-cmd", "plain"]
+    table = Table.from_array(counts, names=["=region", "@job"], codes=[regions, jobs])
+    need = assess(table, [MinFrequency(4)])
+    protection = Greedy(record="full").protect(table, need)
+    checked = audit(table, need, Release.of(table, protection))
+    assert protection.secondary.any()
+    folder = write_release(tmp_path / "out", Outcome(protection, checked))
+    names = {path.name for path in (folder / "checker").glob("*.csv")}
+    assert {"cells.csv", "intervals.csv", "audit.csv", "steps.csv"} <= names
+    assert formulas_in(folder) == {}
+    # Programs read the codes as they are.
+    read, _, release = read_release(folder)
+    assert release.labels.names == ("=region", "@job")
+    assert release.labels.codes[0][:3] == tuple(regions)
+    assert read.dimensions
+    assert read_cells(folder, release.labels)["decision"].count("published") == (~protection.withheld).sum()
+    assert verify(folder).ok
+
+
+def test_a_formula_is_noticed(tmp_path):
+    (tmp_path / "a.csv").write_text("code,n\n=1+1,3\n", encoding="utf-8")
+    assert formulas_in(tmp_path) == {"a.csv": ["=1+1"]}
 
 
 def test_nothing_withheld_is_in_the_public_files(decided, tmp_path):
@@ -183,7 +221,9 @@ def test_a_cell_published_by_hand_is_found(decided, tmp_path):
         csv.writer(file).writerows(rows)
     verdict = verify(folder)
     assert not verdict.ok
-    assert "withheld" in verdict.reason
+    assert "public/table.csv: not the file that was certified" in verdict.reason
+    reseal(folder)
+    assert "shown although it is withheld" in verify(folder).reason
     found = audit(*read_release(folder))
     assert not found.safe
     assert found.summary["published"] == 1

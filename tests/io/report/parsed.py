@@ -85,3 +85,9 @@ def cell_texts(page: Element) -> dict[int, str]:
 def words(element: Element) -> str:
     """The text of an element as it is read."""
     return " ".join(element.text.split())
+
+
+def rows_of(page: Element) -> dict[str, list[str]]:
+    """Rows of the verdict by the name of the attacker: result, basis, what to do."""
+    rows = page.one("section", id="verdict").one("tbody").all("tr")
+    return {words(row.one("th")): [words(td) for td in row.all("td")] for row in rows}

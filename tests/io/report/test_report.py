@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.io.report.parsed import cell_texts, data_of, parsed, words
+from tests.io.report.parsed import cell_texts, data_of, parsed, rows_of, words
 from tests.io.report.releases import (
     adjusted,
     counts,
@@ -34,6 +34,7 @@ from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
+from hitoku.model.verdict import ATTACKERS, Row, Status, Verdict
 from hitoku.rules import DirectDisclosure
 
 # What is shown
@@ -132,49 +133,82 @@ def test_linked_tables_are_listed_with_all_their_codes():
 # What is said
 
 
+def box_of(tree):
+    return next(each for each in tree.all("section") if "verdict" in each.classes)
+
+
 @pytest.mark.parametrize(
-    ("kind", "word", "text"),
+    ("kind", "light", "text"),
     [
-        pytest.param(counts, "✓ Safe", "1 unsafe cell is withheld", id="safe"),
-        pytest.param(unsafe, "✗ Not safe", "2 of 2 unsafe cells are not protected", id="not safe"),
-        pytest.param(adjusted, "✓ Safe", "published with another value", id="adjusted"),
+        pytest.param(counts, "? Amber", "Safe against outsiders who do not know the method.", id="safe"),
+        pytest.param(
+            unsafe,
+            "✗ Red",
+            "Not safe: outsider, single cells: 2 of 2 unsafe cells: 1 published, 1 recomputable.",
+            id="not safe",
+        ),
+        pytest.param(
+            adjusted,
+            "? Amber",
+            "Moved far enough against outsiders who do not know the method.",
+            id="adjusted",
+        ),
     ],
 )
-def test_the_verdict_is_a_sign_a_word_and_a_sentence(kind, word, text):
-    tree = parsed(page(kind(), title="A title"))
-    verdict = next(each for each in tree.all("section") if "verdict" in each.classes)
-    said = words(verdict)
-    assert said.startswith(word)
-    assert text in said
-    assert word in words(tree.one("section", id="sign"))
-    assert ("bad" in verdict.classes) == word.startswith("✗")
+def test_report_begins_with_headline_in_its_colour(kind, light, text):
+    cells = kind()
+    tree = parsed(page(cells, title="A title"))
+    box = box_of(tree)
+    assert words(box).startswith(light)
+    assert words(box.one("h2")) == text
+    verdict = Outcome(cells.protection, cells.audit).verdict
+    assert words(box).endswith(" ".join(verdict.sentences()))
+    assert light in words(tree.one("section", id="sign"))
+    assert box.classes == {"verdict", {"?": "look", "✗": "bad"}[light[0]]}
 
 
-def test_where_nothing_is_unsafe_no_proof_is_claimed():
+def test_report_shows_every_row(shown):
+    cells, tree = shown
+    verdict = Outcome(cells.protection, cells.audit).verdict
+    lines = list(tree.one("section", id="verdict").one("tbody").all("tr"))
+    assert [row.attacker for row in verdict.rows] == list(ATTACKERS)
+    for row, line in zip(verdict.rows, lines, strict=True):
+        head, (result, basis, fix) = words(line.one("th")), map(words, line.all("td"))
+        outside = row.applies and not row.in_scope
+        assert head == row.label + (" outside the scope" if outside else "")
+        assert (result, basis) == (row.result, row.reason)
+        assert fix == (row.fix if row.applies else "")
+        assert ("out" in line.classes) == (not (row.in_scope and row.applies))
+
+
+def test_green_report_says_green():
     table = Table.from_array([[20, 15], [72, 8]])
     nothing = np.zeros(table.n_cells, dtype=bool)
     cells = evidence(table, Need(unsafe=nothing), Protection.withhold(table, nothing))
-    said = words(parsed(page(cells, title="A title")))
-    assert "No rule finds an unsafe cell in this table. There is nothing to prove." in said
+    row = Row(attacker="outsider", status=Status.PROVED, in_scope=True)
+    tree = parsed(page(cells, title="A title", verdict=Verdict((row,))))
+    assert words(box_of(tree)).startswith("✓ Green: every attacker in scope was considered")
+    assert "good" in box_of(tree).classes
+    assert not list(tree.all("section", id="disclosed"))
 
 
-def test_a_caution_overrules_a_safe_audit():
+def test_caution_overrules_a_verdict_that_is_not_red():
     cells = counts()
     warned = Cells(cells.table, cells.need, replace(cells.protection, caution="a trial run"), cells.audit)
-    said = words(parsed(page(warned, title="A title")))
-    assert "Not for publication The audit found nothing, and still: a trial run" in said
-    assert "✓ Safe " not in said
+    box = box_of(parsed(page(warned, title="A title")))
+    assert words(box).startswith("✗ Not for publication: a trial run")
+    assert "bad" in box.classes
 
 
-def test_a_table_that_does_not_add_up_is_safe_without_a_certificate():
+def test_a_table_that_does_not_add_up_is_passed_without_a_certificate():
     table = Table.from_array([[20.0, 15.0], [72.0, 1.0]])
     rough = replace(table, value=table.value + np.array([0.1] + [0.0] * 8), additive=False)
     need = Need(unsafe=rough.value == 1, lower=1.0, upper=1.0)
     cells = evidence(rough, need, Protection.withhold(rough, rough.inner, need), attacked=False)
     assert cells.audit.safe
-    said = words(parsed(page(cells, title="A title")))
-    assert "Safe, without a certificate" in said
-    assert "nothing to verify: its values do not add up exactly" in said
+    tree = parsed(page(cells, title="A title"))
+    assert rows_of(tree)["outsider, single cells"][0] == "✓ passed"
+    assert "nothing to verify: its values do not add up exactly" in words(tree)
 
 
 def test_key_figures_are_those_of_need_and_loss():
@@ -203,17 +237,16 @@ def test_a_cell_that_just_meets_its_requirement_is_not_said_to_miss_it():
     assert "tightest cell1.00\N{MULTIPLICATION SIGN}" in said
 
 
-def test_attacks_are_told_from_those_that_were_not_run():
+def test_steps_of_the_audit_are_shown():
     def outcomes(cells):
-        rows = parsed(page(cells, title="A title")).one("section", id="attacks").one("tbody").all("tr")
+        rows = parsed(page(cells, title="A title")).one("section", id="audit").one("tbody").all("tr")
         return {row.one("th").text: [td.text for td in row.all("td")][1] for row in rows}
 
     safe, insiders, failed = outcomes(counts()), outcomes(magnitudes()), outcomes(unsafe())
-    assert safe["adding and subtracting"] == safe["interval"] == "✓ held"
-    assert safe["insider"] == safe["matching"] == safe["differencing"] == "not run"
-    assert insiders["insider"] == "✓ held"
-    assert failed["adding and subtracting"] == "✗ broken"
-    assert outcomes(adjusted()) == {"distance": "✓ held", "sums": "✓ held", "adjustment": "not run"}
+    assert safe == {"adding and subtracting": "✓ no disclosure", "interval": "✓ no disclosure"}
+    assert insiders["insider"] == "✓ no disclosure"
+    assert failed["adding and subtracting"] == "✗ disclosure"
+    assert outcomes(adjusted()) == {"distance": "✓ no disclosure", "sums": "✓ no disclosure"}
 
 
 def test_the_list_has_every_withheld_or_unsafe_cell_those_in_danger_first(shown):
@@ -235,19 +268,21 @@ def test_a_cell_that_fails_says_why():
 
 
 def test_a_cell_that_is_open_to_insiders_fails_and_says_so():
-    table = Table.from_array([[7, 11], [10, 60]])
+    table = Table.from_array([[7.0, 11.0], [10.0, 60.0]], integer=False)
     need = Need(unsafe=table.value == 60, lower=1.0, upper=1.0)
     release = Release.of(table, Protection.withhold(table, table.inner, need))
     alone = Insider([Contribution("A", cell=0, amount=7, sole=True)])
     found = audit(table, need, release, insiders=alone)
     cells = Cells(table, need, Protection.withhold(table, table.inner, need), found)
-    tree = parsed(page(cells, title="A title"))
+    verdict = Outcome(cells.protection, found, insiders="contributors").verdict
+    tree = parsed(page(cells, title="A title", verdict=verdict))
     first = next(tree.one("table", id="list").one("tbody").all("tr"))
     assert words(first).startswith("✗ open to insiders")
     assert "knows their own amounts" in words(first)
-    assert "1 of 1 unsafe cell is not protected" in words(tree)
-    outcomes = [words(row) for row in tree.one("section", id="attacks").one("tbody").all("tr")]
-    assert any(row.startswith("insider") and "✗ broken" in row for row in outcomes)
+    assert rows_of(tree)["large contributors and coalitions"][0] == "✗ failed"
+    assert "row=2, column=2" in words(tree.one("section", id="disclosed"))
+    outcomes = [words(row) for row in tree.one("section", id="audit").one("tbody").all("tr")]
+    assert any(row.startswith("insider") and "✗ disclosure" in row for row in outcomes)
 
 
 def test_without_an_attack_intervals_are_those_of_the_proof_and_it_says_so():
@@ -390,17 +425,15 @@ def test_the_report_of_a_release_names_its_files_and_their_fingerprint(tmp_path)
     assert "report.html" in (folder / "checker" / "README.txt").read_text("utf-8")
 
 
-@pytest.mark.parametrize(("hidden", "outcome"), [((2, 4), "✗ broken"), (range(15), "✓ held")])
+@pytest.mark.parametrize(("hidden", "outcome"), [((2, 4), "✗ failed"), (range(15), "✓ proved")])
 def test_groups_that_a_rule_names_are_told_apart_from_cells(hidden, outcome):
     """Lupp and Langsrud, Figure 1: Oslo's drivers as 0 0 x 0 x; and everything withheld."""
     table = Table.from_array([[0, 0, 17, 0], [1, 0, 12, 0]], names=("city", "injury"))
     need = DirectDisclosure(k=0, sensitive="injury").assess(table)
-    column = (12, 14) if outcome == "✗ broken" else ()
+    column = (12, 14) if outcome == "✗ failed" else ()
     mask = np.isin(np.arange(15), [*hidden, *column]) & (np.arange(15) < 14)
     protection = Protection.withhold(table, mask | need.unsafe, need)
     release = Release.of(table, protection)
     cells = Cells(table, need, protection, audit(table, need, release))
     tree = parsed(page(cells, title="A title"))
-    rows = [words(row) for row in tree.one("section", id="attacks").one("tbody").all("tr")]
-    assert any(row.startswith("group") and outcome in row for row in rows)
-    assert ("1 group is given away" in words(tree)) is (outcome == "✗ broken")
+    assert rows_of(tree)["attribute disclosure (group, direct)"][0] == outcome

@@ -22,7 +22,7 @@ from hitoku.model.need import Need
 from hitoku.model.release import Release
 from hitoku.model.tolerance import ADDITIVITY
 from hitoku.solver.closest import NORMS, PENALTY, DeviationProgram, Norm, closest, reciprocal
-from hitoku.solver.solution import Status
+from hitoku.solver.solution import SolverStatus
 
 # The paper calls it a small value for cells near zero. Small beside one unit, it changes no other cell.
 DELTA = 1e-6
@@ -150,7 +150,7 @@ class Adjustment:
         """Make one replication alone, so that many can run side by side."""
         problem = self.problem(release, known, replication)
         found = closest(problem, self.norm)
-        soft = found.status is Status.INFEASIBLE
+        soft = found.status is SolverStatus.INFEASIBLE
         if soft:
             problem = soften(problem, self.penalty)
             found = closest(problem, self.norm)

@@ -22,7 +22,7 @@ from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.labels import Labels
 from hitoku.model.rational import rational
 from hitoku.model.release import Release
-from hitoku.solver.linear import LinearProgram, Status, solve
+from hitoku.solver.linear import LinearProgram, SolverStatus, solve
 
 # Combinations of codes beyond this many are not looked at one by one.
 MOST_ATOMS = 200_000
@@ -188,7 +188,7 @@ class Atoms:
         solution = solve(program)
         nothing = np.zeros(n_atoms, dtype=bool)
         nothing[atom] = True
-        if solution.status is not Status.OPTIMAL or solution.x is None:
+        if solution.status is not SolverStatus.OPTIMAL or solution.x is None:
             return None, nothing
         # A solver's numbers prove nothing; the fractions they stand for are added up.
         chosen = np.flatnonzero(np.abs(solution.x) > 1e-9)

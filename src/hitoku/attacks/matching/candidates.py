@@ -21,7 +21,7 @@ from hitoku.model.arrays import Integers
 from hitoku.model.bounds import Bounds
 from hitoku.model.rational import rational
 from hitoku.model.release import Release
-from hitoku.solver.integer import IntegerProgram, Status, solve
+from hitoku.solver.integer import IntegerProgram, SolverStatus, solve
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -73,7 +73,7 @@ class Lattice:
             np.ones(equations.n_cells), equations.matrix, equations.rhs, np.ceil(low), np.floor(high)
         )
         solved = solve(least)
-        if solved.status is not Status.OPTIMAL or solved.x is None:
+        if solved.status is not SolverStatus.OPTIMAL or solved.x is None:
             raise contradiction()
         return cls(
             cells=np.flatnonzero(withheld),

@@ -52,7 +52,7 @@ class Matching:
     method
         How the release was made: any object with ``protect(table, need)`` that decides the same about the
         same table; or one that draws lots and has ``likelihoods(release, candidates)``.
-    rules, width
+    rules, width, groups
         As they were given to :func:`hitoku.assess`.
     attacker
         Who judges the candidates: :class:`Support`, :class:`Likelihood` or :class:`Bayes`.
@@ -99,6 +99,7 @@ class Matching:
     method: Any
     rules: Sequence[Rule]
     width: Any = None
+    groups: bool = True
     attacker: Attacker = field(default_factory=Support)
     strategy: Strategy = "auto"
     limit: int | None = None
@@ -168,7 +169,7 @@ class Matching:
         progress
             Where candidates are looked at one by one: told how many are done, of how many.
         """
-        suppressor = Suppressor(self.method, self.rules, self.width)
+        suppressor = Suppressor(self.method, self.rules, self.width, self.groups)
         if self.strategy == "sample":
             return self._sampled(release, suppressor, start)
         board = self._board(release)
@@ -222,7 +223,7 @@ class Matching:
         """Set up the release for shaving; None where another strategy is to be taken."""
         if self.strategy not in {"auto", "shave"}:
             return None
-        suppressor = Suppressor(self.method, self.rules, self.width)
+        suppressor = Suppressor(self.method, self.rules, self.width, self.groups)
         board = None if suppressor.random else Board.of(release, suppressor)
         if board is None and self.strategy == "shave":
             raise ParameterError(
@@ -248,7 +249,9 @@ class Matching:
 
     def _walked(self, release: Release, suppressor: Suppressor, start: Integers) -> Matched:
         """Walk from a table of a large release: what the unsafe cells of that one can be shown to keep."""
-        need = assess(release.completed(start), self.rules, width=self.width)
+        need = assess(
+            release.completed(start), self.rules, width=self.width, groups=suppressor.requires_groups
+        )
         low, high = several(
             release,
             partial(suppressor.reproduces, release),

@@ -140,7 +140,10 @@ def unsafe_counts(suppressor: Suppressor) -> tuple[int, int] | None:
     ]
     if not plain or len(plain) < len(suppressor.rules) or suppressor.width is None:
         return None
-    return 0 if any(rule.zeros for rule in plain) else 1, max(rule.n for rule in plain)
+    largest = max(rule.n for rule in plain)
+    if suppressor.requires_groups and np.any(np.asarray(suppressor.width) < largest):
+        return None  # that a cell can hold n units is more than a width
+    return 0 if any(rule.zeros for rule in plain) else 1, largest
 
 
 def flat(release: Release) -> bool:

@@ -30,6 +30,13 @@ class Suppressor:
     method: Any
     rules: Sequence[Rule]
     width: Any
+    groups: bool = True
+
+    @property
+    def requires_groups(self) -> bool:
+        """Whether the method had to keep derivable groups large enough: those with own promises had not."""
+        own_promise = getattr(self.method, "adds_no_cells", False) or not getattr(self.method, "secret", True)
+        return self.groups and not own_promise
 
     @property
     def random(self) -> bool:
@@ -40,7 +47,7 @@ class Suppressor:
         """Tell whether a candidate gets the pattern of the release."""
         table = release.completed(candidate)
         try:
-            need = assess(table, self.rules, width=self.width)
+            need = assess(table, self.rules, width=self.width, groups=self.requires_groups)
             protection: Protection = self.method.protect(table, need)
         except NeedError:
             # Nothing could have been published from this table.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from hitoku.model.arrays import Floats, Integers
+from hitoku.model.arrays import Floats, Integers, Mask
 
 # Columns with so few different values are categories, not measurements.
 FEW_VALUES = 2
@@ -83,6 +84,30 @@ def cells(exog: Floats, who: Integers) -> Crossing:
     cell = cell.reshape(-1)
     smallest = min(len(np.unique(who[cell == place])) for place in range(int(cell.max()) + 1))
     return Crossing(categorical=True, n_cells=int(cell.max()) + 1, smallest_cell=smallest)
+
+
+def implied_groups(exog: Floats, names: list[str]) -> Iterator[tuple[str, Mask]]:
+    """Yield the groups of which a model on categories implies the mean of the outcome.
+
+    The normal equations hold the sum of the outcome over all records and over every dummy; with as many
+    parameters as cells, the means of the cells are sums of coefficients.
+    """
+    every = np.ones(len(exog), dtype=np.bool_)
+    yield "all", every
+    for place, name in enumerate(names):
+        values = np.unique(exog[:, place])
+        if len(values) == FEW_VALUES:
+            for value in values.tolist():
+                yield f"{name} = {value:g}", np.asarray(exog[:, place] == value)
+    for factor in factors(exog):
+        rest = ~exog[:, factor].any(axis=1)
+        if len(factor) > 1 and rest.any():
+            yield f"reference of {names[factor[0]]} to {names[factor[-1]]}", np.asarray(rest)
+    _, cell = np.unique(exog, axis=0, return_inverse=True)
+    cell = cell.reshape(-1)
+    if leverage(exog)[1] >= int(cell.max()) + 1:
+        for place in range(int(cell.max()) + 1):
+            yield f"cell {place + 1}", np.asarray(cell == place)
 
 
 def leverage(exog: Floats) -> tuple[Floats, int]:

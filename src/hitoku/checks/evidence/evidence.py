@@ -65,7 +65,7 @@ def _array(
 
 
 Counts = Annotated[Integers, _array((int,), np.int64, "counts", least=0)]
-CountPairs = Annotated[Integers, _array((int,), np.int64, "pairs of counts", ndim=2, least=0)]
+CountRows = Annotated[Integers, _array((int,), np.int64, "lists of counts", ndim=2, least=0)]
 Wholes = Annotated[Integers, _array((int,), np.int64, "whole numbers")]
 Numbers = Annotated[Floats, _array((int, float), np.float64, "numbers", least=-np.inf)]
 NumberRows = Annotated[Floats, _array((int, float), np.float64, "lists of numbers", ndim=2, least=-np.inf)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from hitoku.checks.evidence.consistency import compare_units
 from hitoku.checks.evidence.evidence import (
     STRICT,
     WITHHELD,
-    CountPairs,
+    CountRows,
     Counts,
     Evidence,
     NumberRows,
@@ -28,6 +28,8 @@ from hitoku.errors import DataError
 from hitoku.model.arrays import Floats, Integers
 
 TOP = 3
+# Of so many of the most frequent values of a group it is known how many units have each.
+COUNTED = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
@@ -103,48 +105,84 @@ class GroupEvidence(Evidence):
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
-class AmountEvidence(GroupEvidence):
+class ValuesEvidence(GroupEvidence):
+    """A statistic of a variable, and how many units of each group have the same value of it.
+
+    Parameters
+    ----------
+    n_values
+        How many different values each group has. None in evidence of before this was asked for.
+    holders
+        For each group the units that have its most frequent value, the next, and so on; 0 where there is no
+        further value.
+    """
+
+    n_values: Counts | None = None
+    holders: CountRows | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.n_values is not None:
+            fits = self.holders is not None and self.holders.shape[1] == COUNTED
+            self.require(fits, f"holders: not {COUNTED} numbers of units for each group")
+
+    def contradictions(self) -> Iterator[str]:
+        """Name what cannot be true together in the counts of groups."""
+        yield from super().contradictions()
+        yield from compare_values(self.n_units, self.n_records, self.n_values, self.holders)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
+class AmountEvidence(ValuesEvidence):
     """A statistic of amounts, and who contributes how much to it.
 
     Parameters
     ----------
     largest, size
         For each group the largest contributions by size, and what all sizes add up to.
-    holders
-        Of a variable with two values, such as 0 and 1: how many units of each group have which.
     value
         The statistic.
     """
 
     largest: NumberRows
     size: Numbers
-    holders: CountPairs | None = None
     value: Numbers
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require(self.largest.shape[1] == TOP, f"largest: not {TOP} contributions for each group")
-        require_pairs(self, self.holders)
-
-    def contradictions(self) -> Iterator[str]:
-        """Name what cannot be true together in the counts of groups."""
-        yield from super().contradictions()
-        yield from compare_holders(self, self.holders)
 
 
-def require_pairs(evidence: GroupEvidence, holders: Integers | None) -> None:
-    """Refuse holders of anything but two values."""
-    evidence.require(
-        holders is None or (holders.shape[1] == 2 and bool(holders.any())), "holders: not two values"
-    )
+class Values(NamedTuple):
+    """How many different values there are in each group, and how many units have the most frequent ones."""
+
+    n_values: Integers
+    holders: Integers
 
 
-def compare_holders(evidence: GroupEvidence, holders: Integers | None) -> Iterator[str]:
-    """Compare the units that have each of two values with all units."""
-    if holders is not None and (
-        np.any(holders.sum(axis=1) < evidence.n_units) or np.any(evidence.n_records < holders.T)
-    ):
-        yield "two values that more or fewer units have than there are"
+def compare_values(
+    n_units: Integers, n_records: Integers, n_values: Integers | None, holders: Integers | None
+) -> Iterator[str]:
+    """Compare the units that have the most frequent values of a group with all of them.
+
+    Examples
+    --------
+    >>> many, two = np.array([40]), np.array([2])
+    >>> list(compare_values(many, many, two, np.array([[37, 3, 0, 0, 0]])))
+    []
+    >>> list(compare_values(many, many, two, np.array([[20, 3, 0, 0, 0]])))
+    ['values that more or fewer units have than there are']
+    """
+    if n_values is None or holders is None:
+        return
+    listed = (holders > 0).sum(axis=1)
+    if np.any(listed != np.minimum(n_values, COUNTED)) or np.any(np.diff(holders, axis=1) > 0):
+        yield "values that nobody has, or not in order"
+        return
+    # Who has several records may have several values.
+    every, most = holders.sum(axis=1), n_records + np.minimum(listed - n_values, 0)
+    if np.any(every > most) or np.any((n_values <= COUNTED) & (every < n_units)):
+        yield "values that more or fewer units have than there are"
 
 
 def count_units(records: Records, groups: Groups) -> Integers:
@@ -173,34 +211,71 @@ def rank_contributions(groups: Groups, who: Integers, amounts: Floats) -> tuple[
     return largest, total
 
 
-def count_holders(records: Records, groups: Groups, values: Floats) -> Integers | None:
-    """Count the units that have each of two values, such as 0 and 1; None for other variables."""
-    found = []
-    for end in _both(values):
-        own = values == end
-        *_, count = per_contributor(groups.codes[own], records.unit[own], values[own], len(groups))
-        found.append(count)
-    return np.transpose(found) if found else None
+def count_each(codes: Integers, who: Integers, values: Floats) -> tuple[Integers, Integers]:
+    """Return for every different value of every group the group, and how many units have it; groups in order.
+
+    Parameters
+    ----------
+    codes, who, values
+        Per record its group, its unit, and its value.
+    """
+    # By value, then group by group: codes are short, and sorted by their digits.
+    order = np.argsort(values)
+    order = order[in_order(codes[order], int(codes.max(initial=0)) + 1)]
+    group, value = codes[order], values[order]
+    first = np.ones(len(order), dtype=np.bool_)
+    first[1:] = (group[1:] != group[:-1]) | (value[1:] != value[:-1])
+    owner = group[first]
+    if np.bincount(who).max(initial=0) <= 1:
+        return owner, np.diff(np.flatnonzero(first), append=len(order))
+    *_, count = per_contributor(np.cumsum(first) - 1, who[order], value, len(owner))
+    return owner, count
+
+
+def count_values(codes: Integers, who: Integers, values: Floats, n_groups: int) -> Values:
+    """Count the different values of each group, and the units that have the most frequent ones.
+
+    Parameters
+    ----------
+    codes, who, values
+        Per record its group, its unit, and its value.
+    n_groups
+        How many groups there are.
+
+    Examples
+    --------
+    >>> one_group, values = np.zeros(4, dtype=np.int64), np.array([7.0, 7.0, 0.0, 7.0])
+    >>> found = count_values(one_group, np.arange(4), values, 1)
+    >>> found.n_values.tolist(), found.holders.tolist()
+    ([2], [[3, 1, 0, 0, 0]])
+    """
+    owner, count = count_each(codes, who, values)
+    ranked = np.argsort(-count, kind="stable")
+    ranked = ranked[in_order(owner[ranked], n_groups)]
+    rank = np.arange(len(owner)) - np.searchsorted(owner, owner)
+    holders = np.zeros((n_groups, COUNTED), dtype=np.int64)
+    shown = rank < COUNTED
+    holders[owner[shown], rank[shown]] = count[ranked][shown]
+    return Values(np.asarray(np.bincount(owner, minlength=n_groups), dtype=np.int64), holders)
+
+
+def values_of(records: Records, groups: Groups, values: Floats) -> dict[str, Integers]:
+    """Return what is known of the different values of groups, as fields of their evidence."""
+    return count_values(groups.codes, records.unit, values, len(groups))._asdict()
 
 
 def refuse_counts(values: Floats, name: str) -> None:
-    """Raise when a variable has two values only: its sums say how many units have which."""
-    if _both(values):
+    """Raise when a variable answers a question, by 0 and 1 or 1 and 2: its sums are counts.
+
+    Other variables with two values are judged group by group.
+    """
+    low, high = values.min(initial=np.inf), values.max(initial=-np.inf)
+    if high == low + 1 and low == round(low) and np.all((values == low) | (values == high)):
         raise DataError(
             f"column {name!r} has two values only, so that its sums are counts",
             where="value",
             fix=f"ask for a frequency table with {name!r} among its variables",
         )
-
-
-def _both(values: Floats) -> tuple[float, ...]:
-    """Return the two values of a variable that answers a question, 0 and 1 or 1 and 2; else nothing.
-
-    Of other amounts nobody is told that there are two, nor which.
-    """
-    low, high = float(values.min()), float(values.max())
-    answers = low == round(low) and high == low + 1 and np.all((values == low) | (values == high))
-    return (low, high) if answers else ()
 
 
 def slices(groups: Groups) -> Iterator[NDArray[Any]]:

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
+import numpy as np
 from pydantic import Field, StrictBool
 from pydantic.dataclasses import dataclass
 
-from hitoku.checks.evidence.evidence import STRICT, Counts, Estimates, Evidence, Texts
+from hitoku.checks.evidence.evidence import STRICT, CountRows, Counts, Estimates, Evidence, Texts
+from hitoku.checks.evidence.groups import COUNTED, compare_values
 
 # Leverages add up to the number of parameters, but for rounding.
 ROUNDING = 1e-6
+
+# Of groups of which coefficients imply the mean of the outcome.
+OUTCOMES = ("outcome_groups", "outcome_units", "outcome_values", "outcome_holders")
 
 Count = Annotated[int, Field(ge=0, le=2**53, strict=True)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
@@ -43,6 +48,10 @@ class ModelEvidence(Evidence):
     residual, influence
         The largest share that one unit has of the residual sum of squares, and of what adds up to some
         coefficient; None for outcomes with two values.
+    outcome_groups, outcome_units, outcome_values, outcome_holders
+        Where every regressor is a category: the groups of which coefficients imply the mean of the outcome,
+        their units, how many different outcomes they have, and how many units have the most frequent ones.
+        None in evidence of before this was asked for.
     perfect, binary, separated
         Whether every outcome is predicted; whether there are two; terms of which one value has one outcome.
     """
@@ -67,6 +76,10 @@ class ModelEvidence(Evidence):
     separated: Texts
     residual: Number | None = None
     influence: Number | None = None
+    outcome_groups: Texts | None = None
+    outcome_units: Counts | None = None
+    outcome_values: Counts | None = None
+    outcome_holders: CountRows | None = None
 
     @property
     def n_used(self) -> int | None:
@@ -81,6 +94,12 @@ class ModelEvidence(Evidence):
             self.require(fits, f"{name}: not one coefficient for each term")
         self.require(len(self.support) == len(self.terms), "support: not one number for each term")
         self.require(set(self.separated) <= set(self.names), "separated: no term of the model")
+        own = [getattr(self, name) for name in OUTCOMES]
+        self.require(
+            len({None if each is None else len(each) for each in own}) == 1, f"{OUTCOMES[0]}: unequal"
+        )
+        counted = self.outcome_holders is None or self.outcome_holders.shape[1] == COUNTED
+        self.require(counted, f"outcome_holders: not {COUNTED} numbers of units for each group")
 
     def contradictions(self, *, formula: bool, ols: bool) -> Iterator[str]:
         """Name what cannot be true together.
@@ -97,6 +116,11 @@ class ModelEvidence(Evidence):
         yield from self._cells()
         if any(share is not None and not 0 <= share <= 1 for share in (self.residual, self.influence)):
             yield "residual, influence: not a share"
+        if self.outcome_units is not None:
+            records = np.minimum(self.outcome_units + self.n_records - self.n_units, self.n_records)
+            yield from compare_values(self.outcome_units, records, self.outcome_values, self.outcome_holders)
+            if self.outcome_units.max(initial=0) > self.n_units:
+                yield "a group of the outcome with more units than the model"
         if self.standard_error is not None and (self.standard_error < 0).any():
             yield "a standard error below zero"
         if ((self.support < 1) | (self.support > self.n_units)).any():

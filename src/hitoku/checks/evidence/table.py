@@ -31,6 +31,9 @@ from hitoku.model.dimension import Dimension
 from hitoku.model.hierarchy import TOTAL, Hierarchy
 from hitoku.model.table import Table
 
+# Of cells whose units have few different values.
+FEW_FIELDS = ("few_cells", "few_values", "few_most", "few_least")
+
 Trees = Annotated[Mapping[str, tuple[Hierarchy, ...]] | None, PlainValidator(read_trees)]
 
 
@@ -216,6 +219,9 @@ class MagnitudeEvidence(TableEvidence):
         Some amount is below zero.
     counts_withheld
         Cells that are withheld because of their counts; none until the table is protected.
+    few_cells, few_values, few_most, few_least
+        The cells whose units have few different values, how many these are, and how many units have the most
+        frequent and the rarest of them. None in evidence of before this was asked for.
     """
 
     n_contributors: Counts
@@ -223,6 +229,10 @@ class MagnitudeEvidence(TableEvidence):
     size: Numbers
     negative: StrictBool
     counts_withheld: Flags = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    few_cells: Counts | None = None
+    few_values: Counts | None = None
+    few_most: Counts | None = None
+    few_least: Counts | None = None
 
     @classmethod
     def of(cls, table: Table, **own: Any) -> Self:
@@ -247,6 +257,22 @@ class MagnitudeEvidence(TableEvidence):
         super().__post_init__()
         self._require_cells("n_contributors", "largest", "size", "counts_withheld")
         self.require(self.largest.shape[1] > 0, "largest: none is given")
+        few = [getattr(self, name) for name in FEW_FIELDS]
+        self.require(len({None if each is None else len(each) for each in few}) == 1, "few: unequal lengths")
+        cells = self.few_cells
+        inside = cells is None or (np.all(np.diff(cells) > 0) and np.all(cells < self.n_parts))
+        self.require(bool(inside), "few_cells: not cells of the table, in order")
+
+    def contradictions(self) -> Iterator[str]:
+        """Name what cannot be true together in the counts of a table."""
+        yield from super().contradictions()
+        cells, values, most, least = (getattr(self, name) for name in FEW_FIELDS)
+        if cells is None:
+            return
+        records = self.records[cells]
+        wrong = (least < 1) | (most < least) | (values < 1) | ((values == 1) & (most != least))
+        if np.any(wrong) or np.any(values * most < self.n_units[cells]) or np.any(values * least > records):
+            yield "few values that more or fewer units have than there are"
 
     @classmethod
     def from_dict(cls, plain: object, where: str) -> Self:

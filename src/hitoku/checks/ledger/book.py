@@ -23,6 +23,7 @@ from hitoku.checks.ledger.periods import counts_told
 from hitoku.checks.ledger.ranks import allowed, ranks_told
 from hitoku.checks.ledger.settings import DEPTH, tested
 from hitoku.checks.ledger.store import LedgerStore, fresh_store, read_store
+from hitoku.checks.principles.together import Said
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.errors import ParameterError, some
 from hitoku.rules.rule import Rule
@@ -150,6 +151,15 @@ class Ledger:
     @property
     def _unknown(self) -> list[str]:
         return [key for key, entry in self._entries.items() if entry.parts is None]
+
+    @property
+    def said(self) -> dict[str, tuple[Said, ...]]:
+        """Statistics that were released about these very data, by output."""
+        return {
+            self._shown(key): entry.said
+            for key, entry in self._entries.items()
+            if entry.said and entry.data_hash == self._data_hash
+        }
 
     @property
     def scope(self) -> str:
@@ -280,6 +290,7 @@ class Ledger:
         measures: Mapping[str, Measure] | None = None,
         *,
         published: Any = None,
+        said: Sequence[Said] = (),
     ) -> None:
         """Remember an output that was released, on disk.
 
@@ -289,6 +300,8 @@ class Ledger:
             As in :meth:`check`.
         published
             What left, as JSON knows it.
+        said
+            Statistics of variables that left, with the codes of their groups and what the filter says.
         """
         key = self._free(name)
         own = None if parts is None else self._own(key, parts, definition)
@@ -303,6 +316,7 @@ class Ledger:
             derived=(),
             tells=_tells(own) if own else COUNTS,
             left_out=self.search.searched(own).left_out if own else 0,
+            said=tuple(said),
         )
         self._entries[key] = remembered if self._draft else self._stored(remembered, own)
         if own is not None:

@@ -9,6 +9,7 @@ from typing import Any
 from hitoku.attacks.differencing.definition import Definition
 from hitoku.attacks.differencing.partition import COUNT, COUNTS, Certificate
 from hitoku.checks.ledger.magnitude import Carried
+from hitoku.checks.principles.together import Said
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +28,8 @@ class Entry:
     tells: frozenset[str] = COUNTS
     # Comparisons left out when it was released: not all that follows from it is known.
     left_out: int = 0
+    # Statistics of variables that left, group by group; of an output of before nothing is known.
+    said: tuple[Said, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -43,6 +46,7 @@ class Entry:
             ],
             "tells": sorted(self.tells),
             **({"left_out": self.left_out} if self.left_out else {}),
+            **({"said": [each.to_dict() for each in self.said]} if self.said else {}),
         }
 
     @classmethod
@@ -62,4 +66,5 @@ class Entry:
             ),
             tells=frozenset(plain.get("tells", [COUNT, *plain["measures"]])),
             left_out=plain.get("left_out", 0),
+            said=tuple(map(Said.from_dict, plain.get("said", ()))),
         )

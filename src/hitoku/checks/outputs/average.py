@@ -11,13 +11,21 @@ import numpy as np
 from hitoku.attacks.differencing.partition import COUNTS
 from hitoku.checks.evidence.consistency import compare_contributions, compare_ranks, compare_sums
 from hitoku.checks.evidence.evidence import Evidence
-from hitoku.checks.evidence.groups import AmountEvidence, count_holders, rank_contributions, require_finite
+from hitoku.checks.evidence.groups import AmountEvidence, rank_contributions, require_finite, values_of
 from hitoku.checks.ledger import Measure
 from hitoku.checks.outputs.facts import Fact, Kind, added_up, contribution_facts, unit_facts
-from hitoku.checks.outputs.group_statistic import GroupStatistic, publish_groups, refuse_decimals, withhold
+from hitoku.checks.outputs.group_statistic import (
+    GroupStatistic,
+    publish_groups,
+    refuse_decimals,
+    said_of,
+    withhold,
+)
 from hitoku.checks.outputs.measures import sum_measures
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import groups as principles
+from hitoku.checks.principles.together import MEAN, Said
+from hitoku.checks.principles.values import counts_told, few_values
 from hitoku.checks.principles.verdict import PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import ParameterError, did_you_mean
@@ -87,7 +95,7 @@ class Average(GroupStatistic[AmountEvidence]):
             groups,
             largest=largest,
             size=size,
-            holders=count_holders(records, groups, values),
+            **values_of(records, groups, values),
             value=require_finite(total, f"{self.statistic} of {self.value}"),
         )
 
@@ -97,7 +105,7 @@ class Average(GroupStatistic[AmountEvidence]):
             evidence,
             principles.few_units(evidence, policy),
             principles.dominated(evidence, policy),
-            principles.told_apart(evidence.n_units, evidence.holders, policy),
+            counts_told(evidence.n_units, evidence.n_values, evidence.holders, policy),
         )
 
     def judge(self, evidence: AmountEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
@@ -105,7 +113,7 @@ class Average(GroupStatistic[AmountEvidence]):
         return (
             principles.units(evidence, policy),
             principles.dominance(evidence, policy),
-            *principles.two_values(evidence, evidence.holders, policy),
+            *few_values(evidence, evidence.n_values, evidence.holders, policy),
         )
 
     def publish(self, evidence: AmountEvidence) -> dict[str, list[Any]]:
@@ -139,6 +147,10 @@ class Average(GroupStatistic[AmountEvidence]):
     def _sums(self, evidence: AmountEvidence) -> Floats:
         """Return the sums, unweighted."""
         return evidence.value * (evidence.n_records if self.statistic == "mean" else 1)
+
+    def said(self, evidence: AmountEvidence) -> Iterator[Said]:
+        """Say that the means leave; sums are means times the number of units. Weights nobody knows."""
+        return said_of(evidence, self.value, MEAN if self.weight is None else f"{MEAN} by {self.weight}")
 
     def measures(self, records: Records) -> dict[str, Measure]:
         """Return the amounts by unit; with weights, those times their weight, and of means nothing."""

@@ -15,6 +15,7 @@ from hitoku.checks.outputs.facts import Fact, record_facts, unit_facts
 from hitoku.checks.outputs.group_statistic import OTHER_VARIABLES, own_name
 from hitoku.checks.outputs.membership import Membership, table_membership
 from hitoku.checks.outputs.output_type import TableClaim
+from hitoku.checks.principles.together import Said
 from hitoku.checks.records import COMPLETE, ERROR, Records
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
@@ -95,6 +96,10 @@ class CodedTable(Generic[T]):
     def membership(self, records: Records, evidence: T) -> Membership | None:
         """Tell in which published cell each unit is."""
         return table_membership(records, evidence, self.missing)
+
+    def said(self, evidence: T) -> Iterator[Said]:  # noqa: ARG002 - for sums and means
+        """Say nothing: counts are judged as the table they are, unless a subclass says so."""
+        return iter(())
 
     def measures(self, records: Records) -> dict[str, Measure]:  # noqa: ARG002 - for sums and means
         """Return nothing: neither sums nor means are published, unless a subclass says so."""

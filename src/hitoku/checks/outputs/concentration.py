@@ -13,18 +13,26 @@ from hitoku.checks.evidence.consistency import compare_contributions, compare_ra
 from hitoku.checks.evidence.evidence import Evidence
 from hitoku.checks.evidence.groups import (
     AmountEvidence,
-    count_holders,
     count_units,
+    count_values,
     rank_contributions,
     require_finite,
 )
 from hitoku.checks.ledger.ranks import FEWEST, largest_of
 from hitoku.checks.outputs.facts import Fact, added_up, contribution_facts, unit_facts
-from hitoku.checks.outputs.group_statistic import GroupStatistic, publish_groups, refuse_decimals, withhold
+from hitoku.checks.outputs.group_statistic import (
+    GroupStatistic,
+    publish_groups,
+    refuse_decimals,
+    said_of,
+    withhold,
+)
 from hitoku.checks.outputs.membership import Membership, with_largest
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import groups as principles
 from hitoku.checks.principles.squares import square_verdicts, withheld_for_squares
+from hitoku.checks.principles.together import Said
+from hitoku.checks.principles.values import alike, counts_told, few_values, nearly_all_equal
 from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Records, per_contributor
 from hitoku.errors import DataError, ParameterError, did_you_mean
@@ -101,7 +109,7 @@ class Concentration(GroupStatistic[AmountEvidence]):
             per_contributor(groups.codes, who, each, len(groups))[1]
             for each in (values, values * weights, np.ones(len(values)), weights)
         )
-        *_, n_contributors = per_contributor(groups.codes, who, values, len(groups))
+        held_by, _, n_contributors = per_contributor(groups.codes, who, values, len(groups))
         # The weight of a contributor with several records: the mean of theirs, weighted by their amounts.
         times = np.where(amount > 0, weighted / np.where(amount > 0, amount, 1.0), total / once)
         ends = np.cumsum(n_contributors)[:-1]
@@ -115,7 +123,8 @@ class Concentration(GroupStatistic[AmountEvidence]):
             n_units=np.minimum(count_units(records, groups), n_contributors),
             largest=largest,
             size=size,
-            holders=count_holders(records, groups, values),
+            # Of the contributors: what they have altogether is what is compared.
+            **count_values(held_by, np.arange(len(amount)), amount, len(groups))._asdict(),
             value=require_finite(found, f"{self.statistic} of {self.value}"),
         )
 
@@ -143,7 +152,8 @@ class Concentration(GroupStatistic[AmountEvidence]):
             principles.few_units(evidence, policy),
             principles.dominated(evidence, policy),
             self._few_told(evidence),
-            principles.told_apart(evidence.n_units, evidence.holders, policy),
+            counts_told(evidence.n_units, evidence.n_values, evidence.holders, policy),
+            alike(evidence, policy),
             withheld_for_squares(evidence.n_parts, self._squares(evidence), policy),
         )
 
@@ -167,7 +177,8 @@ class Concentration(GroupStatistic[AmountEvidence]):
         found = (
             principles.units(evidence, policy),
             principles.dominance(evidence, policy),
-            *principles.two_values(evidence, evidence.holders, policy),
+            *few_values(evidence, evidence.n_values, evidence.holders, policy),
+            *(() if evidence.n_values is None else nearly_all_equal(evidence, policy)),
         )
         shares = self._squares(evidence)
         if shares is not None:
@@ -194,6 +205,10 @@ class Concentration(GroupStatistic[AmountEvidence]):
             "take another number of the largest",
         )
         return (*found, few)
+
+    def said(self, evidence: AmountEvidence) -> Iterator[Said]:
+        """Say that the ratios leave."""
+        return said_of(evidence, self.value, self.statistic)
 
     def publish(self, evidence: AmountEvidence) -> dict[str, list[Any]]:
         """Return what leaves."""

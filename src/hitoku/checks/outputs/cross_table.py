@@ -2,6 +2,9 @@
 
 They are protected as the frequency table they come from, totals included: these leave with some other output,
 or are known anyway. What is printed follows from the protected counts.
+
+A percentage and the count it is of give what it is a percentage of. So a total of which percentages leave
+counts as published, and of a total that is withheld no percentage leaves.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from hitoku.checks.outputs.group_statistic import own_name, refuse_decimals
 from hitoku.checks.outputs.output_type import TableClaim
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import tables
-from hitoku.checks.principles.verdict import PrincipleVerdict
+from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model.arrays import Integers, Mask
@@ -74,20 +77,46 @@ class CrossTable(CodedTable[TableEvidence]):
         return TableEvidence.of(table, period=self.period)
 
     def protect(self, evidence: TableEvidence, policy: Policy) -> TableEvidence:
-        """Withhold what a frequency table withholds; totals are not published in any case."""
+        """Withhold what a frequency table withholds, and percentages of what it withholds.
+
+        Totals are not printed; those of which percentages are count as published, the others as withheld.
+        """
         withheld = tables.withhold_counts(evidence, policy)
-        return replace(evidence, withheld=withheld | ~_inner(evidence))
+        if self.of != "count":
+            withheld = withheld | withheld[self._denominators(evidence)]
+        return replace(evidence, withheld=withheld | ~self._told(evidence))
+
+    def _told(self, evidence: TableEvidence) -> Mask:
+        """Return the cells of which something is told: those inside, and what percentages are of."""
+        told = _inner(evidence).copy()
+        if self.of != "count":
+            told[self._denominators(evidence)[told]] = True
+        return told
 
     def judge(self, evidence: TableEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
         """Judge it as a frequency table of which readers know the totals that are not withheld for a cell."""
-        return FrequencyTable(self.by, self.missing, period=self.period).judge(
+        found = FrequencyTable(self.by, self.missing, period=self.period).judge(
             self._known(evidence, policy), policy
+        )
+        return found if self.of == "count" else (*found, self._shares(evidence))
+
+    def _shares(self, evidence: TableEvidence) -> PrincipleVerdict:
+        """Check that no percentage leaves of a total that is withheld."""
+        wholes = self._denominators(evidence)
+        return tables.rule_verdict(
+            Principle.INTERVAL,
+            "share_of_withheld",
+            evidence,
+            _inner(evidence) & evidence.withheld[wholes] & ~evidence.withheld,
+            "no percentage of a total that is withheld",
+            {},
+            "withhold the percentages of this total, or merge categories until it need not be withheld",
         )
 
     def _known(self, evidence: TableEvidence, policy: Policy) -> TableEvidence:
-        """Return what a reader is taken to know: the totals that a frequency table would publish."""
+        """Return what a reader is taken to know: other totals are those that a frequency table publishes."""
         own = tables.withhold_counts(evidence, policy)
-        return replace(evidence, withheld=np.where(_inner(evidence), evidence.withheld, own))
+        return replace(evidence, withheld=np.where(self._told(evidence), evidence.withheld, own))
 
     def claim(self, evidence: TableEvidence, policy: Policy) -> TableClaim | None:
         """Return what the certificate is about: the table with the totals that readers may know."""
@@ -104,7 +133,9 @@ class CrossTable(CodedTable[TableEvidence]):
         if self.of == "count":
             columns[own_name("count", columns)] = [None if gone[at] else int(counts[at]) for at in shown]
             return columns
-        whole = evidence.value[self._denominators(evidence)].tolist()
+        wholes = self._denominators(evidence)
+        whole = evidence.value[wholes].tolist()
+        gone = (evidence.withheld | evidence.withheld[wholes]).tolist()
         columns[own_name("percent", columns)] = [
             None if gone[at] else self._rounded(100 * counts[at] / whole[at]) if whole[at] else 0.0
             for at in shown
@@ -127,7 +158,7 @@ class CrossTable(CodedTable[TableEvidence]):
     def contradictions(self, evidence: TableEvidence) -> Iterator[str]:
         """Name what cannot be true together in the evidence."""
         yield from FrequencyTable(self.by, self.missing, period=self.period).contradictions(evidence)
-        if not evidence.withheld[~_inner(evidence)].all():
+        if not evidence.withheld[~self._told(evidence)].all():
             yield "a total of a table without totals leaves"
 
 

@@ -62,6 +62,8 @@ class FrequencyTable(CodedTable[TableEvidence]):
         """Apply the principles to what leaves."""
         need = tables.count_need(evidence, policy)
         asked = f"intervals of withheld counts at least {policy.interval.count:g} wide"
+        if policy.groups and policy.interval.count < policy.least_units:
+            asked += f" and up to {policy.least_units}"
         return (
             *tables.count_verdicts(evidence, need.rules, policy),
             tables.interval_verdict(evidence.table, need, evidence.withheld, asked),

@@ -9,13 +9,14 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from hitoku.checks.evidence.cells import CodedCells
-from hitoku.checks.evidence.groups import GroupEvidence
+from hitoku.checks.evidence.groups import GroupEvidence, ValuesEvidence
 from hitoku.checks.ledger import Measure
 from hitoku.checks.outputs.complete_cases import needed
 from hitoku.checks.outputs.facts import Fact, added_up, unit_facts
 from hitoku.checks.outputs.membership import Membership, group_membership
 from hitoku.checks.outputs.output_type import TableClaim
 from hitoku.checks.policies.policy import Policy
+from hitoku.checks.principles.together import Said
 from hitoku.checks.records import Records
 from hitoku.errors import ParameterError
 from hitoku.model.arrays import Mask
@@ -87,9 +88,27 @@ class GroupStatistic(Generic[G]):
         """Tell in which published group each unit is."""
         return group_membership(records, evidence, self.missing)
 
+    def said(self, evidence: G) -> Iterator[Said]:  # noqa: ARG002 - for statistics of a variable
+        """Say nothing: what it tells is no equation about values, unless a subclass says so."""
+        return iter(())
+
     def measures(self, records: Records) -> dict[str, Measure]:  # noqa: ARG002 - for sums and means
         """Return nothing: neither sums nor means are published, unless a subclass says so."""
         return {}
+
+
+def said_of(evidence: ValuesEvidence, variable: str, statistic: str) -> Iterator[Said]:
+    """Say that a statistic of a variable leaves, of every group that is not withheld."""
+    values, holders = evidence.n_values, evidence.holders
+    for place in np.flatnonzero(~evidence.withheld).tolist():
+        yield Said(
+            codes=dict(zip(evidence.by, evidence.labels[place], strict=True)),
+            variable=variable,
+            statistic=statistic,
+            n_units=int(evidence.n_units[place]),
+            n_values=0 if values is None else int(values[place]),
+            holders=() if values is None or holders is None else tuple(holders[place].tolist()),
+        )
 
 
 def withhold(evidence: G, *unsafe: Mask) -> G:

@@ -93,7 +93,7 @@ class HandedOver(Uncoded[HandedEvidence]):
     def of(
         cls,
         table: Mapping[str, Any],
-        n: int | Sequence[int],
+        n: int | Sequence[int] | None,
         freedom: float | Sequence[float] | None,
         method: str,
         names: Sequence[str] | None = None,
@@ -117,10 +117,17 @@ class HandedOver(Uncoded[HandedEvidence]):
                 where="hand_over",
                 fix='such as {"estimate": [0.2, 1.4], "se": [0.1, 0.3]}; of a frame, frame.to_dict("list")',
             )
+        if n is None:
+            raise ParameterError(
+                "the number of units behind the numbers is missing",
+                where="n",
+                fix="such as n=250 for all rows, or n=[120, 130], one for each",
+            )
         single = all(np.ndim(column) == 0 for column in table.values())
-        columns = {"value": list(table.values())} if single else {str(c): list(x) for c, x in table.items()}
-        numbered = range(1, 1 + max(map(len, columns.values()), default=0))
         try:
+            listed = {str(name): list(column) for name, column in table.items()} if not single else {}
+            columns = listed or {"value": list(table.values())}
+            numbered = range(1, 1 + max(map(len, columns.values()), default=0))
             rows = list(table) if single else list(numbered if names is None else names)
             value = np.array([[float(x) for x in row] for row in zip(*columns.values(), strict=True)])
             evidence = HandedEvidence(

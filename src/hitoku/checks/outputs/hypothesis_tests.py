@@ -1,4 +1,4 @@
-"""Hypothesis tests: their statistic, p value and degrees of freedom, and whether these fit together."""
+"""Hypothesis tests: their statistic, p value and degrees of freedom, and the groups that enter them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hitoku.checks.evidence.groups import count_values
+from hitoku.checks.records import per_contributor
 from hitoku.errors import DataError
 from hitoku.model.arrays import Floats, Integers
 
@@ -18,10 +20,55 @@ OF_TWO = ("t", "mannwhitney")
 
 
 class Tested(NamedTuple):
-    """A statistic and its p value, and how many parameters are estimated on the way."""
+    """A statistic, of a test with its p value, and how many parameters are estimated on the way.
 
-    values: tuple[float, float]
+    Of categories also how strongly they depend on each other: the square of Cramér's V.
+    """
+
+    values: tuple[float, ...]
     parameters: int
+    fit: float = 0.0
+
+
+class Entering(NamedTuple):
+    """The groups that enter a test, by units.
+
+    Parameters
+    ----------
+    groups
+        The units of every group: of chi square the categories of both variables.
+    parts
+        Of chi square the units of every cell. Of other tests two numbers for each group: the units that have
+        the one and the other value, where the group has no more than two values, and else nothing.
+    wholes
+        For each part the units of its group; of a cell those of the smaller of its two categories.
+    """
+
+    groups: Integers
+    parts: Integers
+    wholes: Integers
+
+
+def count_entering(groups: Integers, n_groups: int, who: Integers, values: Floats) -> Entering:
+    """Count the units of every group of a test, and those that have each of two values in it."""
+    *_, units = per_contributor(groups, who, values, n_groups)
+    found = count_values(groups, who, values, n_groups)
+    two = np.where(found.n_values[:, None] <= 2, found.holders[:, :2], 0)
+    return Entering(units, two.reshape(-1), np.repeat(units, 2))
+
+
+def count_cells(values: Integers, groups: Integers, shape: tuple[int, int], who: Integers) -> Entering:
+    """Count the units of every category of two variables, and of their cells."""
+    nothing = np.zeros(len(who))
+    rows, columns, cells = (
+        per_contributor(codes, who, nothing, n)[2]
+        for codes, n in (
+            (values, shape[0]),
+            (groups, shape[1]),
+            (values * shape[1] + groups, shape[0] * shape[1]),
+        )
+    )
+    return Entering(np.concatenate([rows, columns]), cells, np.minimum.outer(rows, columns).reshape(-1))
 
 
 def compare_groups(test: str, values: Floats, groups: Integers, name: str) -> Tested:
@@ -70,7 +117,8 @@ def compare_categories(values: Integers, groups: Integers) -> Tested:
     if min(counts.shape) < 2:
         raise DataError("a variable has one category only", where="value, other", fix="a test needs two")
     found = stats.chi2_contingency(counts, correction=False)
-    return Tested((float(found.statistic), float(found.pvalue)), int(found.dof) + 1)
+    fit = float(found.statistic) / (counts.sum() * (min(counts.shape) - 1))
+    return Tested((float(found.statistic), float(found.pvalue)), int(found.dof) + 1, fit)
 
 
 def compare_p_value(test: str, row: Any, n_units: int, n_records: int, freedom: int) -> Iterator[str]:

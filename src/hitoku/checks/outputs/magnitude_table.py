@@ -14,6 +14,7 @@ import numpy as np
 
 from hitoku.checks.evidence.consistency import compare_contributions, compare_ranks, compare_sums
 from hitoku.checks.evidence.evidence import Evidence
+from hitoku.checks.evidence.few_values import count_few
 from hitoku.checks.evidence.groups import refuse_counts
 from hitoku.checks.evidence.table import MagnitudeEvidence, TableEvidence
 from hitoku.checks.evidence.trees import plain_trees, trees_of
@@ -26,6 +27,8 @@ from hitoku.checks.outputs.output_type import TableClaim
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import tables
 from hitoku.checks.principles.insiders import insider_verdicts
+from hitoku.checks.principles.together import MEAN as MEAN_OF
+from hitoku.checks.principles.together import Said
 from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import ParameterError, did_you_mean
@@ -89,7 +92,8 @@ class MagnitudeTable(CodedTable[MagnitudeEvidence]):
     def collect(self, records: Records) -> MagnitudeEvidence:
         """Tabulate once: sums, units, largest contributions."""
         records.weights(self.weight)
-        refuse_counts(records.numbers(self.value), self.value)
+        values = records.numbers(self.value)
+        refuse_counts(values, self.value)
         table = tabulate_records(
             records,
             self.by,
@@ -100,14 +104,17 @@ class MagnitudeTable(CodedTable[MagnitudeEvidence]):
             hierarchies=trees_of(self.hierarchies),
             magnitude="abs",
         )
-        return MagnitudeEvidence.of(table, period=self.period)
+        groups = records.groups(self.by, self.missing)
+        return MagnitudeEvidence.of(
+            table, period=self.period, **count_few(table.dimensions, groups, records.unit, values)
+        )
 
     def protect(self, evidence: MagnitudeEvidence, policy: Policy) -> MagnitudeEvidence:
         """Protect the counts, then the magnitudes with the same cells withheld; totals are as they are."""
         counts = tables.withhold_counts(evidence, policy)
         if counts.all():
             return replace(evidence, counts_withheld=counts, withheld=counts)
-        need = tables.magnitude_need(evidence, policy, counts)
+        need = tables.magnitude_need(evidence, policy, counts | tables.few_told(evidence, policy))
         withheld = tables.choose_withheld(evidence.table, need, insiders=True)
         return replace(evidence, counts_withheld=counts, withheld=withheld)
 
@@ -131,6 +138,7 @@ class MagnitudeTable(CodedTable[MagnitudeEvidence]):
                 {"n": rule.n, "k": rule.k, "largest_share": float(share.max())},
                 "merge these categories with others",
             ),
+            *tables.few_verdicts(evidence, policy),
             tables.interval_verdict(
                 evidence.table,
                 need,
@@ -180,6 +188,15 @@ class MagnitudeTable(CodedTable[MagnitudeEvidence]):
             return None
         return claim_about(evidence, _need(evidence, tables.count_need(evidence, policy), policy))
 
+    def said(self, evidence: MagnitudeEvidence) -> Iterator[Said]:
+        """Say that the means leave, for the units are known: of cells that are not withheld."""
+        if self.weight is not None:
+            return
+        kept = (~evidence.withheld & (evidence.n_units > 0)).tolist()
+        for codes, n, out in zip(evidence.cells.named(), evidence.n_units.tolist(), kept, strict=True):
+            if out:
+                yield Said(codes=codes, variable=self.value, statistic=MEAN_OF, n_units=n)
+
     def measures(self, records: Records) -> dict[str, Measure]:
         """Return the amounts by unit; with weights, those times their weight."""
         return sum_measures(records, self.value, self.weight)
@@ -187,4 +204,5 @@ class MagnitudeTable(CodedTable[MagnitudeEvidence]):
 
 def _need(evidence: MagnitudeEvidence, count_need: Need, policy: Policy) -> Need:
     # What the rules on counts hit is looked at whatever the evidence says was withheld for it.
-    return tables.magnitude_need(evidence, policy, evidence.counts_withheld | count_need.unsafe)
+    known = evidence.counts_withheld | count_need.unsafe | tables.few_told(evidence, policy)
+    return tables.magnitude_need(evidence, policy, known)

@@ -16,6 +16,7 @@ from hitoku.checks.ledger import Measure
 from hitoku.checks.outputs.facts import Fact
 from hitoku.checks.outputs.membership import Membership
 from hitoku.checks.policies.policy import Policy
+from hitoku.checks.principles.together import Said
 from hitoku.checks.principles.verdict import PrincipleVerdict
 from hitoku.checks.records import Records
 from hitoku.model.need import Need
@@ -92,6 +93,9 @@ class OutputType(Protocol[E]):
 
     def membership(self, records: Records, evidence: E) -> Membership | None:
         """Tell in which published cell each unit is; None when nobody can say."""
+
+    def said(self, evidence: E) -> Iterator[Said]:
+        """Say which statistics of which variables leave, group by group: they are judged together."""
 
     def measures(self, records: Records) -> dict[str, Measure]:
         """Return the amounts whose sums or means it publishes, for every unit of the data."""

@@ -1,9 +1,9 @@
-"""Percentiles: enough units in the group, and on each side of the value."""
+"""Percentiles: enough units in the group, on each side of the value, and not nearly all alike."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -11,10 +11,18 @@ import numpy as np
 from pydantic import dataclasses as validated
 
 from hitoku.checks.evidence.evidence import STRICT, Counts, Evidence, Numbers
-from hitoku.checks.evidence.groups import GroupEvidence, require_finite, slices
-from hitoku.checks.outputs.group_statistic import GroupStatistic, publish_groups, refuse_decimals, withhold
+from hitoku.checks.evidence.groups import ValuesEvidence, require_finite, slices, values_of
+from hitoku.checks.outputs.group_statistic import (
+    GroupStatistic,
+    publish_groups,
+    refuse_decimals,
+    said_of,
+    withhold,
+)
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import groups as principles
+from hitoku.checks.principles.together import Said
+from hitoku.checks.principles.values import alike, nearly_all_equal
 from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import ParameterError
@@ -22,7 +30,7 @@ from hitoku.model.arrays import Floats, Mask
 
 
 @validated.dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
-class PercentileEvidence(GroupEvidence):
+class PercentileEvidence(ValuesEvidence):
     """A percentile of each group.
 
     Parameters
@@ -102,6 +110,7 @@ class Percentile(GroupStatistic[PercentileEvidence]):
             value=require_finite(np.array(found), f"percentile of {self.value}"),
             low=low,
             high=high,
+            **values_of(records, groups, values),
         )
 
     def _of(self, x: Floats, weights: Floats) -> float:
@@ -118,7 +127,8 @@ class Percentile(GroupStatistic[PercentileEvidence]):
         """Withhold the groups that do not meet a rule; all of them for an extreme."""
         extreme = np.full(evidence.n_parts, self.percent in {0, 100})
         short = _one_sided(evidence, policy)
-        return withhold(evidence, principles.few_units(evidence, policy), short, extreme)
+        few = principles.few_units(evidence, policy)
+        return withhold(evidence, few, short, extreme, alike(evidence, policy))
 
     def judge(self, evidence: PercentileEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
         """Apply the principles to what leaves."""
@@ -142,7 +152,16 @@ class Percentile(GroupStatistic[PercentileEvidence]):
                 {"side": side, "smallest": least},
                 "take a percentile nearer to the middle, or larger groups",
             ),
+            *nearly_all_equal(evidence, policy),
         )
+
+    def said(self, evidence: PercentileEvidence) -> Iterator[Said]:
+        """Say that the percentiles leave, with the units on either side."""
+        kept = np.flatnonzero(~evidence.withheld).tolist()
+        name = f"p{self.percent:g}" + ("" if self.weight is None else f" by {self.weight}")
+        for place, each in zip(kept, said_of(evidence, self.value, name), strict=True):
+            low, high = int(evidence.low[place]), int(evidence.high[place])
+            yield replace(each, percent=self.percent, low=low, high=high)
 
     def publish(self, evidence: PercentileEvidence) -> dict[str, list[Any]]:
         """Return what leaves."""

@@ -37,7 +37,7 @@ from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Groups, Records
 from hitoku.errors import DataError, ParameterError, did_you_mean
 from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.tolerance import ADDITIVITY
+from hitoku.model.tolerance import ADDITIVITY, LIMIT
 
 STATISTICS = ("mean", "share", "lorenz")
 MOST_GROUPS = 100
@@ -186,14 +186,17 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
         for own in curves(evidence):
             fits = _fits(evidence, own, policy)
             kept[own[close_ends(len(own), choose_ends(len(own), fits), fits)]] = True
+            if _alike(evidence, own, policy):
+                kept[own] = False
         return withhold(evidence, ~kept)
 
     def judge(self, evidence: QuantileEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
         """Look at every step between two published ends, and at what follows for the rest."""
-        few, dominated = (np.zeros(evidence.n_parts, dtype=np.bool_) for _ in range(2))
+        few, dominated, alike = (np.zeros(evidence.n_parts, dtype=np.bool_) for _ in range(3))
         fewest, share = int(evidence.n_units.sum()), 0.0
         for own in curves(evidence):
             steps = published_steps(evidence.withheld[own])
+            alike[own] = _alike(evidence, own, policy)
             if steps and steps[-1][1] < len(own) - 1:
                 steps.append((steps[-1][1] + 1, len(own) - 1))  # all minus what is published
             for step in steps or [(0, len(own) - 1)]:
@@ -229,6 +232,16 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
                 f"({policy.dominance.n}, {policy.dominance.k:g}) dominance in every step",
                 {"n": policy.dominance.n, "k": policy.dominance.k, "largest_share": share},
                 "take fewer quantile groups, or larger groups",
+            ),
+            judge_mask(
+                Principle.GROUP,
+                "nearly_all_equal",
+                alike,
+                evidence.withheld,
+                label,
+                f"no value that of more than {policy.group.share:.0%} of the units",
+                {"share": policy.group.share},
+                "take larger groups, or leave these groups out",
             ),
         )
 
@@ -317,6 +330,13 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
         if self.statistic == "mean":
             return sum_measures(records, self.value, self.weight, self.decimals, "mean")
         return sum_measures(records, self.value, self.weight, None, "sum")
+
+
+def _alike(evidence: QuantileEvidence, own: Integers, policy: Policy) -> bool:
+    """Return whether nearly all units have the same amount: these are never divided, and so in one group."""
+    n_units = evidence.n_units[own]
+    whole, most = int(n_units.sum()), int(n_units.max())
+    return len(own) > 1 and most - policy.group.share * whole > LIMIT * whole
 
 
 def _fits(evidence: QuantileEvidence, own: Integers, policy: Policy) -> Callable[[int, int], bool]:

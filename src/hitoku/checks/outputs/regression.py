@@ -13,6 +13,7 @@ from hitoku.attacks.differencing.partition import COUNTS
 from hitoku.checks.evidence import design
 from hitoku.checks.evidence.evidence import Evidence
 from hitoku.checks.evidence.fitted import FittedModel, read_fitted
+from hitoku.checks.evidence.groups import count_values
 from hitoku.checks.evidence.left_out import LeftOut
 from hitoku.checks.evidence.model import ModelEvidence
 from hitoku.checks.ledger import Measure
@@ -22,6 +23,7 @@ from hitoku.checks.outputs.membership import Membership, model_membership
 from hitoku.checks.outputs.output_type import NOT_WRITTEN
 from hitoku.checks.outputs.uncoded import Uncoded
 from hitoku.checks.policies.policy import Policy
+from hitoku.checks.principles.fit import UNEXPLAINED
 from hitoku.checks.principles.models import judge_model
 from hitoku.checks.principles.squares import largest_share
 from hitoku.checks.principles.verdict import Clearance, PrincipleVerdict, worst
@@ -153,6 +155,7 @@ class Regression(Uncoded[ModelEvidence]):
             separated=predicted.separated,
             residual=None if not linear else _residual_share(fitted, who, records),
             influence=None if not linear else _influence(fitted, who, records),
+            **(_outcomes(fitted, who) if crossing.categorical else {}),
             left_out=self._left_out(records, len(exog)),
         )
 
@@ -234,6 +237,23 @@ def fit_arrays(model: str, endog: Any, exog: Any, options: Mapping[str, Any]) ->
     return fitted.fit() if model == "ols" else fitted.fit(disp=0)
 
 
+def _outcomes(fitted: FittedModel, who: Integers) -> dict[str, Any]:
+    """Count the different outcomes of the groups whose means follow, as fields of the evidence."""
+    labels, units, values, holders = [], [], [], []
+    for name, own in design.implied_groups(fitted.exog, fitted.names):
+        counted = count_values(np.zeros(int(own.sum()), dtype=np.int64), who[own], fitted.endog[own], 1)
+        labels.append(name)
+        units.append(len(np.unique(who[own])))
+        values.append(int(counted.n_values[0]))
+        holders.append(counted.holders[0])
+    return {
+        "outcome_groups": tuple(labels),
+        "outcome_units": np.array(units),
+        "outcome_values": np.array(values),
+        "outcome_holders": np.array(holders),
+    }
+
+
 class _Prediction(NamedTuple):
     perfect: bool
     binary: bool
@@ -256,7 +276,9 @@ def _predict(fitted: FittedModel) -> _Prediction:
     ]
     # A binary outcome is given away by any prediction on the right side of one half.
     close = 0.5 - PERFECT if binary else PERFECT * spread
-    return _Prediction(bool(np.abs(predicted - endog).max() <= close), binary, tuple(pure))
+    left, squares = endog - predicted, float(((endog - endog.mean()) ** 2).sum())
+    explained = not binary and squares > 0 and 1 - float(left @ left) / squares >= 1 - UNEXPLAINED
+    return _Prediction(bool(np.abs(left).max() <= close) or explained, binary, tuple(pure))
 
 
 def _residual_share(fitted: FittedModel, who: Integers, records: Records) -> float | None:

@@ -1,4 +1,4 @@
-"""Several statistics of one variable side by side: each is held to the rules of its own type.
+"""Several statistics of one variable side by side: held to the rules of their own types, and all together.
 
 What one of them withholds in a group, all withhold. With "count" among them, the counts are those of a
 frequency table, so that they fit such a table of the same variables.
@@ -18,6 +18,7 @@ from pydantic import dataclasses as validated
 from hitoku.attacks.differencing.partition import COUNTS
 from hitoku.checks.evidence.evidence import STRICT, WITHHELD, Evidence
 from hitoku.checks.evidence.groups import AmountEvidence, GroupEvidence
+from hitoku.checks.evidence.summary import SummaryEvidence
 from hitoku.checks.evidence.table import TableEvidence
 from hitoku.checks.ledger import Measure
 from hitoku.checks.outputs.average import STATISTICS as AVERAGES
@@ -25,10 +26,12 @@ from hitoku.checks.outputs.average import Average
 from hitoku.checks.outputs.facts import Fact
 from hitoku.checks.outputs.frequency_table import FrequencyTable
 from hitoku.checks.outputs.group_statistic import GroupStatistic, own_name, refuse_decimals
+from hitoku.checks.outputs.moments import ONE
 from hitoku.checks.outputs.percentile import Percentile, PercentileEvidence
-from hitoku.checks.outputs.summary import ONE, Summary, SummaryEvidence
+from hitoku.checks.outputs.summary import Summary
 from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.groups import few_units, units
+from hitoku.checks.principles.groups import few_units, judge_mask, units
+from hitoku.checks.principles.together import PRINCIPLES, REMEDIES, Determined, Said, problems, rules
 from hitoku.checks.principles.verdict import PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import HitokuError, ParameterError, did_you_mean
@@ -209,7 +212,31 @@ class Statistics(GroupStatistic[StatisticsEvidence]):
         gone = few_units(evidence, policy)
         for part in parts.values():
             gone = gone | _withheld(made, part)
+        for unsafe in self._together(evidence, policy).values():
+            gone = gone | unsafe
         return replace(made, withheld=gone)
+
+    def _together(self, evidence: StatisticsEvidence, policy: Policy) -> dict[Determined, Mask]:
+        """Find the groups of which the statistics give something away together."""
+        found = {problem: np.zeros(evidence.n_parts, dtype=np.bool_) for problem in Determined}
+        place = {label: at for at, label in enumerate(evidence.labels)}
+        own: list[list[Said]] = [[] for _ in evidence.labels]
+        for each in self._said(evidence, np.zeros(evidence.n_parts, dtype=np.bool_)):
+            own[place[tuple(each.codes[name] for name in evidence.by)]].append(each)
+        for at, said in enumerate(own):
+            for problem in problems(said, policy):
+                found[problem][at] = True
+        return found
+
+    def _said(self, evidence: StatisticsEvidence, withheld: Mask) -> Iterator[Said]:
+        """Say what each statistic says, of groups that are not withheld."""
+        for name, asked in self._types().items():
+            if name != COUNT:
+                yield from asked.said(replace(evidence.parts[name], withheld=withheld))
+
+    def said(self, evidence: StatisticsEvidence) -> Iterator[Said]:
+        """Say what each statistic says."""
+        return self._said(evidence, evidence.withheld)
 
     def judge(self, evidence: StatisticsEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
         """Apply the principles of each to what leaves."""
@@ -217,6 +244,21 @@ class Statistics(GroupStatistic[StatisticsEvidence]):
         for name, part in evidence.parts.items():
             own = evidence.withheld if isinstance(part, GroupEvidence) else part.withheld
             found += types[name].judge(replace(part, withheld=own), policy)
+        asked = rules(policy)
+        found += [
+            judge_mask(
+                PRINCIPLES[problem],
+                str(problem),
+                unsafe,
+                evidence.withheld,
+                evidence.labels.__getitem__,
+                asked[problem],
+                {},
+                REMEDIES[problem],
+            )
+            for problem, unsafe in self._together(evidence, policy).items()
+            if unsafe.any()
+        ]
         return tuple(each for place, each in enumerate(found) if each not in found[:place])
 
     def publish(self, evidence: StatisticsEvidence) -> dict[str, list[Any]]:

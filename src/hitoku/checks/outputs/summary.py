@@ -3,155 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import Field
-from pydantic import dataclasses as validated
 
 from hitoku.checks.evidence.consistency import compare_range
-from hitoku.checks.evidence.evidence import STRICT, CountPairs, Counts, Evidence, Numbers, Wholes
-from hitoku.checks.evidence.groups import (
-    GroupEvidence,
-    compare_holders,
-    count_holders,
-    count_units,
-    require_pairs,
-    slices,
+from hitoku.checks.evidence.evidence import Evidence
+from hitoku.checks.evidence.groups import count_units, slices, values_of
+from hitoku.checks.evidence.summary import SummaryEvidence
+from hitoku.checks.outputs.group_statistic import (
+    GroupStatistic,
+    publish_groups,
+    refuse_decimals,
+    said_of,
+    withhold,
 )
-from hitoku.checks.outputs.group_statistic import GroupStatistic, publish_groups, refuse_decimals, withhold
 from hitoku.checks.outputs.hypothesis_tests import (
     OF_TWO,
     TESTS,
+    Entering,
     Tested,
     compare_categories,
     compare_groups,
     compare_p_value,
+    count_cells,
+    count_entering,
+)
+from hitoku.checks.outputs.moments import (
+    COUNTS_OF_FEW,
+    EQUATIONS,
+    EXTREMES,
+    FITTED,
+    GROUPED,
+    ONE,
+    POWERS,
+    RANGES,
+    STATISTICS,
+    TWO,
+    about,
+    centred,
 )
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import groups as principles
+from hitoku.checks.principles.compared import (
+    MOST_SAFE_DECIMALS,
+    ComparedGroups,
+    entering_masks,
+    entering_verdicts,
+)
+from hitoku.checks.principles.fit import fit_verdicts, perfect
 from hitoku.checks.principles.squares import largest_share, square_verdicts, withheld_for_squares
+from hitoku.checks.principles.together import MEAN, SPREAD, Said
+from hitoku.checks.principles.values import counts_told, determined, few_values
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
-from hitoku.checks.records import COMPLETE, Records
+from hitoku.checks.records import COMPLETE, Groups, Records
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model.arrays import Floats, Mask
-
-# A statistic, or None where it is not defined; of tests the p value is beside it.
-Statistic = Annotated[float, Field(strict=True, allow_inf_nan=False)] | None
-
-
-def _centred(x: Floats, w: Floats) -> Floats:
-    """Subtract the mean; values that are all alike differ from it by nothing, not by rounding."""
-    return np.zeros(len(x)) if np.ptp(x) == 0 else x - w @ x / w.sum()
-
-
-def _about(x: Floats, w: Floats, order: int) -> Floats:
-    """Return deviations from the mean, or the amounts themselves of what is only added up."""
-    return x if order == 1 else _centred(x, w)
-
-
-def _moment(x: Floats, w: Floats, order: int) -> Any:
-    return w @ _centred(x, w) ** order / w.sum()
-
-
-def _covariance(x: Floats, y: Floats, w: Floats) -> Any:
-    # Records over records minus one, whatever the weights add up to: those of equal weight give the usual.
-    return w @ (_centred(x, w) * _centred(y, w)) / w.sum() * len(x) / (len(x) - 1)
-
-
-def _deviation(x: Floats, w: Floats) -> Any:
-    return np.sqrt(_covariance(x, x, w))
-
-
-EXTREMES = ("min", "max")
-# Statistic of one variable and its weights, and how many parameters are estimated on the way.
-ONE: dict[str, tuple[Callable[[Floats, Floats], Any], int]] = {
-    "variance": (lambda x, w: _covariance(x, x, w), 1),
-    "std": (_deviation, 1),
-    "skewness": (lambda x, w: _moment(x, w, 3) / _moment(x, w, 2) ** 1.5, 2),
-    "kurtosis": (lambda x, w: _moment(x, w, 4) / _moment(x, w, 2) ** 2 - 3, 2),
-    "cv": (lambda x, w: _deviation(x, w) / (w @ x / w.sum()), 1),
-    "min": (lambda x, _: x.min(), 0),
-    "max": (lambda x, _: x.max(), 0),
-}
-# Of two variables.
-TWO: dict[str, tuple[Callable[[Floats, Floats, Floats], Any], int]] = {
-    "correlation": (lambda x, y, w: _covariance(x, y, w) / (_deviation(x, w) * _deviation(y, w)), 2),
-    "covariance": (_covariance, 2),
-    "ratio": (lambda x, y, w: w @ x / (w @ y), 1),
-    "index": (lambda x, y, w: 100 * (w @ x) / (w @ y), 1),
-}
-STATISTICS = (*ONE, *TWO, *TESTS)
-# Of a variable with two values these say how many units have which.
-COUNTS_OF_TWO = {*ONE, "ratio", "index"} - {*EXTREMES}
-
-
-# To which power a statistic adds up deviations; ratios add up the amounts themselves.
-POWERS: Mapping[str, int] = {
-    "variance": 2,
-    "std": 2,
-    "cv": 2,
-    "skewness": 3,
-    "kurtosis": 4,
-    "correlation": 2,
-    "covariance": 2,
-    "ratio": 1,
-    "index": 1,
-    "t": 2,
-    "f": 2,
-}
-# Within each category of the second variable.
-GROUPED = ("t", "f")
-
-# Values of a statistic that there are, whatever the data.
-RANGES: Mapping[str, tuple[float, float]] = {
-    "correlation": (-1.0, 1.0),
-    "std": (0.0, np.inf),
-    "variance": (0.0, np.inf),
-    "kurtosis": (-2.0, np.inf),
-}
-
-
-@validated.dataclass(frozen=True, eq=False, repr=False, kw_only=True, config=STRICT)
-class SummaryEvidence(GroupEvidence):
-    """A summary or test statistic of each group.
-
-    Parameters
-    ----------
-    holders
-        Of a variable with two values: how many units of each group have which.
-    value
-        The statistic, None where it is not defined; of a test the p value as well.
-    freedom
-        Units minus the parameters estimated on the way.
-    alike
-        Of an extreme the units that have it; else all units where they are all alike, and 0.
-    squares
-        The largest share that one unit has of what the statistic adds up: squares for a deviation, higher
-        powers for skewness and kurtosis. None where nothing is added up.
-    """
-
-    at_most_units: ClassVar[tuple[str, ...]] = ("alike", "freedom")
-
-    holders: CountPairs | None = None
-    value: tuple[tuple[Statistic, ...], ...]
-    freedom: Wholes
-    alike: Counts
-    squares: Numbers | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_pairs(self, self.holders)
-        widths = {len(row) for row in self.value}
-        self.require(widths <= {1} or widths == {2}, "value: not a statistic for each group")
-
-    def contradictions(self) -> Iterator[str]:
-        """Name what cannot be true together in the counts of groups."""
-        yield from super().contradictions()
-        yield from compare_holders(self, self.holders)
-        if self.squares is not None and np.any((self.squares < 0) | (self.squares > 1)):
-            yield "squares: not a share"
 
 
 @dataclass(frozen=True)
@@ -218,19 +126,27 @@ class Summary(GroupStatistic[SummaryEvidence]):
             numbers["y"] = records.numbers(str(self.other))
         if self.statistic not in TESTS:
             numbers["w"] = records.weights(self.weight)
-        holders = count_holders(records, groups, numbers["x"]) if self.statistic in COUNTS_OF_TWO else None
-        rows, lost, spread, shares = [], [], [], []
+        entering = self._entering(records) if self.statistic in TESTS else None
+        rows, lost, spread, shares, fits, sets = [], [], [], [], [], []
         for own in slices(groups):
             part = {name: column[own] for name, column in numbers.items()}
-            value, parameters, at = self._one(records, own, part)
-            rows.append(value)
-            lost.append(parameters)
+            found, at = self._one(records, own, part)
+            rows.append(found.values)
+            lost.append(found.parameters)
             spread.append(at)
+            fits.append(found.fit)
+            sets += [] if entering is None else [entering(own)]
             shares.append(self._share(records, own, part))
         return SummaryEvidence.of(
             records,
             groups,
-            holders=holders,
+            **(values_of(records, groups, numbers["x"]) if self.statistic in COUNTS_OF_FEW else {}),
+            **(self._others(records, groups, numbers["y"]) if "y" in numbers else {}),
+            categories=self._categories(records) if sets else None,
+            entering=np.array([each.groups for each in sets]) if sets else None,
+            parts=np.array([each.parts for each in sets]) if sets else None,
+            wholes=np.array([each.wholes for each in sets]) if sets else None,
+            fit=np.nan_to_num(fits) if self.statistic in FITTED else None,
             value=tuple(tuple(x if np.isfinite(x) else None for x in row) for row in rows),
             freedom=count_units(records, groups) - np.array(lost),
             alike=spread,
@@ -248,22 +164,41 @@ class Summary(GroupStatistic[SummaryEvidence]):
             for place in np.unique(groups):
                 mine = groups == place
                 squares = np.zeros(len(own))
-                squares[mine] = _centred(part["x"][mine], np.ones(int(mine.sum()))) ** 2
+                squares[mine] = centred(part["x"][mine], np.ones(int(mine.sum()))) ** 2
                 sums.append(squares)
         else:
             order, w = POWERS[self.statistic], part["w"]
-            sums = [w * np.abs(_about(part[name], w, order)) ** order for name in ("x", "y") if name in part]
+            sums = [w * np.abs(about(part[name], w, order)) ** order for name in ("x", "y") if name in part]
             if self.statistic in {"covariance", "correlation"}:
-                sums.append(w * np.abs(_centred(part["x"], w) * _centred(part["y"], w)))
+                sums.append(w * np.abs(centred(part["x"], w) * centred(part["y"], w)))
         return max(largest_share(each, who, repeated=records.repeated) for each in sums)
 
-    def _one(
-        self, records: Records, own: Any, part: Mapping[str, Floats]
-    ) -> tuple[tuple[float, ...], int, int]:
-        """Return the statistic, the parameters it takes, and how many units have its value or all values."""
+    @staticmethod
+    def _others(records: Records, groups: Groups, values: Floats) -> dict[str, Any]:
+        """Return what is known of the values of the second variable, as fields of the evidence."""
+        found = values_of(records, groups, values)
+        return {"other_values": found["n_values"], "other_holders": found["holders"]}
+
+    def _categories(self, records: Records) -> tuple[str, ...]:
+        """Return the codes of the groups that enter a test, of chi square those of both variables."""
+        names = (self.value, str(self.other)) if self.statistic == "chi2" else (str(self.other),)
+        return tuple(label for name in names for (label,) in records.groups([name], self.missing).labels)
+
+    def _entering(self, records: Records) -> Callable[[Any], Entering]:
+        """Return what counts the groups that enter a test, among some records."""
+        groups, who = records.groups([str(self.other)], self.missing), records.unit
+        if self.statistic == "chi2":
+            values = records.groups([self.value], self.missing)
+            shape = (len(values), len(groups))
+            return lambda own: count_cells(values.codes[own], groups.codes[own], shape, who[own])
+        x = records.numbers(self.value)
+        return lambda own: count_entering(groups.codes[own], len(groups), who[own], x[own])
+
+    def _one(self, records: Records, own: Any, part: Mapping[str, Floats]) -> tuple[Tested, int]:
+        """Return the statistic with its parameters, and how many units have its value or all values."""
         who = records.unit[own]
         if self.statistic in TESTS:
-            return (*self._test(records, own, part), 0)
+            return self._test(records, own, part), 0
         with np.errstate(all="ignore"):
             if self.statistic in TWO:
                 compute, parameters = TWO[self.statistic]
@@ -278,7 +213,8 @@ class Summary(GroupStatistic[SummaryEvidence]):
                     if self.statistic in EXTREMES
                     else np.full(len(own), np.ptp(part["x"]) == 0)
                 )
-        return (float(value),), parameters, len(np.unique(who[same]))
+        fit = min(float(value) ** 2, 1.0) if self.statistic == "correlation" else 0.0
+        return Tested((float(value),), parameters, fit), len(np.unique(who[same]))
 
     def _test(self, records: Records, own: Any, part: Mapping[str, Floats]) -> Tested:
         groups = records.groups([str(self.other)], self.missing).codes[own]
@@ -296,9 +232,26 @@ class Summary(GroupStatistic[SummaryEvidence]):
             few,
             principles.too_little_freedom(evidence.freedom, policy),
             self._constant(evidence),
-            principles.told_apart(evidence.n_units, evidence.holders, policy),
-            withheld_for_squares(len(few), evidence.squares if evidence.holders is None else None, policy),
+            counts_told(evidence.n_units, evidence.n_values, evidence.holders, policy),
+            counts_told(evidence.n_units, evidence.other_values, evidence.other_holders, policy),
+            perfect(len(few), evidence.fit),
+            *entering_masks(evidence.n_parts, self._tested(evidence), policy),
+            withheld_for_squares(len(few), self._squares(evidence), policy),
         )
+
+    def _squares(self, evidence: SummaryEvidence) -> Floats | None:
+        """Return the share of one unit in what is added up; two values are judged as counts instead."""
+        if evidence.squares is None or evidence.n_values is None:
+            return evidence.squares
+        return np.where(determined(evidence.n_values, 1), 0.0, evidence.squares)
+
+    def _tested(self, evidence: SummaryEvidence) -> ComparedGroups | None:
+        """Return the groups that enter a test; None for other statistics, and where they were not counted."""
+        if evidence.entering is None or evidence.parts is None or evidence.wholes is None:
+            return None
+        exact = self.decimals is None or self.decimals > MOST_SAFE_DECIMALS
+        cells = self.statistic == "chi2"
+        return ComparedGroups(evidence.entering, evidence.parts, evidence.wholes, cells, exact)
 
     def _constant(self, evidence: SummaryEvidence) -> Mask:
         """Tell where all units have the same value, or the statistic is not defined for the like of it."""
@@ -321,10 +274,22 @@ class Summary(GroupStatistic[SummaryEvidence]):
             "take larger groups",
         )
         freedom = principles.degrees_of_freedom(evidence, evidence.freedom, policy)
-        asked = self.statistic in POWERS and evidence.holders is None
         power = "the sum" if POWERS.get(self.statistic) == 1 else "the sum of squares"
-        squares = square_verdicts(evidence, evidence.squares, policy, power) if asked else ()
-        return units, freedom, alike, *principles.two_values(evidence, evidence.holders, policy), *squares
+        asked = self.statistic in POWERS
+        squares = square_verdicts(evidence, self._squares(evidence), policy, power) if asked else ()
+        return units, freedom, alike, *self._told(evidence, policy), *squares
+
+    def _told(self, evidence: SummaryEvidence, policy: Policy) -> Iterator[PrincipleVerdict]:
+        """Judge what the statistic determines: counts of few values, groups of a test, a perfect fit."""
+        if self.statistic in COUNTS_OF_FEW:
+            yield from few_values(evidence, evidence.n_values, evidence.holders, policy)
+        if self.statistic in TWO and evidence.n_values is not None:
+            values, holders = evidence.other_values, evidence.other_holders
+            yield from few_values(evidence, values, holders, policy, "a second variable")
+        if self.statistic in TESTS:
+            yield from entering_verdicts(evidence, self._tested(evidence), policy)
+        if self.statistic in FITTED:
+            yield from fit_verdicts(evidence, evidence.fit)
 
     def _extreme(self, evidence: SummaryEvidence, policy: Policy) -> PrincipleVerdict:
         if not self.structural:
@@ -343,6 +308,23 @@ class Summary(GroupStatistic[SummaryEvidence]):
             numbers={"smallest": fewest, "minimum": policy.units.minimum},
             remedy="" if enough else "the checker decides whether the bound follows from the definition",
         )
+
+    def said(self, evidence: SummaryEvidence) -> Iterator[Said]:
+        """Say which moments leave; a test of means says those of its groups."""
+        if self.statistic in EQUATIONS:
+            yield from said_of(evidence, self.value, EQUATIONS[self.statistic])
+        elif self.statistic in TWO:
+            sort = "product" if self.statistic in {"covariance", "correlation"} else "ratio"
+            yield from said_of(evidence, self.value, f"{sort} with {self.other}")
+            others = replace(evidence, n_values=evidence.other_values, holders=evidence.other_holders)
+            yield from said_of(others, str(self.other), f"{sort} with {self.value}")
+        elif self.statistic in GROUPED and evidence.entering is not None and evidence.categories is not None:
+            for place in np.flatnonzero(~evidence.withheld).tolist():
+                codes = dict(zip(evidence.by, evidence.labels[place], strict=True))
+                for category, n in enumerate(evidence.entering[place].tolist()):
+                    named = {**codes, str(self.other): evidence.categories[category]}
+                    for each in (MEAN, SPREAD) if n else ():
+                        yield Said(codes=named, variable=self.value, statistic=each, n_units=n)
 
     def publish(self, evidence: SummaryEvidence) -> dict[str, list[Any]]:
         """Return what leaves."""

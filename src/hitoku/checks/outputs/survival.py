@@ -1,8 +1,8 @@
 """Survival curves: the Kaplan-Meier estimate at times between which enough units had the event.
 
 Every step of a curve tells how many had the event there, of those still at risk. So the curve is published at
-few times only: between two of them at least as many units had the event as the policy asks for, and as many
-are left after the last.
+few times only: between two of them at least as many units had the event as the policy asks for, but not
+nearly all of those who were there when the step began, and as many are left after the last.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import DataError
 from hitoku.model.arrays import Floats, Integers
-from hitoku.model.tolerance import ADDITIVITY
+from hitoku.model.tolerance import ADDITIVITY, LIMIT
 
 TIME = "hitoku time"
 
@@ -177,7 +177,7 @@ class Survival(TimedEvents[SurvivalEvidence]):
         return SurvivalEvidence(by=by, labels=tuple(labels), n_units=gone, n_records=gone, **arrays)
 
     def protect(self, evidence: SurvivalEvidence, policy: Policy) -> SurvivalEvidence:
-        """Keep the times at which enough units had the event since the one before, and enough are left."""
+        """Keep the times between which enough units had the event, not nearly all, and enough are left."""
         kept = np.zeros(evidence.n_parts, dtype=np.bool_)
         for own in curves(evidence):
             kept[own[choose_ends(len(own), _fits(evidence, own, policy))]] = True
@@ -185,13 +185,14 @@ class Survival(TimedEvents[SurvivalEvidence]):
 
     def judge(self, evidence: SurvivalEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
         """Look at every step of the published curve, and at who is left after the last."""
-        few = np.zeros(evidence.n_parts, dtype=np.bool_)
-        smallest = int(evidence.n_units.sum())
+        few, most = (np.zeros(evidence.n_parts, dtype=np.bool_) for _ in range(2))
+        smallest, largest = int(evidence.n_units.sum()), 0.0
         for own in curves(evidence):
-            fewest = _fewest(evidence, own)
+            fewest, share = _fewest(evidence, own), _share(evidence, own)
             for step in published_steps(evidence.withheld[own]):
                 few[own[step[1]]] = fewest(*step) < policy.least_units
-                smallest = min(smallest, fewest(*step))
+                most[own[step[1]]] = share(*step) - policy.group.share > LIMIT
+                smallest, largest = min(smallest, fewest(*step)), max(largest, share(*step))
         nothing = bool(evidence.withheld.all())
         return (
             judge_mask(
@@ -207,6 +208,16 @@ class Survival(TimedEvents[SurvivalEvidence]):
                     "steps": int((~evidence.withheld).sum()),
                 },
                 "take larger groups, or fewer of them" if nothing or few.any() else "",
+            ),
+            judge_mask(
+                Principle.GROUP,
+                "group_disclosure",
+                most,
+                evidence.withheld,
+                lambda place: evidence.labels[place][:-1],
+                f"no more than {policy.group.share:.0%} of those at risk with the event in one step",
+                {"share": policy.group.share, "largest_share": largest},
+                "take larger groups, or fewer of them" if most.any() else "",
             ),
         )
 
@@ -258,8 +269,23 @@ class Survival(TimedEvents[SurvivalEvidence]):
 
 
 def _fits(evidence: SurvivalEvidence, own: Integers, policy: Policy) -> Callable[[int, int], bool]:
-    fewest = _fewest(evidence, own)
-    return lambda first, last: fewest(first, last) >= policy.least_units
+    fewest, share = _fewest(evidence, own), _share(evidence, own)
+
+    def fits(first: int, last: int) -> bool:
+        return fewest(first, last) >= policy.least_units and share(first, last) - policy.group.share <= LIMIT
+
+    return fits
+
+
+def _share(evidence: SurvivalEvidence, own: Integers) -> Callable[[int, int], float]:
+    """Return how many of those at risk when a step begins had the event in it, as a share."""
+    events = np.concatenate([[0], np.cumsum(evidence.events[own])])
+    at_risk = evidence.at_risk[own]
+
+    def share(first: int, last: int) -> float:
+        return float((events[last + 1] - events[first]) / max(int(at_risk[first]), 1))
+
+    return share
 
 
 def _fewest(evidence: SurvivalEvidence, own: Integers) -> Callable[[int, int], int]:

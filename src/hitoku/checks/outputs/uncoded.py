@@ -16,6 +16,7 @@ from hitoku.checks.outputs.facts import Fact
 from hitoku.checks.outputs.membership import Membership
 from hitoku.checks.outputs.output_type import E, TableClaim
 from hitoku.checks.policies.policy import Policy
+from hitoku.checks.principles.together import Said
 from hitoku.checks.records import Records
 
 
@@ -64,6 +65,10 @@ class Uncoded(Generic[E]):
     def membership(self, records: Records, evidence: E) -> Membership | None:  # noqa: ARG002
         """Return nothing: nobody can say who is behind a row."""
         return None
+
+    def said(self, evidence: E) -> Iterator[Said]:  # noqa: ARG002 - for groups
+        """Say nothing: nobody knows which groups it is about."""
+        return iter(())
 
     def measures(self, records: Records) -> dict[str, Measure]:  # noqa: ARG002 - for sums and means
         """Return nothing: what was added up is not known."""

@@ -11,10 +11,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from hitoku.checks.policies.sampling import population_risk
 from hitoku.errors import ParameterError, did_you_mean
+from hitoku.model.verdict import parse_scope
 from hitoku.rules.dominance import Dominance
 from hitoku.rules.group_disclosure import GroupDisclosure
 from hitoku.rules.min_frequency import MinFrequency
@@ -26,8 +27,18 @@ Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, strict=True)]
 
 # Sections that a policy need not have.
-OPTIONAL = ("sampling", "squares", "segmentations")
+OPTIONAL = ("sampling", "squares", "segmentations", "against", "tests")
+# Keys that sections did not have from the beginning.
+LATER = ("between",)
 FOLDER = resources.files("hitoku.checks.policies")
+
+
+def _attackers(given: tuple[str, ...]) -> tuple[str, ...]:
+    """Take words for attackers, in the order of a verdict's rows."""
+    try:
+        return parse_scope(given)
+    except ParameterError as error:
+        raise ValueError(f"{error.what}; {error.fix}") from None
 
 
 class Section(BaseModel):
@@ -86,9 +97,17 @@ class Width(Section):
 
 
 class PercentileRule(Section):
-    """Units that must lie on each side of a percentile."""
+    """Units that must lie on each side of a percentile, and from one percentile of a group to the next."""
 
     side: Annotated[int, Field(ge=0, strict=True)]
+    # Both ends included; left out, the minimum of units.
+    between: Count | None = None
+
+
+class ComparedRule(Section):
+    """Units of every group that enters a test."""
+
+    units: Count
 
 
 class ModeRule(Section):
@@ -141,8 +160,13 @@ class Policy(Section):
     percentile: PercentileRule
     mode: ModeRule
     regression: RegressionRule
+    # Groups that can be derived from published counts have the minimum of units, too.
+    groups: Annotated[bool, Field(strict=True)] = True
     sampling: Sampling | None = None
     squares: Squares | None = None
+    # Attackers that the verdict on an output depends on; without it, all that its principles consider.
+    against: Annotated[tuple[str, ...], AfterValidator(_attackers)] | None = None
+    tests: ComparedRule | None = None
     # For some variables the sets of codes that outputs may use: with others nothing is published.
     segmentations: Mapping[str, tuple[tuple[str, ...], ...]] | None = None
 
@@ -155,6 +179,16 @@ class Policy(Section):
         enough = (n for n in range(sample.least, minimum) if self.population_risk(n) <= sample.risk)
         return next(enough, minimum)
 
+    @property
+    def least_between(self) -> int:
+        """The fewest units from one percentile of a group to the next, both ends included."""
+        return self.units.minimum if self.percentile.between is None else self.percentile.between
+
+    @property
+    def least_tested(self) -> int:
+        """The fewest units of a group that enters a test."""
+        return self.units.minimum if self.tests is None else self.tests.units
+
     def population_risk(self, n_units: int) -> float:
         """Bound the chance that the population of a group has fewer units than the minimum."""
         if self.sampling is None:
@@ -164,8 +198,13 @@ class Policy(Section):
     @property
     def hash(self) -> str:
         """Tell policies apart by what they say, not by how the file is laid out."""
-        # Without an optional section its key is left out, so that policies older than it keep their hash.
-        said = self.model_dump(exclude={name for name in OPTIONAL if getattr(self, name) is None})
+        # What need not be there is left out, so that policies older than it keep their hash.
+        gone: dict[str, Any] = {name: True for name in OPTIONAL if getattr(self, name) is None}
+        for name, section in self:
+            later = {key for key in LATER if getattr(section, key, ...) is None}
+            gone |= {name: later} if later else {}
+        gone |= {"groups": True} if self.groups else {}
+        said = self.model_dump(exclude=gone)
         text = json.dumps(said, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 

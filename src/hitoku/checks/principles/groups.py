@@ -149,40 +149,6 @@ def dominance(evidence: AmountEvidence, policy: Policy) -> PrincipleVerdict:
     )
 
 
-def told_apart(n_units: Integers, holders: Integers | None, policy: Policy) -> Mask:
-    """Tell which groups of a variable with two values say too much as the table of counts that they are."""
-    if holders is None:
-        return np.zeros(len(n_units), dtype=np.bool_)
-    few = (holders > 0) & (holders < policy.least_units)
-    excess = holders.max(axis=1) - policy.group.share * n_units
-    return np.asarray(few.any(axis=1) | (excess > LIMIT * n_units))
-
-
-def two_values(
-    evidence: GroupEvidence, holders: Integers | None, policy: Policy
-) -> tuple[PrincipleVerdict, ...]:
-    """Hold a variable with two values to what is asked of the table of counts that its average is."""
-    if holders is None:
-        return ()
-    return (
-        judge_mask(
-            Principle.GROUP,
-            "two_values",
-            told_apart(evidence.n_units, holders, policy),
-            evidence.withheld,
-            evidence.labels.__getitem__,
-            f"a variable with two values, so a count: each that of at least {policy.least_units} units or of "
-            f"none, and of at most {policy.group.share:.0%}",
-            {
-                "minimum": policy.least_units,
-                "share": policy.group.share,
-                "smallest": int(holders[holders > 0].min()),
-            },
-            "take larger groups, or ask for a frequency table, which withholds less",
-        ),
-    )
-
-
 def too_little_freedom(freedom: Integers | Floats, policy: Policy) -> Mask:
     """Tell which groups have too few degrees of freedom."""
     return np.array([not policy.freedom.met(float(each)) for each in freedom], dtype=np.bool_)

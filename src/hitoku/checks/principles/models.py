@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from hitoku.checks.evidence.model import ModelEvidence
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.squares import REASON, softened, unknown
+from hitoku.checks.principles.values import counts_told, determined
+from hitoku.checks.principles.values import unknown as values_unknown
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.errors import some
 from hitoku.model.tolerance import LIMIT
@@ -22,6 +24,7 @@ def judge_model(evidence: ModelEvidence, policy: Policy) -> tuple[PrincipleVerdi
         _leverage(evidence, policy),
         _perfect(evidence),
         *_squares(evidence, policy),
+        *_outcomes(evidence, policy),
     )
 
 
@@ -87,6 +90,42 @@ def _table(evidence: ModelEvidence, policy: Policy) -> PrincipleVerdict:
         {"cells": n_cells, "parameters": evidence.n_parameters, "smallest": smallest, "minimum": needed},
         "merge categories until every cell has enough units, or leave interactions out",
         wrong=bool(saturated) and smallest < needed,
+    )
+
+
+def _outcomes(evidence: ModelEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
+    """Hold an outcome with few values to what is asked of the counts that its means by category are."""
+    if not evidence.categorical:
+        return ()
+    labels, units = evidence.outcome_groups, evidence.outcome_units
+    values, holders = evidence.outcome_values, evidence.outcome_holders
+    if labels is None or units is None or values is None or holders is None:
+        return (values_unknown(),)
+    told, two = counts_told(units, values, holders, policy), determined(values, 1)
+    if not (told | two).any():
+        return ()
+    named = some((labels[place] for place in told.nonzero()[0].tolist()), 3)
+    rule = (
+        f"an outcome with few values, so a count: each of two that of at least {policy.least_units} units, "
+        f"and none that of more than {policy.group.share:.0%}"
+    )
+    counted = holders[two] if two.any() else holders
+    return (
+        _verdict(
+            Principle.GROUP,
+            "two_values",
+            f"{rule}: not met by {int(told.sum())} of {len(told)} ({named})"
+            if told.any()
+            else f"{rule}: met",
+            {
+                "minimum": policy.least_units,
+                "share": policy.group.share,
+                "smallest": int(counted[counted > 0].min()),
+                "unsafe": int(told.sum()),
+            },
+            "merge categories until each has enough units with each outcome, or ask for a frequency table",
+            wrong=bool(told.any()),
+        ),
     )
 
 

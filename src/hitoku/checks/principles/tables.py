@@ -8,41 +8,64 @@ from itertools import product
 
 import numpy as np
 
-from hitoku.checks.evidence.table import TableEvidence
+from hitoku.checks.evidence.table import MagnitudeEvidence, TableEvidence
 from hitoku.checks.evidence.trees import siblings
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.groups import in_order, judge_mask, sampled
 from hitoku.checks.principles.insiders import kept_out
+from hitoku.checks.principles.values import FEW, unknown
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.errors import NeedError, some
 from hitoku.evidence.audit import audit
 from hitoku.methods.greedy import Greedy
-from hitoku.model.arrays import Integers, Mask
+from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
+from hitoku.model.tolerance import LIMIT
 from hitoku.rules.assess import assess
 from hitoku.rules.group_disclosure import GroupDisclosure
+from hitoku.rules.parts import line_shares
 from hitoku.rules.withheld_counts import merge_withheld
 
 
 def count_need(evidence: TableEvidence, policy: Policy) -> Need:
-    """Apply the rules on counts; in a panel shares are those within a period."""
+    """Apply the rules on counts; in a panel shares are those within a period.
+
+    A variable with a single category is passed over: evidence does not say whether a filter left it, and
+    mostly it is the variable of the filter itself, or one that is the same for the whole file.
+    """
     rules = policy.count_rules
-    if evidence.repeats:
-        # That nearly everybody of a year is there in the next tells nothing of anybody.
-        others = tuple(name for name in evidence.by if name != evidence.period)
+    others = _share_variables(evidence)
+    if others is not None:
         within = GroupDisclosure(policy.group.share, by=others) if others else GroupDisclosure(1.0)
         rules = [within if isinstance(rule, GroupDisclosure) else rule for rule in rules]
-    return assess(evidence.counts, rules, width=policy.interval.count)
+    return assess(evidence.counts, rules, width=policy.interval.count, groups=policy.groups)
+
+
+def count_shares(evidence: TableEvidence) -> Floats:
+    """Return the largest share of each cell in its lines as the rule on groups counts it: by units.
+
+    NaN for a cell that is part of no line.
+    """
+    return line_shares(evidence.counts, _share_variables(evidence))
+
+
+def _share_variables(evidence: TableEvidence) -> tuple[str, ...] | None:
+    """Return the variables along which shares are judged; None for all of them."""
+    # That nearly all units of a year are there in the next reveals nothing about any of them.
+    period = evidence.period if evidence.repeats else None
+    own = zip(evidence.by, evidence.codes, strict=True)
+    others = tuple(name for name, codes in own if name != period and len(codes) > 1)
+    return None if others == tuple(evidence.by) else others
 
 
 def magnitude_need(evidence: TableEvidence, policy: Policy, counts: Mask) -> Need:
     """Apply the rules on magnitudes, and add the cells whose counts are withheld."""
     table = evidence.table
     share = policy.interval.share
-    own = assess(table, policy.magnitude_rules, width=share * np.abs(table.value))
+    own = assess(table, policy.magnitude_rules, width=share * np.abs(table.value), groups=policy.groups)
     return merge_withheld(table, own, counts, share)
 
 
@@ -130,6 +153,46 @@ def interval_verdict(table: Table, need: Need, withheld: Mask, asked: str) -> Pr
         text=f"{asked}: not met in {numbers['open']} cell(s): {places}",
         numbers=numbers,
         remedy="withhold further cells in the same rows and columns, or merge categories",
+    )
+
+
+def few_told(evidence: MagnitudeEvidence, policy: Policy) -> Mask:
+    """Return the cells whose sums say too much as the counts of few different values that they are."""
+    found = np.zeros(evidence.n_parts, dtype=np.bool_)
+    cells, values, most, least = (
+        evidence.few_cells,
+        evidence.few_values,
+        evidence.few_most,
+        evidence.few_least,
+    )
+    if cells is None or values is None or most is None or least is None:
+        return found
+    n_units = evidence.n_units[cells]
+    alike = most - policy.group.share * n_units > LIMIT * n_units
+    told = (values <= 2) & (least < policy.least_units) | (values <= FEW) & alike
+    # Cells of too few units are withheld for that.
+    found[cells] = told & (n_units >= policy.least_units)
+    return found
+
+
+def few_verdicts(evidence: MagnitudeEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
+    """Hold cells with few different values to what is asked of the counts that their sums are."""
+    if evidence.few_cells is None:
+        return (unknown(),)
+    unsafe = few_told(evidence, policy)
+    if not unsafe.any():
+        return ()
+    return (
+        rule_verdict(
+            Principle.GROUP,
+            "two_values",
+            evidence,
+            unsafe,
+            f"a variable with few values, so a count: each of two that of at least "
+            f"{policy.least_units} units, and none that of more than {policy.group.share:.0%}",
+            {"minimum": policy.least_units, "share": policy.group.share},
+            "merge these categories with others, or ask for a frequency table",
+        ),
     )
 
 

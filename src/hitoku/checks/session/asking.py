@@ -252,9 +252,9 @@ class Asking:
         self,
         table: Mapping[str, Any],
         *,
-        n: int | Sequence[int],
+        n: int | Sequence[int] | None = None,
         freedom: float | Sequence[float] | None = None,
-        method: str,
+        method: str = "",
         rows: Sequence[str] | None = None,
         **how: Unpack[How],
     ) -> Output:
@@ -265,9 +265,9 @@ class Asking:
         table
             One number for each name, or columns of numbers: ``{"coefficient": [...], "se": [...]}``.
         n, freedom
-            Units and degrees of freedom, for all rows or for each.
+            Units and degrees of freedom, for all rows or for each. Units must be stated.
         method
-            How they were computed, in words.
+            How they were computed, in words. Must be stated.
         rows
             Names of the rows.
         how

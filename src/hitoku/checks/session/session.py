@@ -11,6 +11,7 @@ from typing import Any, Literal, Unpack
 from pydantic import ValidationError
 
 from hitoku.attacks.differencing.definition import Nested
+from hitoku.checks.attackers import output_verdict
 from hitoku.checks.decisions import ExceptionRequest
 from hitoku.checks.evidence.evidence import Evidence
 from hitoku.checks.outputs import complete_cases, segmentation
@@ -27,6 +28,7 @@ from hitoku.checks.session.pandas_habits import PandasHabits
 from hitoku.checks.submission.draft_ledger import DraftLedger
 from hitoku.checks.submission.writing import write_submission
 from hitoku.errors import ParameterError, did_you_mean
+from hitoku.model.verdict import Verdict
 
 
 class Session(PandasHabits):
@@ -90,6 +92,7 @@ class Session(PandasHabits):
         self.period = period
         pairs = sorted((nested or {}).items())
         self._nested = [Nested(fine, coarse, self.records.within(fine, coarse)) for fine, coarse in pairs]
+        self._ledger = ledger is not None
         self._begin = partial(DraftLedger, name, self.records, self.policy, ledger, unit_word)
         self._draft = self._begin()
         self._released = self._draft.ledger.names
@@ -195,6 +198,10 @@ class Session(PandasHabits):
                 return each
         known = [each.name for each in self.outputs]
         raise ParameterError(f"no output {name!r}", where="output", fix=did_you_mean(name, known))
+
+    def verdict(self, output: str | Output) -> Verdict:
+        """Return the verdict on an output, one row per attacker."""
+        return output_verdict(self._named(output).verdicts, ledger=self._ledger, against=self.policy.against)
 
     def remove(self, output: str | Output) -> None:
         """Take an output back; later ones are compared again without it."""
@@ -310,6 +317,7 @@ class Session(PandasHabits):
         lines = [f"{self.name}: {len(self.outputs)} output(s) would be submitted"]
         for each in self.outputs:
             lines.append(f"  {each.name} ({each.kind}): {each.status}")
+            lines.append(f"      {self.verdict(each)}")
             said = [f"{v.principle}: {v.text}" for v in each.verdicts if v.status is not Clearance.PASS]
             lines += [f"      {text}" for text in (*each.notes, *said)]
             lines += [f"      {request}" for request in self.requests if request.output == each.name]

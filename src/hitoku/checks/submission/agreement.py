@@ -34,7 +34,7 @@ def disagreements(outputs: Sequence[Output]) -> list[list[str]]:
     found: list[dict[tuple[int, str], list[str]]] = [{} for _ in outputs]
     for place, output in enumerate(outputs):
         for fact in output.asked.facts(output.evidence):
-            group = _group(fact.codes, output.where, output.evidence.left_out)
+            group = group_of(fact.codes, output.where, output.evidence.left_out)
             if not _clear(group):
                 continue
             other, before = first.setdefault((group, fact.kind), (fact, place))
@@ -60,7 +60,7 @@ def _gaps(outputs: Sequence[Output]) -> list[list[str]]:
     first: dict[tuple[Group, str], tuple[int, int]] = {}
     found: list[dict[int, list[str]]] = [{} for _ in outputs]
     for place, output in enumerate(outputs):
-        gone, kept = output.evidence.left_out, _group({}, output.where, None)
+        gone, kept = output.evidence.left_out, group_of({}, output.where, None)
         for column in output.asked.needs if _clear(kept) else ():
             n = 0 if gone is None else gone.columns.get(column, 0)
             other, before = first.setdefault((kept, column), (n, place))
@@ -81,7 +81,7 @@ def _clear(group: Group) -> bool:
     return not any(MISSING in pair for pair in group)
 
 
-def _group(codes: Mapping[str, str], where: Mapping[str, Any], left_out: LeftOut | None) -> Group:
+def group_of(codes: Mapping[str, str], where: Mapping[str, Any], left_out: LeftOut | None) -> Group:
     """Put a group and the filter it is under into one; a filter that keeps one code is that code."""
     pairs: dict[str, str | tuple[str, ...]] = dict(codes)
     if left_out is not None:

@@ -16,6 +16,7 @@ from hitoku.checks.evidence.evidence import Unreadable
 from hitoku.checks.evidence.table import TableEvidence
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
+from hitoku.checks.principles.tables import count_shares
 from hitoku.model.arrays import Floats
 
 # Beyond so many cells the intervals of a table are left to the file of its certificate.
@@ -40,7 +41,7 @@ class CellFacts:
     share
         The first as a share of all contributions.
     line_share
-        Its units as a share of the largest line it stands in: row, column; None outside tables.
+        The largest share of its units in a line: row, column, group of a hierarchy; None outside tables.
     withheld
         It does not leave.
     low, high
@@ -82,7 +83,8 @@ def cell_facts(output: Output, policy: Policy) -> tuple[tuple[str, ...], list[Ce
     n_cells = len(cells.labels)
     values = _values(output, n_cells)
     first, second, share = _contributions(evidence, n_cells)
-    lines = _line_shares(evidence, n_cells)
+    table = isinstance(evidence, TableEvidence)
+    lines = _plain(count_shares(evidence)) if table else [None] * n_cells
     low, high, required = _intervals(output, policy, n_cells)
     found = [
         CellFacts(
@@ -132,23 +134,6 @@ def _contributions(evidence: Any, n_cells: int) -> tuple[list[Any], list[Any], l
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.where(size > 0, largest[:, 0] / size, np.nan)
     return _plain(largest[:, 0]), _plain(second), _plain(share)
-
-
-def _line_shares(evidence: Any, n_cells: int) -> list[Any]:
-    """Return the largest share that each cell has of a line with its total, in records."""
-    if not isinstance(evidence, TableEvidence):
-        return [None] * n_cells
-    cube = evidence.records.reshape([len(d) for d in evidence.dimensions]).astype(np.float64)
-    share = np.full(cube.shape, np.nan)
-    for axis in range(cube.ndim):
-        total = cube.take([-1], axis)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            own = np.where(total > 0, cube / total, np.nan)
-        last = [slice(None)] * cube.ndim
-        last[axis] = slice(-1, None)
-        own[tuple(last)] = np.nan
-        share = np.fmax(share, own)
-    return _plain(share.ravel())
 
 
 def _intervals(output: Output, policy: Policy, n_cells: int) -> tuple[list[Any], list[Any], list[Any]]:

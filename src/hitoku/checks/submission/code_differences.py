@@ -19,9 +19,11 @@ from hitoku.checks.ledger.ranks import next_to
 from hitoku.checks.ledger.store import LedgerStore
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, SumTerm
+from hitoku.checks.principles.together import Said
+from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, SumTerm, worst
 from hitoku.checks.submission.differences import UNSOUND, Candidate, not_tested
 from hitoku.checks.submission.draft_ledger import describe
+from hitoku.checks.submission.said import judge_together, said_by
 from hitoku.checks.submission.submission import Submission
 from hitoku.errors import HitokuError, some
 
@@ -41,6 +43,7 @@ def by_codes(
 ) -> list[tuple[PrincipleVerdict, ...]]:
     """Join every output with those before it, and with the ledger, by their codes; begin tells which."""
     earlier, unknown = _released(store, submission.data)
+    said_before = _said_before(store, submission.data)
     found: list[tuple[PrincipleVerdict, ...]] = []
     for place, each in enumerate(candidates):
         begin(place)
@@ -50,17 +53,29 @@ def by_codes(
         if not each.sound:
             found.append((not_tested(UNSOUND),))  # no decision lets it leave
             continue
-        own = counted(each.output)
+        own, said = counted(each.output), said_by(each.output)
+        together = judge_together(said, said_before, each.output.name, policy)
         if isinstance(own, str):
             if not each.output.evidence.files:
                 unknown.append(each.output.name)
-            found.append((not_tested(own),))
-            continue
-        verdicts = _compared(own, earlier, unknown, policy)
+            verdicts: tuple[PrincipleVerdict, ...] = (not_tested(own), *together)
+        else:
+            verdicts = (*_compared(own, earlier, unknown, policy), *together)
         found.append(verdicts)
-        if each.excused or verdicts[0].status is not Clearance.FAIL:
-            earlier.append(own)
+        if each.excused or worst(verdicts) is not Clearance.FAIL:
+            said_before[each.output.name] = tuple(said)
+            earlier += [] if isinstance(own, str) else [own]
     return found
+
+
+def _said_before(store: LedgerStore | None, data: str) -> dict[str, tuple[Said, ...]]:
+    """Return the statistics that were released before about these data, by output."""
+    entries = [] if store is None else map(Entry.from_dict, store.of("output"))
+    return {
+        f"{entry.name} (project {entry.project or 'without a name'})": entry.said
+        for entry in entries
+        if entry.said and entry.data_hash == data
+    }
 
 
 def counted(output: Output) -> Defined | str:

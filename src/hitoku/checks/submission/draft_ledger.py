@@ -26,6 +26,7 @@ from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.verdict import Clearance, PrincipleVerdict
 from hitoku.checks.records import MISSING, Records
+from hitoku.checks.submission.said import judge_together, said_by
 from hitoku.checks.submission.same_variable import measured_alike, told_alike
 from hitoku.errors import ParameterError
 
@@ -86,10 +87,15 @@ class DraftLedger:
         alarms = self.ledger.check(
             name, parts, definition, measures, rules=self._policy.magnitude_rules if measures else ()
         )
-        verdicts = self.ledger.verdicts(alarms)
+        said = said_by(output, self._records)
+        verdicts = (
+            *self.ledger.verdicts(alarms),
+            *judge_together(said, self.ledger.said, name, self._policy),
+        )
         passes = Clearance.FAIL not in {output.status, *(verdict.status for verdict in verdicts)}
         if passes if leaves is None else leaves(verdicts):
-            self.ledger.remember(name, [] if output.evidence.files else parts, definition, measures)
+            known = [] if output.evidence.files else parts
+            self.ledger.remember(name, known, definition, measures, said=said)
         return verdicts
 
     def clashes(self, output: Output) -> bool:

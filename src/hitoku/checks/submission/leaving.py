@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from hitoku.checks.outputs.output import WITHHELD, Output
-from hitoku.files import disarm
+from hitoku.files import write_csv
 
 
 def file_stem(number: int, name: str) -> str:
@@ -67,17 +67,11 @@ def csv_text(published: Mapping[str, Sequence[Any]], *, disarmed: bool = True) -
     =1+1
     <BLANKLINE>
     """
-    told = disarm if disarmed else str
+    rows = zip(*published.values(), strict=True)
+    shown = ([WITHHELD if entry is None else entry for entry in row] for row in rows)
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(map(told, published))
-    for row in zip(*published.values(), strict=True):
-        writer.writerow([_entry(entry, told) for entry in row])
+    write_csv(text, chain([published], shown), disarmed=disarmed)
     return text.getvalue()
-
-
-def _entry(entry: Any, told: Callable[[str], str]) -> Any:
-    return WITHHELD if entry is None else told(entry) if isinstance(entry, str) else entry
 
 
 def plain_json(content: Any) -> bytes:

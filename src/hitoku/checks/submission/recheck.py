@@ -189,15 +189,18 @@ def judge(
         for each, with_others in zip(drafts, compared, strict=True)
     )
     used = {id(each) for one in checked for each in one.decisions}
+    ledger = centre.store is not None or centre.path is not None
     return Recheck(
         submission=submission,
         policy=policy,
         outputs=checked,
         findings=(*_other_policy(submission, policy), *_other_unit(submission, centre)),
         unused=tuple(each for each in decisions if id(each) not in used),
-        scope=differences.scope(centre.store is not None or centre.path is not None, records, centre.depth),
+        scope=differences.scope(ledger, records, centre.depth),
         unit=_unit_words(submission, centre),
         released=_named_before(checked, centre.store, submission.name),
+        ledger=ledger,
+        units=records is not None,
     )
 
 

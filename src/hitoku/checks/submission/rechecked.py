@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from hitoku.checks.attackers import output_verdict
 from hitoku.checks.decisions import Decision
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, worst
 from hitoku.checks.submission.submission import Submission
 from hitoku.model.finding import Finding, Severity
+from hitoku.model.verdict import Verdict
 
 EXCEPTED, NOT_ASKED = "excepted", "-"
 
@@ -133,6 +135,10 @@ class Recheck:
         What counted as a unit, and who says so, in words.
     released
         What left before and is named in a difference: columns and their entries, by the name in the text.
+    ledger
+        Whether outputs were compared with everything released before.
+    units
+        Whether the data were there, and outputs were compared by who is in their cells.
     """
 
     submission: Submission
@@ -143,6 +149,16 @@ class Recheck:
     scope: str = ""
     unit: str = ""
     released: Mapping[str, Mapping[str, list[Any]]] = field(default_factory=dict)
+    ledger: bool = False
+    units: bool = False
+
+    def verdict_of(self, each: Rechecked, say: Callable[[str], str] = str) -> Verdict:
+        """Return the verdict on an output, one row per attacker; of one that is broken nothing is claimed."""
+        if each.state is OutputState.BROKEN:
+            return Verdict(())
+        return output_verdict(
+            each.verdicts, ledger=self.ledger, units=self.units, against=self.policy.against, say=say
+        )
 
     def other_sides(self, each: Rechecked) -> dict[str, Mapping[str, list[Any]]]:
         """Return what an output is compared with where that gives somebody away, by name.
@@ -203,7 +219,9 @@ class Recheck:
             "differencing": self.scope,
             "findings": [str(finding) for finding in self.findings],
             "unused_decisions": [str(each) for each in self.unused],
-            "outputs": [each.to_dict() for each in self.outputs],
+            "outputs": [
+                {**each.to_dict(), "verdict": self.verdict_of(each).as_dict()} for each in self.outputs
+            ],
         }
 
     def __repr__(self) -> str:

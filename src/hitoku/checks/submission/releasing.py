@@ -25,6 +25,7 @@ from hitoku.checks.submission.draft_ledger import definition_of, open_ledger, re
 from hitoku.checks.submission.leaving import leaving
 from hitoku.checks.submission.recheck import Centre, judge, open_centre
 from hitoku.checks.submission.rechecked import OutputState, Recheck, Rechecked
+from hitoku.checks.submission.said import said_by
 from hitoku.checks.submission.same_variable import measured_alike
 from hitoku.checks.submission.submission import MOST_BYTES, Submission, read_submission
 from hitoku.errors import DataError, ParameterError, some
@@ -242,7 +243,8 @@ def _remember(
         placed, measures = place_units(each.output, records)
         name, published = book.unused(placed.name), dict(placed.published)
         parts, amounts = remembered_parts(placed, records), measured_alike(measures, records)
-        book.remember(name, parts, definition_of(placed), amounts, published=published)
+        said = said_by(placed, records)
+        book.remember(name, parts, definition_of(placed), amounts, published=published, said=said)
         own = leaving(stems[each.output.name], each.output, disarmed=disarmed)
         files |= own
         left.append(

@@ -30,7 +30,7 @@ from hitoku.model.estimates import Estimates
 from hitoku.model.release import Release
 from hitoku.solver.closest import PENALTY, DeviationProgram, Norm, closest, reciprocal
 from hitoku.solver.quadratic import QuadraticProgram, solve
-from hitoku.solver.solution import Status
+from hitoku.solver.solution import SolverStatus
 
 Soft = Literal["share", "units", "squares"]
 Scatter = Literal["unsafe", "cell", "all"]
@@ -192,7 +192,7 @@ def _told(instance: TableInstance, release: Release, norm: Norm, reading: Attack
 def _solved(problem: DeviationProgram, norm: Norm, reading: AttackReading) -> tuple[Floats | None, bool]:
     """Solve an attacker's problem; softened where no table keeps all bounds."""
     found = closest(problem, norm)
-    if found.status is not Status.INFEASIBLE:
+    if found.status is not SolverStatus.INFEASIBLE:
         return (stopped(problem, reading.stop) if reading.stop else found.deviation), False
     if reading.soft == "squares" and norm == "l2":
         return _squared(problem), True

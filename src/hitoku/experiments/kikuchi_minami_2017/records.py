@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.files import spill_folder
+from hitoku.files import spill_folder, write_csv
 
 
 @contextmanager
@@ -26,7 +25,6 @@ def records(columns: Mapping[str, Any]) -> Iterator[Path]:
     with spill_folder() as folder:
         path = folder / "records.csv"
         with path.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(columns)
-            writer.writerows(zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True))
+            rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
+            write_csv(file, [columns, *rows], disarmed=False)
         yield path

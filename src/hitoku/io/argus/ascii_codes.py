@@ -8,7 +8,6 @@ a file beside the table says what each stands for.
 
 from __future__ import annotations
 
-import csv
 import io
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -16,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hitoku.errors import DataError
-from hitoku.files import write_file
+from hitoku.files import read_csv, write_csv, write_file
 from hitoku.io.argus.text import read_text
 from hitoku.model.dimension import Dimension
 from hitoku.model.hierarchy import Hierarchy
@@ -69,17 +68,15 @@ class StandIns:
     def write(self, path: Path) -> None:
         """Write them as CSV in UTF-8: variable, stand-in, what it stands for; a name has no variable."""
         text = io.StringIO()
-        lines = csv.writer(text, lineterminator="\n")
-        lines.writerow(HEAD)
-        lines.writerows(("", stand_in, name) for name, stand_in in self.names.items())
-        for variable, codes in self.codes.items():
-            lines.writerows((variable, stand_in, code) for code, stand_in in codes.items())
+        names = [("", stand_in, name) for name, stand_in in self.names.items()]
+        codes = [(name, stand_in, code) for name, own in self.codes.items() for code, stand_in in own.items()]
+        write_csv(text, [HEAD, *names, *codes])
         write_file(path, text.getvalue().encode("utf-8"))
 
     @classmethod
     def read(cls, path: Path) -> StandIns:
         """Read what :meth:`write` wrote."""
-        rows = list(csv.reader(io.StringIO(read_text(path, "list of stand-ins"))))
+        rows = list(read_csv(io.StringIO(read_text(path, "list of stand-ins"))))
         if not rows or tuple(rows[0]) != HEAD or any(len(row) != len(HEAD) for row in rows):
             raise DataError(
                 "this is no list of stand-ins", where=path.name, fix=f"its columns are {', '.join(HEAD)}"

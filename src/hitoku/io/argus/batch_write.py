@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 
 from hitoku.errors import CertificateError, OutputError
 from hitoku.evidence.outcome import Outcome
+from hitoku.evidence.verdict import combine
 from hitoku.evidence.verify import verify
 from hitoku.files import new_files, new_folder, private_folder
 from hitoku.io.argus.asked import INTERMEDIATE, JJ, Batch, Write
@@ -18,6 +20,15 @@ from hitoku.io.argus.safe_table import SafeTable
 from hitoku.io.publication import PublicationPlan
 from hitoku.io.release.write import write_release
 from hitoku.model.release import Release
+from hitoku.model.verdict import Row, Status, Verdict
+
+CONTRADICTING = Row(
+    attacker="tables",
+    status=Status.FAILED,
+    reason="a cell that one table withholds is published in another one",
+    fix="protect the tables together",
+    in_scope=True,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -74,6 +85,16 @@ class BatchRun:
         """Every table that leaves passed its audit, and none shows what another one withholds."""
         return not self.contradicting and all(done.outcome.audit.safe for done in self.leaving)
 
+    @cached_property
+    def verdict(self) -> Verdict:
+        """One row per attacker; of several tables each row has the worst result."""
+        outcomes = dict.fromkeys(done.outcome for done in self.leaving)
+        found = combine({f"table {n}": outcome.verdict for n, outcome in enumerate(outcomes, 1)})
+        if not self.contradicting:
+            return found
+        rows = tuple(CONTRADICTING if row.attacker == "tables" else row for row in found.rows)
+        return replace(found, rows=rows)
+
     @property
     def leaving(self) -> tuple[Done, ...]:
         """Tables of which a file is written that leaves the house, or that a method protected."""
@@ -90,14 +111,14 @@ class BatchRun:
 
     def __repr__(self) -> str:
         count = sum(map(len, self.tables))
-        verdict = "safe" if self.safe else "NOT safe"
-        return f"BatchRun({verdict}: {count} table(s), {len(self.files)} file(s) written)"
+        said = "safe" if self.safe else "NOT safe"
+        return f"BatchRun({said}: {count} table(s), {len(self.files)} file(s) written)"
 
 
 def write_batch(run: BatchRun, checked: Checked, out: Path | None, *, force: bool) -> BatchRun:
     """Write what a batch asks for, all of it or nothing; of a table that is not safe only the logbook."""
     batch, folder = checked.batch, checked.batch.path.parent
-    allowed = run.safe or force
+    allowed = force or not run.verdict.refused
     with private_folder(folder, batch.path.stem) as draft:
         made = _safe_files(run, checked, draft) if allowed else []
         log = [*run.log, *_proofs(run, draft / "certificate.json.gz")]
@@ -130,10 +151,10 @@ def _proofs(run: BatchRun, draft: Path) -> list[str]:
             lines.append(f"proof {number}: there is none")
             continue
         proof.write(draft)
-        verdict = verify(draft)
-        if not verdict.ok:
+        answer = verify(draft)
+        if not answer.ok:
             raise CertificateError(
-                f"the proof of safety does not hold: {verdict.reason}",
+                f"the proof of safety does not hold: {answer.reason}",
                 where=f"proof {number}",
                 fix="report this: the audit and its verifier disagree",
             )

@@ -20,15 +20,15 @@ def write_csv(path: Path, publication: Publication) -> None:
     withheld with them: that is confidential. A code that a spreadsheet would run as a formula has a quote
     before it; other formats have it as it is.
     """
-    write_rows(path, publication, harmless=True)
+    write_rows(path, publication)
 
 
-def write_rows(path: Path, publication: Publication, *, harmless: bool) -> None:
+def write_rows(path: Path, publication: Publication, *, disarmed: bool = True) -> None:
     """Write one row per cell; with or without a quote before what a spreadsheet would run."""
     release = publication.release
     shown = "adjusted" if publication.adjusted else "published"
     status = np.where(release.withheld, "withheld", shown).tolist()
-    write_cells(path, release.labels, {"value": publication.texts, "status": status}, harmless=harmless)
+    write_cells(path, release.labels, {"value": publication.texts, "status": status}, disarmed=disarmed)
 
 
 FORMAT = Format("csv", ".csv", "codes, value, status; the proof is about this file", write_csv)

@@ -11,7 +11,7 @@ from hitoku.io.publication import Publication
 
 def write_csv_plain(path: Path, publication: Publication) -> None:
     """Write what :func:`write_csv` does, without quotes before what a spreadsheet would run."""
-    write_rows(path, publication, harmless=False)
+    write_rows(path, publication, disarmed=False)
 
 
 FORMAT = Format("csv-plain", ".plain.csv", "codes as they are, for programs alone", write_csv_plain)

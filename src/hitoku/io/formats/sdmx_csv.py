@@ -14,7 +14,7 @@ def write_sdmx_csv(path: Path, publication: Publication) -> None:
     """Write what leaves, one row per cell; ``OBS_VALUE`` is empty where withheld."""
     refuse_taken(path, publication.release.labels.names)
     columns = {**public_columns(publication), "OBS_VALUE": publication.texts}
-    write_cells(path, publication.release.labels, columns)
+    write_cells(path, publication.release.labels, columns, disarmed=False)
 
 
 FORMAT = Format("sdmx-csv", ".sdmx.csv", "CSV with the columns and statuses of SDMX", write_sdmx_csv)

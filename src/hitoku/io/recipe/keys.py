@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.insiders.contributions import INSIDERS, parse_insiders
 from hitoku.io.formats import FORMATS
+from hitoku.model.verdict import DEFAULT_SCOPE, SCOPES, parse_scope
 from hitoku.tabulation.file_format import FileFormat
 
 # In a selection of cells to keep: those that a rule calls unsafe are withheld all the same.
@@ -93,9 +94,20 @@ def _insiders(given: Any) -> Any:
     return word
 
 
+def _against(given: Any) -> Any:
+    """Take words for attackers."""
+    listed = _texts(given)
+    try:
+        parse_scope(listed)
+    except ParameterError as error:
+        raise Refused(error.what, error.fix) from None
+    return listed
+
+
 RuleWord = Annotated[Any, BeforeValidator(partial(_named, kind="rule", example="p_percent:p=10"))]
 MethodWord = Annotated[Any, BeforeValidator(partial(_named, kind="method", example="greedy:tidy=true"))]
 FormatWord = Annotated[str, AfterValidator(_format)]
+Against = Annotated[list[str], BeforeValidator(_against)]
 InsidersWord = Annotated[str, BeforeValidator(_insiders)]
 Texts = Annotated[list[str], BeforeValidator(_texts)]
 KeptCells = Annotated[dict[str, list[str]], BeforeValidator(_kept)]
@@ -168,6 +180,14 @@ class TableKeys(BaseModel):
         return FileFormat(self.encoding, self.separator, self.decimal, self.thousands)
 
 
+# The keys of a table that name columns of its file: one, a list of them, or codes by column. An error about
+# a column is reported at the first that names it; a column of marks that is also another's is the mistake.
+COLUMN_KEYS = (
+    *("mark", "by", "value", "weight", "unit", "holding", "where"),
+    *("frequency", "largest", "cost", "fixed"),
+)
+
+
 class LinkedKeys(TableKeys):
     """One of several linked tables."""
 
@@ -225,6 +245,16 @@ class RecipeKeys(TableKeys):
         None,
         description=f"contributors who know their own amounts: {', '.join(INSIDERS)}; left out, singletons "
         "of magnitudes",
+    )
+    against: Against | None = Field(
+        None,
+        description=f"attackers that the verdict depends on: {', '.join(SCOPES)}; left out, "
+        f"{', '.join(DEFAULT_SCOPE)}, and method where the method may be known",
+    )
+    groups: bool = Field(
+        True,
+        description="keep groups that can be derived from published cells as large as min_frequency and "
+        "few_contributors require; false considers cells only",
     )
     method: MethodWord = Field("auto", description="what chooses the cells withheld with the unsafe ones")
     keep: list[KeptCells] = Field(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.errors import DataError, HitokuError
+from hitoku.files import write_csv
 from hitoku.model.attribution import Attributions
 
 
@@ -31,9 +31,7 @@ def write_groups(path: Path, learnt: Attributions) -> None:
 def write_judged_groups(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Write what an audit found out about groups, one row each."""
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+        write_csv(file, [rows[0], *(row.values() for row in rows)])
 
 
 def read_groups(path: Path, n_cells: int) -> Attributions:

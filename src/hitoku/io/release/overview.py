@@ -6,7 +6,6 @@ a single withheld cell away.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,11 +13,14 @@ from pathlib import Path
 import numpy as np
 
 from hitoku.evidence.outcome import Outcome
-from hitoku.files import new_file
+from hitoku.evidence.verdict import combine
+from hitoku.files import new_file, write_csv
 from hitoku.io.release.link_picture import LinkPicture, link_picture
 from hitoku.io.report.rendering import HERE, render
+from hitoku.io.report.words import LIGHTS, row_class
 from hitoku.model.arrays import Integers
 from hitoku.model.release import Release
+from hitoku.model.verdict import ATTACKERS, Verdict
 
 # Tables of which less than this share of the value is published are marked.
 LITTLE = 0.2
@@ -29,11 +31,12 @@ MOST_NAMED = 3
 STYLES = ("style.css", "overview.css")
 NOTICE = """CONFIDENTIAL. This folder is for the person who signs the publication. Do not publish it.
 
-overview.html  which tables link where, what each withholds, what is left of it
+overview.html  the verdict, which tables link where, what each withholds, what is left of it
 overview.csv   the same, a line for every table
 
 Tables that share nothing were protected apart. Every folder beside this one is a release with its own
 evidence and certificate: public/ is what leaves, checker/ stays.
+
 """
 
 
@@ -162,34 +165,44 @@ class OverviewGroup:
 
 def write_overview(path: Path, groups: Sequence[OverviewGroup]) -> None:
     """Write a line for every table as a CSV file."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(
+    rows: list[list[object]] = [
+        [
+            *("table", "group", "measure", "variables", "cells", "filled", "unsafe", "withheld"),
+            *("published_share_of_cells", "published_share_of_value"),
+            *("verdict", "colour", *ATTACKERS, "shares_cells_with"),
+        ]
+    ]
+    for group in groups:
+        verdict = group.outcome.verdict
+        results = {row.attacker: str(row.status) for row in verdict.rows if row.applies}
+        rows += [
             [
-                *("table", "group", "measure", "variables", "cells", "filled", "unsafe", "withheld"),
-                *("published_share_of_cells", "published_share_of_value", "verdict", "shares_cells_with"),
+                table.name,
+                group.name,
+                table.measure,
+                " x ".join(table.variables),
+                *(table.n_cells, table.n_filled, table.n_unsafe, table.n_withheld),
+                *(round(table.kept_cells, 4), round(table.kept_value, 4)),
+                *(str(verdict), str(verdict.colour)),
+                *(results.get(attacker, "") for attacker in ATTACKERS),
+                "; ".join(f"{other} {n}" for other, n in table.shares.items()),
             ]
-        )
-        for group in groups:
-            for table in group.tables:
-                writer.writerow(
-                    [
-                        table.name,
-                        group.name,
-                        table.measure,
-                        " x ".join(table.variables),
-                        *(table.n_cells, table.n_filled, table.n_unsafe, table.n_withheld),
-                        *(round(table.kept_cells, 4), round(table.kept_value, 4)),
-                        group.outcome.verdict,
-                        "; ".join(f"{other} {n}" for other, n in table.shares.items()),
-                    ]
-                )
+            for table in group.tables
+        ]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        write_csv(file, rows)
+
+
+def _verdict(groups: Sequence[OverviewGroup]) -> Verdict:
+    """Return the verdict on all groups of tables."""
+    return combine({group.name: group.outcome.verdict for group in groups})
 
 
 def overview_page(groups: Sequence[OverviewGroup], title: str) -> str:
     """Render a page about all tables of a publication."""
     tables = [table for group in groups for table in group.tables]
     remarks = dict.fromkeys(str(remark) for group in groups for remark in group.outcome.remarks)
+    verdict = _verdict(groups)
     return render(
         "overview.html",
         style="".join((HERE / name).read_text("utf-8") for name in STYLES),
@@ -198,8 +211,11 @@ def overview_page(groups: Sequence[OverviewGroup], title: str) -> str:
         tables=tables,
         little=LITTLE,
         many=MANY,
-        safe=all(group.outcome.audit.safe for group in groups),
-        proved=all(group.outcome.proved for group in groups),
+        verdict=verdict,
+        light=LIGHTS[verdict.colour],
+        light_of=lambda group: LIGHTS[group.outcome.verdict.colour],
+        row_class=row_class,
+        _=str,
         remarks=list(remarks),
         n_cells=sum(table.n_cells for table in tables),
         n_withheld=sum(table.n_withheld for table in tables),
@@ -217,4 +233,6 @@ def write_publication(folder: Path, groups: Sequence[OverviewGroup], title: str)
     folder.mkdir()
     write_overview(folder / "overview.csv", groups)
     write_overview_page(folder / "overview.html", groups, title)
-    (folder / "README.txt").write_text(NOTICE, encoding="utf-8")
+    verdict = _verdict(groups)
+    lines = "".join(f"{line}\n" for line in (f"Verdict: {verdict}", *verdict.lines))
+    (folder / "README.txt").write_text(NOTICE + lines, encoding="utf-8")

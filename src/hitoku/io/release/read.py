@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.errors import DataError, OutputError, did_you_mean
-from hitoku.files import sha256
+from hitoku.files import read_csv, sha256
 from hitoku.io.jj import read_jj
 from hitoku.io.publication import Publication
 from hitoku.io.release.groups import read_groups
@@ -130,7 +130,7 @@ def read_cells(folder: Path, labels: Labels) -> dict[str, list[str]]:
     path, n_codes = folder / "checker" / "cells.csv", len(labels.names)
     try:
         with path.open(newline="", encoding="utf-8") as file:
-            head, *rows = csv.reader(file)
+            head, *rows = read_csv(file)
         known = {tuple(row[:n_codes]): row for row in rows}
         ordered = [known[labels.codes_of(cell)] for cell in range(len(labels))]
         columns = list(zip(*ordered, strict=True))
@@ -180,7 +180,7 @@ def _with_hidden(path: Path, labels: Labels, published: Floats) -> tuple[Labels,
     n_codes = len(labels.names)
     try:
         with path.open(newline="", encoding="utf-8") as file:
-            head, *rows = csv.reader(file)
+            head, *rows = read_csv(file)
         decision = head.index("decision", n_codes)
         hidden = np.array([row[decision] == "hidden" for row in rows])
         shown = {labels.codes_of(cell): cell for cell in range(len(labels))}
@@ -235,7 +235,7 @@ def _shown(path: Path) -> tuple[Labels, Floats]:
     """Read what an outsider sees: codes of every cell, and its value, NaN where withheld."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
-            head, *rows = csv.reader(file)
+            head, *rows = read_csv(file)
         names = head[: head.index("value")]
         columns = list(zip(*rows, strict=True))
         published = np.array([float(text) if text else np.nan for text in columns[len(names)]])

@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from importlib import metadata
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,9 @@ import narwhals as nw
 import numpy as np
 
 from hitoku.evidence.audit_result import Audit
+from hitoku.evidence.certificate import hash_files
 from hitoku.evidence.outcome import Outcome
-from hitoku.files import new_folder, sha256
+from hitoku.files import new_folder, sha256, write_csv
 from hitoku.io.cell_rows import printed, write_cells
 from hitoku.io.formats import write_formats
 from hitoku.io.jj import write_jj
@@ -37,6 +39,8 @@ from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
+from hitoku.rules.assess import name_of
+from hitoku.rules.rule import Rule
 
 NOTICE = "CONFIDENTIAL. This folder is for the person who signs the release. Do not publish it.\n\n"
 # What may be in the folder; the notice names the files that are.
@@ -48,7 +52,8 @@ FILES = {
     " empty where that was not worked out",
     "groups.csv": "groups of which too much could be learnt: what was required, met or not, and why not",
     "groups.json": "what must not be learnt about groups, for another audit",
-    "certificate.json.gz": "the proof of safety; check it without hitoku:  python verify.py <release folder>",
+    "certificate.json.gz": "proof of the rows that the verdict calls proved; check it without hitoku:  "
+    "python verify.py <release folder>",
     "table.jj.gz": "table, relations, bounds and levels in the field's own format, for other programs",
     "hierarchies.json": "which code is the sum of which others, for each variable",
     "fingerprints.json": "which records are behind each cell, as hashes, for an audit with other releases",
@@ -63,8 +68,9 @@ FILES = {
 # Cells that no table shows, in the column "decision".
 HIDDEN = "hidden"
 
-NOT_SAFE = """NOT SAFE. The audit of this release failed; it was written because somebody insisted.
-Do not publish it. checker/audit.csv names the cells and says why.
+NOT_SAFE = """NOT SAFE. The verdict refuses this release; it was written because force was given.
+Do not publish it. checker/report.html shows what is disclosed, checker/audit.csv the cells that fail.
+
 """
 
 
@@ -97,12 +103,12 @@ def write_release(path: str | Path, outcome: Outcome, publication: PublicationPl
             own = public / name if name in plan.parts else public
             own.mkdir(exist_ok=True)
             left_out |= write_formats(own, name, one, plan.formats)
-        _write_evidence(checker, outcome, shown, plan)
+        files = hash_files(public)
+        _write_evidence(checker, outcome, shown, plan, files)
         if plan.recipe_text:
             (checker / "recipe.toml").write_text(plan.recipe_text, encoding="utf-8")
         versions = _versions()
-        files = sorted(file for file in public.rglob("*") if file.is_file())
-        hashes = {file.relative_to(draft).as_posix(): sha256(file) for file in files}
+        hashes = {f"public/{name}": digest for name, digest in files.items()}
         summary = {
             **_summary(outcome),
             "protected_together": sorted(plan.parts),
@@ -126,14 +132,15 @@ def _notice(checker: Path, outcome: Outcome, left_out: Mapping[str, str]) -> str
     width = max(map(len, FILES)) + 2
     listed = "".join(f"{name:<{width}}{what}\n" for name, what in FILES.items() if (checker / name).exists())
     missing = "".join(f"\npublic/{name} was not written: {why}\n" for name, why in left_out.items())
-    verdict = f"\nVerdict: {outcome.verdict}.\n"
+    verdict = f"\nVerdict: {outcome.verdict}\n" + "".join(f"  {line}\n" for line in outcome.verdict.lines)
     return NOTICE + listed + missing + verdict + "".join(f"{remark}\n" for remark in outcome.remarks)
 
 
 def _write_warning(draft: Path, outcome: Outcome) -> str:
     """Write a file at the top where the release must not be published; return the words for its headings."""
-    if not outcome.audit.safe:
-        (draft / "NOT_SAFE.txt").write_text(NOT_SAFE, encoding="utf-8")
+    if outcome.verdict.refused:
+        text = NOT_SAFE + "".join(f"{line}\n" for line in (outcome.verdict, *outcome.verdict.lines))
+        (draft / "NOT_SAFE.txt").write_text(text, encoding="utf-8")
         return "NOT SAFE, not for publication"
     if outcome.protection.caution:
         text = f"NOT FOR PUBLICATION. {outcome.protection.caution}\n"
@@ -143,7 +150,11 @@ def _write_warning(draft: Path, outcome: Outcome) -> str:
 
 
 def _write_evidence(
-    checker: Path, outcome: Outcome, shown: Mapping[str, Release], plan: PublicationPlan
+    checker: Path,
+    outcome: Outcome,
+    shown: Mapping[str, Release],
+    plan: PublicationPlan,
+    files: Mapping[str, str],
 ) -> None:
     table, need, protection, audit = outcome.table, outcome.need, outcome.protection, outcome.audit
     write_cells(checker / "cells.csv", table.labels, _evidence(table, need, protection))
@@ -160,6 +171,8 @@ def _write_evidence(
             audit.certificate,
             remarks=tuple(f"{remark.place}: {remark.reason}" for remark in outcome.left_open),
             tables={name: (shown[name].labels, places.tolist()) for name, places in plan.places.items()},
+            files=files,
+            verdict=outcome.verdict.as_dict(),
         )
         proof.write(checker / "certificate.json.gz")
     write_jj(checker / "table.jj.gz", table, need, protection)
@@ -184,7 +197,7 @@ def _summary(outcome: Outcome) -> dict[str, Any]:
         "measure": table.measure,
         "integer": table.integer,
         "safe": audit.safe,
-        "verdict": outcome.verdict,
+        "verdict": outcome.verdict.as_dict(),
         "certificate": audit.certificate is not None,
         "remarks": [str(remark) for remark in outcome.remarks],
         "hidden": int((~table.shown).sum()),
@@ -195,8 +208,17 @@ def _summary(outcome: Outcome) -> dict[str, Any]:
         "caution": protection.caution,
         "adjusted": outcome.adjusted,
         "insiders": outcome.insiders,
+        "rules": [_parameters(rule) for rule in outcome.rules],
         "warning": outcome.warning,
     }
+
+
+def _parameters(rule: Rule) -> dict[str, Any]:
+    """Return the name of a rule, and its parameters as far as they are single words or numbers."""
+    names: list[str] = [field.name for field in fields(rule)] if is_dataclass(rule) else []
+    given: dict[str, Any] = {name: getattr(rule, name) for name in names}
+    plain = {name: one for name, one in given.items() if isinstance(one, bool | int | float | str)}
+    return {**plain, "rule": name_of(rule)}
 
 
 def _evidence(table: Table, need: Need, protection: Protection) -> dict[str, Any]:
@@ -247,7 +269,10 @@ def _intervals(outcome: Outcome, bounds: Bounds) -> tuple[dict[str, Any], Intege
 
 def _write_audit(path: Path, audit: Audit) -> None:
     frame = nw.from_native(audit.cells, eager_only=True)
-    path.write_text(str(frame.write_csv()), encoding="utf-8")
+    # As numbers are printed elsewhere: NaN, the only entry that differs from itself, is left empty.
+    rows = ([None if entry != entry else entry for entry in row] for row in frame.iter_rows())  # noqa: PLR0124
+    with path.open("w", newline="", encoding="utf-8") as file:
+        write_csv(file, chain([frame.columns], rows))
 
 
 def _versions() -> dict[str, str]:

@@ -12,8 +12,10 @@ import numpy as np
 
 from hitoku.evidence.adjusted import AdjustedAudit
 from hitoku.evidence.audit_result import Audit, CellOutcome
+from hitoku.evidence.derivable_groups import DerivableGroups
 from hitoku.evidence.reached import reached
 from hitoku.io.report.bars import Bar, adjusted_bar, interval_bar
+from hitoku.io.report.numbers import MINUS, bound
 from hitoku.model.arrays import Floats, Mask
 from hitoku.model.bounds import Bounds
 from hitoku.model.finding import Finding
@@ -47,6 +49,8 @@ class Cells:
         than it takes to prove that a cell is safe.
     remarks
         What a person should know about the table itself.
+    groups
+        Groups of units that can be derived; None where they were not examined.
     """
 
     table: Table
@@ -55,6 +59,7 @@ class Cells:
     audit: Audit
     attacked: Bounds | None = None
     remarks: tuple[Finding, ...] = ()
+    groups: DerivableGroups | None = None
 
     @property
     def adjusted(self) -> AdjustedAudit | None:
@@ -169,6 +174,10 @@ class Cells:
             told[step.cell] = f"{whom} {step.reason}".strip()
         return told
 
+    def codes(self, cell: int) -> str:
+        """Codes of a cell, as pages write them."""
+        return " \N{MIDDLE DOT} ".join(self.table.labels.codes_of(cell))
+
     def why(self, cell: int) -> str:
         """Say what gives a cell away, or for whose sake it was withheld."""
         if not self.failing[cell]:
@@ -198,6 +207,17 @@ class Cells:
             down, up = self.adjusted.levels[cell]
             return float(down), float(up)
         return float(self.need.lower[cell]), float(self.need.upper[cell])
+
+    def required(self, cell: int) -> str:
+        """How uncertain a cell must stay, or how far it must be moved, in words."""
+        lower, upper = self.levels(cell)
+        width = float(self.need.width[cell])
+        said = []
+        if lower or upper:
+            said.append(f"±{bound(lower)}" if lower == upper else f"{MINUS}{bound(lower)} / +{bound(upper)}")
+        if width > lower + upper:
+            said.append(f"width {bound(width)}")
+        return ", ".join(said) or "not exact"
 
     def bar(self, cell: int) -> Bar | None:
         """Draw a cell; None where there is nothing to draw."""

@@ -19,7 +19,7 @@ MOST_MARGINS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LayoutRow:
     """One line: its codes and its cells."""
 
     heads: tuple[StubLine, ...]
@@ -48,7 +48,7 @@ class LayoutSection:
     stubs: tuple[str, ...]
     across: str
     columns: tuple[StubLine, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[LayoutRow, ...]
     depth: int = 0
 
     @property
@@ -89,7 +89,7 @@ def sections(table: Table) -> tuple[LayoutSection, ...]:
                 across=labels.names[column],
                 columns=tuple(lines[column]),
                 rows=tuple(
-                    Row((line,), tuple(along.tolist()))
+                    LayoutRow((line,), tuple(along.tolist()))
                     for line, along in zip(lines[row], shown[here], strict=True)
                 ),
                 depth=named[0][1].depth if len(named) == 1 else 0,
@@ -105,7 +105,9 @@ def listing(table: Table, cells: Iterable[int]) -> LayoutSection:
     alone = len(labels.names) == 1 and labels.positions is None
     lines = {line.place: line for line in lines_of(labels, 0, table.dimensions)} if alone else {}
     rows = tuple(
-        Row((lines[cell],) if alone else tuple(StubLine(0, code) for code in labels.codes_of(cell)), (cell,))
+        LayoutRow(
+            (lines[cell],) if alone else tuple(StubLine(0, code) for code in labels.codes_of(cell)), (cell,)
+        )
         for cell in cells
     )
     return LayoutSection("", labels.names, "", (StubLine(0, table.measure),), rows)

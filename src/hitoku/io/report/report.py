@@ -12,18 +12,20 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from hitoku.evidence import verify, verify_blocks, verify_witnesses
+from hitoku.evidence import verify, verify_blocks, verify_files, verify_premises, verify_witnesses
 from hitoku.evidence.outcome import Outcome
 from hitoku.files import new_file
 from hitoku.io.language import ENGLISH, speaker
 from hitoku.io.publication import PublicationPlan
 from hitoku.io.report.bars import adjusted_bar, interval_bar
 from hitoku.io.report.cells import Cells
+from hitoku.io.report.disclosed import disclosed
 from hitoku.io.report.layout import LayoutSection, margins, sections
-from hitoku.io.report.numbers import MINUS, bound, interval, number, percent, times
+from hitoku.io.report.numbers import interval, number, percent, times
 from hitoku.io.report.rendering import HERE, render
-from hitoku.io.report.words import attacks, classes, figures, remarks, verdict
+from hitoku.io.report.words import classes, figures, light, remarks, row_class, steps
 from hitoku.model.arrays import Mask
+from hitoku.model.verdict import Verdict
 
 # Beyond this the table itself is left to the CSV file, and the page shows what a checker must look at.
 MOST_CELLS = 20_000
@@ -85,8 +87,10 @@ def write_report(
             outcome.audit,
             outcome.bounds,
             outcome.remarks,
+            outcome.groups,
         ),
         title=plan.title or outcome.table.measure,
+        verdict=outcome.verdict,
         asked=plan.recipe_text or recipe,
         versions=versions or {},
         sha256=sha256 or {},
@@ -103,6 +107,7 @@ def page(
     cells: Cells,
     *,
     title: str,
+    verdict: Verdict | None = None,
     asked: str = "",
     versions: Mapping[str, str] | None = None,
     sha256: Mapping[str, str] | None = None,
@@ -110,6 +115,19 @@ def page(
     lang: str = ENGLISH,
 ) -> str:
     """Render the evidence as HTML.
+
+    Parameters
+    ----------
+    cells
+        The evidence, cell by cell.
+    title
+        Title of the release.
+    verdict
+        The verdict on the release; left out, it is computed from the audit alone.
+    asked, versions, sha256, linked
+        The recipe, programs, files and tables that the report names.
+    lang
+        Language of the page.
 
     Examples
     --------
@@ -122,7 +140,7 @@ def page(
     >>> need = Need(unsafe=table.value == 1, lower=1.0, upper=1.0)
     >>> protection = Protection.withhold(table, need.unsafe, need)
     >>> evidence = Cells(table, need, protection, audit(table, need, Release.of(table, protection)))
-    >>> "Do not publish this release." in page(evidence, title="Persons")
+    >>> "do not publish this release" in page(evidence, title="Persons")
     True
     """
     say = speaker(lang)
@@ -133,17 +151,25 @@ def page(
     order = [cell for section in shown for cell in section.cells]
     listed = cells.listed[:MOST_ROWS]
     layers = _layers(cells, order)
+    if verdict is None:
+        verdict = Outcome(
+            cells.protection, cells.audit, cells.attacked, remarks=cells.remarks, groups=cells.groups
+        ).verdict
     return render(
         "page.html",
         title=title,
         style=style,
         script=script,
         cells=cells,
-        verdict=verdict(cells),
+        verdict=verdict,
+        sentences=verdict.sentences(say),
+        light=light(verdict, cells.protection.caution),
+        row_class=row_class,
+        disclosed=disclosed(cells, verdict.rows),
         figures=figures(cells),
         classes=classes(cells),
         remarks=remarks(cells)[:MOST_REMARKS],
-        attacks=attacks(cells),
+        steps=steps(cells),
         whole=whole,
         sections=[_section(cells, section) for section in shown],
         layers=[(key, label) for key, label, _ in layers],
@@ -159,24 +185,20 @@ def page(
         versions=dict(versions or {}),
         sha256=dict(sha256 or {}),
         fingerprint=fingerprint(sha256 or {}),
-        verifier=_sha256_of(verify.__file__),
-        claim_verifiers=_claim_verifiers(getattr(cells.audit, "reader", None)),
+        verifiers=_verifiers(getattr(cells.audit, "reader", None)),
         linked=linked,
         lang=lang,
         _=say,
     )
 
 
-def _claim_verifiers(reader: Mapping[str, Any] | None) -> dict[str, str]:
-    """Name the files that check a claim about a reader who knows the method, with their hashes."""
-    files = [] if reader is None else [verify_blocks.__file__]
+def _verifiers(reader: Mapping[str, Any] | None) -> dict[str, str]:
+    """Name the files that check the release, with their hashes; a claim about readers takes further ones."""
+    modules = [verify, verify_files, verify_premises, *([] if reader is None else [verify_blocks])]
     if reader is not None and "steps" in reader:
-        files.append(verify_witnesses.__file__)
-    return {Path(file).name: _sha256_of(file) for file in files}
-
-
-def _sha256_of(path: str) -> str:
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        modules.append(verify_witnesses)
+    files = [Path(str(module.__file__)) for module in modules]
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
 def fingerprint(sha256: Mapping[str, str]) -> str:
@@ -219,24 +241,12 @@ def _layers(cells: Cells, order: list[int]) -> list[tuple[str, str, dict[int, st
     else:
         inferred = texts(lambda c: interval(low[c], high[c]) or UNKNOWN, cells.protection.withheld)
         found.append(("interval", "interval", inferred))
-    asked = texts(lambda c: _required(cells, c) if cells.need.unsafe[c] else NOTHING)
+    asked = texts(lambda c: cells.required(c) if cells.need.unsafe[c] else NOTHING)
     return [*found, ("required", "required", asked)]
 
 
 def _signed(change: float) -> str:
     return f"+{number(change)}" if change > 0 else number(change)
-
-
-def _required(cells: Cells, cell: int) -> str:
-    """Say how far a cell must be blurred, or moved."""
-    lower, upper = cells.levels(cell)
-    width = float(cells.need.width[cell])
-    said = []
-    if lower or upper:
-        said.append(f"±{bound(lower)}" if lower == upper else f"{MINUS}{bound(lower)} / +{bound(upper)}")
-    if width > lower + upper:
-        said.append(f"width {bound(width)}")
-    return ", ".join(said) or "not exact"
 
 
 def _section(cells: Cells, section: LayoutSection) -> dict[str, Any]:
@@ -305,7 +315,7 @@ def _row(cells: Cells, cell: int) -> dict[str, Any]:
         "count": cells.count[cell] if cells.count is not None else None,
         "interval": interval(low, high) or UNKNOWN,
         "shown": number(float(cells.protection.value[cell])) if cells.adjusted is not None else "",
-        "required": _required(cells, cell) if cells.need.unsafe[cell] else "",
+        "required": cells.required(cell) if cells.need.unsafe[cell] else "",
         "times": times(quotient),
         "quotient": f"{quotient:.6g}",
         "bar": cells.bar(cell),

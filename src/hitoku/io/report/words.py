@@ -1,8 +1,8 @@
-"""The findings in words: verdict, key figures, attacks and their outcome."""
+"""The findings in words: the verdict's colour, key figures, steps of the audit and their outcome."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,19 +11,48 @@ from hitoku.evidence.loss import loss
 from hitoku.io.report.cells import Cells
 from hitoku.io.report.numbers import percent, times
 from hitoku.model.finding import Finding, Severity
+from hitoku.model.verdict import Colour, Row, Status, Verdict
 
 # How often a requirement is met, in classes; the first one fails.
 CLASSES = (1.0, 1.5, 2.0, 5.0, 10.0)
 
 
 @dataclass(frozen=True, slots=True)
-class HeadlineVerdict:
-    """The answer at the top: a sign, a word, a sentence; ``kind`` is good, bad or look."""
+class Light:
+    """A colour of the verdict on a page: class of the box, sign, name and meaning."""
 
     kind: str
     sign: str
-    word: str
-    text: str
+    name: str
+    meaning: str
+
+
+# A sign and a sentence for each colour: colour is never the only difference.
+LIGHTS = {
+    Colour.GREEN: Light("good", "✓", "Green", "every attacker in scope was considered, and none succeeds"),
+    Colour.AMBER: Light("look", "?", "Amber", "an attacker in scope was not considered, or not decided"),
+    Colour.RED: Light("bad", "✗", "Red", "an attacker in scope succeeds: do not publish this release"),
+}
+CAUTION = Light("bad", "✗", "Not for publication", "")
+# Classes of the rows, by their result.
+KINDS = {
+    Status.PROVED: "good",
+    Status.PASSED: "good",
+    Status.FAILED: "bad",
+    Status.NOT_DECIDED: "look",
+    Status.NOT_CONSIDERED: "look",
+}
+
+
+def light(verdict: Verdict, caution: str = "") -> Light:
+    """Return how the verdict is shown; a caution of the method overrules a verdict that is not red."""
+    found = LIGHTS[verdict.colour]
+    return replace(CAUTION, meaning=caution) if caution and verdict.colour is not Colour.RED else found
+
+
+def row_class(row: Row) -> str:
+    """Return the classes of a row of the verdict; rows outside the scope are grey."""
+    return KINDS[row.status] if row.applies and row.in_scope else "out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,69 +65,18 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
-    """An attack: who reads the release, what happened, or how to run it.
-
-    ``kind`` is good, bad, look, or none where it was not run.
-    """
+class AuditStep:
+    """One step of the audit: what this attacker does, and what came out; ``kind`` is good, bad or look."""
 
     name: str
-    reader: str
-    outcome: str = ""
-    kind: str = "none"
-    how: str = ""
+    attacker: str
+    outcome: str
+    kind: str
 
     @property
     def sign(self) -> str:
-        return {"good": "✓ held", "bad": "✗ broken", "look": "? open", "none": "not run"}[self.kind]
-
-
-def verdict(cells: Cells) -> HeadlineVerdict:
-    """Say whether the release may leave, as far as the audit can tell."""
-    audit, unsafe = cells.audit, int(cells.need.unsafe.sum())
-    if not audit.safe:
-        n = int(cells.failing.sum())
-        what = f"{n:,} of {_many(unsafe, 'unsafe cell')} {'is' if n == 1 else 'are'} not protected"
-        if cells.adjusted is not None and cells.adjusted.n_broken:
-            what += f"; {_many(cells.adjusted.n_broken, 'sum')} of the published values do not add up"
-        given_away = _given_away(cells)
-        if given_away:
-            what += f"; {_many(given_away, 'group')} {'is' if given_away == 1 else 'are'} given away"
-        return HeadlineVerdict("bad", "✗", "Not safe", f"{what}. Do not publish this release.")
-    if cells.protection.caution:
-        text = f"The audit found nothing, and still: {cells.protection.caution}"
-        return HeadlineVerdict("bad", "✗", "Not for publication", text)
-    how = "published with another value" if cells.adjusted else "withheld"
-    away = (
-        "as far from its own as its rules require"
-        if cells.adjusted
-        else "and blurred as far as its rules require"
-    )
-    text = f"Every one of {_many(unsafe, 'unsafe cell')} is {how}, {away}."
-    if audit.groups is not None:
-        text += f" Of {_many(len(audit.groups), 'group')} no more can be learnt than they allow."
-    if unsafe == 0:
-        text = "No rule finds an unsafe cell in this table."
-    left_open = [remark for remark in cells.remarks if remark.severity is Severity.LOOK]
-    if left_open:
-        told = "; ".join(f"{remark.place}: {remark.reason}" for remark in left_open)
-        return HeadlineVerdict(
-            "look", "?", "Safe as far as sums tell", f"{text} That is not a proof, for {told}."
-        )
-    if audit.certificate is None:
-        reason = "There is no certificate, because the values do not add up exactly."
-        return HeadlineVerdict("look", "✓", "Safe, without a certificate", f"{text} {reason}")
-    proof = (
-        "The certificate proves it; anybody can check it again." if unsafe else "There is nothing to prove."
-    )
-    return HeadlineVerdict("good", "✓", "Safe", f"{text} {proof}")
-
-
-def _given_away(cells: Cells) -> int:
-    """Count the groups of which more can be learnt than a rule allows."""
-    if cells.adjusted is not None:
-        return int(cells.adjusted.given_away.sum())
-    return 0 if cells.audit.groups is None else cells.audit.groups.n_open
+        """The outcome in words, with a symbol."""
+        return {"good": "✓ no disclosure", "bad": "✗ disclosure", "look": "? inconclusive"}[self.kind]
 
 
 def figures(cells: Cells) -> tuple[Figure, ...]:
@@ -166,11 +144,6 @@ def classes(cells: Cells) -> tuple[tuple[str, int], ...]:
     return tuple(counts)
 
 
-# The claim about a reader who knows the method is verified for the report up to so many cells.
-VERIFIED = 50_000
-REFUTED = "the method claims that this reader is left with enough, and the claim is refuted"
-
-
 def _not_gone_into(cells: Cells) -> str:
     """Say of a large table that intervals are longer than what is shown."""
     found = cells.inferable
@@ -179,42 +152,37 @@ def _not_gone_into(cells: Cells) -> str:
     return f"; the intervals of {_many(n, 'cell')} were not worked out, {shown}" if n else ""
 
 
-def attacks(cells: Cells) -> tuple[Tried, ...]:
-    """Tell which attacks were run, and which were not."""
+def steps(cells: Cells) -> tuple[AuditStep, ...]:
+    """Say what the audit did, step by step."""
     audit = cells.audit
     s = audit.summary
     if cells.adjusted is not None:
         close, broken = s["published"] + s["narrow"], cells.adjusted.n_broken
         return (
-            Tried(
+            AuditStep(
                 "distance",
                 "takes what is published for the truth",
                 f"{close:,} unsafe cells are published closer to their value than required",
                 "bad" if close else "good",
             ),
-            Tried(
+            AuditStep(
                 "sums",
                 "adds up what is published",
                 f"{broken:,} sums do not hold",
                 "bad" if broken else "good",
-            ),
-            Tried(
-                "adjustment",
-                "undoes the adjustment from what is known about the method",
-                how="hitoku attack release --attack adjustment",
             ),
         )
     own, given = s["recomputable"] + s["published"], s["withheld_recomputable"]
     more = given - s["recomputable"]
     also = f"; {_many(more, 'secondary cell')} can, which is no danger but a waste" if more > 0 else ""
     tried = [
-        Tried(
+        AuditStep(
             "adding and subtracting",
             "combines published cells, knows nothing else",
             f"{own:,} unsafe cells can be worked out exactly{also}",
             "bad" if own else "good",
         ),
-        Tried(
+        AuditStep(
             "interval",
             f"also knows that {_knowledge(cells)}, and solves linear programs",
             f"{s['narrow']:,} unsafe cells can be inferred more closely than required"
@@ -225,19 +193,16 @@ def attacks(cells: Cells) -> tuple[Tried, ...]:
     ]
     if audit.groups is not None:
         tried.append(
-            Tried(
+            AuditStep(
                 "group",
                 "asks where the people of a whole group must be, whatever the counts are",
                 f"{s['groups']:,} groups looked at; {s['open_groups']:,} are given away",
                 "bad" if s["open_groups"] else "good",
             )
         )
-    if audit.insiders is None:
-        how = "hitoku attack release --attack insider"
-        tried.append(Tried("insider", "contributed to withheld cells and knows the own amounts", how=how))
-    else:
+    if audit.insiders is not None:
         tried.append(
-            Tried(
+            AuditStep(
                 "insider",
                 "contributed to withheld cells and knows the own amounts",
                 f"{s['insiders_tried']:,} contributors or coalitions tried; they come too close to "
@@ -245,24 +210,6 @@ def attacks(cells: Cells) -> tuple[Tried, ...]:
                 "bad" if s["open_to_insiders"] else "good",
             )
         )
-    knows = "knows the method and asks which tables it would have treated like this"
-    if audit.reader is None:
-        tried.append(Tried("matching", knows, how="hitoku attack release --attack matching"))
-    elif cells.table.n_cells > VERIFIED:
-        tried.append(
-            Tried("matching", knows, how="verify.py checks what the certificate claims about this reader")
-        )
-    else:
-        held = bool(audit.withstands_known_method)
-        found = "proved: this reader is left with what every unsafe cell needs"
-        tried.append(Tried("matching", knows, found if held else REFUTED, "good" if held else "bad"))
-    tried += [
-        Tried(
-            "differencing",
-            "compares this release with others about the same population",
-            how="ht.differencing([release, *earlier])",
-        ),
-    ]
     return tuple(tried)
 
 

@@ -14,6 +14,7 @@ from hitoku.errors import (
     ProtectionError,
     SolverError,
     did_you_mean,
+    must_be,
     must_be_numbers,
 )
 from hitoku.methods.adjust.allowed_deviations import AllowedDeviations
@@ -31,7 +32,7 @@ from hitoku.model.protection import Protection
 from hitoku.model.table import Table
 from hitoku.model.tolerance import ADDITIVITY
 from hitoku.solver.closest import NORMS, PENALTY, Closest, DeviationProgram, Norm, closest, reciprocal
-from hitoku.solver.solution import Status
+from hitoku.solver.solution import SolverStatus
 
 REPAIRS = ("senses", "elastic")
 ZEROS = ("move", "keep")
@@ -152,6 +153,7 @@ class Adjust:
                 raise ParameterError(
                     f"no {name} named {word!r}", where=name, fix=did_you_mean(str(word), words)
                 )
+        must_be(str, self.key, "key")
         must_be_numbers(self, "gap", "penalty", "time_limit_s")
         if not 0 <= self.gap < 1:
             raise ParameterError(
@@ -297,7 +299,7 @@ class Adjust:
         problem = task.within(wanted)
         found = closest(problem, self.norm)
         sense = wanted
-        if found.status is Status.INFEASIBLE:
+        if found.status is SolverStatus.INFEASIBLE:
             if self.repair is None:
                 raise _contradiction(task, table, wanted)
             if self.repair == "senses":

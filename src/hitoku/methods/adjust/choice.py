@@ -85,7 +85,7 @@ def cheapest(task: AdjustmentProblem, starts: list[Floats], progress: Progress |
     if found.x is not None:
         sense = form.senses(found.x[form.choice], len(task.weight))
         best = _better(best, sense, _solved(task, sense))
-    elif found.status is not integer.Status.LIMIT:
+    elif found.status is not integer.SolverStatus.LIMIT:
         # The cut-off lies on the best table known: what is left beyond it is nothing better.
         bound = cost
     return Chosen(best.sense, best.found, min(bound, best.found.cost))

@@ -10,7 +10,7 @@ from scipy import sparse
 from hitoku.errors import ProtectionError
 from hitoku.methods.adjust.allowed_deviations import DOWN, UP, AllowedDeviations
 from hitoku.model.arrays import Floats
-from hitoku.solver.integer import IntegerProgram, Status, solve
+from hitoku.solver.integer import IntegerProgram, SolverStatus, solve
 
 
 def fewest_changes(
@@ -79,7 +79,7 @@ def fewest_changes(
         time_limit_s=time_limit_s,
     )
     if found.x is None:
-        limited = found.status is Status.LIMIT
+        limited = found.status is SolverStatus.LIMIT
         raise ProtectionError(
             "no senses were found within the time limit" if limited else "no senses lead to a safe table",
             where=f"{k} unsafe cells",

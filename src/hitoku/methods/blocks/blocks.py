@@ -99,6 +99,8 @@ class Blocks:
            [0, 0, 0, 0, 0]])
     """
 
+    # Made for attackers who know it.
+    secret: ClassVar[bool] = False
     scope: ClassVar[str] = (
         "two-way tables with published totals: counts, flat or with hierarchies; flat magnitudes"
     )
@@ -314,5 +316,5 @@ def refuse_other_needs(table: Table, need: Need, width: Integers, unsafe: Mask) 
         raise ScopeError(
             "the need asks for more than the width that the method was given",
             where="blocks, width",
-            fix="give assess the same width, and rules no levels of their own",
+            fix="give assess the same width and groups=False, and rules no levels of their own",
         )

@@ -105,7 +105,8 @@ def probe(table: Table, rules: Sequence[Rule], width: ArrayLike | None, unit: fl
         value=total, relations=np.zeros((0, 2)), frequency=count, units=units, integer=table.integer
     )
     try:
-        asked = assess(cells, rules, width=None if width is None else float(np.max(np.asarray(width))))
+        widest = None if width is None else float(np.max(np.asarray(width)))
+        asked = assess(cells, rules, width=widest, groups=False)
     except HitokuError as error:
         raise judging_together() from error
     if not asked.unsafe[0] or asked.unsafe[1] or len(asked.attributions):
@@ -144,7 +145,7 @@ def refuse_judging_together(table: Table, need: Need, rules: Sequence[Rule], wid
         measures=table.measures,
     )
     try:
-        asked = assess(apart, rules, width=width)
+        asked = assess(apart, rules, width=width, groups=False)
     except HitokuError as error:
         raise judging_together() from error
     inner = table.inner

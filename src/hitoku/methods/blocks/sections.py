@@ -61,7 +61,7 @@ def by_sections(
             measure=table.measure,
             frequency=None if table.frequency is None else table.frequency[own.ravel()],
         )
-        need_of_it = assess(part, rules, width=asked[own.ravel()])
+        need_of_it = assess(part, rules, width=asked[own.ravel()], groups=False)
         if not np.array_equal(need_of_it.unsafe, need.unsafe[own.ravel()]):
             raise ScopeError(
                 "the need marks other cells as unsafe than the rules do, section by section",

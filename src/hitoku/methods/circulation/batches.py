@@ -19,6 +19,7 @@ from hitoku.methods.circulation.reach import FAR, CellReach
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.moves import Moves
 from hitoku.solver.linear import LinearProgram, Warm, opened
+from hitoku.solver.work import CountedWork
 
 # Rooms beyond so many times the largest claim of a batch count as this: ends of one size, a quicker solver.
 FARTHEST = 64.0
@@ -147,11 +148,14 @@ class BatchProgram:
         part = part[np.flatnonzero(np.diff(part.indptr))]
         self._both = sparse.hstack([part, -part], format="csr")
 
-    def opened(self, work_limit: int) -> AbstractContextManager[Warm]:
-        """Keep the relations open in the solver, for one batch after the other."""
+    def opened(self, work_limit: int, work: CountedWork) -> AbstractContextManager[Warm]:
+        """Keep the relations open in the solver, for one batch after the other.
+
+        ``work_limit`` is about each of them, ``work`` counts and limits all.
+        """
         n_rows, n_columns = self._both.shape
         program = LinearProgram(np.zeros(n_columns), self._both, np.zeros(n_rows), upper=np.ones(n_columns))
-        return opened(program, work_limit=work_limit, dual=True)
+        return opened(program, work_limit=work_limit, work=work, dual=True)
 
     def solved(
         self, batch: WitnessBatch, weight: Floats, warm: Warm, held: Mask | None = None

@@ -8,6 +8,7 @@ neighbourhood. See ``docs/explanation/large-tables.md``.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,12 +20,12 @@ from hitoku.boxes.box_search import LARGE, Boxes
 from hitoku.boxes.claims import Claims, Rooms
 from hitoku.boxes.cover import Cover, cover_of
 from hitoku.boxes.packs import packed
-from hitoku.errors import ParameterError, must_be_numbers
+from hitoku.errors import ParameterError, SolverError, must_be_numbers
 from hitoku.methods.attribution import opens_groups
 from hitoku.methods.circulation.batches import Batches, BatchProgram, read_batches, written
 from hitoku.methods.circulation.free import free_moves
 from hitoku.methods.circulation.parts import PartSearch
-from hitoku.methods.circulation.reach import CellReach
+from hitoku.methods.circulation.reach import CellReach, Change
 from hitoku.methods.circulation.sweeps import AGAIN, SHARPNESS, SHARPNESS_SMALL, swept
 from hitoku.methods.circulation.tidy import BatchTidy
 from hitoku.methods.costs import costs
@@ -36,6 +37,9 @@ from hitoku.model.moves import Moves
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.table import Table
+from hitoku.solver.work import CountedWork
+
+LOGGER = logging.getLogger(__name__)
 
 # What a cell costs for being one more blank, as a multiple of the median cost of the unsafe cells; more where
 # long sweeps can be afforded, which else gain value alone.
@@ -47,6 +51,11 @@ LARGEST_SWEPT, SPREAD = 12_000, 5.0
 SMALL, SEARCHED = 5_000, 14_000
 # Cells of all programs that may be spent on publishing cells again: after sweeps of larger tables, and else.
 TIDIED, TIDIED_LONG = 200_000, 1_500_000
+# What the programs of sweeps may look at: a quarter of a minute.
+SWEEP_WORK = 5e9
+# What programs for single claims may look at. Beyond the first number a claim takes over what serves another,
+# as far as it serves it too; at the second the search ends without a pattern.
+SHARED_WORK, MAX_WORK = 1e10, 2e10
 # A zero withheld fools few readers: it is taken only where nothing else will do.
 ZERO = 1e4
 
@@ -181,6 +190,7 @@ class Clock:
     progress: Progress | None
     done: int = 0
     stopped: bool = False
+    interrupted: bool = False
 
     def tick(self, share: float) -> bool:
         """Note how much of a pass is done; False when no more should be."""
@@ -207,6 +217,8 @@ class Clock:
 
     @property
     def note(self) -> str:
+        if self.interrupted:
+            return "interrupted: a longer search may withhold less"
         return f"stopped after {self.limit_s:g} s: a longer search may withhold less" if self.stopped else ""
 
 
@@ -217,6 +229,7 @@ class Search:
         self._table, self._rooms, self._claims, self._price = table, rooms, claims, price
         self._movable = movable
         self._reach: CellReach | None = None
+        self.work, self._known = CountedWork(MAX_WORK), KnownChanges(table.n_cells)
         cover = cover_of(table)
         self._crossed = cover is not None
         self._cover = cover or Cover((table.n_cells,), (), np.arange(table.n_cells))
@@ -232,6 +245,17 @@ class Search:
         moves, _ = packed(self.boxes, self._rooms)
         if len(moves) == 0:
             return moves
+        try:
+            return self._cheaper(moves, rounds, clock)
+        except KeyboardInterrupt:
+            # The first pattern is safe as it is.
+            clock.interrupted = True
+            LOGGER.warning("interrupted: the first safe pattern is kept, a longer search may withhold less")
+            return moves
+
+    def _cheaper(self, moves: Moves, rounds: int, clock: Clock) -> Moves:
+        """Make common changes cheaper; return what was given where nothing is."""
+        small = self._table.n_cells <= SMALL
         state = Batches(self._rooms, self._claims, self._price, self._table.value != 0)
         batches = read_batches(*packed(self.boxes, self._rooms, SPREAD), self._table.n_cells)
         relations = self._table.relations
@@ -239,12 +263,14 @@ class Search:
             self.reach, relations, state, np.flatnonzero((self._rooms.even > 0) | state.moved(batches))
         )
         first = SHARPNESS_SMALL if small else SHARPNESS
-        work = TIDIED_LONG if small or not self._sweeps else TIDIED
+        tidied = TIDIED_LONG if small or not self._sweeps else TIDIED
+        work = CountedWork(SWEEP_WORK)
         for number in range(rounds if self._sweeps else 1):
             if self._sweeps:
-                batches = swept(state, program, batches, first if number == 0 else AGAIN, clock.goes_on)
+                sharpness = first if number == 0 else AGAIN
+                batches = swept(state, program, batches, sharpness, clock.goes_on, work)
             tidy = BatchTidy(state, self.reach, relations, state.assigned(batches))
-            batches = tidy.run(work, clock.goes_on)
+            batches = tidy.run(tidied, clock.goes_on)
             if self._sweeps and not clock.passed():
                 break
         better = written(batches, moves.scale)
@@ -272,6 +298,8 @@ class Search:
         if self._crossed:
             boxes.serve(self._rooms, tick=_telling(clock))
         for claim in boxes.by_size(boxes.open()).tolist():
+            if self.work.over:
+                raise not_decided(len(boxes.open()), len(claims.made))
             self._reached(claim)
         more = clock.passed()
         for _ in range(rounds if self._crossed and not self._sweeps else 0):
@@ -298,20 +326,27 @@ class Search:
             raise unreachable(self._table, [cell])
         for side in (place, n + place):
             boxes.forget(side)
-            if claims.amount[side] > 0 and not self._linear(side):
+            if claims.amount[side] > 0 and not (self._linear(side) or self._linear(side, whole=True)):
                 raise unreachable(self._table, [cell])
 
-    def _linear(self, claim: int) -> bool:
+    def _linear(self, claim: int, *, whole: bool = False) -> bool:
+        """Look for a witness by linear programs, or by integer programs over neighbourhoods."""
         boxes, claims, n = self.boxes, self._claims, len(self._claims.cells)
         rooms = (
             (self._rooms.even, self._rooms.even) if claims.even[claim] else (self._rooms.down, self._rooms.up)
         )
-        sign = 1 if claim < n else -1
-        price = np.where(boxes.use[self._cover.position] > 0, 0.01, 1.0) * self._price + 1e-9
-        found = self.reach.change(
-            int(claims.cells[claim % n]), sign, float(claims.amount[claim]), rooms, price
-        )
+        sign, cell, amount = 1 if claim < n else -1, int(claims.cells[claim % n]), float(claims.amount[claim])
+        found = None
+        if self.work.done > SHARED_WORK:
+            found = self._known.serving(cell, sign, amount, even=bool(claims.even[claim]))
         if found is not None:
+            boxes.put(claim, self._cover.position[found.cells], found.amounts)
+            return True
+        price = np.where(boxes.use[self._cover.position] > 0, 0.01, 1.0) * self._price + 1e-9
+        search = self.reach.whole_change if whole else self.reach.change
+        found = search(cell, sign, amount, rooms, price)
+        if found is not None:
+            self._known.add(found, even=bool(claims.even[claim]))
             boxes.put(claim, self._cover.position[found.cells], found.amounts)
         return found is not None
 
@@ -321,8 +356,52 @@ class Search:
         if self._reach is None:
             # What is swept later need not be gathered now.
             tries = 1 if self._sweeps else 2
-            self._reach = CellReach(self._table, self._movable, tries, lean=not self._crossed)
+            self._reach = CellReach(self._table, self._movable, tries, lean=not self._crossed, work=self.work)
         return self._reach
+
+
+class KnownChanges:
+    """Changes found so far, and how far they take each cell: what serves one claim may serve others.
+
+    Parameters
+    ----------
+    n_cells
+        Cells of the table.
+    """
+
+    def __init__(self, n_cells: int) -> None:
+        self._changes: list[Change] = []
+        # For changes of which the opposite fits too, and for all: how far cells go down and up, and by which.
+        self._far = {even: np.zeros((2, n_cells)) for even in (True, False)}
+        self._by = {even: np.full((2, n_cells), -1) for even in (True, False)}
+
+    def add(self, change: Change, *, even: bool) -> None:
+        """Note a change that fits; ``even``: its opposite fits, too."""
+        for sign in (1, -1) if even else (1,):
+            number, amounts = len(self._changes), sign * change.amounts
+            self._changes.append(Change(change.cells, amounts))
+            for kind in (True, False) if even else (False,):
+                for side, way in enumerate((-amounts, amounts)):
+                    further = way > self._far[kind][side, change.cells]
+                    cells = change.cells[further]
+                    self._far[kind][side, cells], self._by[kind][side, cells] = way[further], number
+
+    def serving(self, cell: int, sign: int, amount: float, *, even: bool) -> Change | None:
+        """Return a change that takes a cell far enough; None where no change is known that does."""
+        side = 1 if sign > 0 else 0
+        if self._far[even][side, cell] < amount:
+            return None
+        found: Change = self._changes[self._by[even][side, cell]]
+        return found
+
+
+def not_decided(n_open: int, n_claims: int) -> SolverError:
+    """Make the error for a search that ends without a pattern."""
+    return SolverError(
+        f"not decided: the search reached its work limit with {n_open} of {n_claims} requirements open",
+        where="method circulation",
+        fix="protect fewer linked tables at once, merge codes, or name another method, such as gauss",
+    )
 
 
 def _telling(clock: Clock) -> Callable[[float], bool]:

@@ -13,9 +13,12 @@ from hitoku.attacks.circulation import NetworkCirculation
 from hitoku.boxes.claims import Claims, Rooms
 from hitoku.model.arrays import Integers, Mask
 from hitoku.model.moves import Moves
+from hitoku.solver.work import CountedWork
 
 # So many open claims are pushed one by one when flows for all together have no more to give.
 FEW = 2_000
+# What flows may look at: some ten seconds. Claims that are left are served by boxes and programs.
+MAX_WORK = 2e9
 
 
 def free_moves(relations: sparse.csr_array, rooms: Rooms, claims: Claims, held: Mask) -> Moves:
@@ -38,7 +41,11 @@ def free_moves(relations: sparse.csr_array, rooms: Rooms, claims: Claims, held: 
     needs[:, place[loose]] = [level[loose] for level in (claims.lower, claims.upper, claims.width)]
     found: list[tuple[Integers, Integers]] = []
     network = NetworkCirculation.of(
-        sparse.csr_array(relations[:, cells]), (-rooms.down[cells], rooms.up[cells]), needs, asked
+        sparse.csr_array(relations[:, cells]),
+        (-rooms.down[cells], rooms.up[cells]),
+        needs,
+        asked,
+        CountedWork(MAX_WORK),
     )
     if network is not None:
         for change in network.changes(FEW):

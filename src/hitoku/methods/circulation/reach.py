@@ -17,6 +17,7 @@ from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.table import Table
 from hitoku.solver import integer
 from hitoku.solver.linear import LinearProgram, Solution, Warm, opened, solve
+from hitoku.solver.work import CountedWork
 
 # Off a whole number by more than this, a vertex is not whole.
 WHOLE = 1e-3
@@ -62,9 +63,14 @@ class CellReach:
         How often a change is sought; from the second time on with prices that gather it on few cells.
     lean
         Look among few cheap cells first.
+    work
+        Counts what programs look at; it is limited by the caller, between claims.
     """
 
-    def __init__(self, table: Table, movable: Mask, tries: int, *, lean: bool = False) -> None:
+    def __init__(
+        self, table: Table, movable: Mask, tries: int, *, lean: bool = False, work: CountedWork | None = None
+    ) -> None:
+        self._work = CountedWork() if work is None else work
         self._tries, self._lean = tries, LEAN if lean else ()
         self._rows: Any = table.relations
         self._columns: Any = table.relations.tocsc()
@@ -113,6 +119,27 @@ class CellReach:
                 found = self._read(near, self._whole_change(near, asked, rooms, price, last=last))
             if found is not None or last:
                 return found
+
+    def whole_change(
+        self, cell: int, sign: int, amount: float, rooms: tuple[Floats, Floats], price: Floats
+    ) -> Change | None:
+        """Find the change of :meth:`change` by integer programs over neighbourhoods that grow.
+
+        For a table that is too large for an integer program over everything, where a cell can go as far as it
+        must and no vertex of a linear program is whole.
+        """
+        if not self._integer:
+            return None
+        near, asked = np.array([cell]), (cell, sign, amount)
+        while len(wider := self._wider(near)) > len(near):
+            near = wider
+            # Ends that are far away keep an integer program from ending.
+            for cap in CAPS:
+                nearer = (np.minimum(rooms[0], cap * amount), np.minimum(rooms[1], cap * amount))
+                found = self._read(near, self._whole_change(near, asked, nearer, price, last=False))
+                if found is not None:
+                    return found
+        return None
 
     def within(
         self,
@@ -174,7 +201,7 @@ class CellReach:
         parts = np.floor(rooms[0] / step), np.floor(rooms[1] / step)
         for _ in range(self._tries):
             program = self._program(cells, coarse, parts, weight)
-            found = None if program is None else self._read(cells, _least(program), step)
+            found = None if program is None else self._read(cells, self._least(program), step)
             total = np.inf if found is None else float(price[found.cells].sum())
             if found is None or total >= least:
                 break
@@ -194,7 +221,7 @@ class CellReach:
     ) -> Solution | None:
         """Ask for whole numbers, where no vertex of the linear program has them."""
         program = self._program(cells, asked, rooms, price)
-        if program is None or _least(program).x is None:
+        if program is None or self._least(program).x is None:
             return None
         limit = NODES_LAST if last else NODES
         return integer.solve(integer.IntegerProgram(*_parts(program)), gap=0.1, work_limit=limit)
@@ -297,6 +324,13 @@ class CellReach:
         cost = levelled(cost, (ends > 0) & np.tile(self._ordinary[cells], 2))
         return LinearProgram(cost, both, np.zeros(both.shape[0]), low, ends)
 
+    def _least(self, program: LinearProgram) -> Solution:
+        work = CountedWork()
+        with opened(program, work=work, dual=True) as warm:
+            found = warm.solve(program.cost, details=False)
+        self._work.add(work.done)
+        return found
+
     def _read(self, cells: Integers, solution: Solution | None, step: float = 1.0) -> Change | None:
         if solution is None or solution.x is None:
             return None
@@ -307,11 +341,6 @@ def levelled(cost: Floats, ordinary: Mask) -> Floats:
     """Bring prices nearer to each other, as shares of the dearest among ordinary cells."""
     dearest = float(cost[ordinary].max(initial=0.0)) or 1.0
     return np.clip(cost, CHEAPEST * dearest, DEAREST * dearest)
-
-
-def _least(program: LinearProgram) -> Solution:
-    with opened(program, dual=True) as warm:
-        return warm.solve(program.cost, details=False)
 
 
 def _parts(program: LinearProgram) -> tuple[Any, ...]:

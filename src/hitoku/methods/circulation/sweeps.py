@@ -15,6 +15,7 @@ from hitoku.methods.circulation.batches import Batches, BatchProgram, WitnessBat
 from hitoku.methods.circulation.reach import levelled
 from hitoku.model.arrays import Floats
 from hitoku.solver.linear import Warm
+from hitoku.solver.work import CountedWork
 
 # How much a cell that nobody moves costs more than one that is moved by one unit: large first, then small.
 # Small tables afford more steps on the way; further rounds begin where the first one ended.
@@ -31,6 +32,7 @@ def swept(
     batches: Sequence[WitnessBatch],
     sharpness: Sequence[float],
     more: Callable[[], bool],
+    work: CountedWork,
 ) -> list[WitnessBatch]:
     """Sweep over batches, once for each sharpness; return the cheapest state met, the first one included.
 
@@ -44,14 +46,16 @@ def swept(
         How much a cell that nobody moves costs more than one that is moved by one unit.
     more
         Asked before every sweep and program; what was found by then counts.
+    work
+        What programs look at; once it is over no other is begun.
     """
     batches = state.assigned(batches)
     best, least = batches, state.total(batches)
-    with program.opened(STEPS) as warm:
+    with program.opened(STEPS, work) as warm:
         for eps in sharpness:
-            if least <= 0 or not more():
+            if least <= 0 or work.over or not more():
                 break  # unsafe cells alone, or no time left
-            batches = _sweep(state, program, batches, eps, warm, more)
+            batches = _sweep(state, program, batches, eps, warm, lambda: not work.over and more())
             total = state.total(batches)
             if total < least:
                 best, least = batches, total

@@ -18,6 +18,7 @@ from hitoku.methods.circulation.batches import Batches, BatchProgram, WitnessBat
 from hitoku.methods.circulation.reach import CellReach, levelled
 from hitoku.model.arrays import Integers
 from hitoku.solver.linear import Warm
+from hitoku.solver.work import CountedWork
 
 # Simplex steps of one try.
 STEPS = 1_500
@@ -70,7 +71,7 @@ class BatchTidy:
             return self._batches
         with ExitStack() as stack:
             # A batch that is never in the way needs no program.
-            warm = cache(lambda _number: stack.enter_context(self._program.opened(STEPS)))
+            warm = cache(lambda _number: stack.enter_context(self._program.opened(STEPS, CountedWork())))
             for cell in secondary.tolist():
                 if self.tried * len(self._program.cells) >= work or not more():
                     break

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hitoku.errors import NeedError, ParameterError, did_you_mean, some
+from hitoku.errors import NeedError, ParameterError, did_you_mean, must_be_numbers, some
 from hitoku.methods.attribution import opens_groups
 from hitoku.methods.costs import costs
 from hitoku.methods.greedy.incremental_audit import IncrementalAudit
@@ -27,12 +27,14 @@ from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.step import Reason, Step
 from hitoku.model.table import Table
+from hitoku.solver.work import CountedWork
 
 Prefer = Literal["smallest", "closing"]
 Record = Literal["auto", "cells", "full"]
 Every = Literal["unsafe", "withheld"]
 # Tables of up to so many cells record intervals unless told otherwise: three times the work, about a second.
 FULLY_RECORDED = 3_000
+STOPPED = "tidying stopped at its work limit: a longer search may withhold less"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -78,6 +80,9 @@ class Greedy:
         "cells": steps say what was withheld, why and for whom. "full": also the interval of the protected
         cell before and after, up to two linear programs per step. "auto": "full" for tables of up to 3000
         cells.
+    work_limit
+        Numbers that the programs of ``tidy`` may look at: a limit that is the same on every computer. Cells
+        that were not tried by then stay withheld, and ``note`` says so. None for no limit.
 
     Examples
     --------
@@ -97,8 +102,10 @@ class Greedy:
     prefer: Prefer = "smallest"
     record: Record = "auto"
     every: Every = "unsafe"
+    work_limit: float | None = None
 
     def __post_init__(self) -> None:
+        must_be_numbers(self, "work_limit")
         for name, words in (
             ("prefer", get_args(Prefer)),
             ("record", get_args(Record)),
@@ -121,9 +128,10 @@ class Greedy:
             ("prefer", "smallest"),
             ("record", "auto"),
             ("every", "unsafe"),
+            ("work_limit", None),
         ):
             given = getattr(self, name)
-            plain = given is None or isinstance(given, str | bool)
+            plain = given is None or isinstance(given, str | bool | int | float)
             if not plain or given != default:
                 words.append(f"{name}={given!r}" if plain else f"{name}=<given>")
         return f"Greedy({', '.join(words)})"
@@ -172,10 +180,14 @@ class Greedy:
         steps = list(walk.steps(progress))
         if self.record == "full" or (self.record == "auto" and table.n_cells <= FULLY_RECORDED):
             steps = with_intervals(table, need, first, steps)
-        withheld = np.array(walk.audit.pattern.withheld)
+        withheld, note = np.array(walk.audit.pattern.withheld), ""
         if self.tidy:
             spare = withheld & ~need.unsafe & ~start
-            cells = unnecessary(table, need, withheld, removable=spare, cost=cost, progress=progress)
+            work = CountedWork(np.inf if self.work_limit is None else self.work_limit)
+            cells = unnecessary(
+                table, need, withheld, removable=spare, cost=cost, progress=progress, work=work
+            )
+            note = STOPPED if work.over else ""
             withheld[cells] = False
             steps += [Step(int(cell), Reason.UNNECESSARY) for cell in cells]
         found = Protection(
@@ -185,6 +197,7 @@ class Greedy:
             cost=float(cost[withheld].sum()),
             method="greedy",
             steps=tuple(steps),
+            note=note,
         )
         return publish_points(table, need, found, cost, start)
 

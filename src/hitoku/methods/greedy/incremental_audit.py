@@ -19,8 +19,9 @@ from hitoku.methods.greedy.propagation import Propagation
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.need import Need
 from hitoku.model.table import Table
-from hitoku.model.tolerance import slack
-from hitoku.solver.linear import LinearProgram, Solution, Status, Warm
+from hitoku.model.tolerance import level_slack
+from hitoku.solver.linear import LinearProgram, Solution, SolverStatus, Warm
+from hitoku.solver.work import CountedWork
 
 # Rounds of propagation before a solver is asked: longer chains of relations are rare.
 MAX_ROUNDS = 60
@@ -34,15 +35,18 @@ OUTDATED = 0.1
 # Beyond this many cells flows are worth setting up.
 MANY = 50
 NONE = -1
-# What is lacking of a level by no more than this share of it is rounding.
-BOUND_SHARE = 1e-6
 
 
 class DeviationRange:
     """A linear program over some cells and relations, kept open; published cells are held at zero."""
 
     def __init__(
-        self, pattern: Pattern, cells: Integers, rows: Integers, room: tuple[Floats, Floats]
+        self,
+        pattern: Pattern,
+        cells: Integers,
+        rows: Integers,
+        room: tuple[Floats, Floats],
+        work: CountedWork,
     ) -> None:
         self.cells = cells
         self.n_held = 0
@@ -52,18 +56,21 @@ class DeviationRange:
         self._down, self._up = (np.where(loose, far, 0.0) for far in self._room)
         relations = pattern.relations[rows][:, cells]
         nothing = np.zeros(len(self.cells))
-        self._warm = Warm(LinearProgram(nothing, relations, np.zeros(len(rows)), -self._down, self._up))
+        program = LinearProgram(nothing, relations, np.zeros(len(rows)), -self._down, self._up)
+        self._warm = Warm(program, work=work)
 
     @classmethod
-    def of_group(cls, pattern: Pattern, group: int, room: tuple[Floats, Floats]) -> DeviationRange:
+    def of_group(
+        cls, pattern: Pattern, group: int, room: tuple[Floats, Floats], work: CountedWork
+    ) -> DeviationRange:
         """Set up the program of one group of cells that hang together."""
         rows = np.flatnonzero((pattern.group == group) & (pattern.count > 0))
-        return cls(pattern, pattern.members(group), rows, room)
+        return cls(pattern, pattern.members(group), rows, room, work)
 
     @classmethod
-    def of_table(cls, pattern: Pattern, room: tuple[Floats, Floats]) -> DeviationRange:
+    def of_table(cls, pattern: Pattern, room: tuple[Floats, Floats], work: CountedWork) -> DeviationRange:
         """Set up the program of all cells, those published held, so that it lasts while the pattern grows."""
-        return cls(pattern, np.flatnonzero(pattern.movable), np.arange(len(pattern.count)), room)
+        return cls(pattern, np.flatnonzero(pattern.movable), np.arange(len(pattern.count)), room, work)
 
     def hold(self, cell: int) -> None:
         """Publish a cell: it moves no more."""
@@ -87,7 +94,7 @@ class DeviationRange:
         """
         place = self.place[cell]
         solution = self._solve(place, up=up)
-        if solution.status is not Status.UNBOUNDED:
+        if solution.status is not SolverStatus.UNBOUNDED:
             distance = abs(float(self._point(solution)[place]))
             return distance, self._point(solution)
         room = self._down[place], self._up[place]
@@ -101,7 +108,7 @@ class DeviationRange:
         sum_of = np.zeros(len(self.cells))
         sum_of[[self.place[int(cell)] for cell in cells]] = 1.0
         solution = self._warm.solve(sum_of, maximise=up, details=False)
-        return None if solution.status is Status.UNBOUNDED else self._point(solution)
+        return None if solution.status is SolverStatus.UNBOUNDED else self._point(solution)
 
     def _solve(self, place: int, *, up: bool) -> Solution:
         if up:
@@ -110,7 +117,7 @@ class DeviationRange:
 
     @staticmethod
     def _point(solution: Solution) -> Floats:
-        if solution.status is not Status.OPTIMAL or solution.x is None:
+        if solution.status is not SolverStatus.OPTIMAL or solution.x is None:
             # Zero always fits, so anything but an optimum is a failure of the solver.
             raise SolverError(
                 f"the solver ended with {solution.status} on a program that has an optimum",
@@ -129,10 +136,13 @@ class IncrementalAudit:
         The cells withheld now; change it through :meth:`withhold` and :meth:`publish` only.
     low, high
         Per cell how far some deviation that fits is known to move it.
+    work
+        What flows and programs have looked at; it is counted here, and limited by the caller between cells.
     """
 
     def __init__(self, table: Table, need: Need, withheld: Mask, *, shrinking: bool = False) -> None:
         self.pattern = Pattern(table, withheld)
+        self.work = CountedWork()
         self._shrinking = shrinking
         self._need = need
         self._unsafe = need.unsafe
@@ -140,9 +150,7 @@ class IncrementalAudit:
         self._down, self._up = table.value - table.lower, table.upper - table.value
         # Beside a large value a small level must not be taken for rounding.
         asked = np.maximum(np.maximum(need.lower, need.upper), need.width)
-        self._slack = np.where(
-            asked > 0, np.minimum(slack(table.value), BOUND_SHARE * asked), slack(table.value)
-        )
+        self._slack = level_slack(table.value, asked)
         self.low, self.high = np.zeros(table.n_cells), np.zeros(table.n_cells)
         # Which deviation shows it, and the cells that deviation moves.
         self._lowest = np.full(table.n_cells, NONE)
@@ -223,6 +231,7 @@ class IncrementalAudit:
             (-self._down[members], self._up[members]),
             np.ceil(np.stack([need.lower[members], need.upper[members], need.width[members]])),
             np.isin(members, missing),
+            self.work,
         )
         if circles is not None:
             for change in circles.together():
@@ -272,11 +281,11 @@ class IncrementalAudit:
             size = len(self.pattern.members(group))
             if not self._shrinking and size > LARGE and size > LARGE_SHARE * self.pattern.movable.sum():
                 self._programs.clear()
-                self._whole = DeviationRange.of_table(self.pattern, (self._down, self._up))
+                self._whole = DeviationRange.of_table(self.pattern, (self._down, self._up), self.work)
                 return self._whole
             while len(self._programs) >= MAX_PROGRAMS:
                 self._programs.pop(next(iter(self._programs)))
-            program = DeviationRange.of_group(self.pattern, group, (self._down, self._up))
+            program = DeviationRange.of_group(self.pattern, group, (self._down, self._up), self.work)
             self._programs[group] = program
         return program
 

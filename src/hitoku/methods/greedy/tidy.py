@@ -11,6 +11,7 @@ from hitoku.methods.method import Progress
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.need import Need
 from hitoku.model.table import Table
+from hitoku.solver.work import CountedWork
 
 LOGGER = logging.getLogger(__name__)
 
@@ -23,6 +24,7 @@ def unnecessary(
     removable: Mask,
     cost: Floats,
     progress: Progress | None = None,
+    work: CountedWork | None = None,
 ) -> Integers:
     """Return cells that can be published together, every need staying met, in the order they were tried.
 
@@ -43,6 +45,8 @@ def unnecessary(
         Cost of withholding each cell.
     progress
         Told how many cells have been tried, of how many.
+    work
+        Counts what flows and programs look at. Once it is over, the other cells stay withheld.
 
     Examples
     --------
@@ -52,6 +56,7 @@ def unnecessary(
     >>> unnecessary(table, need, table.inner, removable=extra, cost=table.value).tolist()
     [1, 4, 5, 6, 9]
     """
+    work = work or CountedWork()
     audit = IncrementalAudit(table, need, withheld, shrinking=True)
     unsafe = np.flatnonzero(need.unsafe)
     audit.show(unsafe)
@@ -62,6 +67,9 @@ def unnecessary(
     spared: list[int] = []
     try:
         for place, cell in enumerate(tried):
+            work.done = audit.work.done
+            if work.over:
+                break
             if audit.publish_if_met(int(cell)):
                 spared.append(int(cell))
             if progress is not None:

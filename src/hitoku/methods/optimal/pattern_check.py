@@ -15,7 +15,7 @@ from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
-from hitoku.model.tolerance import slack
+from hitoku.model.tolerance import level_slack
 
 
 def refuse_unprotected(table: Table, need: Need, found: Protection) -> None:
@@ -62,4 +62,6 @@ def _targets(table: Table, need: Need, found: Protection) -> tuple[Floats, Float
         np.minimum.at(low, cell[~up], table.value[cell[~up]] - pushed.reach[~up])
     # The attack confirms both ends; here it remains whether ends like these are what the cell needs.
     with np.errstate(invalid="ignore"):
-        return low, high, need.met_by(table.value - low, high - table.value, slack(table.value))
+        asked = np.maximum(np.maximum(need.lower, need.upper), need.width)
+        rounding = level_slack(table.value, asked)
+        return low, high, need.met_by(table.value - low, high - table.value, rounding)

@@ -26,7 +26,7 @@ from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.solver.covering import Relaxed, SparseRows
 from hitoku.solver.dense_master import DenseMaster
 from hitoku.solver.master import Master
-from hitoku.solver.solution import Status
+from hitoku.solver.solution import SolverStatus
 
 WHOLE = 1e-6
 # A row that lacks less than this without a column is filled without it.
@@ -102,7 +102,7 @@ class Relaxation:
         """
         self.budget.spend()
         relaxed = self.master.solve(cutoff=enough - self.paid)
-        if relaxed.status is Status.LIMIT and relaxed.bound + self.paid <= enough:
+        if relaxed.status is SolverStatus.LIMIT and relaxed.bound + self.paid <= enough:
             # The solver's own bound was above, what its multipliers prove is not.
             relaxed = self.master.solve()
         return relaxed, relaxed.bound + self.paid

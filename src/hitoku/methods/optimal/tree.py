@@ -19,7 +19,7 @@ from hitoku.methods.optimal.tie_break import smaller
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.solver.covering import Relaxed
 from hitoku.solver.dense_master import DenseMaster
-from hitoku.solver.solution import Status
+from hitoku.solver.solution import SolverStatus
 
 # Rounds of rows in a node; stalled when the bound gains less than a share of the gap.
 NODE_ROUNDS = 12
@@ -120,7 +120,7 @@ class BranchAndCut:
             relaxed, bound = relaxation.solve(np.inf if root else self.goal.enough(self.value))
             if root:
                 self._last = relaxed
-            if relaxed.status is Status.INFEASIBLE or self.goal.hopeless(bound, self.value):
+            if relaxed.status is SolverStatus.INFEASIBLE or self.goal.hopeless(bound, self.value):
                 return None
             history.append(bound)
             if root:

@@ -114,7 +114,7 @@ def judge_counts(table: Table, inner: Integers, numbers: int | Integers, rules: 
         measure=table.measure,
     )
     # A width, whatever it is, keeps rules from asking for levels that depend on the value.
-    return assess(probe, rules, width=0).unsafe
+    return assess(probe, rules, width=0, groups=False).unsafe
 
 
 def refuse_other_kinds(table: Table) -> None:

@@ -79,6 +79,8 @@ class Randomised:
     Protection(7 of 25 cells withheld, 6 of them secondary, by randomised, seeded: for experiments only)
     """
 
+    # Made for attackers who know it.
+    secret: ClassVar[bool] = False
     scope: ClassVar[str] = "flat two-way tables of counts with published totals"
     # What was drawn must stay as it was drawn.
     adds_no_cells: ClassVar[bool] = True
@@ -254,5 +256,5 @@ def refuse_other_needs(table: Table, need: Need, public: PublicKnowledge, values
         raise ScopeError(
             "the need asks for more than the width that the method was given",
             where="randomised, width",
-            fix="give assess the same width, and rules no levels of their own",
+            fix="give assess the same width and groups=False, and rules no levels of their own",
         )

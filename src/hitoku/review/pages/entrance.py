@@ -9,10 +9,11 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from hitoku.errors import DataError
 from hitoku.review import log, people, sessions
+from hitoku.review.devices import DAYS, cookie_name
 from hitoku.review.oidc import Begun, Provider
 from hitoku.review.permissions import Person
 from hitoku.review.storage import reachable, writing
-from hitoku.review.web import COOKIE, Action, Call, address, local_path, remember
+from hitoku.review.web import COOKIE, Action, Call, came_from, local_path, remember
 
 # A worker that was not heard of for so long is not well.
 SILENCE_S = 60
@@ -30,13 +31,13 @@ def show_login(call: Call) -> Response:
 def sign_in(call: Call) -> Response:
     """Compare a password and begin a session."""
     login, back = call.form.get("login", "").strip(), call.form.get("next", "/")
-    where = address(call.http)
-    if people.throttled(call.connection, login, where):
+    origin = _origin(call, login)
+    if people.throttled(call.connection, login, origin):
         wrong = "There were too many attempts. Wait a quarter of an hour, or ask the administrator."
         return call.page("login.html", status=429, login=login, wrong=wrong, next=back)
     found = call.prepared
     if found is None:
-        people.note_failure(call.connection, login, where)
+        people.note_failure(call.connection, login, origin, came_from(call.http, call.desk))
         return call.page(
             "login.html", status=422, login=login, wrong="Login and password do not fit together.", next=back
         )
@@ -46,13 +47,28 @@ def sign_in(call: Call) -> Response:
     log.append(call.connection, found.login, "signed in")
     response = call.go(local_path(back))
     remember(response, token, call.desk)
+    response.set_cookie(
+        cookie_name(found.login),
+        people.device_cookie(call.connection, found),
+        max_age=DAYS * 86_400,
+        httponly=True,
+        samesite="strict",
+        secure=call.desk.settings.https,
+        path="/login",
+    )
     return response
+
+
+def _origin(call: Call, login: str) -> str:
+    """Return what failures to sign in are counted by: a known device, else the address."""
+    cookie = call.http.cookies.get(cookie_name(login), "")
+    return people.origin_of(call.connection, login, came_from(call.http, call.desk), cookie)
 
 
 def compare(call: Call) -> Person | None:
     """Compare the password before the writer's lock is taken: it is slow on purpose."""
     login = call.form.get("login", "").strip()
-    if people.throttled(call.connection, login, address(call.http)):
+    if people.throttled(call.connection, login, _origin(call, login)):
         return None
     return people.password_matches(call.connection, login, call.form.get("password", ""))
 
@@ -98,7 +114,7 @@ def back_from_elsewhere(call: Call) -> Response:
     with writing(call.desk.engine) as connection:
         found = people.known(connection, login)
         if found is None:
-            log.append(connection, log.SYSTEM, "sign-in refused", address=address(call.http))
+            log.append(connection, log.SYSTEM, "sign-in refused", address=came_from(call.http, call.desk))
         else:
             token = sessions.begin(connection, found.id)
             log.append(connection, found.login, "signed in")

@@ -1,0 +1,139 @@
+"""What several statistics of one group determine: they are equations about the values of its units.
+
+As many equations as unknowns give everything away, and of whole numbers fewer do. So statistics of one
+variable in one group are judged together, whether they leave in one output or in several:
+
+* percentiles are values of units in order: from one to the next there are at least so many units;
+* the units that have each of d different values follow from d - 1 statistics, and are then judged as a table;
+* every statistic takes one degree of freedom from the others, and enough must be left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from hitoku.checks.evidence.groups import COUNTED
+from hitoku.checks.policies.policy import Policy
+from hitoku.checks.principles.values import counts_told
+from hitoku.checks.principles.verdict import Principle
+
+MEAN, SPREAD = "mean", "spread"
+
+
+class Determined(StrEnum):
+    """What several statistics of a group give away together."""
+
+    NEAR = "percentiles_too_near"
+    COUNTS = "counts_follow"
+    FREEDOM = "too_few_degrees_of_freedom"
+
+
+PRINCIPLES: Mapping[Determined, Principle] = {
+    Determined.NEAR: Principle.INDIVIDUAL_VALUE,
+    Determined.COUNTS: Principle.GROUP,
+    Determined.FREEDOM: Principle.FREEDOM,
+}
+REMEDIES: Mapping[Determined, str] = {
+    Determined.NEAR: "take percentiles further apart, or larger groups",
+    Determined.COUNTS: "leave some of the statistics out, take larger groups, or ask for a frequency table",
+    Determined.FREEDOM: "use larger groups, or leave some of the statistics out",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """One statistic of one variable in one group that leaves.
+
+    Parameters
+    ----------
+    codes
+        Of the group.
+    variable, statistic
+        What is said of it; two statistics that follow from each other and the number of units, such as a sum
+        and a mean, have one name.
+    n_units
+        Units of the group.
+    n_values, holders
+        How many different values they have, 0 where that is not known, and how many units have each of the
+        most frequent ones.
+    percent, low, high
+        Of a percentile: which, and the units with a value of at most, and of at least, it.
+    """
+
+    codes: Mapping[str, str]
+    variable: str
+    statistic: str
+    n_units: int
+    n_values: int = 0
+    holders: tuple[int, ...] = ()
+    percent: float | None = None
+    low: int = 0
+    high: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold."""
+        return {**asdict(self), "codes": dict(self.codes), "holders": list(self.holders)}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Said:
+        """Read what :meth:`to_dict` wrote."""
+        return cls(**{**plain, "holders": tuple(plain["holders"])})
+
+
+def rules(policy: Policy) -> dict[Determined, str]:
+    """Return what is asked of statistics that are judged together, in words."""
+    return {
+        Determined.NEAR: f"at least {policy.least_between} units from one percentile to the next",
+        Determined.COUNTS: f"as many statistics as few values have, so counts: each of at least "
+        f"{policy.least_units} units, and of at most {policy.group.share:.0%}",
+        Determined.FREEDOM: f"degrees of freedom {policy.freedom} beside all other statistics of the group",
+    }
+
+
+def problems(said: Iterable[Said], policy: Policy) -> set[Determined]:
+    """Find what statistics of one variable in one group give away together.
+
+    Examples
+    --------
+    >>> from hitoku.checks.policies.policy import policy
+    >>> def percentile(percent, low, high):
+    ...     named = {"codes": {}, "variable": "x", "statistic": f"p{percent}", "percent": percent}
+    ...     return Said(**named, n_units=101, low=low, high=high)
+    >>> problems([percentile(50, 51, 51), percentile(51, 52, 50)], policy("japan-2017"))
+    {<Determined.NEAR: 'percentiles_too_near'>}
+    >>> problems([percentile(50, 51, 51), percentile(60, 61, 41)], policy("japan-2017"))
+    set()
+    """
+    every = list({each.statistic: each for each in said}.values())
+    found: set[Determined] = set()
+    if nearest(every) < policy.least_between:
+        found.add(Determined.NEAR)
+    n_equations = sum(each.percent is None for each in every)
+    counted = max(every, key=lambda each: each.n_values, default=None)
+    if n_equations > 1 and counted is not None and counted.n_values:
+        units, values = np.array([counted.n_units]), np.array([counted.n_values])
+        holders = np.array([counted.holders]).reshape(1, COUNTED)
+        if counts_told(units, values, holders, policy, n_equations).any():
+            found.add(Determined.COUNTS)
+    if len(every) > 1 and not policy.freedom.met(min(each.n_units for each in every) - (len(every) - 1)):
+        found.add(Determined.FREEDOM)
+    return found
+
+
+def nearest(said: Sequence[Said]) -> float:
+    """Return how many units there are at least from one percentile to the next, both ends included.
+
+    Infinitely many where there are no two percentiles.
+    """
+    # Two that stand at the same place, such as the same with weights and without, say nothing of an order.
+    told = {(each.low, -each.high): each for each in said if each.percent is not None}
+    ordered = [told[place] for place in sorted(told)]
+    # Everybody is at most at the upper one or at least at the lower one: who is both is between them.
+    between = [upper.low + lower.high - upper.n_units for lower, upper in pairwise(ordered)]
+    return min(between, default=float("inf"))

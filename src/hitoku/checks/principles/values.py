@@ -1,0 +1,139 @@
+"""Few different values: what is computed from such a variable says how many units have which.
+
+A mean of zeros and ones is a count, whatever the two codes are. In general, the units that have each of d
+values are d - 1 unknown numbers beside the number of all units; as many statistics of them as that give them
+away. What they then say is held to the rules for the table of counts that it is. Where nearly all units have
+the same value, statistics that show it are withheld as a table cell with nearly all of its row is.
+
+Values are counted in every group by itself: a code that occurs elsewhere in the file changes nothing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hitoku.checks.evidence.groups import COUNTED, GroupEvidence, ValuesEvidence
+from hitoku.checks.policies.policy import Policy
+from hitoku.checks.principles.groups import judge_mask
+from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
+from hitoku.model.arrays import Integers, Mask
+from hitoku.model.tolerance import LIMIT
+
+# A variable with at most so many values counts things, and its sum bounds how many units differ from most.
+FEW = 10
+
+
+def nearly_alike(n_units: Integers, holders: Integers, policy: Policy) -> Mask:
+    """Return the groups in which a larger share has the same value than a table cell may have of its row.
+
+    Groups of too few units are not among them: these are refused for that.
+    """
+    above = holders[:, 0] - policy.group.share * n_units > LIMIT * n_units
+    return np.asarray(above & (n_units >= policy.least_units))
+
+
+def counts_told(
+    n_units: Integers, n_values: Integers | None, holders: Integers | None, policy: Policy, equations: int = 1
+) -> Mask:
+    """Return the groups of which statistics say too much as the table of counts that they are.
+
+    Parameters
+    ----------
+    n_units, n_values, holders
+        Of each group, as in :class:`ValuesEvidence`; None where values were not counted.
+    policy
+        How many units must have each value, and how large a share may.
+    equations
+        How many statistics of the variable are published.
+    """
+    if n_values is None or holders is None:
+        return np.zeros(len(n_units), dtype=np.bool_)
+    alike = nearly_alike(n_units, holders, policy)
+    few = ((holders > 0) & (holders < policy.least_units)).any(axis=1) & (n_units >= policy.least_units)
+    return np.asarray(determined(n_values, equations) & (few | alike) | (n_values <= FEW) & alike)
+
+
+def determined(n_values: Integers, equations: int) -> Mask:
+    """Return the groups whose counts by value follow from so many statistics."""
+    return np.asarray(n_values <= min(equations + 1, COUNTED))
+
+
+def few_values(
+    evidence: GroupEvidence,
+    n_values: Integers | None,
+    holders: Integers | None,
+    policy: Policy,
+    word: str = "a variable",
+) -> tuple[PrincipleVerdict, ...]:
+    """Hold a variable with few values to what is asked of the table of counts that its average is.
+
+    Parameters
+    ----------
+    evidence
+        With its groups.
+    n_values, holders, policy
+        As in :func:`counts_told`.
+    word
+        What the variable is called, where the statistic is about several.
+    """
+    if n_values is None or holders is None:
+        return (unknown(),)
+    unsafe = counts_told(evidence.n_units, n_values, holders, policy)
+    two = determined(n_values, 1)
+    if not (two | unsafe).any():
+        return ()
+    counted = holders[two] if two.any() else holders
+    return (
+        judge_mask(
+            Principle.GROUP,
+            "two_values",
+            unsafe,
+            evidence.withheld,
+            evidence.labels.__getitem__,
+            f"{word} with few values, so a count: each of two that of at least "
+            f"{policy.least_units} units, and none that of more than {policy.group.share:.0%}",
+            {
+                "minimum": policy.least_units,
+                "share": policy.group.share,
+                "smallest": int(counted[counted > 0].min()),
+            },
+            "take larger groups, or ask for a frequency table, which withholds less",
+        ),
+    )
+
+
+def alike(evidence: ValuesEvidence, policy: Policy) -> Mask:
+    """Return the groups in which nearly all have the same value; none where values were not counted."""
+    if evidence.holders is None or evidence.n_values is None:
+        return np.zeros(evidence.n_parts, dtype=np.bool_)
+    return nearly_alike(evidence.n_units, evidence.holders, policy)
+
+
+def nearly_all_equal(evidence: ValuesEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
+    """Check that no value is that of nearly all units, of a statistic that would show it."""
+    if evidence.holders is None or evidence.n_values is None:
+        return (unknown(),)
+    most = evidence.holders[:, 0] / np.maximum(evidence.n_units, 1)
+    return (
+        judge_mask(
+            Principle.GROUP,
+            "nearly_all_equal",
+            alike(evidence, policy),
+            evidence.withheld,
+            evidence.labels.__getitem__,
+            f"no value that of more than {policy.group.share:.0%} of the units",
+            {"share": policy.group.share, "largest_share": float(most.max())},
+            "take larger groups, or leave these groups out",
+        ),
+    )
+
+
+def unknown() -> PrincipleVerdict:
+    """Say that the evidence, of an earlier version, does not tell how many different values there are."""
+    return PrincipleVerdict(
+        principle=Principle.GROUP,
+        status=Clearance.LOOK,
+        reason="not_testable",
+        text="not testable: how many units have the same value is not known",
+        remedy="have it made again, or the checker decides",
+    )

@@ -1,0 +1,191 @@
+"""Whether groups that can be derived from a release have as many units as rules require.
+
+A reader adds and subtracts published cells and gets the total of a group of units that no table shows. No
+such group has fewer than n units if every cell with fewer can hold n in a table that agrees with all
+published cells (:mod:`hitoku.rules.group_size`). Which groups can be derived depends on the published cells
+alone, so the units behind amounts are examined with the same cells withheld. How the pattern was chosen does
+not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+
+import numpy as np
+
+from hitoku.evidence.adjusted import AdjustedAudit
+from hitoku.evidence.audit import audit
+from hitoku.evidence.audit_result import Audit, CellOutcome
+from hitoku.evidence.grid import Grid
+from hitoku.model.counted import counted_table
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+from hitoku.model.verdict import WORST_LAST, Status
+from hitoku.rules.group_size import GroupSize, group_sizes
+from hitoku.rules.rule import Rule
+
+NO_RULE = "no rule requires a number of units"
+SWITCHED_OFF = "groups=False"
+ADJUSTED = "values were adjusted, so that sums of published cells are not true totals"
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class DerivableGroups:
+    """Result of :func:`derivable_groups`; the repr shows counts only.
+
+    Parameters
+    ----------
+    status
+        The result; the worst of all rules that require a number of units.
+    reason
+        Why groups were not considered, or not as the rule counts them; empty otherwise.
+    required
+        Some rule requires a number of units.
+    audits
+        Audits of the units, where the audit of the table itself does not cover them: one for each such rule.
+    own
+        Cells of the table whose own audit covers them.
+    """
+
+    status: Status
+    reason: str = ""
+    required: bool = True
+    audits: tuple[Audit, ...] = ()
+    own: int = 0
+
+    @property
+    def safe(self) -> bool:
+        """Whether no derivable group is too small."""
+        return self.status in {Status.PROVED, Status.PASSED}
+
+    @property
+    def n_examined(self) -> int:
+        """Number of cells with too few units that were examined."""
+        return self.own + sum(len(each.outcomes) for each in self.audits)
+
+    @cached_property
+    def failing(self) -> Mapping[int, str]:
+        """Cells that lie in a group of too few units, with the arithmetic that shows it. Confidential.
+
+        The numbers in it are units. Behind amounts, readers do not see them; they know whose sum it is.
+        """
+        return MappingProxyType(
+            {
+                cell: each.why(cell)
+                for each in self.audits
+                for cell, outcome in each.outcomes.items()
+                if outcome not in {CellOutcome.SAFE, CellOutcome.UNDECIDED}
+            }
+        )
+
+    def __repr__(self) -> str:
+        reason = f", {self.reason}" if self.reason else ""
+        return f"DerivableGroups({self.status}: {len(self.failing)} of {self.n_examined} cells fail{reason})"
+
+
+def not_considered(reason: str, *, required: bool = True) -> DerivableGroups:
+    """Return the result where groups are not considered."""
+    return DerivableGroups(status=Status.NOT_CONSIDERED, reason=reason, required=required)
+
+
+def derivable_groups(
+    table: Table,
+    rules: Sequence[Rule],
+    release: Release,
+    *,
+    own: Audit | None = None,
+    groups: bool = True,
+    moves: Sequence[Mapping[int, int]] = (),
+) -> DerivableGroups:
+    """Examine the groups of units whose totals follow from the published cells of a release.
+
+    Parameters
+    ----------
+    table
+        The true values, with the units behind them.
+    rules
+        Those of the table; ``min_frequency`` and ``few_contributors`` require a number of units.
+    release
+        What is published of the table, whoever chose it.
+    own
+        The audit of the release, where there is one. Where its need includes that small counts can hold n
+        units, it is the proof, and no further audit is run.
+    groups
+        False: derivable groups are not considered.
+    moves
+        Changes of numbers of units by which an audit looks for witnesses first; the result does not depend on
+        them.
+
+    Examples
+    --------
+    Two people and one are withheld, and everybody can tell that they are three.
+
+    >>> from hitoku.rules import MinFrequency
+    >>> table = Table.from_array([2, 1, 40, 9])
+    >>> small = Release.of(table, Protection.withhold(table, table.value < 5))
+    >>> found = derivable_groups(table, [MinFrequency(5)], small)
+    >>> found
+    DerivableGroups(failed: 2 of 2 cells fail)
+    >>> found.failing[0]
+    'at most 3 by [axis1=Total], with [axis1=2] at its lower bound: 52 - 0 - 40 - 9 = 3'
+    >>> more = Release.of(table, Protection.withhold(table, table.value < 10))
+    >>> derivable_groups(table, [MinFrequency(5)], more)
+    DerivableGroups(passed: 0 of 2 cells fail)
+    """
+    sizes = group_sizes(table, rules)
+    if not sizes:
+        return not_considered(NO_RULE, required=False)
+    if not groups:
+        return not_considered(SWITCHED_OFF)
+    shown = ~release.withheld
+    if isinstance(own, AdjustedAudit) or not np.all(Grid.of(table.value).same(release.published)[shown]):
+        return not_considered(ADJUSTED)
+    found = [_examine(table, size, release, own, moves) for size in sizes]
+    return DerivableGroups(
+        status=max((each.status for each in found), key=WORST_LAST.index),
+        reason="; ".join(dict.fromkeys(each.reason for each in found if each.reason)),
+        audits=tuple(audited for each in found for audited in each.audits),
+        own=sum(each.own for each in found),
+    )
+
+
+def _examine(
+    table: Table,
+    size: GroupSize,
+    release: Release,
+    own: Audit | None,
+    moves: Sequence[Mapping[int, int]],
+) -> DerivableGroups:
+    """Examine the requirement of one rule."""
+    small = np.flatnonzero(size.small(table))
+    if len(small) == 0:
+        return DerivableGroups(status=Status.PROVED, reason=size.note if size.adds_up else "")
+    if not size.adds_up:
+        return not_considered(size.note)
+    if own is not None and _covers(own, table, size):
+        proved = own.certificate is not None
+        status = Status.PROVED if proved else Status.PASSED
+        return DerivableGroups(status=status, reason=size.note, own=len(small))
+    units = table if size.own else counted_table(table, size.counted)
+    need = size.need(table)
+    withheld = Protection.withhold(units, release.withheld & table.shown, need)
+    found = audit(units, need, Release.of(units, withheld), moves=moves)
+    outcomes = set(found.outcomes.values())
+    status = Status.FAILED
+    if found.safe:
+        status = Status.PASSED
+    elif outcomes <= {CellOutcome.SAFE, CellOutcome.UNDECIDED}:
+        status = Status.NOT_DECIDED
+    return DerivableGroups(status=status, reason=size.note, audits=(found,))
+
+
+def _covers(own: Audit, table: Table, size: GroupSize) -> bool:
+    """Return whether an audit of the table shows that every small cell can hold n units."""
+    within = size.within(table, own.need)
+    if not np.array_equal(within, size.small(table)):
+        return False
+    return all(own.outcomes.get(cell) is CellOutcome.SAFE for cell in np.flatnonzero(within).tolist())

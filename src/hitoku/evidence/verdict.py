@@ -1,0 +1,379 @@
+"""The rows of a verdict that follow from an audit: one per attacker, with the basis of each result.
+
+What takes the method (an attacker who knows it) or the other tables of a recipe is passed in by the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from hitoku.evidence.adjusted import LOOK_ROUNDED, AdjustedAudit
+from hitoku.evidence.adjusted import REASONS as MOVED_REASONS
+from hitoku.evidence.audit_result import REASONS, Audit, CellOutcome
+from hitoku.evidence.derivable_groups import SWITCHED_OFF, DerivableGroups, not_considered
+from hitoku.evidence.grid import text
+from hitoku.model.finding import Finding, Severity
+from hitoku.model.table import Table
+from hitoku.model.verdict import ATTACKERS, WORST_LAST, Row, Status, Verdict
+
+# Rules that compare contributions, and rules on attributes of groups.
+DOMINANCE_RULES = frozenset({"p_percent", "prior_posterior", "dominance"})
+ATTRIBUTE_RULES = frozenset({"group_disclosure", "direct_disclosure", "k_disclosure"})
+
+WITHOUT_PROOF = "audited without a certificate: the values do not add up exactly"
+GIVE_DECIMALS = "decimals= (--decimals) rounds the records before they are added up; then there is a proof"
+TOO_FEW = "published cells give the total of a group of too few units that this cell is in"
+UNKNOWN_METHOD = Row(
+    attacker="method",
+    status=Status.NOT_CONSIDERED,
+    reason="how the withheld cells were chosen is not known here",
+    fix="protect with method auto:secret=false, which proves it",
+)
+
+
+def judge(
+    audit: Audit,
+    scope: Sequence[str],
+    *,
+    insiders: str = "none",
+    groups: DerivableGroups | None = None,
+    method: Row = UNKNOWN_METHOD,
+    tables: str = "",
+) -> Verdict:
+    """Return the verdict on one release.
+
+    Parameters
+    ----------
+    audit
+        Audit of the release, with insiders where they were considered.
+    scope
+        Attackers that the colour depends on: see :func:`hitoku.model.verdict.parse_scope`.
+    insiders
+        Contributors that the audit considered: a word of the vocabulary, perhaps with a reason after a comma.
+    groups
+        Result for derivable groups; None where the rules are not known.
+    method
+        Row of the attacker who knows the method.
+    tables
+        Why it is not decided what this table shows together with others; empty for a single table.
+
+    Examples
+    --------
+    >>> from hitoku.evidence.audit import audit
+    >>> from hitoku.model.need import Need
+    >>> from hitoku.model.protection import Protection
+    >>> from hitoku.model.release import Release
+    >>> table = Table.from_array([[20, 15], [72, 1]])
+    >>> need = Need(unsafe=table.value == 1, lower=1.0, upper=1.0)
+    >>> alone = Release.of(table, Protection.withhold(table, need.unsafe))
+    >>> verdict = judge(audit(table, need, alone), ["outsider"])
+    >>> verdict.colour, verdict["outsider"].reason
+    (<Colour.RED: 'red'>, '1 of 1 unsafe cells: 1 recomputable')
+    """
+    rows = (
+        _outsider(audit),
+        _groups(audit, groups),
+        _dominance(audit),
+        _singletons(audit, insiders),
+        _contributors(audit, insiders),
+        _attributes(audit),
+        method,
+        _tables(tables),
+        Row(
+            attacker="released",
+            status=Status.NOT_CONSIDERED,
+            reason="earlier releases of the same records are not known here",
+            fix="hitoku audit judges several release folders together",
+        ),
+    )
+    return Verdict(
+        tuple(replace(row, in_scope=row.applies and row.attacker in scope) for row in rows),
+        adjusted=isinstance(audit, AdjustedAudit),
+    )
+
+
+def combine(verdicts: Mapping[str, Verdict]) -> Verdict:
+    """Return the verdict on several releases together: each row has the worst of their results.
+
+    Parameters
+    ----------
+    verdicts
+        Verdicts by the name of the release.
+    """
+    if len(verdicts) < 2:
+        return next(iter(verdicts.values()), Verdict(()))
+    rows = [_worst({name: one[attacker] for name, one in verdicts.items()}) for attacker in ATTACKERS]
+    return Verdict(tuple(rows), adjusted=any(one.adjusted for one in verdicts.values()))
+
+
+def _worst(rows: Mapping[str, Row]) -> Row:
+    applying = {name: row for name, row in rows.items() if row.applies}
+    if not applying:
+        return next(iter(rows.values()))
+    found = max(applying.values(), key=lambda row: WORST_LAST.index(row.status))
+    names = [
+        name for name, row in applying.items() if (row.status, row.reason) == (found.status, found.reason)
+    ]
+    where = "" if len(names) == len(applying) else f"{', '.join(names)}: "
+    return replace(
+        found,
+        reason=f"{where}{found.reason}",
+        in_scope=any(row.in_scope for row in applying.values()),
+        findings=tuple(finding for row in applying.values() for finding in row.findings),
+    )
+
+
+def _outsider(audit: Audit) -> Row:
+    """Judge single cells against an outsider."""
+    moved = audit if isinstance(audit, AdjustedAudit) else None
+    broken = 0 if moved is None else moved.n_broken
+    tally = {outcome: list(audit.outcomes.values()).count(outcome) for outcome in CellOutcome}
+    failed = [CellOutcome.PUBLISHED, CellOutcome.RECOMPUTABLE, CellOutcome.NARROW]
+    n = len(audit.outcomes)
+    if any(tally[outcome] for outcome in failed) or broken:
+        listed = [f"{tally[one]:,} {one}" for one in failed if tally[one]]
+        what = (
+            [f"{sum(tally[one] for one in failed):,} of {n:,} unsafe cells: {', '.join(listed)}"]
+            if listed
+            else []
+        )
+        if broken:
+            what.append(f"{broken:,} sums of the published values do not add up")
+        return Row(
+            attacker="outsider",
+            status=Status.FAILED,
+            reason="; ".join(what),
+            fix="withhold more cells, or let a method choose them"
+            if not moved
+            else "adjust the table as a whole",
+            findings=_cell_findings(audit),
+        )
+    if tally[CellOutcome.UNDECIDED]:
+        return Row(
+            attacker="outsider",
+            status=Status.NOT_DECIDED,
+            reason=f"{tally[CellOutcome.UNDECIDED]:,} of {n:,} unsafe cells could not be decided exactly",
+            fix="round the values to fewer digits, or audit a smaller table",
+            findings=_cell_findings(audit),
+        )
+    base = None if moved is None else moved.rounding_base
+    if base is not None:
+        return Row(
+            attacker="outsider",
+            status=Status.NOT_CONSIDERED,
+            reason=f"the published values are multiples of {text(base)}: {LOOK_ROUNDED}",
+            fix="withhold cells, or adjust them by another method",
+        )
+    return _held(audit, n)
+
+
+def _held(audit: Audit, n: int) -> Row:
+    """Return the row of an outsider to whom every unsafe cell is closed."""
+    if isinstance(audit, AdjustedAudit):
+        how, exact = f"{n:,} unsafe cells are published far enough from their values", audit.exact
+    else:
+        how, exact = f"{n:,} unsafe cells are as uncertain as required", audit.additive
+    if audit.certificate is not None:
+        return Row(attacker="outsider", status=Status.PROVED, reason=f"{how}; the certificate proves it")
+    if exact:
+        return Row(
+            attacker="outsider",
+            status=Status.PASSED,
+            reason=f"{how}; there is no certificate because another row fails",
+        )
+    return Row(attacker="outsider", status=Status.PASSED, reason=f"{how}; {WITHOUT_PROOF}", fix=GIVE_DECIMALS)
+
+
+def _cell_findings(audit: Audit) -> tuple[Finding, ...]:
+    return tuple(audit.failing(MOVED_REASONS if isinstance(audit, AdjustedAudit) else REASONS))
+
+
+def _groups(audit: Audit, groups: DerivableGroups | None) -> Row:
+    """Judge groups of units that published numbers give by adding and subtracting."""
+    if groups is None:
+        groups = not_considered("only single cells are considered here")
+    n, failing = groups.n_examined, len(groups.failing)
+    status, reason, fix = groups.status, groups.reason, ""
+    if status is Status.PROVED and (audit.certificate is None or not groups.own):
+        # Nothing in a certificate is about them.
+        status = Status.PASSED
+    if status is Status.NOT_CONSIDERED:
+        fix = "leave groups=False (--no-groups) out" if reason == SWITCHED_OFF else ""
+    elif status is Status.FAILED:
+        reason = f"{failing:,} of {n:,} small cells are in a group of too few units that can be derived"
+        fix = "leave groups=False out, or let another method choose: auto, optimal, circulation, greedy"
+    elif status is Status.NOT_DECIDED:
+        reason = f"some of {n:,} small cells could not be decided exactly"
+    else:
+        how = "the certificate proves it" if status is Status.PROVED else "audited without a certificate"
+        held = f"{n:,} small cells can hold the least number of units; {how}" if n else "no cell is small"
+        reason = "; ".join(filter(None, (held, groups.reason)))
+    return Row(
+        attacker="groups",
+        status=status,
+        reason=reason,
+        fix=fix,
+        applies=groups.required,
+        findings=tuple(
+            Finding(severity=Severity.FAIL, place=audit.table.describe(cell), reason=TOO_FEW)
+            for cell in groups.failing
+        ),
+    )
+
+
+def _dominance(audit: Audit) -> Row:
+    """Name the attacker that no audit considers yet, where the release has one."""
+    hit = DOMINANCE_RULES & set(audit.need.rules)
+    applies = bool(hit) or audit.table.holdings is not None
+    return Row(
+        attacker="dominance",
+        status=Status.NOT_CONSIDERED,
+        reason="groups of cells are judged by the number of units only, not by shares or holdings"
+        if applies
+        else "no rule compares contributions",
+        applies=applies,
+    )
+
+
+def counts_units(table: Table) -> bool:
+    """Return whether the values are the numbers of units themselves."""
+    return table.integer and table.frequency is not None and np.array_equal(table.value, table.frequency)
+
+
+def _singletons(audit: Audit, insiders: str) -> Row:
+    """Judge contributors who are alone in a cell and know its value."""
+    word, _, why = insiders.partition(", ")
+    found = audit.insiders
+    if counts_units(audit.table):
+        return _without_contributors("singletons")
+    if word not in {"singletons", "contributors"} or found is None:
+        return _no_insiders(audit, "singletons", word, why)
+    if found.cells and word == "contributors":
+        return Row(
+            attacker="singletons",
+            status=Status.NOT_DECIDED,
+            reason="judged together with large contributors, who come too close to some cells",
+        )
+    return _insiders_row("singletons", audit, why)
+
+
+def _contributors(audit: Audit, insiders: str) -> Row:
+    """Judge large contributors, and coalitions where they were considered."""
+    word, _, why = insiders.partition(", ")
+    found = audit.insiders
+    if counts_units(audit.table):
+        return _without_contributors("contributors")
+    if found is not None and word != "singletons" and (found.cells or word == "contributors"):
+        return _insiders_row("contributors", audit, why)
+    return _no_insiders(audit, "contributors", word, why)
+
+
+def _insiders_row(attacker: str, audit: Audit, why: str) -> Row:
+    found = audit.insiders
+    assert found is not None  # noqa: S101 - for the type checker; callers have looked
+    together = f", {why}" if why.startswith("up to") else ""
+    who = f"{found.tried:,} contributors who know their own amounts{together}"
+    if not found.cells:
+        return Row(attacker=attacker, status=Status.PASSED, reason=f"{who} were tried")
+    return Row(
+        attacker=attacker,
+        status=Status.FAILED,
+        reason=f"{who} were tried; they come too close to {len(found.cells):,} unsafe cells",
+        fix="withhold more cells, those of several contributors",
+        findings=tuple(found.findings(audit.table.describe)),
+    )
+
+
+def _without_contributors(attacker: str) -> Row:
+    return Row(
+        attacker=attacker,
+        status=Status.NOT_CONSIDERED,
+        reason="in a table of counts each unit counts as one",
+        applies=False,
+    )
+
+
+def _no_insiders(audit: Audit, attacker: str, word: str, why: str) -> Row:
+    """Say why contributors were not considered, and which option considers them."""
+    if isinstance(audit, AdjustedAudit):
+        reason, fix = "values were adjusted; what contributors can undo is not considered", ""
+    elif audit.table.contributors is None and not why:
+        reason, fix = "contributions are not known", "start from records: value= and unit="
+    elif word == "singletons":
+        reason, fix = "only contributors alone in a cell were tried", "insiders=contributors (--insiders)"
+    elif word == "none":
+        reason = f"insiders={word}{f', {why}' if why else ''}"
+        fix = f"insiders={attacker} (--insiders)"
+    else:
+        reason, fix = f"only {word} were tried", f"insiders={attacker} (--insiders)"
+    return Row(attacker=attacker, status=Status.NOT_CONSIDERED, reason=reason, fix=fix)
+
+
+def _attributes(audit: Audit) -> Row:
+    """Judge what can be learnt about everybody in a group."""
+    need = audit.need
+    asked = sorted(ATTRIBUTE_RULES & set(need.rules))
+    if not asked and not len(need.attributions):
+        return Row(
+            attacker="attributes",
+            status=Status.NOT_CONSIDERED,
+            reason="no rule requires it",
+            fix="add a rule: group_disclosure, direct_disclosure or k_disclosure",
+            applies=False,
+        )
+    if not len(need.attributions) and not counts_units(audit.table):
+        return Row(
+            attacker="attributes",
+            status=Status.NOT_CONSIDERED,
+            reason="the rules on groups judge counts, and these values are not counts",
+            fix="judge the table of counts as well",
+        )
+    failed, undecided, n, findings = _group_results(audit)
+    if failed or undecided:
+        shown = "the published values show where all but a few of their people are"
+        return Row(
+            attacker="attributes",
+            status=Status.FAILED if failed else Status.NOT_DECIDED,
+            reason=f"{failed:,} of {n:,} groups: {shown}"
+            if failed
+            else f"{undecided:,} of {n:,} groups could not be decided exactly",
+            fix="withhold another cell of each group" if failed else "round the values to fewer digits",
+            findings=findings,
+        )
+    proved = n > 0 and audit.certificate is not None
+    how = "the certificate proves it" if proved else "audited without a certificate"
+    return Row(
+        attacker="attributes",
+        status=Status.PROVED if proved else Status.PASSED,
+        reason=f"{n:,} groups; {how}" if n else "no group of the true table is at risk",
+    )
+
+
+def _group_results(audit: Audit) -> tuple[int, int, int, tuple[Finding, ...]]:
+    """Return how many groups are given away, how many are undecided, all of them, and the findings."""
+    if isinstance(audit, AdjustedAudit):
+        places = {audit.learnt.describe(audit.table.labels, int(i)) for i in np.flatnonzero(audit.given_away)}
+        found = tuple(one for one in audit.findings if one.place in places)
+        return int(audit.given_away.sum()), 0, len(audit.given_away), found
+    groups = audit.groups
+    if groups is None:
+        return 0, 0, 0, ()
+    first = audit.table.n_cells
+    place = {int(cell) - first: number for number, cell in enumerate(groups.problem.cells.tolist())}
+    undecided = sum(place[int(i)] in groups.proof.undecided for i in np.flatnonzero(~groups.safe))
+    return groups.n_open - undecided, undecided, len(groups), tuple(groups.findings(audit.table.labels))
+
+
+def _tables(why: str) -> Row:
+    """Judge what the tables of a recipe show together: nothing decides that yet."""
+    if not why:
+        return Row(
+            attacker="tables",
+            status=Status.NOT_CONSIDERED,
+            reason="there is a single table",
+            applies=False,
+        )
+    return Row(attacker="tables", status=Status.NOT_DECIDED, reason=why)

@@ -1,0 +1,252 @@
+"""Derive the premises of a certificate again, as far as they follow from the other files in checker/.
+
+A certificate proves that the unsafe cells which it lists are safe if cells add up as it says. verify.py loads
+this file, if it stands beside it, and compares that with what else hitoku wrote into the folder:
+
+* hierarchies.json: every sum that the code trees name must be among the relations;
+* cells.csv: every cell that a rule marks must be listed as unsafe, with levels that are no lower;
+* summary.json: rules that only count (min_frequency, few_contributors) are applied again to the numbers of
+  respondents and contributors in cells.csv;
+* groups.json: every group of which the true table tells too much must be listed.
+
+What does not follow from them, and these files themselves, are taken on trust; the answer says so. This file
+needs nothing but Python itself.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+Demand = Callable[..., None]
+# Rules that count, and the column of cells.csv with the numbers.
+COUNTING = {"min_frequency": "respondents", "few_contributors": "contributors"}
+COUNTS = "the numbers of respondents and contributors in checker/cells.csv, which give the unsafe cells"
+NO_RELATIONS = "that no cell is a sum of others: not one relation is listed"
+# The certificate is about the published values; units behind them are audited apart.
+UNITS_APART = {"groups": "by hitoku, not checked here"}
+# Numbers in cells.csv and groups.json are rounded to doubles; the certificate has the exact ones.
+ROUNDING = Fraction(1, 10**9)
+
+
+def derived(
+    content: dict[str, Any], checker: Path, demand: Demand, plain: Callable[[str], str]
+) -> tuple[str, list[str], dict[str, str]]:
+    """Return a note for the answer, what is taken on trust, and what was proved beside the certificate."""
+    trusted = ["the true values, and the bounds that an outsider knows"]
+    trusted.append(relations(content, read(checker / "hierarchies.json"), demand))
+    columns = evidence(content, checker / "cells.csv", demand, plain)
+    summary = read(checker / "summary.json")
+    rules = [] if summary is None else summary.get("rules", [])
+    marked = unsafe_cells(content, columns, rules, demand)
+    trusted += [*marked, "how far each unsafe cell must be blurred"]
+    note = ""
+    if not content["unsafe"]:
+        follows = marked == [COUNTS]
+        note = "by the counts in checker/ none is" if follows else "that none is unsafe is taken on trust"
+    seen = ["table.csv", *(f"{name}/{name}.csv" for name in content.get("tables", {}))]
+    others = sorted(set(content["files"]) - set(seen))
+    trusted += [f"that {', '.join(others)} show what {seen[0]} shows"] if others else []
+    groups(content, read(checker / "groups.json"), demand)
+    return note, trusted, derivable_groups(content, columns, rules)
+
+
+def read(path: Path) -> Any:
+    """Read a JSON file; None where there is none."""
+    return json.loads(path.read_text("utf-8")) if path.is_file() else None
+
+
+def relations(content: dict[str, Any], trees: Any, demand: Demand) -> str:
+    """Demand that every sum which the code trees name is among the relations."""
+    codes, first = content["codes"], dict[int, list[int]]()
+    hidden = set(content.get("hidden", []))
+    shown = [cell for cell in range(len(codes)) if cell not in hidden]
+    whole = {"variables": content["variables"], "codes": [codes[cell] for cell in shown], "cells": shown}
+    tables = {"table": whole, **content.get("tables", {})}
+    named = {
+        name: variables for name, variables in ({} if trees is None else trees).items() if name in tables
+    }
+    if not named:
+        n = len(content["relations"])
+        listed = f"that cells add up in the {n} listed relations and in no others" if n else NO_RELATIONS
+        return f"{listed} (no code trees in checker/)"
+    for row, (members, _) in enumerate(content["relations"]):
+        first.setdefault(min(members, default=-1), []).append(row)
+    for name, variables in named.items():
+        table = tables[name]
+        demand([*variables] == table["variables"], "checker/hierarchies.json: other variables than certified")
+        for cell, terms in sums(table, [*variables.values()], demand):
+            rows = first.get(min(terms, default=-1), [])
+            if terms and not any(proportional(terms, *content["relations"][row]) for row in rows):
+                what = " / ".join(codes[cell])
+                demand(False, f"cell {what}: the relations lack a sum that checker/hierarchies.json names")
+    return "that cells add up as the code trees in checker/hierarchies.json say, and in no other way"
+
+
+def sums(table: dict[str, Any], variables: list[Any], demand: Demand) -> Iterator[tuple[int, dict[int, int]]]:
+    """List each cell that is a sum of others, with the terms that cancel."""
+    cells = dict(zip(map(tuple, table["codes"]), table["cells"], strict=True))
+    for axis, trees in enumerate(variables):
+        below: dict[str, list[list[str]]] = {}
+        known = {tree["total"] for tree in trees}
+        for tree in trees:
+            parts: dict[str, list[str]] = {}
+            for code, parent in tree["parents"].items():
+                parts.setdefault(parent, []).append(code)
+                known |= {code, parent}
+            for parent, own in parts.items():
+                below.setdefault(parent, []).append(own)
+        for codes, cell in cells.items():
+            demand(codes[axis] in known, f"code {codes[axis]}: it is in no tree of checker/hierarchies.json")
+            for own in below.get(codes[axis], []):
+                terms: dict[int, int] = {cell: -1}
+                for code in own:
+                    part = (*codes[:axis], code, *codes[axis + 1 :])
+                    demand(part in cells, f"code {code}: a part in checker/hierarchies.json, and in no cell")
+                    terms[cells[part]] = terms.get(cells[part], 0) + 1
+                yield cell, {place: term for place, term in terms.items() if term}
+
+
+def proportional(terms: dict[int, int], members: list[int], coefficients: list[Any]) -> bool:
+    """Return whether a relation of the certificate says the same as some terms."""
+    if len(members) != len(terms) or not all(member in terms for member in members):
+        return False
+    exact = [c if type(c) is int else Fraction(c) for c in coefficients]
+    scale = Fraction(exact[0], terms[members[0]])
+    return scale != 0 and all(c == scale * terms[m] for c, m in zip(exact, members, strict=True))
+
+
+def unsafe_cells(
+    content: dict[str, Any], columns: dict[str, list[str]], rules: list[Any], demand: Demand
+) -> list[str]:
+    """Demand that every cell which a rule marks is listed; return what is on trust."""
+    needs = {need["cell"]: need for need in content["unsafe"]}
+    listed = f"that exactly the {len(needs)} listed cells are unsafe"
+    if not columns:
+        return [f"{listed} (no cells.csv in checker/)"]
+    for cell, (marked, decision) in enumerate(zip(columns["rules"], columns["decision"], strict=True)):
+        if marked or decision == "primary":
+            what = f"cell {' / '.join(content['codes'][cell])}"
+            demand(cell in needs, f"{what}: unsafe by checker/cells.csv, and not by the certificate")
+            for level in needs[cell].keys() & {"lower", "upper", "width"}:
+                asked, given = printed(columns[f"required_{level}"][cell]), exact(needs[cell][level])
+                enough = given >= asked - slack(asked)
+                demand(enough, f"{what}: checker/cells.csv requires more than the certificate")
+    # What no table shows is unsafe only where a rule says so by itself.
+    judged = set(range(len(content["codes"]))) - set(content.get("hidden", []))
+    on_trust = [rule["rule"] for rule in rules if counted(rule, columns) is None]
+    for rule in rules:
+        counts = enumerate(counted(rule, columns) or [])
+        for cell in (cell for cell, count in counts if 0 < count < rule["n"] and cell in judged):
+            what = f"cell {' / '.join(content['codes'][cell])}"
+            demand(cell in needs, f"{what}: unsafe by {rule['rule']}, and not by the certificate")
+    if not rules:
+        return [f"{listed}, as checker/cells.csv says (no rules in checker/summary.json)"]
+    names = ", ".join(dict.fromkeys(on_trust))
+    found = [COUNTS] if len(on_trust) < len(rules) else []
+    return found + ([f"which cells are unsafe by {names}, as checker/cells.csv says"] if names else [])
+
+
+def counted(rule: dict[str, Any], columns: dict[str, list[str]]) -> list[Fraction] | None:
+    """Return the numbers that a rule compares with its least one; None where it does not only count."""
+    column = columns.get(COUNTING.get(rule["rule"], ""))
+    other = rule.get("weighted") or rule.get("level", "holding") != "holding"
+    return None if column is None or other else [printed(text) for text in column]
+
+
+def derivable_groups(
+    content: dict[str, Any], columns: dict[str, list[str]], rules: list[Any]
+) -> dict[str, str]:
+    """Say whether every cell with too few units can hold as many as its rule requires; empty if it cannot.
+
+    Then no group whose total follows from published cells has fewer: it holds a cell with units, its total
+    is the same in all tables that fit, and that cell alone holds enough in one of them.
+    """
+    counting = [(rule, counted(rule, columns)) for rule in rules if rule["rule"] in COUNTING]
+    values = [exact(x) for x in content["values"]]
+    tables = [
+        (dict(zip(one["cells"], one["differences"], strict=True)), one["denominator"])
+        for one in content.get("witnesses", [])
+    ]
+    high: dict[int, Fraction] = {}
+    for need in content["unsafe"] if tables else []:
+        moves, below = ({}, 1) if need["high"] is None else tables[need["high"]]
+        high[need["cell"]] = values[need["cell"]] + exact(moves.get(need["cell"], 0)) / Fraction(below)
+    hidden = set(content.get("hidden", []))
+    found = {"groups": "proved again here by the same witnesses"} if counting else {}
+    for rule, counts in counting:
+        if counts is None:
+            found = UNITS_APART
+            continue
+        small = [cell for cell, x in enumerate(counts) if 0 < x < rule["n"] and cell not in hidden]
+        if small and counts != values:
+            found = UNITS_APART
+        elif any(high.get(cell, 0) < rule["n"] for cell in small):
+            return {}
+    return found
+
+
+def exact(thing: int | str) -> Fraction:
+    """Read a number of the certificate; a whole number stays one, which is quicker and smaller."""
+    return thing if type(thing) is int else Fraction(thing)  # type: ignore[return-value]
+
+
+def slack(number: Fraction) -> Fraction:
+    """Return by how much a number may differ that was rounded to a double."""
+    return max(ROUNDING, ROUNDING * abs(number))
+
+
+def printed(text: str) -> Fraction:
+    """Read a number that was printed as a double; texts that stand for huge numbers are none."""
+    return int(text) if text.isdecimal() else Fraction(float(text))  # type: ignore[return-value]
+
+
+def evidence(
+    content: dict[str, Any], path: Path, demand: Demand, plain: Callable[[str], str]
+) -> dict[str, list[str]]:
+    """Read cells.csv: columns by their names, in the order of the certificate; none without the file."""
+    if not path.is_file():
+        return {}
+    with path.open(encoding="utf-8", newline="") as file:
+        head, *rows = [[*map(plain, row)] for row in csv.reader(file)]
+    n_codes = len(content["variables"])
+    same = head[:n_codes] == content["variables"] and [row[:n_codes] for row in rows] == content["codes"]
+    demand(same, "checker/cells.csv: other cells than certified")
+    columns = zip(*rows, strict=True) if rows else [[] for _ in head]
+    return {name: [*column] for name, column in [*zip(head, columns, strict=True)][n_codes:]}
+
+
+def groups(content: dict[str, Any], asked: Any, demand: Demand) -> None:
+    """Demand that every group of which the true table tells too much is listed."""
+    value, withheld = [exact(x) for x in content["values"]], set(content["withheld"])
+    listed: dict[int, list[tuple[dict[int, Fraction], Fraction]]] = {}
+    for one in content.get("groups", []):
+        weights = dict(zip(one["cells"], map(Fraction, one["weights"]), strict=True))
+        listed.setdefault(one["group"], []).append((weights, Fraction(one["goal"])))
+    parts = [asked[name] for name in ("cells", "weights", "goal", "group")] if asked is not None else []
+    counts = all(float(w).is_integer() for own in parts[1:2] for row in own for w in row) and all(
+        x.denominator == 1 for x in value
+    )
+    for cells, weights, goal, group in zip(*parts, strict=True):
+        due = dict(zip(cells, map(Fraction, weights), strict=True))
+        # Where the size of the group is withheld, an empty group proves nothing: somebody must be there.
+        unseen = max(Fraction(goal), Fraction(1 if counts else 0))
+        least = unseen if group in withheld else min(Fraction(goal), value[group])
+        total = sum(weight * value[cell] for cell, weight in due.items())
+        harmless = total >= least - slack(least)
+        found = harmless or any(no_less(own, reached, due, least) for own, reached in listed.get(group, []))
+        what = f"group {' / '.join(content['codes'][group])}"
+        demand(found, f"{what}: required by checker/groups.json, and not by the certificate")
+
+
+def no_less(own: dict[int, Fraction], goal: Fraction, due: dict[int, Fraction], least: Fraction) -> bool:
+    """Return whether a listed sum, up to its scale, is the one that is due and must reach as much."""
+    if own.keys() != due.keys():
+        return False
+    scale = max(map(abs, own.values())) / max(map(abs, due.values()))
+    same = all(abs(own[cell] - scale * due[cell]) <= ROUNDING * scale * abs(due[cell]) for cell in due)
+    return same and goal >= scale * (least - slack(least))

@@ -1,0 +1,299 @@
+"""The verdict on a release: one row per attacker, each with its result and the basis of that result.
+
+A release is never "safe" in general. It is safe against the attackers that were considered, so the verdict
+lists them, says what was proved, audited or left out, and its headline states the scope.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from html import escape
+from typing import Any
+
+from hitoku.errors import ParameterError, did_you_mean
+from hitoku.model.finding import Finding
+from hitoku.model.markup import small_table
+
+
+class Status(StrEnum):
+    """The result of one row of a verdict."""
+
+    PROVED = "proved"
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_DECIDED = "not decided"
+    NOT_CONSIDERED = "not considered"
+
+
+# Results from the best to the worst: several results together are as bad as the worst of them.
+WORST_LAST = (Status.PROVED, Status.PASSED, Status.NOT_CONSIDERED, Status.NOT_DECIDED, Status.FAILED)
+
+
+class Colour(StrEnum):
+    """The verdict as a traffic light: every row in scope holds, one is open, or one failed."""
+
+    GREEN = "green"
+    AMBER = "amber"
+    RED = "red"
+
+
+# The attackers, in the order of the rows: what the row is called, and its name within a headline.
+ATTACKERS: Mapping[str, tuple[str, str]] = {
+    "outsider": ("outsider, single cells", "outsiders"),
+    "groups": ("derivable groups of units", "derivable groups"),
+    "dominance": ("derivable groups under p%, pq, (n,k), holdings", "derivable groups under dominance rules"),
+    "singletons": ("contributors alone in a cell", "single contributors"),
+    "contributors": ("large contributors and coalitions", "large contributors and coalitions"),
+    "attributes": ("attribute disclosure (group, direct)", "attribute disclosure"),
+    "method": ("an attacker who knows the method", "attackers who know the method"),
+    "tables": ("the tables of this recipe together", "the tables of this recipe together"),
+    "released": ("earlier releases", "earlier releases"),
+}
+# Words of ``against``. Groups under dominance rules cannot be chosen: no audit considers them yet.
+SCOPES = tuple(name for name in ATTACKERS if name != "dominance")
+DEFAULT_SCOPE = ("outsider", "groups", "singletons", "attributes", "tables")
+# Open rows of these attackers do not stop a release of a single table from being written.
+OTHERS = ("singletons", "contributors", "tables", "released")
+
+NOT_THERE = "\N{MIDDLE DOT}"
+SYMBOLS: Mapping[Status, str] = {
+    Status.PROVED: "✓",
+    Status.PASSED: "✓",
+    Status.FAILED: "✗",
+    Status.NOT_DECIDED: "?",
+    Status.NOT_CONSIDERED: "-",
+}
+
+
+def parse_scope(
+    given: Iterable[str] | None, *, secret: bool = True, where: str = "against"
+) -> tuple[str, ...]:
+    """Return the attackers that a release is judged against, in the order of the rows.
+
+    Parameters
+    ----------
+    given
+        Words of ``SCOPES``; None takes the default scope.
+    secret
+        The default scope assumes that the method stays secret; False adds the attacker who knows it.
+
+    Raises
+    ------
+    ParameterError
+        A word that is not in ``SCOPES``, or no word at all.
+
+    Examples
+    --------
+    >>> parse_scope(["released", "outsider"])
+    ('outsider', 'released')
+    >>> "method" in parse_scope(None), "method" in parse_scope(None, secret=False)
+    (False, True)
+    """
+    if given is None:
+        chosen = {*DEFAULT_SCOPE, *(() if secret else ("method",))}
+    else:
+        chosen = {given} if isinstance(given, str) else set(given)
+        for word in sorted(chosen):
+            if word not in SCOPES:
+                raise ParameterError(f"no attacker {word!r}", where=where, fix=did_you_mean(word, SCOPES))
+        if not chosen:
+            raise ParameterError("no attacker is named", where=where, fix=f"choose from {', '.join(SCOPES)}")
+    return tuple(name for name in SCOPES if name in chosen)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """The result for one attacker.
+
+    Parameters
+    ----------
+    attacker
+        Key in ``ATTACKERS``.
+    status
+        Result.
+    reason
+        Basis of the result, or why there is none; without confidential values.
+    fix
+        Option that considers this attacker, or remedy for what was disclosed; may be empty.
+    in_scope
+        Whether the colour of the verdict depends on this row.
+    applies
+        Whether the attacker exists for this release. A single table has no other tables beside it; a row
+        that does not apply is not in scope.
+    findings
+        What is disclosed, where the row failed.
+    """
+
+    attacker: str
+    status: Status
+    reason: str = ""
+    fix: str = ""
+    in_scope: bool = False
+    applies: bool = True
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """Name of the attacker in tables."""
+        return ATTACKERS[self.attacker][0]
+
+    @property
+    def holds(self) -> bool:
+        """Whether the release withstands this attacker."""
+        return self.status in {Status.PROVED, Status.PASSED}
+
+    @property
+    def result(self) -> str:
+        """The status with its symbol, or that the attacker does not exist for this release."""
+        return f"{SYMBOLS[self.status]} {self.status}" if self.applies else f"{NOT_THERE} does not apply"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the row for JSON; findings name cells and rules, never values."""
+        return {
+            "attacker": self.attacker,
+            "label": self.label,
+            "status": str(self.status),
+            "reason": self.reason,
+            "fix": self.fix,
+            "in_scope": self.in_scope,
+            "applies": self.applies,
+            "disclosed": [str(finding) for finding in self.findings],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One row per attacker, a headline that states its scope, and a colour.
+
+    Parameters
+    ----------
+    rows
+        In the order of ``ATTACKERS``.
+    adjusted
+        Values were moved instead of suppressed: the headline says "moved far enough" instead of "safe".
+
+    Examples
+    --------
+    >>> verdict = Verdict(
+    ...     (
+    ...         Row(attacker="outsider", status=Status.PROVED, in_scope=True),
+    ...         Row(attacker="groups", status=Status.PROVED, in_scope=True),
+    ...         Row(attacker="released", status=Status.NOT_CONSIDERED),
+    ...     )
+    ... )
+    >>> print(verdict)
+    Safe against outsiders and derivable groups who do not know the method. Not considered: earlier releases.
+    >>> verdict.colour, verdict.refused
+    (<Colour.GREEN: 'green'>, False)
+    """
+
+    rows: Sequence[Row]
+    adjusted: bool = False
+
+    def __getitem__(self, attacker: str) -> Row:
+        """Return the row of an attacker."""
+        return next(row for row in self.rows if row.attacker == attacker)
+
+    @property
+    def scope(self) -> tuple[Row, ...]:
+        """Rows on which the colour depends."""
+        return tuple(row for row in self.rows if row.in_scope and row.applies)
+
+    @property
+    def colour(self) -> Colour:
+        """Red where a row in scope failed, amber where one is open, green otherwise."""
+        if any(row.status is Status.FAILED for row in self.scope):
+            return Colour.RED
+        return Colour.GREEN if self.scope and all(row.holds for row in self.scope) else Colour.AMBER
+
+    @property
+    def refused(self) -> bool:
+        """Whether the release is not written without ``force``, and commands exit with 1.
+
+        True where a row in scope failed, or was not decided although it concerns this table alone.
+        """
+        undecided = (row for row in self.scope if row.status is Status.NOT_DECIDED)
+        return self.colour is Colour.RED or any(row.attacker not in OTHERS for row in undecided)
+
+    @property
+    def headline(self) -> str:
+        """The verdict in one or two sentences, with its scope."""
+        return " ".join(self.sentences())
+
+    def sentences(self, say: Callable[[str], str] = str) -> list[str]:
+        """Return the sentences of the headline: what is claimed, then what is open.
+
+        Parameters
+        ----------
+        say
+            Translates the names of attackers, what joins them, and the sentences around them.
+        """
+        said = [self._claim(say)]
+        applying = [row for row in self.rows if row.applies]
+        # The claim says already that the attacker does not know the method.
+        left_out = [
+            row
+            for row in applying
+            if row.status is Status.NOT_CONSIDERED and (row.in_scope or row.attacker != "method")
+        ]
+        undecided = [row for row in applying if row.status is Status.NOT_DECIDED]
+        failing = [row for row in applying if row.status is Status.FAILED and not row.in_scope]
+        for word, rows in (("Not decided", undecided), ("Not considered", left_out)):
+            if rows:
+                said.append(say(f"{word}: {_listed(rows, say)}."))
+        if failing:
+            said.append(say(f"Outside the scope and not safe: {_listed(failing, say)}."))
+        return said
+
+    def _claim(self, say: Callable[[str], str]) -> str:
+        failed = [row for row in self.scope if row.status is Status.FAILED]
+        if failed:
+            wrong = "Not moved far enough" if self.adjusted else "Not safe"
+            what = (
+                f"{say(row.label)}: {say(row.reason)}" if row.reason else say(row.label) for row in failed
+            )
+            return say(f"{wrong}: {'; '.join(what)}.")
+        holding = [row for row in self.scope if row.holds]
+        if not holding:
+            return say("Nothing is claimed.")
+        good = "Moved far enough" if self.adjusted else "Safe"
+        knows = any(row.attacker == "method" for row in holding)
+        others = [row for row in holding if row.attacker != "method"]
+        who = _listed(others, say) if others else say("attackers")
+        return say(f"{good} against {who} who {'may' if knows else 'do not'} know the method.")
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The rows that apply as lines of text: result, attacker, basis and what to do."""
+        return tuple(
+            f"{SYMBOLS[row.status]} {row.label}: {row.status}"
+            f"{'' if row.in_scope else ' (outside the scope)'}"
+            f"{f'; {row.reason}' if row.reason else ''}{f' ({row.fix})' if row.fix else ''}"
+            for row in self.rows
+            if row.applies
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return headline, colour and all rows for JSON."""
+        return {
+            "headline": self.headline,
+            "colour": str(self.colour),
+            "refused": self.refused,
+            "rows": [row.as_dict() for row in self.rows],
+        }
+
+    def __str__(self) -> str:
+        return self.headline
+
+    def _repr_html_(self) -> str:
+        rows = [(row.label, row.result, row.reason, row.fix if row.applies else "") for row in self.rows]
+        table = small_table(["attacker", "result", "basis", "what to do"], rows)
+        return f"<div><b>{escape(self.headline)}</b>{table}</div>"
+
+
+def _listed(rows: Sequence[Row], say: Callable[[str], str]) -> str:
+    """List attackers in prose: "a, b and c"."""
+    names = [say(ATTACKERS[row.attacker][1]) for row in rows]
+    return say(" and ").join([say(", ").join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]

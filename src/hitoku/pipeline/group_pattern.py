@@ -1,0 +1,135 @@
+"""Withhold more until no group that can be derived from published amounts has too few contributors.
+
+Which groups can be derived depends on the published cells alone, so the contributors' counts are protected
+with the cells that are withheld already, at the costs of the amounts. Withholding more never narrows an
+interval: what the first pattern protects stays protected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hitoku.errors import NeedError
+from hitoku.evidence.audit import audit
+from hitoku.evidence.audit_result import Audit, CellOutcome
+from hitoku.methods.auto import above, least_known
+from hitoku.methods.costs import costs
+from hitoku.methods.insiders import cost_of, go_on
+from hitoku.methods.method import Method, Progress
+from hitoku.methods.optimal import Optimal
+from hitoku.model.arrays import Mask
+from hitoku.model.counted import counted_table
+from hitoku.model.need import Need
+from hitoku.model.protection import Protection
+from hitoku.model.release import Release
+from hitoku.model.table import Table
+from hitoku.rules.group_size import GroupSize, group_sizes
+from hitoku.rules.rule import Rule
+
+# Changes of numbers of units that keep every sum, by cell.
+Hints = Sequence[Mapping[int, int]]
+
+
+def withhold_for_groups(
+    table: Table,
+    need: Need,
+    rules: Sequence[Rule],
+    protection: Protection,
+    method: Method,
+    progress: Progress | None = None,
+) -> tuple[Protection, Hints]:
+    """Withhold more until every cell with too few units can hold as many as its rule requires.
+
+    Rules on the published values themselves are left out: their need is part of the table's own.
+
+    Parameters
+    ----------
+    table, need, rules
+        What to protect.
+    protection
+        The decision of the method.
+    method
+        The method, which goes on from there.
+    progress
+        Passed to the method.
+
+    Returns
+    -------
+    tuple
+        The protection, and witnesses for an audit of the units.
+
+    Raises
+    ------
+    NeedError
+        When a cell cannot hold so many units, however much is withheld.
+    """
+    withheld = np.array(protection.withheld)
+    steps = protection.steps
+    hints: list[Mapping[int, int]] = []
+    for size in group_sizes(table, rules):
+        if size.own or not size.adds_up:
+            continue
+        asked = size.need(table).only(withheld)
+        units = counted_table(table, size.counted)
+        first = audit(units, asked, Release.of(units, Protection.withhold(units, withheld & table.shown)))
+        hints += witnesses_of(first)
+        failing = np.zeros(table.n_cells, dtype=np.bool_)
+        failing[[cell for cell, outcome in first.outcomes.items() if outcome is not CellOutcome.SAFE]] = True
+        if not failing.any():
+            continue
+        try:
+            more = _priced(method, table, units, withheld).protect(units, asked.only(failing), progress)
+        except NeedError as error:
+            raise _unreachable(size, error) from error
+        withheld |= more.withheld
+        steps += more.steps
+        hints += more.moves
+    if np.array_equal(withheld, protection.withheld):
+        return protection, hints
+    cost, least = cost_of(table, method, withheld), least_known(protection)
+    extended = replace(
+        protection,
+        withheld=withheld,
+        secondary=withheld & ~need.unsafe,
+        cost=cost,
+        proven=False,
+        gap=max(0.0, 1.0 - least / cost) if least > 0 else float("nan"),
+        canonical=False,
+        steps=steps,
+        note=f"{protection.method}, and more for groups: {above(cost, least)}" if protection.note else "",
+    )
+    return extended, hints
+
+
+def witnesses_of(found: Audit) -> list[Mapping[int, int]]:
+    """Return the whole-number witnesses of an audit, by cells of its table."""
+    cells = found.problem.cells
+    return [
+        {int(cells[place]): change for place, change in witness.differences.items()}
+        for witness in found.proof.witnesses
+        if witness.denominator == 1
+    ]
+
+
+def _priced(method: Method, table: Table, units: Table, withheld: Mask) -> Method:
+    """Return a method that goes on from withheld cells, at the costs of the amounts."""
+    onwards: Any = go_on(method, units, withheld)
+    if isinstance(onwards, Optimal):
+        # The power is in the price already, and a pattern to start from belongs to the amounts.
+        price = costs(table, onwards.cost, onwards.power)
+        return replace(onwards, cost=price, power=None, start=None)
+    priced: Method = replace(onwards, cost=costs(table, onwards.cost))
+    return priced
+
+
+def _unreachable(size: GroupSize, error: NeedError) -> NeedError:
+    return NeedError(
+        f"a group of fewer than {size.n} units can be derived, whatever else is withheld",
+        where=error.where,
+        fix="let more be withheld (keep, fixed: margins too), merge codes, or leave derivable groups out "
+        "with groups=False",
+    )

@@ -1,0 +1,121 @@
+"""The least number of units that rules allow in a group whose total follows from published cells.
+
+If every cell with units, but fewer than n, can hold n in a table that agrees with all published cells, then
+no group whose total can be derived from these has fewer than n units: the group contains a cell with units,
+its total is the same in both tables, and that cell alone holds n in one of them. See
+``docs/explanation/derivable-groups.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hitoku.errors import NeedError, some
+from hitoku.model.arrays import Mask
+from hitoku.model.counted import adds_up
+from hitoku.model.need import Need
+from hitoku.model.table import Table
+from hitoku.rules.rule import Rule
+
+SEVERAL_CELLS = "units are in several cells, so that their numbers do not add up"
+AS_UNITS = "holdings are counted by their units: a group of one holding with several units counts as several"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GroupSize:
+    """The requirement of one rule.
+
+    Parameters
+    ----------
+    n
+        Least number of units of a group.
+    counted
+        Units in every cell.
+    own
+        The units are what the table publishes, so that levels around its values express the requirement.
+    adds_up
+        The numbers of units satisfy the relations of the table; otherwise nothing is known about groups.
+    note
+        How the units differ from those that the rule counts; empty where they do not.
+    """
+
+    n: int
+    counted: NDArray[Any]
+    own: bool
+    adds_up: bool = True
+    note: str = ""
+
+    def small(self, table: Table) -> Mask:
+        """Return the cells with units, but fewer than n, as far as a table shows them."""
+        return np.asarray((self.counted > 0) & (self.counted < self.n) & table.shown)
+
+    def need(self, table: Table) -> Need:
+        """Return the requirement that every small cell can hold n units."""
+        small = self.small(table)
+        return Need(unsafe=small, upper=np.where(small, self.n - self.counted, 0.0), rules={"groups": small})
+
+    def within(self, table: Table, need: Need) -> Mask:
+        """Return the small cells that can hold n units in every release that meets a need for the table."""
+        far = self.counted + need.upper >= self.n
+        wide = table.lower + need.width >= self.n
+        return np.asarray(self.own & self.small(table) & need.unsafe & (far | wide))
+
+
+def group_sizes(table: Table, rules: Sequence[Rule]) -> list[GroupSize]:
+    """Return what rules on numbers of units require of groups; rules of other kinds require nothing.
+
+    Examples
+    --------
+    >>> from hitoku.rules import MinFrequency, PPercent
+    >>> table = Table.from_array([[20, 15], [72, 1]])
+    >>> [(size.n, size.own, int(size.small(table).sum())) for size in group_sizes(table, [MinFrequency(5)])]
+    [(5, True, 1)]
+    """
+    counts: list[tuple[int, NDArray[Any]]] = [
+        (rule.n, rule.counted(table)) for rule in rules if hasattr(rule, "counted") and hasattr(rule, "n")
+    ]
+    return [_group_size(table, n, counted) for n, counted in counts]
+
+
+def _group_size(table: Table, n: int, counted: NDArray[Any]) -> GroupSize:
+    if np.array_equal(counted, table.value) and not np.any(table.lower < 0):
+        return GroupSize(n=n, counted=counted, own=True)
+    if adds_up(table, counted):
+        return GroupSize(n=n, counted=counted, own=False)
+    of_holdings = table.holdings is not None and np.array_equal(counted, table.holdings.count)
+    if of_holdings and table.units is not None and adds_up(table, table.units.count):
+        return GroupSize(n=n, counted=table.units.count, own=False, note=AS_UNITS)
+    return GroupSize(n=n, counted=counted, own=False, adds_up=False, note=SEVERAL_CELLS)
+
+
+def require_groups(table: Table, rules: Sequence[Rule], need: Need) -> Need:
+    """Add to a need that every unsafe count can hold n units, where the rules ask for n.
+
+    A width of at least n implies it, because counts are not negative; such cells keep the levels they have.
+
+    Raises
+    ------
+    NeedError
+        When upper bounds that readers know are below n.
+    """
+    for size in group_sizes(table, rules):
+        if not size.own:
+            continue
+        cells = size.small(table) & need.unsafe
+        short = np.flatnonzero(cells & (table.upper < size.n))
+        if len(short):
+            raise NeedError(
+                f"{len(short)} unsafe cell(s) cannot be protected: readers know upper bounds below the "
+                "number of units that the rule requires",
+                where=f"cells {some((table.describe(int(p)) for p in short[:4]), 3)}",
+                fix="widen the upper bounds of the table if readers do not know them, merge codes, or "
+                "leave derivable groups out with groups=False",
+            )
+        level = np.where(cells & ~size.within(table, need), size.n - size.counted, 0.0)
+        need = replace(need, upper=np.maximum(need.upper, level))
+    return need

@@ -1,0 +1,372 @@
+"""What passed and gave people away: each trial as it was found, and the arithmetic by which it did.
+
+Trials S22 to S28 of the notes on false claims. An output that gives somebody away fails, or withholds the
+group; the checker comes to the same from the evidence, with the data and without.
+"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.checks.submissions import resealed
+from typer.testing import CliRunner
+
+import hitoku as ht
+from hitoku.checks.ledger import init
+from hitoku.checks.principles.verdict import Clearance
+from hitoku.checks.submission.recheck import recheck
+from hitoku.checks.submission.releasing import release
+from hitoku.cli.commands import app
+from hitoku.cli.exit_codes import FOUND
+
+POLICIES = ("japan-2017", "essnet-2009")
+both = pytest.mark.parametrize("policy", POLICIES)
+
+
+def check(work, folder, data):
+    """Submit a session and check it by the command; return the exit codes without the data and with them."""
+    sub, file = work.submit(folder / "sub"), folder / "data.csv"
+    data.to_csv(file, index=False)
+    done = [CliRunner().invoke(app, ["check", str(sub), *more]) for more in ([], ["--data", str(file)])]
+    return [each.exit_code for each in done]
+
+
+def opened(work, folder, name):
+    """Submit a session, publish what an output withholds, and return what the checker says of it."""
+    sub = work.submit(folder / "opened")
+    place = [each.name for each in work.outputs].index(name)
+    file = min((sub / "checker").glob(f"{place + 1:02}-*.json"))
+    made = work.outputs[place]
+    evidence = type(made.evidence).from_dict(
+        {**made.evidence.to_dict(), "withheld": [False] * len(made.evidence.withheld)}, "x"
+    )
+
+    def change(plain):
+        plain["evidence"]["withheld"] = evidence.withheld.tolist()
+        plain["published"] = json.loads(json.dumps(made.asked.publish(evidence)))
+
+    resealed(sub, str(file.relative_to(sub)), change)
+    return next(each for each in recheck(sub).outputs if each.output.name == name)
+
+
+def reasons(output):
+    return {v.reason for v in output.verdicts if v.status is not Clearance.PASS}
+
+
+# S22: 20 is 50.0 % of a withheld total.
+CROSSED = pd.DataFrame(
+    [
+        (f"r{i}", f"c{j}")
+        for i, row in enumerate([[20, 20], [40, 3], [12, 60], [3, 0]])
+        for j, n in enumerate(row)
+        for _ in range(n)
+    ],
+    columns=["r", "c"],
+)
+
+
+@both
+@pytest.mark.parametrize("by", [["r", "c"], ["c", "r"]], ids=" by ".join)
+@pytest.mark.parametrize("of", ["row", "column"])
+def test_percentages_do_not_give_withheld_totals_back(policy, by, of, tmp_path):
+    work = ht.Session("study", CROSSED, policy=policy)
+    table, shares = work.frequency_table(["r", "c"]), work.percentages(by, of)
+    # What a percentage is of leaves with the table as well.
+    axis = by[0] if of == "row" else by[1]
+    wholes = table.frame["Total"] if axis == "r" else table.frame.loc["Total"]
+    shown = [
+        shares.published[axis][place]
+        for place, percent in enumerate(shares.published["percent"])
+        if shares.status is Clearance.PASS and percent is not None
+    ]
+    assert wholes[shown].notna().all()
+    assert check(work, tmp_path, CROSSED) == ([0, 0] if shares.status is Clearance.PASS else [FOUND, FOUND])
+
+
+@both
+def test_a_percentage_alone_does_not_tell_that_all_of_a_row_are_alike(policy):
+    shares = ht.Session("study", CROSSED, policy=policy).percentages(["r", "c"], "row")
+    assert shares.frame.loc["r3"].isna().all()
+    assert shares.frame.loc["r0"].isna().all()
+
+
+@both
+def test_a_share_of_a_withheld_total_that_is_printed_by_hand_fails(policy):
+    work = ht.Session("study", CROSSED, policy=policy)
+    cells = [{"r": r, "c": c} for r, c in (("r1", "c0"), ("r1", "c1"), ("r3", "c0"))]
+    made = work.percentages(
+        ["r", "c"], "row", withhold=[*cells, {"r": "r0"}, {"r": "r3"}, {"c": "c0"}], name="p"
+    )
+    assert "share_of_withheld" in reasons(made)
+
+
+# S23: p10 to p90 of 101 people are 81 people's incomes.
+def incomes(n):
+    rng = np.random.default_rng(5)
+    return pd.DataFrame({"income": rng.permutation(np.unique(rng.lognormal(10, 0.6, 3 * n).round())[:n])})
+
+
+@both
+def test_percentiles_are_not_the_values_of_units_one_after_the_other(policy, tmp_path):
+    people = incomes(101)
+    work = ht.Session("study", people, policy=policy)
+    out = work.table((), "income", [f"p{p}" for p in range(10, 91)])
+    assert out.status is Clearance.FAIL
+    assert "percentiles_too_near" in reasons(out)
+    assert not [x for column in out.published.values() for x in column if x is not None]
+    assert check(work, tmp_path, people) == [FOUND, FOUND]
+
+
+@both
+@pytest.mark.parametrize(
+    ("second", "status"),
+    [
+        # Of 101 people p50 is the 51st: the 59th and the 60th.
+        pytest.param(58, Clearance.FAIL, id="nine from one to the next"),
+        pytest.param(59, Clearance.PASS, id="ten from one to the next"),
+    ],
+)
+def test_percentiles_of_two_outputs_are_judged_together(policy, second, status, tmp_path):
+    people = incomes(101)
+    work = ht.Session("study", people, policy=policy)
+    assert work.percentile("income", 50).status is Clearance.PASS
+    out = work.percentile("income", second)
+    assert out.status is status
+    assert (reasons(out) == {"percentiles_too_near"}) is (status is Clearance.FAIL)
+    assert check(work, tmp_path, people) == ([FOUND, FOUND] if status is Clearance.FAIL else [0, 0])
+
+
+def test_what_was_released_before_counts(tmp_path):
+    people = incomes(101).assign(id=range(101))
+    ledger = tmp_path / "wages.ledger"
+    init(ledger, policy="japan-2017", unit="id")
+    work = ht.Session("before", people, unit="id", ledger=ledger, researcher="R")
+    work.percentile("income", 50, name="median")
+    release(work.submit(tmp_path / "before"), ledger=ledger, data=people, checkers=["C", "D"])
+    later = ht.Session("after", people, unit="id", ledger=ledger, researcher="R")
+    out = later.percentile("income", 51, name="next")
+    assert reasons(out) == {"percentiles_too_near"}
+    assert "median (project before)" in next(v.text for v in out.verdicts if v.status is Clearance.FAIL)
+    folder = later.submit(tmp_path / "after")
+    for data in (None, people):
+        assert not recheck(folder, ledger=ledger, data=data).ok
+
+
+# S24: mean and deviation of 62, and a t test of 2 against 60, give the two incomes.
+def patients(n_rare):
+    rng = np.random.default_rng(3)
+    rare = rng.normal(45000, 8000, n_rare).round()
+    values = np.r_[rng.normal(30000, 8000, 60).round(), rare]
+    return pd.DataFrame({"disease": ["none"] * 60 + ["rare"] * n_rare, "income": values})
+
+
+@both
+@pytest.mark.parametrize("test", ["t", "f", "mannwhitney", "kruskal"])
+@pytest.mark.parametrize(
+    ("n_rare", "status"), [(2, Clearance.FAIL), (9, Clearance.FAIL), (10, Clearance.PASS)]
+)
+def test_every_group_of_a_test_has_enough_units(policy, test, n_rare, status, tmp_path):
+    people = patients(n_rare)
+    work = ht.Session("study", people, policy=policy)
+    work.mean("income")
+    work.summary("std", "income")
+    out = work.summary(test, "income", "disease")
+    assert out.status is status
+    assert ("group_of_few" in reasons(out)) is (status is Clearance.FAIL)
+    if test == "t":
+        assert check(work, tmp_path, people) == ([FOUND, FOUND] if status is Clearance.FAIL else [0, 0])
+
+
+# S25: 3 of 100 are sick.
+def sick():
+    rng = np.random.default_rng(1)
+    people = pd.DataFrame(
+        {"region": np.repeat(["N", "S"], 100), "income": rng.integers(100, 900, 200), "sick": 0}
+    )
+    people.loc[:2, "sick"] = 1
+    people.loc[100:150, "sick"] = 1
+    people["percent"], people["coded"] = 100 * people["sick"], people["sick"]
+    people.loc[199, "coded"] = 9
+    return people
+
+
+DOORS = {
+    "mean": lambda work: work.mean("sick", by="region"),
+    "std": lambda work: work.summary("std", "sick", by="region"),
+    "covariance": lambda work: work.summary("covariance", "sick", "sick", by="region"),
+    "with income": lambda work: work.summary("covariance", "income", "sick", by="region"),
+    "correlation": lambda work: work.summary("correlation", "sick", "income", by="region"),
+    "ratio": lambda work: work.summary("ratio", "income", "sick", by="region"),
+    "index": lambda work: work.summary("index", "sick", "income", by="region"),
+    "0 and 100": lambda work: work.mean("percent", by="region"),
+    "a third code elsewhere": lambda work: work.mean("coded", by="region"),
+    "sum": lambda work: work.sum("coded", by="region"),
+    "table of sums": lambda work: work.magnitude_table("region", "coded"),
+    "table of means": lambda work: work.magnitude_table("region", "coded", statistic="mean"),
+    "gini": lambda work: work.concentration("coded", "gini", by="region"),
+    "several": lambda work: work.table("region", "coded", ["mean", "std"]),
+}
+MODELS = {
+    "ols": lambda work: work.regression("sick ~ C(region)"),
+    "logit": lambda work: work.regression("sick ~ C(region)", family="logit"),
+    "probit": lambda work: work.regression("sick ~ C(region)", family="probit"),
+    "coded": lambda work: work.regression("coded ~ C(region)"),
+    "percent": lambda work: work.regression("percent ~ C(region)"),
+    "t": lambda work: work.summary("t", "sick", "region"),
+    "f": lambda work: work.summary("f", "coded", "region"),
+    "kruskal": lambda work: work.summary("kruskal", "percent", "region"),
+}
+
+
+@both
+@pytest.mark.parametrize("ask", DOORS.values(), ids=DOORS)
+def test_a_count_of_three_leaves_by_no_door(policy, ask, tmp_path):
+    people = sick()
+    work = ht.Session("study", people, policy=policy)
+    work.mean("income", by="region", name="incomes")
+    out = ask(work)
+    *_, numbers = out.published.values()
+    assert numbers[0] is None
+    if out.kind != "statistics":
+        assert {"two_values"} <= reasons(opened(work, tmp_path, out.name))
+
+
+@both
+@pytest.mark.parametrize("ask", MODELS.values(), ids=MODELS)
+def test_nor_by_a_model_or_a_test(policy, ask, tmp_path):
+    people = sick()
+    work = ht.Session("study", people, policy=policy)
+    out = ask(work)
+    assert out.status is Clearance.FAIL
+    assert "two_values" in reasons(out)
+    assert check(work, tmp_path, people) == [FOUND, FOUND]
+
+
+@both
+def test_with_ten_of_each_the_same_doors_are_open(policy):
+    people = sick()
+    people.loc[:29, "sick"] = 1
+    people["coded"] = people["percent"] = people["sick"]
+    for ask in (*MODELS.values(), *DOORS.values()):
+        # Coded 0 and 3: a table of sums of zeros and ones is refused as such.
+        work = ht.Session("study", people.assign(coded=people["coded"] * 3), policy=policy)
+        assert ask(work).status is Clearance.PASS
+
+
+@both
+def test_statistics_of_three_values_give_their_counts_together(policy, tmp_path):
+    # 60 have none, 35 one, 5 two cars: mean and deviation are two equations for two unknown counts.
+    cars = pd.DataFrame({"cars": np.repeat([0, 1, 2], [60, 35, 5])})
+    alone = ht.Session("study", cars, policy=policy)
+    assert alone.table((), "cars", ["mean", "std"]).status is Clearance.FAIL
+    work = ht.Session("study", cars, policy=policy)
+    assert work.mean("cars").status is Clearance.PASS
+    assert reasons(work.summary("std", "cars")) == {"counts_follow"}
+    assert check(work, tmp_path, cars) == [FOUND, FOUND]
+
+
+# S26: all 100 have 500.
+def alike():
+    rng = np.random.default_rng(1)
+    return pd.DataFrame(
+        {
+            "region": np.repeat(["N", "S"], 100),
+            "income": np.r_[np.full(100, 500), rng.integers(100, 900, 100)],
+        }
+    )
+
+
+ALIKE = {
+    "std": lambda work: work.summary("std", "income", by="region"),
+    "mean": lambda work: work.mean("income", by="region"),
+    "gini": lambda work: work.concentration("income", "gini", by="region"),
+    "hhi": lambda work: work.concentration("income", "hhi", by="region"),
+    "cr4": lambda work: work.concentration("income", "cr4", by="region"),
+    "p25": lambda work: work.percentile("income", 25, by="region"),
+    "median": lambda work: work.percentile("income", 50, by="region"),
+}
+
+
+@both
+@pytest.mark.parametrize("ask", ALIKE.values(), ids=ALIKE)
+def test_nothing_tells_that_all_are_alike(policy, ask, tmp_path):
+    work = ht.Session("study", alike(), policy=policy)
+    out = ask(work)
+    assert out.status is Clearance.PASS
+    *_, (low, high) = out.published.values()
+    assert (low, high is None) == (None, False)
+    assert reasons(opened(work, tmp_path, out.name)) & {"nearly_all_equal", "two_values", "all_equal"}
+
+
+@both
+def test_percentiles_at_both_ends_fail_where_all_are_alike(policy):
+    people = alike()
+    work = ht.Session("study", people[people["region"] == "N"], policy=policy)
+    for percent in (10, 90):
+        assert "nearly_all_equal" in reasons(work.percentile("income", percent))
+
+
+# S27: y = 3 x + 7.
+def line():
+    data = pd.DataFrame({"x": np.random.default_rng(1).integers(1, 1000, 100).astype(float)})
+    data["a"], data["b"] = np.repeat(["x", "y"], 50), np.repeat(["p", "q"], 50)
+    return data.assign(y=3 * data["x"] + 7, near=3 * data["x"] + np.arange(100) % 7 * 50)
+
+
+@both
+@pytest.mark.parametrize("other", ["y", "x"])
+def test_a_correlation_of_one_is_a_line_on_which_everybody_lies(policy, other, tmp_path):
+    work = ht.Session("study", line(), policy=policy)
+    out = work.summary("correlation", "x", other)
+    assert "perfect_fit" in reasons(out)
+    assert check(work, tmp_path, line()) == [FOUND, FOUND]
+    assert (
+        ht.Session("study", line(), policy=policy).summary("correlation", "x", "near").status
+        is Clearance.PASS
+    )
+
+
+@both
+def test_chi_square_of_n_gives_one_category_by_the_other(policy, tmp_path):
+    work = ht.Session("study", line(), policy=policy)
+    out = work.summary("chi2", "a", "b")
+    assert "perfect_fit" in reasons(out)
+    assert check(work, tmp_path, line()) == [FOUND, FOUND]
+
+
+@both
+@pytest.mark.parametrize(
+    ("counts", "status"),
+    [
+        pytest.param([[40, 10], [10, 40]], Clearance.PASS, id="ten in every cell"),
+        pytest.param([[41, 9], [10, 40]], Clearance.FAIL, id="nine in one of four cells"),
+        pytest.param([[41, 9, 10], [10, 40, 30]], Clearance.LOOK, id="nine in one of six cells"),
+    ],
+)
+def test_chi_square_is_an_equation_about_its_cells(policy, counts, status):
+    data = pd.DataFrame(
+        [(f"a{i}", f"b{j}") for i, row in enumerate(counts) for j, n in enumerate(row) for _ in range(n)],
+        columns=["a", "b"],
+    )
+    assert ht.Session("study", data, policy=policy).summary("chi2", "a", "b").status is status
+    rounded = ht.Session("study", data, policy=policy).summary("chi2", "a", "b", decimals=2)
+    assert rounded.status is (Clearance.FAIL if status is Clearance.FAIL else Clearance.PASS)
+
+
+# S28: 188 of 200 had the event at month 3.
+@both
+@pytest.mark.parametrize(("n", "shown"), [(188, False), (181, False), (180, True)])
+def test_a_survival_curve_does_not_tell_what_nearly_all_had(policy, n, shown, tmp_path):
+    rng = np.random.default_rng(1)
+    month = np.r_[np.full(n, 3.0), rng.integers(10, 20, 200 - n), rng.integers(1, 30, 200)]
+    event = np.r_[np.ones(200), rng.integers(0, 2, 200)].astype(int)
+    trial = pd.DataFrame({"group": np.repeat(["a", "b"], 200), "month": month, "event": event})
+    work = ht.Session("study", trial, policy=policy)
+    out = work.survival("month", "event", by="group")
+    assert ("a" in out.published["group"]) is shown
+    assert "b" in out.published["group"]
+    if not shown:
+        assert "group_disclosure" in reasons(opened(work, tmp_path, out.name))

@@ -1,0 +1,267 @@
+"""Searches end at a limit of counted work, and say so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hitoku as ht
+from hitoku.attacks import ATTACKS
+from hitoku.attacks.circulation import NetworkCirculation
+from hitoku.errors import SolverError, TableError
+from hitoku.evidence import outcome, witness_search
+from hitoku.evidence.audit_result import CellOutcome
+from hitoku.methods import METHODS, circulation, whole_numbers
+from hitoku.methods.greedy.greedy import STOPPED
+from hitoku.solver.integer import IntegerProgram
+from hitoku.solver.integer import solve as solve_integer
+from hitoku.solver.linear import LinearProgram, SolverStatus, opened
+from hitoku.solver.work import CountedWork
+
+# What has no limit of counted work yet, and what bounds it instead, if anything does.
+METHODS_WITHOUT = {
+    "adjust": "one program, or a search that time_limit_s ends",
+    "auto": "limits of the methods that it calls",
+    "blocks": "one pass over the blocks",
+    "gauss": "one elimination",
+    "randomised": "tables of up to 25 inner cells",
+}
+ATTACKS_WITHOUT = {
+    "adjustment": "nothing: one program for each replication, which may take long",
+    "group": "what Interval does, for each group",
+    "insider": "refuses more coalitions than its own limit",
+    "matching": "limit, and time_limit_s",
+}
+
+
+def thin(codes: int) -> tuple[ht.Table, ht.Need]:
+    """Codes by six size classes, as in trial S15."""
+    random, n = np.random.default_rng(1), 20 * codes
+    firms = pd.DataFrame(
+        {
+            "code": random.integers(0, codes, n).astype(str),
+            "size": random.choice(list("abcdef"), n, p=[0.4, 0.25, 0.15, 0.1, 0.06, 0.04]),
+            "v": np.round(random.lognormal(3, 1.5, n)) + 1,
+        }
+    )
+    table = ht.tabulate(firms, by=["code", "size"], value="v")
+    return table, ht.assess(table, [ht.PPercent(10), ht.FewContributors(3)])
+
+
+def cube(side: int = 6) -> tuple[ht.Table, ht.Need]:
+    """Counts by three variables, with a fifth of the cells unsafe."""
+    counts = np.random.default_rng(1).integers(1, 16, (side, side, side))
+    table = ht.Table.from_array(counts)
+    return table, ht.assess(table, [ht.MinFrequency(4)], width=4)
+
+
+@pytest.fixture
+def pushed(monkeypatch):
+    """Count the cells that flows push."""
+    counted: list[int] = []
+    inner = NetworkCirculation._flow
+
+    def flow(self, x, lower, upper, low, high, order):
+        counted.append(len(order))
+        inner(self, x, lower, upper, low, high, order)
+
+    monkeypatch.setattr(NetworkCirculation, "_flow", flow)
+    return counted
+
+
+def test_the_audit_of_a_thin_table_pushes_each_open_cell_alone(pushed):
+    table, need = thin(250)
+    protection = ht.Greedy(prefer="closing", record="cells").protect(table, need)
+    pushed.clear()
+    found = ht.audit(table, need, ht.Release.of(table, protection))
+    assert found.safe
+    # In rounds of all open cells, then one by one: twice the unsafe cells for a round, twice for the rest.
+    n_unsafe = int(need.unsafe.sum())
+    assert len(pushed) > 10
+    assert sum(pushed) < 10 * n_unsafe
+
+
+def test_flows_stop_at_their_limit_and_programs_settle_the_rest(monkeypatch):
+    table, need = thin(50)
+    protection = ht.Greedy(prefer="closing", record="cells").protect(table, need)
+    release = ht.Release.of(table, protection)
+    flows = ht.audit(table, need, release)
+    monkeypatch.setattr(witness_search, "MAX_FLOW_WORK", 1)
+    programs = ht.audit(table, need, release)
+    assert flows.safe
+    assert programs.safe
+    assert programs.proof.n_programs > flows.proof.n_programs
+
+
+def test_whole_numbers_that_no_double_holds_are_refused():
+    records = pd.DataFrame({"a": list("xxyyzz"), "b": list("pqpqpq"), "v": [2**60 + 1] * 6})
+    with pytest.raises(TableError, match=r"beyond 2\*\*53"):
+        ht.tabulate(records, by=["a", "b"], value="v")
+
+
+def test_the_largest_whole_number_that_is_exact_is_not_refused():
+    assert ht.Table(value=[2.0**53, 2.0**53], relations=[[1, -1]], integer=True).n_cells == 2
+    assert ht.Table(value=[2.0**60, 2.0**60], relations=[[1, -1]]).n_cells == 2
+
+
+def test_numbers_within_the_tolerance_of_solvers_are_refused():
+    with pytest.raises(TableError, match="below 1e-6"):
+        ht.Table(value=[1e-7, 1e-7], relations=[[1, -1]])
+    assert ht.Table(value=[1e-7, 1.0, 1.0 + 1e-7], relations=[[1, 1, -1]]).n_cells == 3
+    assert ht.Table(value=[0.0, 0.0], relations=[[1, -1]]).n_cells == 2
+
+
+def test_linear_programs_share_a_limit():
+    program = LinearProgram(cost=0, relations=[[1, 1]], rhs=[10], lower=0, upper=[4, np.inf])
+    work = CountedWork(limit=1)
+    with opened(program, work=work) as warm:
+        first, second = warm.minimise(1), warm.maximise(1)
+    assert first.status is not SolverStatus.INFEASIBLE
+    assert work.over
+    assert second.status is SolverStatus.LIMIT
+    whole = IntegerProgram(cost=[0, 0, 1], relations=[[1, 1, 1], [1, -2, 0]], rhs=[10, 0])
+    assert solve_integer(whole, work=work).status is SolverStatus.LIMIT
+
+
+def test_tidying_stops_at_its_limit_says_so_and_is_safe():
+    table, need = cube()
+    method = ht.Greedy(prefer="closing", tidy=True, work_limit=1)
+    found = method.protect(table, need)
+    assert STOPPED in found.note
+    assert ht.audit(table, need, ht.Release.of(table, found)).safe
+    longer = ht.Greedy(prefer="closing", tidy=True).protect(table, need)
+    assert longer.note == ""
+    assert longer.withheld.sum() < found.withheld.sum()
+
+
+def test_the_optimal_method_stops_at_its_limit_and_is_safe():
+    table, need = cube(4)
+    found = ht.Optimal(work_limit=1).protect(table, need)
+    assert not found.proven
+    assert ht.audit(table, need, ht.Release.of(table, found)).safe
+
+
+def _linear_only(table: ht.Table) -> ht.Table:
+    """Take the names of its variables from a table, so that only linear programs serve it."""
+    return ht.Table(value=table.value, relations=table.relations, integer=table.integer)
+
+
+def test_the_circulation_ends_without_a_pattern_at_its_limit_and_says_so(monkeypatch):
+    table, need = cube(4)
+    table = _linear_only(table)
+    assert ht.Circulation().protect(table, need).withheld.any()
+    monkeypatch.setattr(circulation.circulation, "MAX_WORK", 1)
+    with pytest.raises(SolverError, match="not decided"):
+        ht.Circulation().protect(table, need)
+
+
+def test_claims_that_share_changes_are_safe(monkeypatch):
+    table, need = cube(5)
+    table = _linear_only(table)
+    monkeypatch.setattr(circulation.circulation, "SHARED_WORK", -1)
+    found = ht.Circulation(rounds=0).protect(table, need)
+    assert ht.audit(table, need, ht.Release.of(table, found)).safe
+
+
+def test_sweeps_stop_at_their_limit_and_are_safe(monkeypatch):
+    table, need = cube(6)
+    monkeypatch.setattr(circulation.circulation, "SWEEP_WORK", 1)
+    found = ht.Circulation().protect(table, need)
+    assert ht.audit(table, need, ht.Release.of(table, found)).safe
+
+
+def test_an_interrupted_circulation_keeps_its_first_pattern_which_is_safe(monkeypatch):
+    def interrupt(*_args):
+        raise KeyboardInterrupt
+
+    table, need = cube(6)
+    monkeypatch.setattr(circulation.circulation, "BatchProgram", interrupt)
+    found = ht.Circulation().protect(table, need)
+    assert found.note == "interrupted: a longer search may withhold less"
+    assert ht.audit(table, need, ht.Release.of(table, found)).safe
+
+
+def test_intervals_that_were_not_reached_are_unknown():
+    table, need = cube(4)
+    release = ht.Release.of(table, ht.Protection.withhold(table, table.inner, need))
+    for integer in (False, True):
+        bounds = ht.Interval(integer=integer, work_limit=1).bounds(release)
+        assert bounds.unknown[release.withheld].any()
+        full = ht.Interval(integer=integer).bounds(release)
+        assert not full.unknown.any()
+        # What is unknown holds bounds that are true, and no narrower ones.
+        assert np.all(bounds.lower <= full.lower + 1e-6)
+        assert np.all(bounds.upper >= full.upper - 1e-6)
+
+
+def test_intervals_of_networks_that_were_not_reached_are_unknown():
+    table = ht.Table.from_array(np.arange(1, 26).reshape(5, 5))
+    release = ht.Release.of(table, ht.Protection.withhold(table, table.inner))
+    bounds = ht.Interval(work_limit=1).bounds(release)
+    assert bounds.unknown[release.withheld].any()
+    assert not ht.Interval().bounds(release).unknown.any()
+
+
+def test_the_audit_says_what_it_did_not_decide(monkeypatch):
+    table, need = cube(4)
+    release = ht.Release.of(table, ht.Protection.withhold(table, table.inner, need))
+    assert ht.audit(table, need, release).safe
+    monkeypatch.setattr(witness_search, "MAX_PROGRAM_WORK", 1)
+    found = ht.audit(table, need, release)
+    assert not found.safe
+    assert set(found.outcomes.values()) >= {CellOutcome.UNDECIDED}
+    assert CellOutcome.RECOMPUTABLE not in found.outcomes.values()
+    assert CellOutcome.NARROW not in found.outcomes.values()
+
+
+def test_closing_in_whole_numbers_stops_at_its_limit(monkeypatch):
+    table, need = cube(4)
+    withheld = np.array(need.unsafe)
+    monkeypatch.setattr(whole_numbers, "MAX_WORK", 1)
+    found = ht.Protection.withhold(table, withheld, need)
+    closed = whole_numbers.close_in_whole_numbers(ht.Greedy(), table, need, found)
+    assert closed.withheld.sum() >= withheld.sum()
+
+
+def test_hidden_cells_count_as_withheld_over_whole_numbers():
+    counts = np.random.default_rng(1).integers(0, 6, (3, 3, 3))
+    plain = ht.Table.from_array(counts)
+    hidden = np.zeros(plain.n_cells, dtype=bool)
+    hidden[np.flatnonzero(plain.inner)[:4]] = True
+    table = ht.Table(value=plain.value, relations=plain.relations, integer=True, hidden=hidden)
+    unsafe = plain.inner & ~hidden & (plain.value > 0) & (plain.value < 3)
+    need = ht.Need(unsafe=unsafe, lower=3.0, upper=3.0, width=6.0)
+    narrow = whole_numbers.narrow_in_whole_numbers(table, need, plain.inner & ~hidden)
+    assert set(narrow.tolist()) <= set(np.flatnonzero(unsafe).tolist())
+
+
+def test_the_whole_way_ends_with_tiny_limits_and_says_so(monkeypatch):
+    table, _ = cube(5)
+    monkeypatch.setattr(outcome, "MAX_INTERVAL_WORK", 1)
+    monkeypatch.setattr(witness_search, "MAX_PROGRAM_WORK", 1)
+    monkeypatch.setattr(witness_search, "MAX_FLOW_WORK", 1)
+    found = ht.protect(table, rules=[ht.MinFrequency(4)], width=4)
+    assert found.bounds.unknown.any()
+    assert found.audit.intervals is found.bounds
+
+
+def test_a_key_that_is_no_text_is_refused():
+    with pytest.raises(ht.HitokuError, match="key is of type bytes"):
+        ht.Adjust(senses="hash", key=b"x")
+
+
+@pytest.mark.parametrize("power", [7, 8, 9, 10, 11, 12])
+def test_a_giant_that_must_be_blurred_by_a_few_units_is_not_refused(power):
+    table = ht.Table.from_array(np.array([5 * 10**power, 15, 28, 40]))
+    unsafe = table.value == 5 * 10**power
+    need = ht.Need(unsafe=unsafe, width=np.where(unsafe, 7.0, 0))
+    for method in (ht.Auto(), ht.Optimal(cost="unit"), ht.Circulation(), ht.Greedy()):
+        found = method.protect(table, need)
+        assert ht.audit(table, need, ht.Release.of(table, found)).safe
+
+
+def test_what_has_no_limit_is_known():
+    limited = {"greedy", "optimal", "circulation"}
+    assert set(METHODS) == limited | set(METHODS_WITHOUT)
+    assert set(ATTACKS) == {"interval"} | set(ATTACKS_WITHOUT)
