@@ -117,7 +117,7 @@ def large(side: int) -> dict[str, object]:
 def theorem(seconds: float) -> dict[str, int]:
     """List every table with the totals of random small ones, until the time is over."""
     sys.path.insert(0, str(ROOT))
-    from tests.methods.block_fibres import fibres, random_examples, too_narrow  # noqa: PLC0415 - only for this
+    from tests.methods.blocks.fibres import fibres, random_examples, too_narrow  # noqa: PLC0415 - only for this
 
     end = time.process_time() + seconds
     tally = {"margins": 0, "tables": 0, "releases": 0, "unsafe cells": 0, "too narrow": 0}

@@ -18,23 +18,23 @@ HELD = {
     "formula (8) fixes": "tests/attacks/test_interval.py::test_example_1_of_minami_and_abe",
     "Algorithm 1 updates": "tests/attacks/test_matching.py::test_a_single_match_sets_both_ends "
     "tests/experiments/test_minami_abe_2019_search.py::test_the_printed_algorithm_is_followed_word_by_word",
-    '"the" optimal pattern': "tests/methods/test_optimal.py::"
+    '"the" optimal pattern': "tests/methods/optimal/test_optimal.py::"
     "test_two_way_tables_get_the_first_safe_pattern_of_all",
     "`w > 8` in definition 3": "tests/test_departures.py::test_a_width_of_nine_is_more_than_eight",
     "a zero is unsafe": "tests/rules/test_min_frequency.py::test_below_n",
     "effective *intervals*": "tests/attacks/test_matching.py::test_holes_are_told",
     "one level to either side": "tests/test_departures.py::test_a_level_of_zero_closes_that_way",
-    "values printed as the solver": "tests/methods/test_adjust.py::"
+    "values printed as the solver": "tests/methods/adjust/test_adjust.py::"
     "test_every_unsafe_cell_moves_and_every_sum_holds_exactly",
     "a cell with `freq(parent)": "tests/rules/test_direct_disclosure.py::test_all_but_k",
     "cells are suppressed; the choice": "tests/test_departures.py::test_the_cells_alone_ask_for_no_groups "
-    "tests/methods/test_gauss.py::test_elimination_alone_is_not_enough_for_direct_disclosure",
-    "no cell follows *exactly*": "tests/methods/test_gauss.py::"
+    "tests/methods/gauss/test_gauss.py::test_elimination_alone_is_not_enough_for_direct_disclosure",
+    "no cell follows *exactly*": "tests/methods/gauss/test_gauss.py::"
     "test_no_unsafe_cell_is_exposed_and_every_secondary_one_is_needed "
     "tests/experiments/test_lupp_langsrud_2021.py::test_what_the_r_package_publishes_for_table_1",
     "elimination in integers": "tests/attacks/test_exposure.py::"
     "test_exposed_cells_are_those_of_exact_fractions",
-    "ties in R's order": "tests/methods/test_gauss.py::test_order_decides_which_cells_are_withheld",
+    "ties in R's order": "tests/methods/gauss/test_gauss.py::test_order_decides_which_cells_are_withheld",
     "p%: safe if": "tests/rules/test_p_percent.py::test_a_remainder_of_exactly_p_percent",
     "a threshold of 10 *elements*": "tests/test_departures.py::test_a_width_of_ten_is_eleven_counts",
     "dominance is asked of sums": "tests/experiments/test_kikuchi_minami_2017.py::"
@@ -45,9 +45,10 @@ HELD = {
     "test_970_of_1000_are_not_known_to_be_more_than_nine_tenths",
     "until *all* suppressed": "tests/methods/test_points.py::"
     "test_every_withheld_cell_is_wide_enough_as_in_the_paper",
-    "the smallest cell of the row": "tests/methods/test_greedy.py::"
+    "the smallest cell of the row": "tests/methods/greedy/test_greedy.py::"
     "test_gives_the_pattern_of_the_literal_procedure",
-    "by value, zeros": "tests/methods/test_greedy.py::test_zeros_come_last_and_only_where_they_can_move",
+    "by value, zeros": "tests/methods/greedy/test_greedy.py::"
+    "test_zeros_come_last_and_only_where_they_can_move",
     "Appendix E prints": "tests/io/argus/test_table_file.py::"
     "test_the_example_of_appendix_e_is_refused_with_the_relations_that_fail",
     "more than 11 degrees": "tests/checks/policies/test_policy.py::test_the_operator_is_a_setting",

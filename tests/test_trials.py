@@ -47,7 +47,7 @@ TRIALS = {
         "methods/test_scale.py::test_large_numbers_with_decimals_are_decided",
         "methods/test_scale.py::test_where_the_solver_gives_up_the_scale_is_named",
         "methods/test_scale.py::test_every_method_solves_it_or_names_the_scale",
-        "methods/test_optimal_limits.py::test_a_work_limit_at_any_stage_gives_a_safe_pattern_and_its_gap",
+        "methods/optimal/test_limits.py::test_a_work_limit_at_any_stage_gives_a_safe_pattern_and_its_gap",
     ],
     "M7 decimal commas and encodings": [
         "tabulation/test_file_format.py::test_the_encoding_is_found_and_the_table_is_the_same",
@@ -84,8 +84,8 @@ TRIALS = {
         "pipeline/test_batch.py::test_a_method_that_hitoku_does_not_have_gives_way_to_the_nearest",
     ],
     "M16 Ctrl-C keeps nothing and says nothing": [
-        "methods/test_greedy.py::test_an_interruption_while_tidying_keeps_a_safe_pattern",
-        "methods/test_greedy.py::test_an_interruption_before_says_that_nothing_is_kept",
+        "methods/greedy/test_greedy.py::test_an_interruption_while_tidying_keeps_a_safe_pattern",
+        "methods/greedy/test_greedy.py::test_an_interruption_before_says_that_nothing_is_kept",
     ],
     "H1 what an insider knows ends at zeros": [
         "insiders/test_coalition_search.py::test_what_an_insider_knows_goes_through_structural_zeros"
@@ -99,7 +99,7 @@ TRIALS = {
         "io/argus/test_tree.py::test_nodes_of_one_code_are_told_apart_by_their_path"
     ],
     "H5 the num family of R": [
-        "methods/test_gauss_singletons.py::test_what_is_not_here_of_the_num_family_is_said"
+        "methods/gauss/test_singletons.py::test_what_is_not_here_of_the_num_family_is_said"
     ],
     "H6 a single category": ["model/test_hierarchy.py::test_the_total_of_a_single_category_is_the_category"],
 }

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.methods.test_circulation import hierarchy
+from tests.methods.circulation.test_circulation import hierarchy
 
 from hitoku.evidence.audit import audit
 from hitoku.evidence.verify import verify

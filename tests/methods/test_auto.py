@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.methods.test_circulation import hierarchy, linked
+from tests.methods.circulation.test_circulation import hierarchy, linked
 
 from hitoku.errors import NeedError, ParameterError, ScopeError
 from hitoku.evidence.audit import audit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.methods.test_circulation import cross_tables, hierarchy
+from tests.methods.circulation.test_circulation import cross_tables, hierarchy
 
 from hitoku.boxes.claims import Rooms
 from hitoku.methods.circulation.reach import CellReach

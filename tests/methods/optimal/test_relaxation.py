@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy import sparse
-from tests.methods.test_optimal_tableau import cube, prepared
+from tests.methods.optimal.test_tableau import cube, prepared
 from tests.oracles.suppression import least_cost
 
 from hitoku.methods.optimal import Optimal, row_pool

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.methods.test_optimal_neighbourhoods import is_safe
-from tests.methods.test_optimal_tableau import cube, prepared
+from tests.methods.optimal.test_neighbourhoods import is_safe
+from tests.methods.optimal.test_tableau import cube, prepared
 from tests.oracles.suppression import least_cost
 
 from hitoku.methods.optimal import Optimal, incumbent_search, search

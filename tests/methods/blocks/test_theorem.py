@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 import pytest
-from tests.methods.block_fibres import fibres, random_examples, too_narrow, witnessed_fibres
+from tests.methods.blocks.fibres import fibres, random_examples, too_narrow, witnessed_fibres
 from tests.oracles import blocks as oracle
 
 pytestmark = pytest.mark.long

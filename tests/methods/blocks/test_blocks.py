@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.methods.block_fibres import fibres, too_narrow
+from tests.methods.blocks.fibres import fibres, too_narrow
 from tests.oracles import blocks as oracle
 
 from hitoku.attacks.interval import Interval

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.methods.block_fibres import too_narrow, witnessed_fibres
+from tests.methods.blocks.fibres import too_narrow, witnessed_fibres
 from tests.oracles import blocks as oracle
 
 from hitoku.attacks.matching import Matching

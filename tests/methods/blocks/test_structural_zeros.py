@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.methods.block_fibres import fibres, too_narrow
-from tests.methods.test_blocks import RULES, refused
+from tests.methods.blocks.fibres import fibres, too_narrow
+from tests.methods.blocks.test_blocks import RULES, refused
 from tests.oracles import blocks as oracle
 
 import hitoku as ht

@@ -31,7 +31,7 @@ from hitoku.rules.p_percent import PPercent
 from hitoku.tabulation.tabulate import tabulate
 
 pytestmark = pytest.mark.shared
-ORACLES = Path(__file__).resolve().parents[2].parent / "shared" / "oracles" / "gausssuppression"
+ORACLES = Path(__file__).resolve().parents[3].parent / "shared" / "oracles" / "gausssuppression"
 
 
 class Case:

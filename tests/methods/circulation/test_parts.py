@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.methods.test_circulation import cross_tables, hierarchy, judged, needs
+from tests.methods.circulation.test_circulation import cross_tables, hierarchy, judged, needs
 
 from hitoku.boxes.claims import Claims, Rooms
 from hitoku.errors import NeedError

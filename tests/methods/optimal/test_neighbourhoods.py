@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import sparse
-from tests.methods.test_optimal_tableau import cube, prepared
+from tests.methods.optimal.test_tableau import cube, prepared
 
 from hitoku.methods.optimal import Optimal, tableau_subproblems
 from hitoku.methods.optimal.attacker_subproblems import (

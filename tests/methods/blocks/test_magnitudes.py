@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.methods.block_fibres import forest
+from tests.methods.blocks.fibres import forest
 from tests.oracles import blocks as oracle
 
 from hitoku.errors import HitokuError
