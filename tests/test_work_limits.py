@@ -8,10 +8,10 @@ import pytest
 
 import hitoku as ht
 from hitoku.attacks import ATTACKS
-from hitoku.attacks.circulation import NetworkCirculation
 from hitoku.errors import SolverError, TableError
 from hitoku.evidence import outcome, witness_search
 from hitoku.evidence.audit_result import CellOutcome
+from hitoku.feasibility.circulation import NetworkCirculation
 from hitoku.methods import METHODS, circulation, whole_numbers
 from hitoku.methods.greedy.greedy import STOPPED
 from hitoku.solver.integer import IntegerProgram

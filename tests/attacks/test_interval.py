@@ -12,10 +12,10 @@ from scipy.optimize import linprog
 from tests.oracles.enumeration import enumerated_bounds
 from tests.strategies import count_tables, magnitude_tables, protections
 
-from hitoku.attacks.equations import Equations, components, settle
 from hitoku.attacks.interval import Interval
-from hitoku.attacks.network import sides
 from hitoku.errors import ParameterError, TableError
+from hitoku.feasibility.network import sides
+from hitoku.feasibility.problem import Equations, components, settle
 from hitoku.model.labels import Labels
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release

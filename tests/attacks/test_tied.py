@@ -10,11 +10,11 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.optimize import linprog
 
-from hitoku.attacks.deadline import Deadline
-from hitoku.attacks.equations import Equations
-from hitoku.attacks.simplex import stretch_linear
-from hitoku.attacks.tied import tied
 from hitoku.errors import TableError
+from hitoku.feasibility.deadline import Deadline
+from hitoku.feasibility.linear import stretch_linear
+from hitoku.feasibility.problem import Equations
+from hitoku.feasibility.tied import tied
 
 TOP = 20.0
 

@@ -4,11 +4,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hitoku.attacks.circulation import NetworkCirculation
 from hitoku.attacks.interval import Interval
 from hitoku.evidence.audit import audit
 from hitoku.evidence.grid import Grid
 from hitoku.evidence.problem import FAR, AuditProblem
+from hitoku.feasibility.circulation import NetworkCirculation
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release

@@ -11,7 +11,6 @@ from tests.oracles.certificates import is_safe, programmed_bounds
 from tests.oracles.enumeration import enumerated_bounds
 
 import hitoku as ht
-from hitoku.attacks import least_change
 from hitoku.evidence import nearby, prover
 from hitoku.evidence.audit import audit
 from hitoku.evidence.audit_result import CellOutcome
@@ -20,6 +19,7 @@ from hitoku.evidence.nearby import settle_nearby
 from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.surroundings import CellSurroundings
 from hitoku.evidence.witness_search import WitnessSearch
+from hitoku.feasibility import least_change
 
 CASES = settings(max_examples=16, deadline=None)
 

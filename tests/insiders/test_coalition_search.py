@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from tests.oracles.insiders import too_close
 from tests.strategies import Record, contributions, dimension_tuples, table_from_records
 
-from hitoku.attacks import least_change
 from hitoku.attacks.insider import Contribution, Insider
 from hitoku.errors import NeedError, ParameterError, SolverError
 from hitoku.evidence.audit import audit
+from hitoku.feasibility import least_change
 from hitoku.insiders import coalition_search
 from hitoku.insiders.coalition_search import CoalitionSearch
 from hitoku.insiders.contributions import contributions_in

@@ -10,9 +10,9 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linprog
 
-from hitoku.attacks import least_change
-from hitoku.attacks.least_change import CellChanges
 from hitoku.errors import SolverError
+from hitoku.feasibility import least_change
+from hitoku.feasibility.least_change import CellChanges
 from hitoku.insiders import near_cell
 from hitoku.insiders.cell_witnesses import CoalitionReach
 from hitoku.insiders.near_cell import CellInSight, _solved

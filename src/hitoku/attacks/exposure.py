@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from hitoku.attacks.equations import parts
 from hitoku.errors import SolverError
+from hitoku.feasibility.problem import parts
 from hitoku.model.arrays import Mask
 from hitoku.model.rational import rational
 from hitoku.model.release import Release

@@ -12,11 +12,11 @@ import numpy as np
 
 from hitoku.attacks.attack import Inference
 from hitoku.attacks.contribution import Coalition, Contribution, contributions_of, pooled, shares_of
-from hitoku.attacks.deadline import Deadline
-from hitoku.attacks.equations import Equations, components, settle
 from hitoku.attacks.interval import Interval
-from hitoku.attacks.simplex import REACHED
 from hitoku.errors import ParameterError, TableError
+from hitoku.feasibility.deadline import Deadline
+from hitoku.feasibility.linear import REACHED
+from hitoku.feasibility.problem import Equations, components, settle
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.bounds import Bounds
 from hitoku.model.release import Release

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.attacks.attack import Inference
-from hitoku.attacks.deadline import Deadline
-from hitoku.attacks.equations import Equations, Settled, components, contradiction, settle
 from hitoku.attacks.exposure import exposed, fixed, null_dimension
-from hitoku.attacks.network import sides, stretch_network
-from hitoku.attacks.simplex import any_point, stretch_linear
-from hitoku.attacks.whole import stretch_whole
 from hitoku.errors import ParameterError, must_be_numbers
+from hitoku.feasibility.deadline import Deadline
+from hitoku.feasibility.linear import any_point, stretch_linear
+from hitoku.feasibility.network import sides, stretch_network
+from hitoku.feasibility.problem import Equations, Settled, components, contradiction, settle
+from hitoku.feasibility.whole import stretch_whole
 from hitoku.model.arrays import Floats, Integers, Mask, frozen
 from hitoku.model.bounds import Bounds
 from hitoku.model.release import Release

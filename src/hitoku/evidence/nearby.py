@@ -11,10 +11,10 @@ from math import ceil
 
 import numpy as np
 
-from hitoku.attacks.least_change import LeastChange
 from hitoku.evidence.disclosure import Disclosure, explain_bound
 from hitoku.evidence.surroundings import CellSurroundings, ProblemPart
 from hitoku.evidence.witness_search import WitnessSearch
+from hitoku.feasibility.least_change import LeastChange
 from hitoku.model.arrays import Integers
 from hitoku.solver.linear import opened
 

@@ -13,9 +13,9 @@ from functools import cached_property
 
 import numpy as np
 
-from hitoku.attacks.least_change import CellChanges, LeastChange
 from hitoku.evidence.disclosure import Disclosure
 from hitoku.evidence.problem import AuditProblem, Witness
+from hitoku.feasibility.least_change import CellChanges, LeastChange
 from hitoku.model.arrays import Integers
 
 

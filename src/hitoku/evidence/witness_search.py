@@ -14,13 +14,13 @@ from functools import cached_property
 
 import numpy as np
 
-from hitoku.attacks.circulation import NetworkCirculation
 from hitoku.evidence.box_witnesses import box_witnesses
 from hitoku.evidence.disclosure import Disclosure, explain_bound
 from hitoku.evidence.exact_witness import Split, exact_witness
 from hitoku.evidence.problem import FAR, AuditProblem, Demand, Witness
 from hitoku.evidence.propagation import ruled_out
 from hitoku.evidence.superfluous import WitnessReach, drop_superfluous
+from hitoku.feasibility.circulation import NetworkCirculation
 from hitoku.model.arrays import Floats
 from hitoku.model.moves import Moves
 from hitoku.model.release import Release

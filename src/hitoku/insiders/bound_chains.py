@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hitoku.attacks.equations import ROUNDS, parts
+from hitoku.feasibility.problem import ROUNDS, parts
 from hitoku.model.arrays import Floats, Integers
 
 

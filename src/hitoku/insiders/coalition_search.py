@@ -27,11 +27,11 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.attacks.contribution import Coalition, shares_of
-from hitoku.attacks.deadline import Deadline
-from hitoku.attacks.equations import components
 from hitoku.attacks.insider import Insider
-from hitoku.attacks.least_change import CellChanges
 from hitoku.errors import ParameterError, SolverError
+from hitoku.feasibility.deadline import Deadline
+from hitoku.feasibility.least_change import CellChanges
+from hitoku.feasibility.problem import components
 from hitoku.insiders.bound_chains import BoundChains
 from hitoku.insiders.box_deviations import BoxDeviations, Wanted
 from hitoku.insiders.cell_witnesses import CellWitnesses, CoalitionReach

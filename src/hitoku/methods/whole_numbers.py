@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.attacks.deadline import Deadline
-from hitoku.attacks.equations import Equations, components, settle
 from hitoku.attacks.interval import Interval
-from hitoku.attacks.network import sides
 from hitoku.errors import NeedError, some
+from hitoku.feasibility.deadline import Deadline
+from hitoku.feasibility.network import sides
+from hitoku.feasibility.problem import Equations, components, settle
 from hitoku.methods.costs import costs
 from hitoku.methods.keep import staying
 from hitoku.methods.method import Promise

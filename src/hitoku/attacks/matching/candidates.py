@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from hitoku.attacks.equations import Equations, contradiction
 from hitoku.attacks.interval import Interval
 from hitoku.errors import ParameterError
+from hitoku.feasibility.problem import Equations, contradiction
 from hitoku.model.arrays import Integers
 from hitoku.model.bounds import Bounds
 from hitoku.model.rational import rational

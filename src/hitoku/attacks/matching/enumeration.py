@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hitoku.attacks.deadline import Deadline
 from hitoku.attacks.matching.attackers import Attacker
 from hitoku.attacks.matching.candidates import Lattice
 from hitoku.attacks.matching.matched import Matched, over_all, summed_up
 from hitoku.attacks.matching.suppressor import Suppressor
 from hitoku.errors import ParameterError
+from hitoku.feasibility.deadline import Deadline
 from hitoku.model.arrays import Floats, Integers
 from hitoku.model.bounds import Bounds
 from hitoku.model.release import Release

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.attacks.attack import Inference
-from hitoku.attacks.deadline import Deadline
 from hitoku.attacks.exposure import null_dimension
 from hitoku.attacks.interval import Interval
 from hitoku.attacks.matching.attackers import Attacker, Support
@@ -22,6 +21,7 @@ from hitoku.attacks.matching.shaving import Board, shaved, sifted
 from hitoku.attacks.matching.suppressor import Suppressor
 from hitoku.attacks.matching.walks import flat_two_way, several
 from hitoku.errors import ParameterError, did_you_mean, must_be_numbers
+from hitoku.feasibility.deadline import Deadline
 from hitoku.model.arrays import Integers, Mask
 from hitoku.model.bounds import Bounds
 from hitoku.model.release import Release

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from hitoku.attacks.equations import Equations
 from hitoku.attacks.matching.candidates import Lattice
 from hitoku.attacks.matching.matched import Matched, over_all
 from hitoku.errors import ParameterError
+from hitoku.feasibility.problem import Equations
 from hitoku.model.arrays import Integers, Mask
 from hitoku.model.bounds import Bounds
 from hitoku.model.release import Release

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.attacks.deadline import Deadline
 from hitoku.errors import NeedError
+from hitoku.feasibility.deadline import Deadline
 from hitoku.model.arrays import Floats, Integers
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release

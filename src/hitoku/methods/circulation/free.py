@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from hitoku.attacks.circulation import NetworkCirculation
 from hitoku.boxes.claims import Claims, Rooms
+from hitoku.feasibility.circulation import NetworkCirculation
 from hitoku.model.arrays import Integers, Mask
 from hitoku.model.moves import Moves
 from hitoku.solver.work import CountedWork

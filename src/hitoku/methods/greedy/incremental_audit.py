@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.attacks.circulation import NetworkCirculation
 from hitoku.errors import SolverError
+from hitoku.feasibility.circulation import NetworkCirculation
 from hitoku.methods.greedy.pattern import Pattern
 from hitoku.methods.greedy.propagation import Propagation
 from hitoku.model.arrays import Floats, Integers, Mask

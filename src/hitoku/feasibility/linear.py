@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hitoku.attacks.deadline import Deadline
-from hitoku.attacks.equations import Equations, contradiction
-from hitoku.attacks.tied import Tied, tied
+from hitoku.feasibility.deadline import Deadline
+from hitoku.feasibility.problem import Equations, contradiction
+from hitoku.feasibility.tied import Tied, tied
 from hitoku.model.arrays import Floats, Mask
 from hitoku.model.tolerance import ADDITIVITY
 from hitoku.solver.linear import LinearProgram, SolverStatus, Warm, opened

@@ -10,9 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from hitoku.attacks.deadline import Deadline
-from hitoku.attacks.equations import Equations, contradiction
-from hitoku.attacks.simplex import Met
+from hitoku.feasibility.deadline import Deadline
+from hitoku.feasibility.linear import Met
+from hitoku.feasibility.problem import Equations, contradiction
 from hitoku.model.arrays import Floats, Mask
 from hitoku.solver.integer import IntegerProgram, solve
 from hitoku.solver.linear import SolverStatus

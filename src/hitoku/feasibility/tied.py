@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from hitoku.attacks.equations import Equations
+from hitoku.feasibility.problem import Equations
 from hitoku.model.arrays import Floats, Integers
 
 Pair = tuple[Floats, Floats]

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from hitoku.attacks.deadline import Deadline
-from hitoku.attacks.equations import Equations, contradiction, parts
+from hitoku.feasibility.deadline import Deadline
+from hitoku.feasibility.problem import Equations, contradiction, parts
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.tolerance import ADDITIVITY
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from hitoku.attacks.equations import components
-from hitoku.attacks.network import arcs, sides
+from hitoku.feasibility.network import arcs, sides
+from hitoku.feasibility.problem import components
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.solver.work import CountedWork
 
