@@ -34,8 +34,8 @@ TRIALS = {
         "tabulation/test_decimals.py::test_every_cell_is_the_exact_sum_of_rounded_amounts",
     ],
     "M4 insiders cost the whole table, silently": [
-        "insiders/test_choice.py::test_an_empty_neighbour_does_not_cost_the_whole_table",
-        "insiders/test_choice.py::test_the_default_names_itself",
+        "coalitions/test_choice.py::test_an_empty_neighbour_does_not_cost_the_whole_table",
+        "coalitions/test_choice.py::test_the_default_names_itself",
         "cli/test_summary.py::test_a_release_with_next_to_nothing_left_warns",
     ],
     "M5 init takes an aggregated table for records": [
@@ -88,7 +88,7 @@ TRIALS = {
         "methods/greedy/test_greedy.py::test_an_interruption_before_says_that_nothing_is_kept",
     ],
     "H1 what an insider knows ends at zeros": [
-        "insiders/test_coalition_search.py::test_what_an_insider_knows_goes_through_structural_zeros"
+        "coalitions/test_coalition_search.py::test_what_an_insider_knows_goes_through_structural_zeros"
     ],
     "H2 a priori files as the program writes them": ["io/argus/test_apriori.py::test_marks"],
     "H3 counts beyond two dimensions": [

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
-from tests.insiders.test_coalition_search import METHODS, UnsafeOnly, firms, told
+from tests.coalitions.test_coalition_search import METHODS, UnsafeOnly, firms, told
 from tests.oracles.insiders import too_close
 
 from hitoku.errors import HitokuError, ProtectionError, RuleError, TableError

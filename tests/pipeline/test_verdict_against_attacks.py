@@ -16,12 +16,12 @@ from hitoku.attacks.insider import Insider
 from hitoku.attacks.interval import Interval
 from hitoku.attacks.matching import Matching
 from hitoku.checks.policies.policy import policy
+from hitoku.coalitions.contributions import contributions_in
 from hitoku.errors import HitokuError
 from hitoku.evidence.adjusted import AdjustedAudit
 from hitoku.evidence.attacked import judge_attack
 from hitoku.evidence.recovery import known
 from hitoku.evidence.verdict import counts_units
-from hitoku.insiders.contributions import contributions_in
 from hitoku.methods import METHODS
 from hitoku.model.finding import Severity
 from hitoku.model.verdict import Colour, Status

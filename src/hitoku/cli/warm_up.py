@@ -127,7 +127,7 @@ def look_inside_a_little() -> None:
 
     from hitoku.attacks.contribution import Contribution
     from hitoku.attacks.insider import Insider
-    from hitoku.insiders.coalition_search import CoalitionSearch
+    from hitoku.coalitions.coalition_search import CoalitionSearch
     from hitoku.model.need import Need
     from hitoku.model.protection import Protection
     from hitoku.model.release import Release

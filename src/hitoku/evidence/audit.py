@@ -14,6 +14,7 @@ import numpy as np
 from hitoku.attacks.exposure import fixed
 from hitoku.attacks.insider import Insider
 from hitoku.attacks.interval import Interval
+from hitoku.coalitions.coalition_search import CoalitionSearch
 from hitoku.errors import NeedError, ProtectionError, TableError, must_be
 from hitoku.evidence.adjusted import audit_adjusted
 from hitoku.evidence.attributed import attributed
@@ -22,7 +23,6 @@ from hitoku.evidence.grid import Grid
 from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.prover import prove
 from hitoku.evidence.witness_search import Progress, Proof
-from hitoku.insiders.coalition_search import CoalitionSearch
 from hitoku.model.bounds import Bounds
 from hitoku.model.need import Need
 from hitoku.model.release import Release

@@ -13,6 +13,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from hitoku.coalitions.verdict import InsiderVerdict
 from hitoku.evidence.attributed import Attributed
 from hitoku.evidence.certificate import Certificate
 from hitoku.evidence.disclosure import Disclosure, explain_recomputable, shorten, write_arithmetic
@@ -20,7 +21,6 @@ from hitoku.evidence.grid import Grid
 from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.verify import Refuted, prove
 from hitoku.evidence.witness_search import Proof
-from hitoku.insiders.verdict import InsiderVerdict
 from hitoku.model.bounds import Bounds
 from hitoku.model.finding import Finding, Severity
 from hitoku.model.markup import small_table

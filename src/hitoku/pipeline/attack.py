@@ -18,10 +18,10 @@ import numpy as np
 from hitoku.attacks import ATTACKS, Attack
 from hitoku.attacks.adjustment.adjustment import DELTA
 from hitoku.attacks.adjustment.scenario import Known
+from hitoku.coalitions.contributions import contributions_in
 from hitoku.errors import DataError, ParameterError
 from hitoku.evidence.attacked import judge_attack
 from hitoku.evidence.recovery import known
-from hitoku.insiders.contributions import contributions_in
 from hitoku.io.recipe.recipe import Counts, Recipe
 from hitoku.io.release.read import read_numbers, read_release
 from hitoku.model.contributors import Contributors

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from hitoku.coalitions.contributions import Insiders, choose_insiders, parse_insiders
 from hitoku.errors import NeedError, OutputError, ParameterError
 from hitoku.evidence.outcome import Outcome
 from hitoku.files import refuse_occupied
-from hitoku.insiders.contributions import Insiders, choose_insiders, parse_insiders
 from hitoku.io.argus.asked import JJ, BatchSession, Suppress, Write
 from hitoku.io.argus.batch import REPLACED, read_batch
 from hitoku.io.argus.batch_check import Checked, Ready, check_batch

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hitoku.coalitions.contributions import Insiders, choose_insiders
 from hitoku.errors import ParameterError, RuleError, TableError
 from hitoku.evidence.verdict import combine
-from hitoku.insiders.contributions import Insiders, choose_insiders
 from hitoku.methods.method import Method, Progress, requires_groups
 from hitoku.model.counted import counted_table
 from hitoku.model.protection import Protection

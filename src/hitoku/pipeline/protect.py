@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from hitoku.coalitions.contributions import Insiders, choose_insiders
 from hitoku.evidence.audit import audit
 from hitoku.evidence.derivable_groups import derivable_groups
 from hitoku.evidence.outcome import inferable
-from hitoku.insiders.contributions import Insiders, choose_insiders
 from hitoku.methods.insiders import against_insiders
 from hitoku.methods.method import Method, Progress, Promise, informed, requires_groups
 from hitoku.model.need import Need
@@ -61,7 +61,7 @@ def protect_table(
     insiders
         Whom to protect from beside outsiders: "none", "singletons", "contributors", or an
         :class:`hitoku.Insider`; left out, singletons of magnitudes. See
-        :func:`hitoku.insiders.contributions.choose_insiders`.
+        :func:`hitoku.coalitions.contributions.choose_insiders`.
     against
         Attackers that the verdict depends on, words of :data:`hitoku.model.verdict.SCOPES`; left out, the
         default scope.

@@ -16,7 +16,7 @@ from hitoku.checks.policies.policy import policy
 from hitoku.checks.principles import insiders, tables
 from hitoku.checks.principles.verdict import Clearance, Principle
 from hitoku.checks.records import Records
-from hitoku.insiders.contributions import contributions_in
+from hitoku.coalitions.contributions import contributions_in
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 

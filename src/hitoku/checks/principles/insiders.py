@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from hitoku.attacks.contribution import Contribution
 from hitoku.attacks.insider import Insider
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
+from hitoku.coalitions.coalition_search import CoalitionSearch
+from hitoku.coalitions.contributions import contributions_in
 from hitoku.errors import NeedError, some
-from hitoku.insiders.coalition_search import CoalitionSearch
-from hitoku.insiders.contributions import contributions_in
 from hitoku.methods.insiders import against_insiders
 from hitoku.methods.method import Method
 from hitoku.model.arrays import Mask

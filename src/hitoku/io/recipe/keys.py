@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from hitoku.coalitions.contributions import INSIDERS, parse_insiders
 from hitoku.errors import ParameterError, did_you_mean
-from hitoku.insiders.contributions import INSIDERS, parse_insiders
 from hitoku.io.formats import FORMATS
 from hitoku.model.verdict import DEFAULT_SCOPE, SCOPES, parse_scope
 from hitoku.tabulation.file_format import FileFormat

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from hitoku.coalitions.cell_witnesses import CoalitionReach
 from hitoku.errors import SolverError
 from hitoku.feasibility.least_change import CellChanges
-from hitoku.insiders.cell_witnesses import CoalitionReach
 from hitoku.model.arrays import Floats, Integers
 from hitoku.solver.linear import LinearProgram, Solution, SolverStatus, opened
 

@@ -7,7 +7,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from tests.strategies import magnitude_tables
 
-from hitoku.insiders.bound_chains import BoundChains
+from hitoku.coalitions.bound_chains import BoundChains
 
 
 @given(table=magnitude_tables(), seed=st.integers(0, 2**16))

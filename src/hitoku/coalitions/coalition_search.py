@@ -28,16 +28,16 @@ from scipy import sparse
 
 from hitoku.attacks.contribution import Coalition, shares_of
 from hitoku.attacks.insider import Insider
+from hitoku.coalitions.bound_chains import BoundChains
+from hitoku.coalitions.box_deviations import BoxDeviations, Wanted
+from hitoku.coalitions.cell_witnesses import CellWitnesses, CoalitionReach
+from hitoku.coalitions.knowledge import Knowledge, KnownBounds, Shares
+from hitoku.coalitions.near_cell import CellInSight
+from hitoku.coalitions.verdict import InsiderVerdict, TooClose
 from hitoku.errors import ParameterError, SolverError
 from hitoku.feasibility.deadline import Deadline
 from hitoku.feasibility.least_change import CellChanges
 from hitoku.feasibility.problem import components
-from hitoku.insiders.bound_chains import BoundChains
-from hitoku.insiders.box_deviations import BoxDeviations, Wanted
-from hitoku.insiders.cell_witnesses import CellWitnesses, CoalitionReach
-from hitoku.insiders.knowledge import Knowledge, KnownBounds, Shares
-from hitoku.insiders.near_cell import CellInSight
-from hitoku.insiders.verdict import InsiderVerdict, TooClose
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.need import Need, reaches
 from hitoku.model.release import Release

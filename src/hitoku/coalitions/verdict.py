@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from hitoku.attacks.contribution import Coalition
-from hitoku.insiders.knowledge import KnownBounds
+from hitoku.coalitions.knowledge import KnownBounds
 from hitoku.model.arrays import Integers
 from hitoku.model.finding import Finding, Severity
 

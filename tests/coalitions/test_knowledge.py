@@ -7,8 +7,8 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from tests.strategies import magnitude_tables
 
-from hitoku.insiders.bound_chains import BoundChains
-from hitoku.insiders.knowledge import Knowledge
+from hitoku.coalitions.bound_chains import BoundChains
+from hitoku.coalitions.knowledge import Knowledge
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.tolerance import slack

@@ -15,7 +15,7 @@ import numpy as np
 from hitoku.boxes.box_search import Boxes
 from hitoku.boxes.claims import Claims, Rooms
 from hitoku.boxes.cover import Cover, cover_of
-from hitoku.insiders.cell_witnesses import Deviations
+from hitoku.coalitions.cell_witnesses import Deviations
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.table import Table
 

@@ -10,12 +10,12 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linprog
 
+from hitoku.coalitions import near_cell
+from hitoku.coalitions.cell_witnesses import CoalitionReach
+from hitoku.coalitions.near_cell import CellInSight, _solved
 from hitoku.errors import SolverError
 from hitoku.feasibility import least_change
 from hitoku.feasibility.least_change import CellChanges
-from hitoku.insiders import near_cell
-from hitoku.insiders.cell_witnesses import CoalitionReach
-from hitoku.insiders.near_cell import CellInSight, _solved
 from hitoku.solver.linear import SolverStatus
 
 # Two rows of three cells, and what is seen of them: the sums of rows and columns.

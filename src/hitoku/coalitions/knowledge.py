@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from hitoku.attacks.contribution import Share, pooled
+from hitoku.coalitions.bound_chains import BoundChains
+from hitoku.coalitions.cell_witnesses import Sight
 from hitoku.errors import ParameterError
-from hitoku.insiders.bound_chains import BoundChains
-from hitoku.insiders.cell_witnesses import Sight
 from hitoku.model.arrays import Floats, Integers
 from hitoku.model.release import Release
 from hitoku.model.table import Table

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from hitoku.attacks.insider import Insider
+from hitoku.coalitions.contributions import choose_insiders, contributions_in, parse_insiders
 from hitoku.errors import ParameterError
-from hitoku.insiders.contributions import choose_insiders, contributions_in, parse_insiders
 from hitoku.io.recipe.recipe import Recipe
 from hitoku.methods import Adjust, Gauss, Greedy
 from hitoku.model.hierarchy import Hierarchy
@@ -104,9 +104,9 @@ def test_the_default_names_itself(table):
 
 
 def test_the_default_ends_with_the_largest_table_that_it_names(table, monkeypatch):
-    monkeypatch.setattr("hitoku.insiders.contributions.LARGEST_BY_DEFAULT", table.n_cells)
+    monkeypatch.setattr("hitoku.coalitions.contributions.LARGEST_BY_DEFAULT", table.n_cells)
     assert choose_insiders(table, None).attack is not None
-    monkeypatch.setattr("hitoku.insiders.contributions.LARGEST_BY_DEFAULT", table.n_cells - 1)
+    monkeypatch.setattr("hitoku.coalitions.contributions.LARGEST_BY_DEFAULT", table.n_cells - 1)
     assert choose_insiders(table, None).words == f"none, the default beyond {table.n_cells - 1} cells"
 
 

@@ -9,7 +9,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from tests.strategies import magnitude_tables
 
-from hitoku.insiders.box_deviations import EFFORTS, BoxDeviations, Wanted
+from hitoku.coalitions.box_deviations import EFFORTS, BoxDeviations, Wanted
 from hitoku.model.table import Table
 
 

@@ -13,12 +13,12 @@ from tests.oracles.insiders import too_close
 from tests.strategies import Record, contributions, dimension_tuples, table_from_records
 
 from hitoku.attacks.insider import Contribution, Insider
+from hitoku.coalitions import coalition_search
+from hitoku.coalitions.coalition_search import CoalitionSearch
+from hitoku.coalitions.contributions import contributions_in
 from hitoku.errors import NeedError, ParameterError, SolverError
 from hitoku.evidence.audit import audit
 from hitoku.feasibility import least_change
-from hitoku.insiders import coalition_search
-from hitoku.insiders.coalition_search import CoalitionSearch
-from hitoku.insiders.contributions import contributions_in
 from hitoku.methods.circulation import Circulation
 from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
