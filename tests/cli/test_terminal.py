@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import io
+import sys
 from pathlib import Path
 
 import pytest
 
-from hitoku.cli.terminal import progress
+from hitoku.cli.terminal import progress, write_in_any_encoding
 from hitoku.errors import DataError
 from hitoku.files import require_path
 
@@ -42,3 +44,21 @@ def test_a_progress_bar_on_a_terminal(capsys, monkeypatch):
     out, err = capsys.readouterr()
     assert out == ""
     assert "protecting" in err
+
+
+@pytest.mark.parametrize(
+    ("encoding", "errors", "expected"),
+    [
+        ("ascii", "strict", b"+ Z\\xfcrich tau x\\udcff"),
+        ("ascii", "surrogateescape", b"+ Z\\xfcrich tau x\\udcff"),
+        ("cp1252", "strict", b"+ Z\xfcrich tau \xd7\\udcff"),
+        ("utf-8", "strict", "✓ Zürich τ ×".encode() + b"\\udcff"),  # noqa: RUF001
+        ("ascii", "replace", b"? Z?rich ? ??"),
+    ],
+)
+def test_any_encoding_prints_every_text(encoding, errors, expected, monkeypatch):
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding, errors))
+    write_in_any_encoding()
+    print("✓ Zürich τ ×\udcff", end="", flush=True)  # noqa: RUF001, T201
+    assert written.getvalue() == expected

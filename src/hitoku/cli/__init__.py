@@ -28,7 +28,9 @@ def main(args: Sequence[str] | None = None) -> None:
     gc.set_threshold(COLLECT_AFTER)
     os.environ.setdefault("NUMBA_OPT", OPTIMISE)  # read when numba is loaded: not before a command needs it
     from hitoku.cli.commands import app
+    from hitoku.cli.terminal import write_in_any_encoding
 
+    write_in_any_encoding()
     sys.exit(guarded(lambda: app(args=args, prog_name="hitoku")))
 
 

@@ -1,9 +1,11 @@
-"""What commands share on the terminal: JSON, notes, a progress bar."""
+"""What commands share on the terminal: characters it lacks, JSON, notes, a progress bar."""
 
 from __future__ import annotations
 
+import codecs
 import json
 import logging
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Annotated, Any, Protocol
@@ -13,6 +15,28 @@ import typer
 from hitoku.errors import visible
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
+
+# Written instead of signs that the encoding of a terminal lacks; any other character becomes its escape.
+PLAIN = {"✓": "+", "✗": "x", "·": ".", "×": "x", "–": "-", "…": "...", "τ": "tau"}  # noqa: RUF001
+
+
+def write_in_any_encoding() -> None:
+    """Let standard output and standard error print every text, whatever their encoding.
+
+    An ``errors`` that the user chose with ``PYTHONIOENCODING`` is kept.
+    """
+    codecs.register_error("hitoku.plain", _plain)
+    for stream in (sys.stdout, sys.stderr):
+        if getattr(stream, "errors", None) in {"strict", "surrogateescape"}:
+            stream.reconfigure(errors="hitoku.plain")  # type: ignore[union-attr]
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    """Replace characters that cannot be encoded by their plain form, or by a backslash escape."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lacking = error.object[error.start : error.end]
+    return "".join(PLAIN.get(x, x.encode("ascii", "backslashreplace").decode()) for x in lacking), error.end
 
 
 def print_json(facts: Mapping[str, Any]) -> None:

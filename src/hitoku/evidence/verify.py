@@ -488,6 +488,7 @@ def main() -> int:
     """Answer on the command line."""
     usage = Verification(False, "usage: python verify.py release/", 2)
     answer = verify(sys.argv[1]) if len(sys.argv) == 2 else usage
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # names in any language
     sys.stdout.write(f"{answer}\n")
     return answer.code
 
