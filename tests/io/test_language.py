@@ -129,7 +129,7 @@ def test_headline_in_japanese_lists_attackers():
     left_out = Row(attacker="released", status=Status.NOT_CONSIDERED)
     said = Verdict((*rows, left_out)).sentences(speaker("ja"))
     assert said == [
-        "手法を知らない攻撃者(部外者、導出できる集団および属性の漏えい)に対して安全です。",
+        "手法が秘密である限り、部外者、導出できる集団および属性の漏えいに対して安全です。",
         "未検討:過去の公表物。",
     ]
 

@@ -1,9 +1,11 @@
 """The verdict's colour, refusal and headline follow from its rows."""
 
+from itertools import combinations
+
 import pytest
 
 from hitoku.errors import ParameterError
-from hitoku.model.verdict import ATTACKERS, DEFAULT_SCOPE, Colour, Row, Status, Verdict, parse_scope
+from hitoku.model.verdict import ATTACKERS, DEFAULT_SCOPE, SCOPES, Colour, Row, Status, Verdict, parse_scope
 
 
 def verdict(**statuses):
@@ -53,15 +55,112 @@ def test_verdict_without_rows_in_scope_is_not_green():
     assert verdict(released=Status.PASSED).colour is Colour.AMBER
 
 
-def test_headline_names_what_fails_outside_the_scope():
-    said = verdict(outsider=Status.PROVED, method=Status.FAILED).headline
-    assert said.startswith("Safe against outsiders who do not know the method.")
-    assert "Outside the scope and not safe: attackers who know the method." in said
+HOLDS, OPEN, FAILED = Status.PASSED, Status.NOT_CONSIDERED, Status.FAILED
+UNDECIDED = Status.NOT_DECIDED
+SECRET, KNOWN = "as long as the method is secret", "even if the method is known"
 
 
-def test_headline_of_adjusted_values_does_not_say_safe():
-    row = Row(attacker="outsider", status=Status.PROVED, in_scope=True)
-    assert Verdict((row,), adjusted=True).headline.startswith("Moved far enough against outsiders")
+@pytest.mark.parametrize(
+    ("statuses", "scope", "headline"),
+    [
+        pytest.param({"outsider": HOLDS}, None, f"Safe against outsiders {SECRET}.", id="one"),
+        pytest.param({"groups": HOLDS}, None, f"Safe against derivable groups {SECRET}.", id="no person"),
+        pytest.param(
+            {"outsider": HOLDS, "attributes": HOLDS},
+            None,
+            f"Safe against outsiders and attribute disclosure {SECRET}.",
+            id="two",
+        ),
+        pytest.param(
+            {"outsider": HOLDS, "groups": HOLDS, "singletons": HOLDS, "released": OPEN},
+            None,
+            f"Safe against outsiders, derivable groups and single contributors {SECRET}."
+            " Not considered: earlier releases.",
+            id="three and one outside the scope",
+        ),
+        pytest.param(
+            {"outsider": HOLDS, "singletons": HOLDS, "contributors": HOLDS},
+            ("outsider", "singletons", "contributors"),
+            f"Safe against outsiders, single contributors and large or colluding contributors {SECRET}.",
+            id="coalitions",
+        ),
+        pytest.param(
+            {"outsider": HOLDS, "attributes": HOLDS, "method": HOLDS},
+            ("outsider", "attributes", "method"),
+            f"Safe against outsiders and attribute disclosure, {KNOWN}.",
+            id="known method",
+        ),
+        pytest.param(
+            {"outsider": OPEN, "method": HOLDS},
+            ("outsider", "method"),
+            "Safe against attackers who know the method. Not considered: outsiders.",
+            id="known method alone",
+        ),
+        pytest.param(
+            {"outsider": HOLDS, "method": OPEN},
+            ("outsider", "method"),
+            f"Safe against outsiders {SECRET}. Not considered: attackers who know the method.",
+            id="known method open",
+        ),
+        pytest.param(
+            {"outsider": HOLDS, "method": OPEN}, None, f"Safe against outsiders {SECRET}.", id="said already"
+        ),
+        pytest.param(
+            {"outsider": HOLDS, "method": FAILED},
+            None,
+            f"Safe against outsiders {SECRET}."
+            " Outside the scope and not safe: attackers who know the method.",
+            id="fails outside the scope",
+        ),
+        pytest.param(
+            {"outsider": HOLDS, "tables": UNDECIDED, "released": OPEN},
+            None,
+            f"Safe against outsiders {SECRET}. Not decided: differencing between the tables of this recipe."
+            " Not considered: earlier releases.",
+            id="tables",
+        ),
+        pytest.param(
+            {"outsider": HOLDS, "tables": HOLDS, "released": HOLDS},
+            ("outsider", "tables", "released"),
+            "Safe against outsiders, differencing between the tables of this recipe and earlier releases"
+            f" {SECRET}.",
+            id="tables and releases hold",
+        ),
+        pytest.param(
+            {"outsider": UNDECIDED, "groups": OPEN},
+            None,
+            "Nothing is claimed. Not decided: outsiders. Not considered: derivable groups.",
+            id="nothing holds",
+        ),
+        pytest.param(
+            {"outsider": HOLDS, "groups": FAILED, "attributes": FAILED},
+            None,
+            "Not safe: derivable groups of units; attribute disclosure (group, direct).",
+            id="two fail",
+        ),
+    ],
+)
+def test_headline_is_a_sentence(statuses, scope, headline):
+    scope = DEFAULT_SCOPE if scope is None else scope
+    rows = tuple(
+        Row(attacker=name, status=status, in_scope=name in scope) for name, status in statuses.items()
+    )
+    assert Verdict(rows).headline == headline
+    moved = headline.replace("Safe against", "Moved far enough to protect against")
+    assert Verdict(rows, adjusted=True).headline == moved.replace("Not safe", "Not moved far enough", 1)
+
+
+@pytest.mark.parametrize("n", range(1, len(SCOPES) + 1))
+def test_headline_names_each_attacker_in_scope_once(n):
+    for chosen in combinations(SCOPES, n):
+        rows = tuple(Row(attacker=name, status=HOLDS, in_scope=True) for name in chosen)
+        headline = Verdict(rows).headline
+        named = [name for name in chosen if ATTACKERS[name][1] in headline]
+        assert named == [name for name in chosen if name != "method" or n == 1]
+        assert (KNOWN in headline, SECRET in headline) == (
+            "method" in chosen and n > 1,
+            "method" not in chosen,
+        )
 
 
 def test_json_has_all_rows():

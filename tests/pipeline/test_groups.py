@@ -232,7 +232,7 @@ def test_what_a_filter_leaves_out_may_not_be_learnt_about_groups_either(records)
 def test_the_folder_of_a_publication_stands_for_its_groups(house, tmp_path):
     folder = run_recipe(house(HEAD.replace("n=3", "n=8") + TURNOVER + STAFF), tmp_path / "all").folder
     for command, told in (
-        ("audit", "Not decided: the tables of this recipe together"),
+        ("audit", "Not decided: differencing between the tables of this recipe"),
         ("attack", "nothing found"),
         ("verify", "trades+1:\nyes: "),
     ):

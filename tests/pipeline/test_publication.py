@@ -253,7 +253,7 @@ def test_without_the_declaration_nothing_is_called_proved(house, tmp_path):
     assert run.verdict["tables"].status is Status.NOT_DECIDED
     told = [remark for remark in run.remarks if "A88 and A21" in remark.reason]
     assert "under [classifications]" in told[0].advice
-    open_tables = "Not decided: the tables of this recipe together"
+    open_tables = "Not decided: differencing between the tables of this recipe"
     assert open_tables in run.outcome.verdict.headline
     assert "A88 and A21" in (run.folder / "checker" / "README.txt").read_text("utf-8")
     summary = json.loads((run.folder / "checker" / "summary.json").read_text("utf-8"))
@@ -445,6 +445,6 @@ def test_folders_of_tables_that_were_protected_together_are_safe_together(togeth
     alone = run_recipe(house(sizes, "sizes.toml")).folder
     found = CliRunner().invoke(app, ["audit", str(both), str(alone)])
     assert found.exit_code == 0, found.output
-    assert "Safe against outsiders who do not know the method." in found.stdout
+    assert "Safe against outsiders as long as the method is secret." in found.stdout
     summary = json.loads((both / "checker" / "summary.json").read_text("utf-8"))
     assert summary["protected_together"] == ["coarse", "fine"]

@@ -145,7 +145,7 @@ def test_tables_of_one_recipe_are_not_called_safe_together(tmp_path, trial):
         assert verdict.colour is Colour.AMBER
         assert verdict["tables"].status is Status.NOT_DECIDED
         assert verdict["tables"].in_scope
-        assert "Not decided: the tables of this recipe together" in verdict.headline
+        assert "Not decided: differencing between the tables of this recipe" in verdict.headline
         assert "proof" not in verdict.headline
     # It is written all the same: other tables do not stop a release.
     assert not done.verdict.refused
@@ -159,7 +159,7 @@ def test_tables_of_one_recipe_are_not_called_safe_together(tmp_path, trial):
         app, ["protect", str(tmp_path / "recipe.toml"), "--out", str(tmp_path / "again" / "release")]
     )
     assert printed.exit_code == 0
-    assert "Not decided: the tables of this recipe together" in printed.output
+    assert "Not decided: differencing between the tables of this recipe" in printed.output
     assert "with a proof" not in printed.output
 
 
@@ -254,7 +254,7 @@ def test_adjusted_values_moved_far_enough_and_are_attacked(norm):
     done = ht.protect(table, rules=[ht.Given(table.value < 5, lower=2, upper=2)], method=ht.Adjust(norm=norm))
     assert done.audit.safe
     row = done.verdict["method"]
-    assert done.verdict.headline.startswith("Moved far enough against outsiders")
+    assert done.verdict.headline.startswith("Moved far enough to protect against outsiders")
     assert "Safe" not in done.verdict.headline
     attack = ht.Adjustment(scenario="B3", norm=norm)
     found = ht.recovery(table, done.need, done.release, attack)
@@ -288,7 +288,7 @@ def test_method_that_may_be_known_is_in_scope_and_proved():
     done = ht.protect(table, rules=["min_frequency:n=5"], method="auto:secret=false", width=9)
     assert done.verdict["method"].status is Status.PROVED
     assert done.verdict["method"].in_scope
-    assert "who may know the method" in done.verdict.headline
+    assert "even if the method is known" in done.verdict.headline
     secret = ht.protect(table, rules=["min_frequency:n=5"], width=9, against=["outsider", "method"])
     assert secret.verdict["method"].status is not Status.PROVED
     assert secret.verdict.colour is not Colour.GREEN

@@ -45,10 +45,10 @@ ATTACKERS: Mapping[str, tuple[str, str]] = {
     "groups": ("derivable groups of units", "derivable groups"),
     "dominance": ("derivable groups under p%, pq, (n,k), holdings", "derivable groups under dominance rules"),
     "singletons": ("contributors alone in a cell", "single contributors"),
-    "contributors": ("large contributors and coalitions", "large contributors and coalitions"),
+    "contributors": ("large contributors and coalitions", "large or colluding contributors"),
     "attributes": ("attribute disclosure (group, direct)", "attribute disclosure"),
     "method": ("an attacker who knows the method", "attackers who know the method"),
-    "tables": ("the tables of this recipe together", "the tables of this recipe together"),
+    "tables": ("the tables of this recipe together", "differencing between the tables of this recipe"),
     "released": ("earlier releases", "earlier releases"),
 }
 # Words of ``against``. Groups under dominance rules cannot be chosen: no audit considers them yet.
@@ -183,8 +183,10 @@ class Verdict:
     ...         Row(attacker="released", status=Status.NOT_CONSIDERED),
     ...     )
     ... )
-    >>> print(verdict)
-    Safe against outsiders and derivable groups who do not know the method. Not considered: earlier releases.
+    >>> for sentence in verdict.sentences():
+    ...     print(sentence)
+    Safe against outsiders and derivable groups as long as the method is secret.
+    Not considered: earlier releases.
     >>> verdict.colour, verdict.refused
     (<Colour.GREEN: 'green'>, False)
     """
@@ -258,11 +260,13 @@ class Verdict:
         holding = [row for row in self.scope if row.holds]
         if not holding:
             return say("Nothing is claimed.")
-        good = "Moved far enough" if self.adjusted else "Safe"
+        good = "Moved far enough to protect" if self.adjusted else "Safe"
         knows = any(row.attacker == "method" for row in holding)
         others = [row for row in holding if row.attacker != "method"]
-        who = _listed(others, say) if others else say("attackers")
-        return say(f"{good} against {who} who {'may' if knows else 'do not'} know the method.")
+        if not others:
+            return say(f"{good} against {_listed(holding, say)}.")
+        provided = ", even if the method is known" if knows else " as long as the method is secret"
+        return say(f"{good} against {_listed(others, say)}{provided}.")
 
     @property
     def lines(self) -> tuple[str, ...]:

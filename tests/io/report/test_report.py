@@ -140,7 +140,7 @@ def box_of(tree):
 @pytest.mark.parametrize(
     ("kind", "light", "text"),
     [
-        pytest.param(counts, "? Amber", "Safe against outsiders who do not know the method.", id="safe"),
+        pytest.param(counts, "? Amber", "Safe against outsiders as long as the method is secret.", id="safe"),
         pytest.param(
             unsafe,
             "✗ Red",
@@ -150,7 +150,7 @@ def box_of(tree):
         pytest.param(
             adjusted,
             "? Amber",
-            "Moved far enough against outsiders who do not know the method.",
+            "Moved far enough to protect against outsiders as long as the method is secret.",
             id="adjusted",
         ),
     ],
