@@ -16,12 +16,8 @@ from hitoku.errors import HitokuError
 from hitoku.evidence.audit import audit
 from hitoku.evidence.audit_result import Audit
 from hitoku.evidence.certificate import Certificate
-from hitoku.evidence.comparison import Comparison
 from hitoku.evidence.derivable_groups import DerivableGroups, derivable_groups
-from hitoku.evidence.loss import Loss, loss
 from hitoku.evidence.outcome import Outcome
-from hitoku.evidence.record_risk import RecordRisk
-from hitoku.evidence.recovery import Recovery, recovery
 from hitoku.evidence.verify import Verification, verify
 from hitoku.io.jj import read_jj, read_jj_pattern, write_jj
 from hitoku.io.recipe.recipe import Recipe
@@ -34,6 +30,10 @@ from hitoku.methods.gauss import Gauss
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.optimal import Optimal
 from hitoku.methods.randomised import Randomised
+from hitoku.metrics.comparison import Comparison
+from hitoku.metrics.loss import Loss, loss
+from hitoku.metrics.record_risk import RecordRisk
+from hitoku.metrics.recovery import Recovery, recovery
 from hitoku.model.bounds import Bounds
 from hitoku.model.contributors import Contributors
 from hitoku.model.dimension import Dimension

@@ -15,7 +15,7 @@ from hitoku.attacks.adjustment import SCENARIOS, Adjustment, Known, Scenario
 from hitoku.attacks.adjustment.draws import DRAWS, relative
 from hitoku.attacks.adjustment.scenario import FACTS
 from hitoku.errors import ParameterError
-from hitoku.evidence.recovery import known
+from hitoku.metrics.recovery import known
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release

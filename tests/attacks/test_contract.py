@@ -45,8 +45,8 @@ from hitoku.attacks import (
 )
 from hitoku.attacks.adjustment.scenario import FACTS
 from hitoku.errors import HitokuError
-from hitoku.evidence.recovery import known
 from hitoku.methods.adjust import Adjust
+from hitoku.metrics.recovery import known
 from hitoku.model.bounds import Bounds
 from hitoku.model.estimates import Estimates
 from hitoku.model.need import Need

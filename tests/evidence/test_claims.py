@@ -9,7 +9,7 @@ import pytest
 
 from hitoku.evidence.audit import audit
 from hitoku.evidence.certificate import asks_for_less, claim, is_about
-from hitoku.evidence.comparison import Compared, Comparison
+from hitoku.metrics.comparison import Compared, Comparison
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release

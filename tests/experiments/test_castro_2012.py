@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hitoku.evidence.recovery import BINS
 from hitoku.experiments.castro_2012 import ExperimentPlan, TableInstance, made_up, report, run
 from hitoku.experiments.castro_2012.bars import beside_published, by_protector
 from hitoku.experiments.castro_2012.conclusions import conclusions
@@ -14,6 +13,7 @@ from hitoku.experiments.castro_2012.report import explained
 from hitoku.experiments.castro_2012.run import OTHER_READINGS, ExperimentResult
 from hitoku.experiments.page import markdown
 from hitoku.io.jj import read_jj
+from hitoku.metrics.recovery import BINS
 
 SMALL = ExperimentPlan(replications=2, senses=("up", "secret"), other_readings=(), norms=("l1",))
 

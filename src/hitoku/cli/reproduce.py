@@ -79,12 +79,12 @@ def castro_2012(
 
     hitoku reproduce castro-2012 --instances csplib --out castro --search 5
     """
-    from hitoku.evidence.recovery import BINS
     from hitoku.experiments.castro_2012 import ExperimentPlan, made_up, report, run
     from hitoku.experiments.castro_2012.bars import beside_published, by_protector
     from hitoku.experiments.castro_2012.report import explained
     from hitoku.experiments.castro_2012.search_report import refuse_search, searched_readings
     from hitoku.experiments.page import Picture, write
+    from hitoku.metrics.recovery import BINS
     from hitoku.plots.error_shares import error_shares
 
     tables = made_up(seed) if instances is None else _instances(require_path(instances))

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from hitoku.evidence.loss import loss
+from hitoku.metrics.loss import loss
 from hitoku.model.dimension import Dimension
 from hitoku.model.release import Release
 from hitoku.model.verdict import SYMBOLS, Colour, Verdict

@@ -12,7 +12,7 @@ import numpy as np
 from hitoku.attacks.attack import Attack
 from hitoku.attacks.insider import Insider
 from hitoku.coalitions.coalition_search import CoalitionSearch
-from hitoku.evidence.recovery import errors
+from hitoku.metrics.recovery import errors
 from hitoku.model.bounds import Bounds
 from hitoku.model.estimates import Estimates
 from hitoku.model.finding import Finding, Severity

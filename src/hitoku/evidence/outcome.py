@@ -13,8 +13,8 @@ from hitoku.evidence.adjusted import AdjustedAudit
 from hitoku.evidence.audit_result import Audit
 from hitoku.evidence.derivable_groups import DerivableGroups
 from hitoku.evidence.grid import texts
-from hitoku.evidence.loss import loss
 from hitoku.evidence.verdict import UNKNOWN_METHOD, judge
+from hitoku.metrics.loss import loss
 from hitoku.model.bounds import Bounds
 from hitoku.model.finding import Finding, Severity
 from hitoku.model.need import Need

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hitoku.coalitions.contributions import contributions_in
-from hitoku.evidence.comparison import Compared, Comparison
 from hitoku.evidence.outcome import Outcome
+from hitoku.metrics.comparison import Compared, Comparison
 from hitoku.pipeline.compare import compare, recomputable
 from hitoku.pipeline.magnitude import MagnitudeOutcome, suppress_magnitude
 from hitoku.pipeline.outcome import WritableOutcome

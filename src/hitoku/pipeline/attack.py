@@ -21,9 +21,9 @@ from hitoku.attacks.adjustment.scenario import Known
 from hitoku.coalitions.contributions import contributions_in
 from hitoku.errors import DataError, ParameterError
 from hitoku.evidence.attacked import judge_attack
-from hitoku.evidence.recovery import known
 from hitoku.io.recipe.recipe import Counts, Recipe
 from hitoku.io.release.read import read_numbers, read_release
+from hitoku.metrics.recovery import known
 from hitoku.model.contributors import Contributors
 from hitoku.model.finding import Finding
 from hitoku.model.need import Need

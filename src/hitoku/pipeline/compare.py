@@ -12,12 +12,11 @@ from hitoku.attacks.interval import Interval
 from hitoku.errors import ParameterError
 from hitoku.evidence.adjusted import AdjustedAudit
 from hitoku.evidence.audit import audit
-from hitoku.evidence.comparison import Compared, Comparison
-from hitoku.evidence.loss import loss
-from hitoku.evidence.reached import reached
 from hitoku.methods import METHODS
 from hitoku.methods.method import Method, informed
 from hitoku.methods.word import method_from_word
+from hitoku.metrics.comparison import Compared, Comparison
+from hitoku.metrics.loss import loss, reached
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release

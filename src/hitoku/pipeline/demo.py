@@ -16,7 +16,7 @@ from hitoku.pipeline.recipe import STEPS, Run, run_recipe
 from hitoku.samples import Register, register
 
 if TYPE_CHECKING:
-    from hitoku.evidence.comparison import Comparison
+    from hitoku.metrics.comparison import Comparison
 
 SMALL = ("activity", "size")  # small enough for every method to finish at once
 METHODS_COMPARED = ("greedy:tidy=true", "gauss", "optimal:cost=value,work_limit=5000")

@@ -11,9 +11,9 @@ import numpy as np
 
 from hitoku.attacks.interval import Interval
 from hitoku.errors import DataError, OutputError, ScopeError
-from hitoku.evidence.record_risk import RecordRisk, risk_per_record
 from hitoku.files import new_file, refuse_existing, write_csv
 from hitoku.io.recipe.recipe import Recipe
+from hitoku.metrics.record_risk import RecordRisk, risk_per_record
 from hitoku.model.release import Release
 from hitoku.model.table import Table
 from hitoku.pipeline.attack import SAME, AttackedFolder

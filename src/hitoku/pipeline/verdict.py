@@ -14,8 +14,8 @@ from hitoku.errors import HitokuError
 from hitoku.evidence.adjusted import AdjustedAudit
 from hitoku.evidence.attacked import judge_attack
 from hitoku.evidence.audit_result import Audit
-from hitoku.evidence.recovery import known
 from hitoku.evidence.verdict import UNKNOWN_METHOD, counts_units
+from hitoku.metrics.recovery import known
 from hitoku.model.finding import Finding, Severity
 from hitoku.model.protection import Protection
 from hitoku.model.verdict import Row, Status

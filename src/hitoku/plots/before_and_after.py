@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from hitoku.errors import ParameterError
-from hitoku.evidence.reached import reached
+from hitoku.metrics.loss import reached
 from hitoku.model.arrays import Floats
 from hitoku.model.bounds import Bounds
 from hitoku.model.need import Need

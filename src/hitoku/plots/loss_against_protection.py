@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from hitoku.errors import ParameterError
-from hitoku.evidence.comparison import Comparison
+from hitoku.metrics.comparison import Comparison
 from hitoku.plots.deviations import LINE
 from hitoku.plots.grouped_bars import plain
 from hitoku.plots.intervals import ALARM

@@ -21,7 +21,6 @@ from tests.io.report.releases import (
 from hitoku.attacks.insider import Contribution, Insider
 from hitoku.errors import OutputError
 from hitoku.evidence.audit import audit
-from hitoku.evidence.loss import loss
 from hitoku.evidence.outcome import Outcome
 from hitoku.io.publication import PublicationPlan
 from hitoku.io.release.write import write_release
@@ -29,6 +28,7 @@ from hitoku.io.report import report
 from hitoku.io.report.cells import Cells
 from hitoku.io.report.numbers import interval, number, percent
 from hitoku.io.report.report import page, write_report
+from hitoku.metrics.loss import loss
 from hitoku.model.bounds import Bounds
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection

@@ -15,11 +15,11 @@ from tests.strategies import count_tables, magnitude_tables
 from hitoku.attacks.adjustment import Adjustment
 from hitoku.errors import HitokuError, NeedError, ParameterError, ProtectionError
 from hitoku.evidence.audit import audit
-from hitoku.evidence.recovery import recovery
 from hitoku.io.jj import read_jj
 from hitoku.methods import METHODS
 from hitoku.methods.adjust import Adjust
 from hitoku.methods.adjust.senses import hashed
+from hitoku.metrics.recovery import recovery
 from hitoku.model.need import Need
 from hitoku.model.release import Release
 from hitoku.model.table import Table

@@ -125,7 +125,7 @@ class Adjustment:
             raise ParameterError(
                 "this attacker knows nothing of how the table was adjusted",
                 where="Adjustment",
-                fix="give known: Known.of(release, need), or evidence.recovery.known(table, need, release)",
+                fix="give known: Known.of(release, need), or metrics.recovery.known(table, need, release)",
             )
         return Inference(estimates=self.estimate(release, self.known))
 

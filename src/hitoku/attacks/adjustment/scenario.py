@@ -94,7 +94,7 @@ class Known:
     """What can be known beyond the release; an attack uses what its scenario allows and no more.
 
     Facts that no attacker in question knows may be left out. Arrays have one entry per cell.
-    :func:`hitoku.evidence.recovery.known` takes all of it from a table and its need.
+    :func:`hitoku.metrics.recovery.known` takes all of it from a table and its need.
 
     Parameters
     ----------

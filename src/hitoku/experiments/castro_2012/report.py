@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from hitoku.evidence.recovery import BINS, EXACT
 from hitoku.experiments.castro_2012.conclusions import Conclusion, conclusions, exact, within_5
 from hitoku.experiments.castro_2012.published import SCENARIOS, dimensions, number, printed_name, shares
 from hitoku.experiments.castro_2012.run import ATTACKERS, AttackResult, ExperimentResult
 from hitoku.experiments.page import Cell, Page, PageTable, Picture, Words, side_by_side
+from hitoku.metrics.recovery import BINS, EXACT
 from hitoku.solver.closest import PENALTY
 
 TITLE = "Undoing controlled tabular adjustment: Castro (2012), computed again"

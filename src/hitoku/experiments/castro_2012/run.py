@@ -17,10 +17,10 @@ import numpy as np
 from hitoku.attacks.adjustment.adjustment import Adjustment
 from hitoku.attacks.adjustment.scenario import SCENARIOS, Scenario
 from hitoku.errors import HitokuError
-from hitoku.evidence.recovery import errors, known
 from hitoku.experiments.castro_2012.instances import TableInstance
 from hitoku.experiments.resumable import Facts, Progress, Store, Task, run_all
 from hitoku.methods.adjust import Adjust
+from hitoku.metrics.recovery import errors, known
 from hitoku.model.release import Release
 from hitoku.solver.closest import Norm
 

@@ -19,12 +19,12 @@ from scipy import sparse
 from hitoku.attacks.adjustment.adjustment import DELTA, Adjustment, soften
 from hitoku.attacks.adjustment.scenario import Known
 from hitoku.errors import SolverError
-from hitoku.evidence.recovery import EXACT, errors, known
 from hitoku.experiments.castro_2012.instances import TableInstance
 from hitoku.experiments.castro_2012.published import NORMS, SCENARIOS, printed_name, shares
 from hitoku.experiments.castro_2012.run import release_of
 from hitoku.experiments.castro_2012.stopped import stopped
 from hitoku.experiments.resumable import Facts, Progress, Store, Task, run_all
+from hitoku.metrics.recovery import EXACT, errors, known
 from hitoku.model.arrays import Floats
 from hitoku.model.estimates import Estimates
 from hitoku.model.release import Release

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from hitoku.evidence.loss import loss
 from hitoku.io.report.cells import Cells
 from hitoku.io.report.numbers import percent, times
+from hitoku.metrics.loss import loss
 from hitoku.model.finding import Finding, Severity
 from hitoku.model.verdict import Colour, Row, Status, Verdict
 

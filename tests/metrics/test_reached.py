@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hitoku.errors import NeedError
 from hitoku.evidence.adjusted import AdjustedAudit
 from hitoku.evidence.audit import audit
-from hitoku.evidence.reached import reached
+from hitoku.metrics.loss import reached
 from hitoku.model.bounds import Bounds
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.strategies import count_tables, protections
 
 from hitoku.errors import ProtectionError
-from hitoku.evidence.loss import loss
+from hitoku.metrics.loss import loss
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from hitoku.attacks.adjustment import Adjustment, Estimates
 from hitoku.errors import NeedError, ParameterError
-from hitoku.evidence.recovery import BINS, errors, known, recovery
+from hitoku.metrics.recovery import BINS, errors, known, recovery
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
