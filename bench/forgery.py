@@ -154,7 +154,7 @@ OTHERS: dict[str, list[Any]] = {
     "missing": ["error", "code", "complete"],
     "decimals": [0, 2],
     "structural": [True],
-    "of": ["row", "column", "all"],
+    "of": ["count", "row", "column", "all"],
     "hierarchies": [{}, {"region": [TREE]}],
     "edges": [[1000.0, 2000.0], [0.0, 25.0, 45.0]],
     "event": ["alive"],
