@@ -71,7 +71,9 @@ def test_no_other_lie_passes_than_those_listed(tmp_path):
 def test_percentages_of_something_else_are_found(tmp_path, of):
     # Which totals are published says of what the percentages are.
     count = np.arange(240)
-    people = pd.DataFrame({"region": np.array(list("NSW"))[count % 3], "job": np.array(list("ab"))[count % 2]})
+    people = pd.DataFrame(
+        {"region": np.array(list("NSW"))[count % 3], "job": np.array(list("ab"))[count % 2]}
+    )
     work = Session("one", people)
     if of == "count":
         work.crosstab("region", "job", name="crossed")

@@ -121,6 +121,35 @@ def compare_categories(values: Integers, groups: Integers) -> Tested:
     return Tested((float(found.statistic), float(found.pvalue)), int(found.dof) + 1, fit)
 
 
+def compare_cells(
+    row: Any, fit: float, freedom: int, entering: Integers, parts: Integers, wholes: Integers
+) -> Iterator[str]:
+    """Compare a chi square with the cells that it is about, where every unit has one record."""
+    rows = [
+        n
+        for n in range(1, len(entering))
+        if n * (len(entering) - n) == len(parts)
+        and np.array_equal(parts.reshape(n, -1).sum(axis=1), entering[:n])
+        and np.array_equal(parts.reshape(n, -1).sum(axis=0), entering[n:])
+    ]
+    if not rows:
+        yield "the cells of a chi square do not add up to its categories"
+        return
+    cells = parts.reshape(rows[0], -1)
+    if not np.array_equal(wholes, np.minimum.outer(cells.sum(axis=1), cells.sum(axis=0)).reshape(-1)):
+        yield "wholes: not the smaller category of every cell"
+    codes = [np.repeat(axis.reshape(-1), parts) for axis in np.indices(cells.shape)]
+    try:
+        found = compare_categories(codes[0], codes[1])
+    except DataError:
+        yield "a chi square of one category"
+        return
+    if not np.allclose([*row, fit], [*found.values, found.fit], rtol=1e-6, atol=1e-12):
+        yield "the chi square is not that of its cells"
+    if freedom != int(cells.sum()) - found.parameters:
+        yield "degrees of freedom are not those of the cells"
+
+
 def compare_p_value(test: str, row: Any, n_units: int, n_records: int, freedom: int) -> Iterator[str]:
     """Compare the p value of a test with its statistic, as far as its degrees of freedom are known."""
     from scipy import stats  # noqa: PLC0415 - as above

@@ -25,6 +25,7 @@ from hitoku.checks.outputs.hypothesis_tests import (
     Entering,
     Tested,
     compare_categories,
+    compare_cells,
     compare_groups,
     compare_p_value,
     count_cells,
@@ -362,3 +363,22 @@ class Summary(GroupStatistic[SummaryEvidence]):
         if self.statistic in TESTS and rows:
             counted = [int(each[0]) for each in (n_units, evidence.n_records, freedom)]
             yield from compare_p_value(self.statistic, rows[0], *counted)
+        if self.statistic == "correlation" and evidence.fit is not None:
+            squares = [min(row[0] ** 2, 1.0) for row in evidence.value if row[0] is not None]
+            known = [row[0] is not None for row in evidence.value]
+            if not np.allclose(evidence.fit[known], squares, rtol=1e-9):
+                yield "fit: not the square of the correlation"
+        if self.statistic == "chi2" and np.array_equal(n_units, evidence.n_records):
+            yield from self._cells_of(evidence)
+
+    def _cells_of(self, evidence: SummaryEvidence) -> Iterator[str]:
+        """Compare every chi square with its cells."""
+        entering, parts, wholes, fit = evidence.entering, evidence.parts, evidence.wholes, evidence.fit
+        if entering is None or parts is None or wholes is None or fit is None:
+            return
+        for place, row in enumerate(evidence.value):
+            if None not in row:
+                freedom = int(evidence.freedom[place])
+                yield from compare_cells(
+                    row, float(fit[place]), freedom, entering[place], parts[place], wholes[place]
+                )
