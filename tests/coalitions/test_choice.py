@@ -68,9 +68,6 @@ def test_an_empty_neighbour_does_not_cost_the_whole_table(table):
         ("singletons", ("singletons", 1)),
         ("contributors", ("contributors", 1)),
         ("contributors:coalition=2", ("contributors", 2)),
-        pytest.param("all", ("contributors", 1), id="as argus run said it"),
-        pytest.param("true", ("contributors", 1), id="as recipes said it"),
-        pytest.param("false", ("none", 1), id="as recipes said it, nobody"),
     ],
 )
 def test_words(word, read):
@@ -78,7 +75,7 @@ def test_words(word, read):
 
 
 @pytest.mark.parametrize(
-    "word", ["singleton", "none:coalition=2", "singletons:2", "contributors:coalition=0"]
+    "word", ["singleton", "all", "true", "none:coalition=2", "singletons:2", "contributors:coalition=0"]
 )
 def test_other_words_are_refused(word):
     with pytest.raises(ParameterError):
@@ -124,17 +121,14 @@ def test_a_release_with_little_left_says_so(table):
     assert usual.warning == ""
 
 
-@pytest.mark.parametrize(
-    ("given", "read"),
-    [(True, "contributors"), (False, "none"), ("singletons", "singletons"), ("all", "contributors")],
-)
-def test_recipes_read_the_same_words_and_those_of_before(given, read):
+def test_recipe_insiders_keep_the_word():
+    keys = {"data": "firms.csv", "by": ["region"], "rules": ["p_percent:p=10"], "insiders": "singletons"}
+    assert Recipe.of(keys).keys.insiders == "singletons"
+
+
+@pytest.mark.parametrize("given", ["singelton", "all", True])
+def test_recipe_insiders_of_another_word_are_refused_by_their_key(given):
     keys = {"data": "firms.csv", "by": ["region"], "rules": ["p_percent:p=10"], "insiders": given}
-    assert parse_insiders(str(Recipe.of(keys).keys.insiders))[0] == read
-
-
-def test_a_recipe_refuses_other_words_by_their_key():
-    keys = {"data": "firms.csv", "by": ["region"], "rules": ["p_percent:p=10"], "insiders": "singelton"}
     with pytest.raises(ParameterError) as refused:
         Recipe.of(keys)
     assert refused.value.where == "--insiders"

@@ -440,7 +440,7 @@ class UnsafeOnly:
 @pytest.mark.parametrize("kind", ["one", "linked", "counts"])
 def test_a_release_that_is_not_safe_is_written_by_force_only_and_says_so(kitchen, monkeypatch, kind):
     monkeypatch.setitem(METHODS, "auto", UnsafeOnly)
-    text = "insiders = false\n" + RECIPES[kind]
+    text = 'insiders = "none"\n' + RECIPES[kind]
     path = kitchen(text)
     run = run_recipe(path)
     assert not run.safe

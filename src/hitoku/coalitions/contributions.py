@@ -16,8 +16,6 @@ from hitoku.model.table import Table
 
 # Whom a release may be protected from beside outsiders; each includes those before it.
 INSIDERS = ("none", "singletons", "contributors")
-# Words of earlier versions.
-FORMER = {"all": "contributors", "true": "contributors", "false": "none"}
 # Beyond so many cells nobody is tried unless somebody asks: it takes linear programs for each contributor.
 LARGEST_BY_DEFAULT = 5_000
 
@@ -68,7 +66,7 @@ def choose_insiders(table: Table, given: Any, *, blurred: bool = True) -> Inside
     if given is None:
         return _default(table, blurred=blurred)
     if isinstance(given, bool):
-        given = str(given).lower()
+        given = "contributors" if given else "none"
     if not isinstance(given, str):
         attack = given if isinstance(given, Insider) else Insider(given)
         return Insiders(attack, f"{len(attack.contributions):,} given contributions")
@@ -88,11 +86,10 @@ def parse_insiders(word: str, where: str = "insiders") -> tuple[str, int]:
 
     Examples
     --------
-    >>> parse_insiders("singletons:coalition=2"), parse_insiders("all")
+    >>> parse_insiders("singletons:coalition=2"), parse_insiders("contributors")
     (('singletons', 2), ('contributors', 1))
     """
     name, _, rest = word.partition(":")
-    name = FORMER.get(name, name)
     if name not in INSIDERS:
         raise ParameterError(f"no insiders {name!r}", where=where, fix=did_you_mean(name, INSIDERS))
     found = re.fullmatch(r"(?:coalition=([1-9][0-9]?))?", rest)

@@ -83,15 +83,14 @@ def _once(given: list[str] | None) -> list[str] | None:
 
 
 def _insiders(given: Any) -> Any:
-    """Take a word; true and false as earlier versions wrote it."""
-    word = str(given).lower() if isinstance(given, bool) else given
-    if not isinstance(word, str):
+    """Take a word for insiders."""
+    if not isinstance(given, str):
         raise Refused("insiders is a word", 'write "singletons", or "contributors:coalition=2"')
     try:
-        parse_insiders(word)
+        parse_insiders(given)
     except ParameterError as error:
         raise Refused(error.what, error.fix) from None
-    return word
+    return given
 
 
 def _against(given: Any) -> Any:
