@@ -19,6 +19,7 @@ SRC = ROOT / "src" / "hitoku"
 
 # A layer may import itself and any layer before it; packages that share a layer do not know each other.
 LAYERS = [
+    {"messages"},
     {"errors"},
     {"files", "kernels"},
     {"model", "solver"},

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from numbers import Real
+from typing import Any
+
+from hitoku.messages import Text
 
 # Characters that move a cursor, start a line or turn text around: a terminal would show something else.
 UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -30,30 +33,81 @@ class HitokuError(Exception):
 
     Parameters
     ----------
+    code
+        A name for what is wrong, the same in every version and language.
+    template
+        What is wrong, with names of fields in braces.
+    where, fix
+        Where it is and what to do about it, with the same fields.
+    fields
+        What the templates name; ``column`` is the column that the error is about.
+
+    Attributes
+    ----------
     what, where, fix
         The three lines of the message.
-    column
-        Name of the column that the error is about, where it is about one; not printed.
 
     Examples
     --------
-    >>> print(DataError("no column 'turnver'", where="data", fix="did you mean 'turnover'?"))
+    >>> error = DataError("unknown_column", "no column {column!r}", where="data", column="turnver")
+    >>> print(error)
     no column 'turnver'
       where: data
-      fix: did you mean 'turnover'?
+    >>> error.code, error.what.template, error.column
+    ('unknown_column', 'no column {column!r}', 'turnver')
     """
 
-    def __init__(self, what: str, *, where: str = "", fix: str = "", column: str = "") -> None:
-        self.what = what
-        self.where = where
-        self.fix = fix
-        self.column = column
-        lines = [what]
-        if where:
-            lines.append(f"  where: {where}")
-        if fix:
-            lines.append(f"  fix: {fix}")
-        super().__init__("\n".join(lines))
+    def __init__(
+        self, code: str, template: str = "", /, *, where: str = "", fix: str = "", **fields: Any
+    ) -> None:
+        if not template:  # A sentence without a code.
+            code, template = "", code
+        self.code = code
+        self.fields = fields
+        self.what = _text(template, fields)
+        self.where = _text(where, fields)
+        self.fix = _text(fix, fields)
+        super().__init__(code, template)
+
+    @property
+    def column(self) -> str:
+        """Return the column that the error is about, where it is about one."""
+        return str(self.fields.get("column", ""))
+
+    def copy_as(
+        self, kind: type[HitokuError] | None = None, *, where: str | None = None, fix: str | None = None
+    ) -> HitokuError:
+        """Return the error as another kind of error, or with another place or advice.
+
+        Examples
+        --------
+        >>> error = DataError("empty_file", "the file has no lines", where="a.csv")
+        >>> print(error.copy_as(TableError, fix="write it again"))
+        the file has no lines
+          where: a.csv
+          fix: write it again
+        """
+        made = (kind or type(self))(
+            self.code,
+            self.what,
+            where=self.where if where is None else where,
+            fix=self.fix if fix is None else fix,
+        )
+        made.fields = self.fields
+        return made
+
+    def __str__(self) -> str:
+        """Return the message in English."""
+        lines: list[str] = [self.what]
+        if self.where:
+            lines.append(f"  where: {self.where}")
+        if self.fix:
+            lines.append(f"  fix: {self.fix}")
+        return "\n".join(lines)
+
+
+def _text(template: str, fields: Mapping[str, Any]) -> Text:
+    return template if isinstance(template, Text) else Text(template, **fields)
 
 
 class ParameterError(HitokuError):
@@ -111,8 +165,8 @@ def did_you_mean(name: object, known: Iterable[str], *, otherwise: str = "") -> 
     choices = list(known)
     near = difflib.get_close_matches(str(name), choices, n=1, cutoff=0.6)
     if near:
-        return f"did you mean {near[0]!r}?"
-    return otherwise or f"use one of: {some(choices)}"
+        return Text("did you mean {name!r}?", name=near[0])
+    return _text(otherwise, {}) if otherwise else Text("use one of: {names}", names=some(choices))
 
 
 def must_be(kind: type, value: object, where: str) -> None:
@@ -190,4 +244,4 @@ def some(words: Iterable[object], limit: int = 5) -> str:
     listed = [str(word) for word in words]
     head = ", ".join(listed[:limit])
     rest = len(listed) - limit
-    return f"{head} and {rest} more" if rest > 0 else head
+    return Text("{names} and {n} more", names=head, n=rest) if rest > 0 else head

@@ -1,95 +1,17 @@
-"""Errors in Japanese: every text of the source has a translation, or is a name, which stays as it is."""
+"""Errors in Japanese."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
-from tests.io.error_texts import error_texts, shape
 
 from hitoku.errors import DataError, HitokuError, did_you_mean
 from hitoku.io.language import ERRORS, FOLDER, PLACE, catalogue, read_po, told
-from hitoku.io.recipe.origin import ADVICE, WANTED
 
 LANGUAGE = "ja"
 ENTRIES = read_po((FOLDER / LANGUAGE / f"{ERRORS}.po").read_text("utf-8"))
-# Texts that stay English in every language: names of options and parameters, and what is typed.
-LEFT = Path(__file__).with_name("english_errors.txt")
-# What errors are put together of: the words before a place and a fix, the nearest word, what is due in a
-# file, and what a key of a recipe should be.
-PUT_TOGETHER = {"where", "fix", "did you mean {}?", "use one of: {}"}
-PUT_TOGETHER |= {"the constant", "the number of cells", "the number of relations", "a cell", "a relation"}
-PUT_TOGETHER |= {text for pair in WANTED.values() for text in pair} | set(ADVICE.values())
-# Said of a word such as p_percent:p=10, by the error of its kind.
-PUT_TOGETHER |= {"rule", "method", "attack", "no {} {}", "{} {} has no parameter {}", "{} {} needs {}"}
-PUT_TOGETHER |= {"{} of {} {} cannot be {}", "{} is no parameter with its value, or is given twice"}
-PUT_TOGETHER |= {"write {}:{}=..., with commas between parameters", "it can only be given in Python"}
-PUT_TOGETHER |= {"{}, line {}, key {}", "{}, line {}, key {}; {}", "{} and its {} parts"}
-PUT_TOGETHER |= {
-    "{} and its {} parts; {}",
-    "correct the value",
-    "allowed: {}",
-    "did you mean {}? allowed: {}",
-    "it has: {}",
-    "{} has no parameters",
-}
-# Packages whose every error a user of the command line may meet.
-DOORS = (
-    "cli/",
-    "files.py",
-    "io/recipe/",
-    "io/release/",
-    "rules/",
-    "pipeline/",
-    "tabulation/",
-    "model/hierarchy",
-    "checks/decisions",
-    "checks/ledger/store",
-    "checks/ledger/settings",
-    "checks/policies/",
-    "checks/submission/",
-)
 JAPANESE = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
-
-
-@pytest.fixture(scope="module")
-def texts():
-    return error_texts()
-
-
-def left():
-    return [line.replace(r"\n", "\n") for line in LEFT.read_text("utf-8").splitlines()]
-
-
-def test_every_text_is_translated_or_listed(texts):
-    """A new error fails here: translate it in errors.po; a name goes to english_errors.txt."""
-    known = {shape(text) for text in ENTRIES} | set(left())
-    assert sorted({*texts, *PUT_TOGETHER} - known) == []
-
-
-def test_the_list_of_english_texts_is_true_and_holds_names_alone(texts):
-    assert left() == sorted(set(left()))
-    assert set(left()) <= set(texts)
-    assert set(left()).isdisjoint({shape(text) for text in ENTRIES})
-    # A sentence has three words one after the other; names have commas and equals signs between them.
-    assert [text for text in left() if re.search(r"[A-Za-z]+ [A-Za-z]+ [A-Za-z]", text)] == []
-    assert len(left()) < 40
-
-
-def test_the_catalogue_has_nothing_that_no_error_says(texts):
-    assert {shape(text) for text in ENTRIES} - set(texts) - PUT_TOGETHER == set()
-
-
-def test_whoever_uses_the_command_line_is_answered_in_their_language(texts):
-    """Sentences of the packages behind recipes, files, hierarchies, rules and the ledger."""
-    spoken = {shape(text) for text in ENTRIES}
-    english = {
-        text
-        for text, files in texts.items()
-        if any(f.startswith(DOORS) for f in files) and text not in spoken
-    }
-    assert sorted(text for text in english if len(text.split()) > 3) == []
 
 
 def test_a_translation_has_the_places_of_its_text_and_is_japanese():

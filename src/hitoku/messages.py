@@ -1,0 +1,77 @@
+"""Sentences for people as data: a template, which is looked up in catalogues, and its fields.
+
+In Python a :class:`Text` is the English sentence. The language is chosen where the text is shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+# A field of a template: its name, a conversion and a format, as in an f-string.
+FIELD = re.compile(r"\{(?P<name>[A-Za-z_]\w*)(?:!(?P<conversion>[rs]))?(?::(?P<spec>[^{}]*))?\}")
+
+
+class Text(str):
+    """A sentence that can be translated: in English as a string, with its template and fields beside it.
+
+    Fields can be texts themselves; braces that name no field stay as they are.
+
+    Examples
+    --------
+    >>> text = Text("no column {name!r}; {n:,} others", name="turnver", n=1200)
+    >>> text
+    "no column 'turnver'; 1,200 others"
+    >>> text.template, text.fields["n"]
+    ('no column {name!r}; {n:,} others', 1200)
+    """
+
+    __slots__ = ("fields", "template")
+    template: str
+    fields: Mapping[str, Any]
+
+    def __new__(cls, template: str, /, **fields: Any) -> Self:
+        """Fill a template with its fields."""
+        text = super().__new__(cls, render(template, fields))
+        text.template = template
+        text.fields = fields
+        return text
+
+
+def render(template: str, fields: Mapping[str, Any]) -> str:
+    """Fill the fields of a template; what is not a field stays.
+
+    Examples
+    --------
+    >>> render("{share:.0%} of {name}, not {other}", {"share": 0.25, "name": "R03"})
+    '25% of R03, not {other}'
+    """
+
+    def fill(found: re.Match[str]) -> str:
+        if found["name"] not in fields:
+            return found[0]
+        value = fields[found["name"]]
+        if found["conversion"] is not None:
+            value = repr(value) if found["conversion"] == "r" else str(value)
+        return format(value, found["spec"] or "")
+
+    return FIELD.sub(fill, template)
+
+
+def translate(text: str, look_up: Callable[[str], str]) -> str:
+    """Translate a text and the texts among its fields; any other string is looked up whole.
+
+    Examples
+    --------
+    >>> words = {"{n} of {what}": "{what} {n}個", "cells": "セル"}
+    >>> translate(Text("{n} of {what}", n=3, what=Text("cells")), lambda text: words.get(text, text))
+    'セル 3個'
+    """
+    if not isinstance(text, Text):
+        return look_up(text)
+    fields = {
+        name: translate(value, look_up) if isinstance(value, Text) else value
+        for name, value in text.fields.items()
+    }
+    return render(look_up(text.template), fields)

@@ -1,0 +1,115 @@
+"""Errors and texts as data: a code, a template, fields."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+
+from hitoku.errors import DataError, HitokuError, RuleError, TableError, did_you_mean
+from hitoku.messages import Text, render, translate
+
+GERMAN = {
+    "p must lie in (0, 100], got {p}": "p ist {p}, nicht in (0, 100]",
+    "did you mean {name!r}?": "meinten Sie {name!r}?",
+    "{n:,} cells: {reason}": "{reason} ({n:,} Zellen)",
+    "not known": "nicht bekannt",
+}
+
+
+def through_pickle(value):
+    return pickle.loads(pickle.dumps(value))  # noqa: S301 - made here
+
+
+def look_up(text):
+    return GERMAN.get(text, text)
+
+
+def error(p=120):
+    return RuleError(
+        "p_range", "p must lie in (0, 100], got {p}", where="rule p_percent, p={p}", fix="give percent", p=p
+    )
+
+
+def test_error_renders_its_template_in_english():
+    assert (
+        str(error()) == "p must lie in (0, 100], got 120\n  where: rule p_percent, p=120\n  fix: give percent"
+    )
+    assert error().code == "p_range"
+    assert error().fields == {"p": 120}
+    assert error().where.template == "rule p_percent, p={p}"
+
+
+def test_error_pickled_and_copied_is_equal():
+    for other in (through_pickle(error()), copy.deepcopy(error())):
+        assert type(other) is RuleError
+        assert str(other) == str(error())
+        assert (other.code, other.fields, other.what.template) == (
+            "p_range",
+            {"p": 120},
+            error().what.template,
+        )
+
+
+def test_error_copied_as_another_kind_keeps_code_and_fields():
+    other = error().copy_as(TableError, where="table 3")
+    assert type(other) is TableError
+    assert (other.code, other.fields, str(other.where), other.fix) == (
+        "p_range",
+        {"p": 120},
+        "table 3",
+        "give percent",
+    )
+    assert translate(other.what, look_up) == "p ist 120, nicht in (0, 100]"
+
+
+def test_error_field_named_like_a_parameter_is_a_field():
+    said = DataError("two_parents", "code {code!r} has the template {template}", code="C10", template=3)
+    assert str(said) == "code 'C10' has the template 3"
+    assert said.code == "two_parents"
+
+
+@pytest.mark.parametrize("name", ["{p}", "{0}", "{", "}", "{{p}}", "{p.real}", "{p[0]}", "%s"])
+def test_field_with_braces_is_printed_as_it_is(name):
+    assert (
+        str(DataError("c", "no file {name}", where="{name}", name=name, p=1))
+        == f"no file {name}\n  where: {name}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("template", "fields", "text"),
+    [
+        ("{n:,} cells", {"n": 1200}, "1,200 cells"),
+        ("{share:.1%}", {"share": 0.125}, "12.5%"),
+        ("{name!r}", {"name": "a"}, "'a'"),
+        ("{name!s:>3}", {"name": 1}, "  1"),
+        ("{unknown} {p.real}", {"p": 1}, "{unknown} {p.real}"),
+    ],
+)
+def test_render_formats_as_an_f_string(template, fields, text):
+    assert render(template, fields) == text
+
+
+def test_text_is_an_english_string_with_its_template():
+    text = Text("{n:,} cells: {reason}", n=1200, reason=Text("not known"))
+    assert text == "1,200 cells: not known"
+    for other in (through_pickle(text), copy.deepcopy(text)):
+        assert translate(other, look_up) == "nicht bekannt (1,200 Zellen)"
+
+
+def test_translate_uses_english_where_the_catalogue_is_silent():
+    assert translate(Text("{n} lines", n=3), look_up) == "3 lines"
+    assert translate("not known", look_up) == "nicht bekannt"
+
+
+def test_text_in_a_field_is_not_a_template():
+    text = Text("{n:,} cells: {reason}", n=3, reason="not known")
+    assert translate(text, look_up) == "not known (3 Zellen)"
+
+
+def test_fix_that_is_a_text_keeps_its_own_fields():
+    said = HitokuError("c", "no {name}", fix=did_you_mean("turnver", ["turnover"]), name="x")
+    assert said.fix == "did you mean 'turnover'?"
+    assert translate(said.fix, look_up) == "meinten Sie 'turnover'?"
