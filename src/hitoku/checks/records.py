@@ -61,6 +61,10 @@ class Records:
         The units by their number, as the data call them; None when every record is one.
     unit_column
         The column that names the unit; None when every record is one.
+    unfiltered
+        All records of the data, of which a filter has kept these; None without a filter.
+    filtered
+        Columns of that filter.
 
     Examples
     --------
@@ -75,6 +79,8 @@ class Records:
     n_units: int
     names: Any = None
     unit_column: str | None = None
+    unfiltered: pa.Table | None = None
+    filtered: frozenset[str] = frozenset()
 
     @classmethod
     def open(cls, data: Any, unit: str | None = None) -> Records:
@@ -150,9 +156,32 @@ class Records:
             mask &= np.asarray(pc.is_in(self.column(name), value_set=self._wanted(name, values)))
         if not mask.any():
             raise ParameterError("the filter keeps no record", where="where", fix=self._nearest(kept))
-        return (
-            self if not kept else replace(self, table=self.table.filter(pa.array(mask)), unit=self.unit[mask])
+        if not kept:
+            return self
+        return replace(
+            self,
+            table=self.table.filter(pa.array(mask)),
+            unit=self.unit[mask],
+            unfiltered=self.table if self.unfiltered is None else self.unfiltered,
+            filtered=self.filtered.union(kept),
         )
+
+    def narrowed(self, name: str) -> bool:
+        """Return whether a filter on other columns may have removed values of a column.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> people = pd.DataFrame({"city": ["A", "A", "B"], "hurt": ["yes", "yes", "no"], "year": [1, 1, 1]})
+        >>> filtered = Records.open(people).where({"city": ["A"]})
+        >>> [filtered.narrowed(name) for name in ("city", "hurt", "year")]
+        [False, True, False]
+        """
+        if self.unfiltered is None or name in self.filtered:
+            return False
+        # A column that was made of others, such as bars of a histogram, might have had other values.
+        made = name not in self.unfiltered.column_names
+        return made or bool(pc.count_distinct(self.unfiltered.column(name)).as_py() > 1)
 
     def complete(self, names: Sequence[str]) -> tuple[Records, dict[str, int]]:
         """Leave out the records with a missing value in some columns; say how many are missing in each.

@@ -298,7 +298,9 @@ def test_in_a_panel_shares_are_those_within_a_period():
     ):
         by = tuple(dimension.name for dimension in counts.dimensions)
         codes = [dimension.codes for dimension in counts.dimensions]
-        evidence = SimpleNamespace(counts=counts, repeats=repeats, period="year", by=by, codes=codes)
+        evidence = SimpleNamespace(
+            counts=counts, repeats=repeats, period="year", by=by, codes=codes, only=None
+        )
         assert count_need(evidence, JAPAN).unsafe.nonzero()[0].tolist() == unsafe
 
 

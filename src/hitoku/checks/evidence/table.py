@@ -57,6 +57,9 @@ class TableEvidence(Evidence):
         Code trees of the variables that have one.
     period
         The variable whose codes are periods, each with the same units again; None when there is none.
+    only
+        Variables of which a filter on others left a single code, which everybody in the table has then; None
+        when there are none.
     """
 
     by: Texts
@@ -68,6 +71,7 @@ class TableEvidence(Evidence):
     measure: StrictStr
     hierarchies: Trees = None
     period: StrictStr | None = None
+    only: Texts | None = None
 
     @classmethod
     def of(cls, table: Table, **own: Any) -> Self:
@@ -111,6 +115,8 @@ class TableEvidence(Evidence):
         )
         self._require_cells("records", "n_units")
         self.require(self.period is None or self.period in self.by, "period: no variable of the table")
+        single = {name for name, codes in zip(self.by, self.codes, strict=True) if len(codes) == 1}
+        self.require(single.issuperset(self.only or ()), "only: a variable with several codes, or none")
 
     @cached_property
     def repeats(self) -> bool:

@@ -112,6 +112,12 @@ def claim_about(evidence: TableEvidence, need: Need) -> TableClaim:
     return TableClaim(table, need, Release.of(table, Protection.withhold(table, evidence.withheld, need)))
 
 
+def only_codes(records: Records, table: Table) -> tuple[str, ...] | None:
+    """Return the variables of which a filter on others left a single code; None where there are none."""
+    single = (each.name for each in table.dimensions if len(each.leaves) == 1)
+    return tuple(name for name in single if records.narrowed(name)) or None
+
+
 def tabulate_records(records: Records, by: tuple[str, ...], **options: Any) -> Table:
     """Tabulate records with their units."""
     wanted = [*by, *(options[key] for key in ("value", "weight", "holding") if options.get(key))]

@@ -17,7 +17,7 @@ import numpy as np
 
 from hitoku.checks.evidence.evidence import Evidence
 from hitoku.checks.evidence.table import TableEvidence
-from hitoku.checks.outputs.coded_table import CodedTable, claim_about, tabulate_records
+from hitoku.checks.outputs.coded_table import CodedTable, claim_about, only_codes, tabulate_records
 from hitoku.checks.outputs.frequency_table import FrequencyTable
 from hitoku.checks.outputs.group_statistic import own_name, refuse_decimals
 from hitoku.checks.outputs.output_type import TableClaim
@@ -74,7 +74,7 @@ class CrossTable(CodedTable[TableEvidence]):
     def collect(self, records: Records) -> TableEvidence:
         """Tabulate once, with totals."""
         table = tabulate_records(records, self.by, missing=self.missing)
-        return TableEvidence.of(table, period=self.period)
+        return TableEvidence.of(table, period=self.period, only=only_codes(records, table))
 
     def protect(self, evidence: TableEvidence, policy: Policy) -> TableEvidence:
         """Withhold what a frequency table withholds, and percentages of what it withholds.

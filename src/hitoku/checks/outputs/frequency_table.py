@@ -11,7 +11,7 @@ import numpy as np
 from hitoku.checks.evidence.evidence import Evidence
 from hitoku.checks.evidence.table import TableEvidence
 from hitoku.checks.evidence.trees import plain_trees, trees_of
-from hitoku.checks.outputs.coded_table import CodedTable, claim_about, tabulate_records
+from hitoku.checks.outputs.coded_table import CodedTable, claim_about, only_codes, tabulate_records
 from hitoku.checks.outputs.output_type import TableClaim
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import tables
@@ -52,7 +52,7 @@ class FrequencyTable(CodedTable[TableEvidence]):
         """Tabulate once."""
         trees = trees_of(self.hierarchies)
         table = tabulate_records(records, self.by, missing=self.missing, hierarchies=trees)
-        return TableEvidence.of(table, period=self.period)
+        return TableEvidence.of(table, period=self.period, only=only_codes(records, table))
 
     def protect(self, evidence: TableEvidence, policy: Policy) -> TableEvidence:
         """Withhold what the rules hit, and what that needs; totals are as they are."""

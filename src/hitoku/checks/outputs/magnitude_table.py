@@ -19,7 +19,7 @@ from hitoku.checks.evidence.groups import refuse_counts
 from hitoku.checks.evidence.table import MagnitudeEvidence, TableEvidence
 from hitoku.checks.evidence.trees import plain_trees, trees_of
 from hitoku.checks.ledger import Measure
-from hitoku.checks.outputs.coded_table import CodedTable, claim_about, tabulate_records
+from hitoku.checks.outputs.coded_table import CodedTable, claim_about, only_codes, tabulate_records
 from hitoku.checks.outputs.facts import Fact, contribution_facts
 from hitoku.checks.outputs.group_statistic import own_name
 from hitoku.checks.outputs.measures import sum_measures
@@ -106,7 +106,10 @@ class MagnitudeTable(CodedTable[MagnitudeEvidence]):
         )
         groups = records.groups(self.by, self.missing)
         return MagnitudeEvidence.of(
-            table, period=self.period, **count_few(table.dimensions, groups, records.unit, values)
+            table,
+            period=self.period,
+            only=only_codes(records, table),
+            **count_few(table.dimensions, groups, records.unit, values),
         )
 
     def protect(self, evidence: MagnitudeEvidence, policy: Policy) -> MagnitudeEvidence:

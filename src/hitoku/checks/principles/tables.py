@@ -33,8 +33,8 @@ from hitoku.rules.withheld_counts import merge_withheld
 def count_need(evidence: TableEvidence, policy: Policy) -> Need:
     """Apply the rules on counts; in a panel shares are those within a period.
 
-    A variable with a single category is passed over: evidence does not say whether a filter left it, and
-    mostly it is the variable of the filter itself, or one that is the same for the whole file.
+    A variable with a single category is passed over where it is the variable of a filter itself, or the same
+    for the whole file. Where a filter on other variables left it, everybody who was kept has that category.
     """
     rules = policy.count_rules
     others = _share_variables(evidence)
@@ -57,7 +57,8 @@ def _share_variables(evidence: TableEvidence) -> tuple[str, ...] | None:
     # That nearly all units of a year are there in the next reveals nothing about any of them.
     period = evidence.period if evidence.repeats else None
     own = zip(evidence.by, evidence.codes, strict=True)
-    others = tuple(name for name, codes in own if name != period and len(codes) > 1)
+    only = evidence.only or ()
+    others = tuple(name for name, codes in own if name != period and (len(codes) > 1 or name in only))
     return None if others == tuple(evidence.by) else others
 
 
@@ -145,12 +146,13 @@ def interval_verdict(table: Table, need: Need, withheld: Mask, asked: str) -> Pr
         return PrincipleVerdict(
             principle=Principle.INTERVAL, status=Clearance.PASS, reason="proved", text=text, numbers=numbers
         )
-    places = some((f"[{f.place}]" for f in found.findings if f.severity == "fail"), 3)
+    failing = [f"[{f.place}]" for f in found.findings if f.severity == "fail"]
+    what = "cell(s)" if numbers["open"] else "group(s)"
     return PrincipleVerdict(
         principle=Principle.INTERVAL,
         status=Clearance.FAIL,
         reason="interval_too_narrow",
-        text=f"{asked}: not met in {numbers['open']} cell(s): {places}",
+        text=f"{asked}: not met in {numbers['open'] or len(failing)} {what}: {some(failing, 3)}",
         numbers=numbers,
         remedy="withhold further cells in the same rows and columns, or merge categories",
     )
