@@ -47,7 +47,7 @@ ONLY_IN = {
     "duckdb": {"tabulation"},
     "pyspark": {"tabulation"},
     "ibis": {"tabulation"},
-    "pyarrow": {"tabulation", "checks.arrow_columns", "checks.records", "io.sdmx"},
+    "pyarrow": {"tabulation", "checks.arrow_columns", "checks.records", "io.formats.tabular"},
     "narwhals": {
         "model",
         "tabulation",

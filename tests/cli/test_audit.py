@@ -9,7 +9,7 @@ from hitoku.cli import main
 from hitoku.cli.commands import app
 from hitoku.cli.exit_codes import BAD_INPUT, FOUND
 from hitoku.evidence.verify import verify
-from hitoku.io.formats.csv import write_csv
+from hitoku.io.formats.tabular import write_table_csv
 from hitoku.io.jj import write_jj
 from hitoku.io.publication import Publication
 from hitoku.model.need import Need
@@ -42,7 +42,7 @@ def folder(tmp_path):
         for part in ("public", "checker"):
             (path / part).mkdir(parents=True)
         protection = Protection.withhold(TABLE, withheld, NEED)
-        write_csv(path / "public" / "table.csv", Publication(release=Release.of(TABLE, protection)))
+        write_table_csv(path / "public" / "table.csv", Publication(release=Release.of(TABLE, protection)))
         write_jj(path / "checker" / "table.jj.gz", TABLE, NEED, protection)
         summary = {"integer": TABLE.integer, "measure": TABLE.measure}
         (path / "checker" / "summary.json").write_text(json.dumps(summary), encoding="utf-8")

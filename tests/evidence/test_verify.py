@@ -19,7 +19,7 @@ from tests.oracles.forgeries import FORGERIES, reseal
 from hitoku.evidence import verify as verifier
 from hitoku.evidence.audit import audit
 from hitoku.evidence.verify import fingerprint, prove, verify
-from hitoku.io.formats.csv import write_csv
+from hitoku.io.formats.tabular import write_table_csv
 from hitoku.io.publication import Publication
 from hitoku.model.dimension import Dimension
 from hitoku.model.hierarchy import Hierarchy
@@ -177,7 +177,7 @@ def folder(certified, tmp_path):
     """A release as it is handed over."""
     certificate, release = certified
     (tmp_path / "release" / "public").mkdir(parents=True)
-    write_csv(tmp_path / "release" / "public" / "table.csv", Publication(release=release))
+    write_table_csv(tmp_path / "release" / "public" / "table.csv", Publication(release=release))
     certificate.write(tmp_path / "release")
     return tmp_path / "release"
 
@@ -303,7 +303,7 @@ def test_codes_that_a_spreadsheet_would_run_are_disarmed_and_verified_all_the_sa
     proof = audit(table, need, release).certificate
     for folder in ("public", "checker"):
         (tmp_path / folder).mkdir()
-    write_csv(tmp_path / "public" / "table.csv", Publication(release=release))
+    write_table_csv(tmp_path / "public" / "table.csv", Publication(release=release))
     proof.write(tmp_path)
     text = (tmp_path / "public" / "table.csv").read_text("utf-8")
     assert "'=cmd|1" in text

@@ -19,7 +19,7 @@ import hitoku as ht
 from hitoku.evidence import verify as verifier
 from hitoku.evidence import verify_premises
 from hitoku.evidence.grid import exact_rows
-from hitoku.io.release.hierarchies import write_hierarchies
+from hitoku.io.release.evidence_files import write_hierarchies
 from hitoku.model.dimension import Dimension
 from hitoku.model.hierarchy import Hierarchy
 from hitoku.model.labels import Labels

@@ -17,11 +17,11 @@ from hitoku.evidence.outcome import Outcome
 from hitoku.experiments.page import Page, Words
 from hitoku.experiments.page import html as experiment_page
 from hitoku.io import check_page
-from hitoku.io.content_policy import content_policy
+from hitoku.io.cells import Cells
 from hitoku.io.formats import html as table_page
+from hitoku.io.pages import content_policy
 from hitoku.io.release.overview import OverviewGroup, overview_page
 from hitoku.io.report import report
-from hitoku.io.report.cells import Cells
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
@@ -52,10 +52,10 @@ def of_a_publication(_):
 
 
 PAGES = {
-    "src/hitoku/io/report/page.html": of_a_release,
-    "src/hitoku/io/report/overview.html": of_a_publication,
+    "src/hitoku/io/templates/page.html": of_a_release,
+    "src/hitoku/io/templates/overview.html": of_a_publication,
     "src/hitoku/io/formats/html.py": of_a_table,
-    "src/hitoku/io/report/check.html": lambda tmp_path: check_page.page(
+    "src/hitoku/io/templates/check.html": lambda tmp_path: check_page.page(
         recheck(session().submit(tmp_path / "submission"))
     ),
     "src/hitoku/experiments/page.py": lambda _: experiment_page(

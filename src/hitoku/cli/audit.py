@@ -73,7 +73,7 @@ def audit(
     from hitoku.evidence.audit import audit as examine
     from hitoku.io.jj import read_jj, read_jj_pattern
     from hitoku.io.marked_cells import read_marked_cells
-    from hitoku.io.release.folders import release_folders
+    from hitoku.io.release.evidence_files import release_folders
     from hitoku.model.protection import Protection
     from hitoku.model.release import Release
     from hitoku.pipeline.attack import AttackedFolder

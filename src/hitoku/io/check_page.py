@@ -23,8 +23,8 @@ from hitoku.checks.submission.writing import clock
 from hitoku.errors import HitokuError
 from hitoku.files import replaced_folder, sha256
 from hitoku.io.language import ENGLISH, speaker
-from hitoku.io.report.rendering import HERE, render
-from hitoku.io.report.words import LIGHTS, Light, row_class
+from hitoku.io.pages import render
+from hitoku.io.report.findings import LIGHTS, Light, row_class
 from hitoku.model.verdict import Verdict
 
 # Rows of what would leave that are shown; the CSV file has them all.
@@ -130,7 +130,7 @@ def page(
     states = [each.state for each in check.outputs]
     return render(
         "check.html",
-        style="".join((HERE / name).read_text("utf-8") for name in STYLES),
+        STYLES,
         pictures=any(file.picture for each in sections for file in each.shown),
         check=check,
         written=say(_when(check.submission.written)),

@@ -2,14 +2,15 @@
 
 Every public format is written from a :class:`Publication`, which holds nothing confidential: a release and
 words. Which cells are unsafe, by which rule, and which were withheld only to protect them is not in it, so no
-writer can give it away.
+writer can reveal it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -160,3 +161,25 @@ class PublicationPlan:
             "source": self.source,
             "footnotes": tuple(self.footnotes),
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A way to write a publication.
+
+    Parameters
+    ----------
+    name
+        As in a recipe and on the command line.
+    suffix
+        What follows the name of the table in the name of the file.
+    about
+        What it is, in a few words.
+    write
+        Writes one file.
+    """
+
+    name: str
+    suffix: str
+    about: str
+    write: Callable[[Path, Publication], None]

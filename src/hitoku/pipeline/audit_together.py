@@ -20,8 +20,7 @@ import numpy as np
 from hitoku.errors import DataError, HierarchyError, ParameterError
 from hitoku.evidence.audit import audit
 from hitoku.evidence.audit_result import Audit
-from hitoku.io.release.fingerprints import read_fingerprints, read_nested
-from hitoku.io.release.hierarchies import read_hierarchies
+from hitoku.io.release.evidence_files import read_fingerprints, read_hierarchies, read_nested
 from hitoku.io.release.read import read_release
 from hitoku.model.arrays import Integers
 from hitoku.model.dimension import Dimension

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hitoku.io.report.numbers import bound, interval, number
+from hitoku.io.numbers import bound, interval, number
 
 WITHHELD = "x"
 LAYERS = {

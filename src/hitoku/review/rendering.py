@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from hitoku.files import sha256
-from hitoku.io.report.words import LIGHTS, Light
+from hitoku.io.report.findings import LIGHTS, Light
 from hitoku.model.verdict import NOT_THERE, SYMBOLS, Colour, Status
 from hitoku.review.cellwords import entry, mark
 from hitoku.review.permissions import Role

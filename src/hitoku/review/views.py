@@ -21,9 +21,9 @@ from hitoku.checks.principles.tables import count_shares
 from hitoku.checks.submission.rechecked import Rechecked
 from hitoku.errors import HitokuError
 from hitoku.evidence.audit import audit
+from hitoku.io.cells import Cells
 from hitoku.io.check_page import asked_for
-from hitoku.io.report.cells import Cells
-from hitoku.io.report.layout import sections
+from hitoku.io.layout import sections
 from hitoku.model.protection import Protection
 from hitoku.review.changes import as_text
 

@@ -11,8 +11,7 @@ import pytest
 from tests.oracles.leaks import leaked, numbers_in, words_in
 
 from hitoku.io.formats import FORMATS
-from hitoku.io.formats.format import Format
-from hitoku.io.publication import Publication
+from hitoku.io.publication import Format, Publication
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
+from types import ModuleType
 
 import numpy as np
 import openpyxl
@@ -18,7 +21,7 @@ from hitoku.errors import ParameterError
 from hitoku.files import rearm
 from hitoku.io import formats
 from hitoku.io.formats import FORMATS, USUAL, known_format, write_formats
-from hitoku.io.publication import Publication
+from hitoku.io.publication import Format, Publication
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
@@ -28,18 +31,17 @@ def shown(table, hidden, **words) -> Publication:
     return Publication(release=Release.of(table, Protection.withhold(table, hidden)), **words)
 
 
-def unregistered(folder: Path) -> set[str]:
-    """Files of a folder of formats that no registered format is called after."""
-    known = {name.replace("-", "_") for name in FORMATS}
-    return {path.stem for path in folder.glob("*.py")} - known - {"__init__", "format"}
+def unregistered(package: ModuleType) -> set[str]:
+    """Names of the formats that modules of a package define and the registry lacks."""
+    modules = (import_module(f"{package.__name__}.{each.name}") for each in iter_modules(package.__path__))
+    found = [each for module in modules for each in vars(module).values() if isinstance(each, Format)]
+    return {each.name for each in found if each not in FORMATS.values()}
 
 
-def test_every_file_in_the_folder_is_a_registered_format(tmp_path):
-    folder = Path(formats.__file__).parent
-    assert unregistered(folder) == set()
-    assert {path.stem for path in folder.glob("*.py")} >= {name.replace("-", "_") for name in FORMATS}
-    (tmp_path / "dbase.py").write_text("")
-    assert unregistered(tmp_path) == {"dbase"}
+def test_every_format_of_the_folder_is_registered(monkeypatch):
+    assert unregistered(formats) == set()
+    monkeypatch.setattr(formats.html, "DBASE", Format("dbase", ".dbf", "a toy", print), raising=False)
+    assert unregistered(formats) == {"dbase"}
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hitoku.io.cell_rows import printed
-from hitoku.io.formats.csv import write_csv
 from hitoku.io.formats.html import page
+from hitoku.io.formats.tabular import write_table_csv
+from hitoku.io.numbers import printed
 from hitoku.io.publication import Publication
 from hitoku.model.hierarchy import Hierarchy
 from hitoku.model.protection import Protection
@@ -35,7 +35,7 @@ def test_numbers_read_back_as_they_were(integer):
 
 def test_the_csv_has_one_row_per_cell_and_no_withheld_value(tmp_path):
     release = release_of([[20, 15], [72, SECRET]], names=("region", "job"))
-    write_csv(tmp_path / "t.csv", Publication(release=release))
+    write_table_csv(tmp_path / "t.csv", Publication(release=release))
     with (tmp_path / "t.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 9

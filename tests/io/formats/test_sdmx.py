@@ -9,10 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from hitoku.errors import OutputError
-from hitoku.io.formats.parquet import write_parquet
-from hitoku.io.formats.sdmx_csv import write_sdmx_csv
+from hitoku.io.formats.tabular import write_parquet, write_sdmx_csv, write_transmission
 from hitoku.io.publication import Publication
-from hitoku.io.sdmx import write_transmission
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hitoku.errors import OutputError
-from hitoku.io import sheets as laid_out
+from hitoku.io import layout as laid_out
 from hitoku.io.formats import xlsx
 from hitoku.io.formats.xlsx import write_xlsx
+from hitoku.io.layout import FORBIDDEN, sheet_names, sheets_of
 from hitoku.io.publication import LEGEND, Publication
-from hitoku.io.sheets import FORBIDDEN, sheet_names, sheets_of
 from hitoku.model.dimension import Dimension
 from hitoku.model.hierarchy import Hierarchy
 from hitoku.model.labels import Labels

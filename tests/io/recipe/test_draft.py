@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from hitoku.errors import DataError, OutputError
-from hitoku.io.recipe.draft import draft_recipe, write_draft
-from hitoku.io.recipe.guess import guessed
+from hitoku.io.recipe.draft import draft_recipe, guessed, write_draft
 from hitoku.pipeline.recipe import run_recipe
 from hitoku.samples import register
 from hitoku.tabulation.columns import Column, columns_of, find_totals, nested

@@ -9,7 +9,7 @@ import pandas as pd
 
 from hitoku.attacks.interval import Interval
 from hitoku.evidence.audit import audit
-from hitoku.io.report.cells import Cells
+from hitoku.io.cells import Cells
 from hitoku.methods.adjust import Adjust
 from hitoku.methods.greedy import Greedy
 from hitoku.model.hierarchy import Hierarchy

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hitoku.io.report.bars import EDGE, WIDTH, adjusted_bar, interval_bar
-from hitoku.io.report.numbers import bound, number, times
+from hitoku.io.numbers import bound, number, times
+from hitoku.io.report.pictures import BAR_WIDTH, EDGE, adjusted_bar, interval_bar
 
 VALUES = st.floats(-1e9, 1e9, allow_nan=False)
 LEVELS = st.floats(0, 1e6) | st.just(0.0)
@@ -17,7 +17,7 @@ AWAY = st.floats(0, 1e9) | st.just(0.0) | st.just(math.inf)
 
 
 def on_the_strip(*places):
-    return all(EDGE <= place <= WIDTH - EDGE for place in places)
+    return all(EDGE <= place <= BAR_WIDTH - EDGE for place in places)
 
 
 @given(value=VALUES, down=AWAY, up=AWAY, lower=LEVELS, upper=LEVELS, width=LEVELS)

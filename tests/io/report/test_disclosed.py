@@ -9,7 +9,7 @@ from tests.io.report.releases import evidence, unsafe
 
 from hitoku.evidence.audit import audit
 from hitoku.evidence.derivable_groups import derivable_groups
-from hitoku.io.report.cells import Cells
+from hitoku.io.cells import Cells
 from hitoku.io.report.report import page
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection

@@ -11,7 +11,7 @@ import pytest
 from tests.io.report.parsed import data_of, parsed
 from tests.io.report.releases import NASTY, evidence, nasty
 
-from hitoku.io.report import report
+from hitoku.io.pages import TEMPLATES
 from hitoku.io.report.report import page
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
@@ -141,7 +141,7 @@ def test_contrast_is_measured_as_defined():
 
 @pytest.mark.parametrize("place", [0, 1, 2], ids=["light", "dark", "print"])
 def test_text_and_drawings_stand_out_as_wcag_aa_asks(place):
-    css = (report.HERE / "style.css").read_text("utf-8")
+    css = (TEMPLATES / "style.css").read_text("utf-8")
     blocks = [
         dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", b)) for b in re.findall(r":root \{([^}]*)\}", css)
     ]

@@ -22,11 +22,12 @@ from hitoku.attacks.insider import Contribution, Insider
 from hitoku.errors import OutputError
 from hitoku.evidence.audit import audit
 from hitoku.evidence.outcome import Outcome
+from hitoku.io.cells import Cells
+from hitoku.io.numbers import interval, number, percent
+from hitoku.io.pages import TEMPLATES
 from hitoku.io.publication import PublicationPlan
 from hitoku.io.release.write import write_release
 from hitoku.io.report import report
-from hitoku.io.report.cells import Cells
-from hitoku.io.report.numbers import interval, number, percent
 from hitoku.io.report.report import page, write_report
 from hitoku.metrics.loss import loss
 from hitoku.model.bounds import Bounds
@@ -375,7 +376,7 @@ def test_a_table_is_printed_as_its_width_allows(columns, classes):
 
 
 def test_what_is_not_printed_is_as_long_as_the_page_says():
-    css = (report.HERE / "style.css").read_text("utf-8")
+    css = (TEMPLATES / "style.css").read_text("utf-8")
     assert f"nth-child(n+{report.MOST_PRINTED_ROWS + 1})" in css
 
 

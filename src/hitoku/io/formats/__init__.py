@@ -6,22 +6,21 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hitoku.errors import ParameterError, did_you_mean
-from hitoku.io.formats import csv, csv_plain, html, json_stat, parquet, sdmx_csv, xlsx
-from hitoku.io.formats.format import Format
+from hitoku.io.formats import html, json_stat, tabular, xlsx
 from hitoku.io.formats.xlsx import comfortable
-from hitoku.io.publication import Publication
+from hitoku.io.publication import Format, Publication
 
 # A file in this folder that is not listed here is an error: a test compares the two.
 FORMATS = {
     one.name: one
     for one in (
-        csv.FORMAT,
+        tabular.CSV,
         html.FORMAT,
         xlsx.FORMAT,
-        sdmx_csv.FORMAT,
-        parquet.FORMAT,
+        tabular.SDMX_CSV,
+        tabular.PARQUET,
         json_stat.FORMAT,
-        csv_plain.FORMAT,
+        tabular.CSV_PLAIN,
     )
 }
 ALWAYS = "csv"

@@ -11,10 +11,9 @@ from html import escape
 from pathlib import Path
 
 from hitoku.evidence.grid import texts
-from hitoku.io.content_policy import content_policy
-from hitoku.io.formats.format import Format
-from hitoku.io.publication import WITHHELD, Publication
-from hitoku.io.sheets import Sheet, SheetRow, sheets_of
+from hitoku.io.layout import Sheet, SheetRow, sheets_of
+from hitoku.io.pages import content_policy
+from hitoku.io.publication import WITHHELD, Format, Publication
 from hitoku.model.release import Release
 
 # Beyond this a page is slower to open than the CSV beside it is to read.

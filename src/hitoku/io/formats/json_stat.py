@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.io.formats.format import Format
-from hitoku.io.publication import ADJUSTED, LEGEND, WITHHELD, Publication
+from hitoku.io.publication import ADJUSTED, LEGEND, WITHHELD, Format, Publication
 from hitoku.model.dimension import Dimension
 
 # For every value alike: which ones were changed is not told.

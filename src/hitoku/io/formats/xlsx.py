@@ -14,10 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from hitoku.errors import OutputError
-from hitoku.io.code_order import StubLine
-from hitoku.io.formats.format import Format
-from hitoku.io.publication import ADJUSTED, LEGEND, WITHHELD, Publication
-from hitoku.io.sheets import Sheet, sheets_of
+from hitoku.io.layout import Sheet, StubLine, sheets_of
+from hitoku.io.publication import ADJUSTED, LEGEND, WITHHELD, Format, Publication
 
 # Excel's own limits.
 MOST_ROWS, MOST_COLUMNS, LONGEST_TEXT, DEEPEST = 1_048_576, 16_384, 32_767, 7

@@ -16,8 +16,7 @@ from hitoku.errors import DataError, OutputError, did_you_mean
 from hitoku.files import read_csv, sha256
 from hitoku.io.jj import read_jj
 from hitoku.io.publication import Publication
-from hitoku.io.release.groups import read_groups
-from hitoku.io.release.hierarchies import read_hierarchies
+from hitoku.io.release.evidence_files import read_groups, read_hierarchies
 from hitoku.model.arrays import Floats, Mask
 from hitoku.model.dimension import Dimension
 from hitoku.model.hierarchy import Hierarchy

@@ -23,15 +23,19 @@ from hitoku.evidence.audit_result import Audit
 from hitoku.evidence.certificate import hash_files
 from hitoku.evidence.outcome import Outcome
 from hitoku.files import new_folder, sha256, write_csv
-from hitoku.io.cell_rows import printed, write_cells
 from hitoku.io.formats import write_formats
 from hitoku.io.jj import write_jj
+from hitoku.io.numbers import printed, write_cells
 from hitoku.io.publication import Publication, PublicationPlan
-from hitoku.io.release.fingerprints import write_fingerprints, write_nested
-from hitoku.io.release.groups import write_groups, write_judged_groups
-from hitoku.io.release.hierarchies import write_hierarchies
+from hitoku.io.release.evidence_files import (
+    write_fingerprints,
+    write_groups,
+    write_hierarchies,
+    write_judged_groups,
+    write_nested,
+    write_steps,
+)
 from hitoku.io.release.overview import OverviewGroup, write_overview, write_overview_page
-from hitoku.io.release.steps import write_steps
 from hitoku.io.report.report import write_report
 from hitoku.model.arrays import Integers
 from hitoku.model.bounds import Bounds

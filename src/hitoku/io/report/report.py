@@ -15,15 +15,14 @@ from typing import Any
 from hitoku.evidence import verify, verify_blocks, verify_files, verify_premises, verify_witnesses
 from hitoku.evidence.outcome import Outcome
 from hitoku.files import new_file
+from hitoku.io.cells import Cells
 from hitoku.io.language import ENGLISH, speaker
+from hitoku.io.layout import LayoutSection, margins, sections
+from hitoku.io.numbers import interval, number, percent, times
+from hitoku.io.pages import render
 from hitoku.io.publication import PublicationPlan
-from hitoku.io.report.bars import adjusted_bar, interval_bar
-from hitoku.io.report.cells import Cells
-from hitoku.io.report.disclosed import disclosed
-from hitoku.io.report.layout import LayoutSection, margins, sections
-from hitoku.io.report.numbers import interval, number, percent, times
-from hitoku.io.report.rendering import HERE, render
-from hitoku.io.report.words import classes, figures, light, remarks, row_class, steps
+from hitoku.io.report.findings import classes, disclosed, figures, light, remarks, row_class, steps
+from hitoku.io.report.pictures import adjusted_bar, interval_bar
 from hitoku.model.arrays import Mask
 from hitoku.model.verdict import Verdict
 
@@ -144,7 +143,6 @@ def page(
     True
     """
     say = speaker(lang)
-    style, script = ((HERE / name).read_text("utf-8") for name in ("style.css", "script.js"))
     whole = cells.table.n_cells <= MOST_CELLS
     overview = margins(cells.table)
     shown = sections(cells.table) if whole else (overview,) if overview else ()
@@ -157,9 +155,9 @@ def page(
         ).verdict
     return render(
         "page.html",
+        ("style.css",),
+        "script.js",
         title=title,
-        style=style,
-        script=script,
         cells=cells,
         verdict=verdict,
         sentences=verdict.sentences(say),

@@ -1,11 +1,11 @@
-"""Cells with the columns of SDMX: codes, ``OBS_VALUE``, ``OBS_STATUS``, ``CONF_STATUS``; as CSV or Parquet.
+"""Formats with one row per cell: CSV, and the columns and statuses of SDMX as CSV or Parquet.
 
-Statuses are those of the cross-domain code lists CL_OBS_STATUS and CL_CONF_STATUS. What leaves says ``Q``
-(missing, suppressed) and ``C`` (confidential) of every withheld cell. The list also has ``D`` for secondary
-confidentiality, and codes for the reason of the primary one. A reader who is told which cells are unsafe
-knows more than the table shows: a cell withheld for too few respondents is small, one withheld only to
-protect others is not. So the distinction goes only into a file for somebody who may see everything: a
-transmission to a partner office, with the true values.
+Statuses are those of the cross-domain code lists CL_OBS_STATUS and CL_CONF_STATUS. What is published says
+``Q`` (missing, suppressed) and ``C`` (confidential) of every withheld cell. The list also has ``D`` for
+secondary confidentiality, and codes for the reason of the primary one. A reader who is told which cells are
+unsafe knows more than the table shows: a cell withheld for too few respondents is small, one withheld only to
+protect others is not. So the distinction goes only into a file for a partner who may see everything: a
+transmission to another office, with the true values.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import numpy as np
 
 from hitoku.errors import OutputError
 from hitoku.evidence.grid import texts
-from hitoku.io.cell_rows import write_cells
-from hitoku.io.publication import Publication
+from hitoku.io.numbers import write_cells
+from hitoku.io.publication import Format, Publication
 from hitoku.model.arrays import Floats, Mask
 from hitoku.model.labels import Labels
 
@@ -120,3 +120,62 @@ def write_arrow(path: Path, labels: Labels, columns: dict[str, Any], words: dict
         arrays[name] = column if isinstance(column, pa.Array) else pa.array(column).dictionary_encode()
     kept = {name: text for name, text in words.items() if text}
     parquet.write_table(pa.table(arrays).replace_schema_metadata(kept), path, compression="zstd")
+
+
+def write_table_csv(path: Path, publication: Publication) -> None:
+    """Write what an outsider may see: codes, value (empty where withheld), status.
+
+    Of adjusted values the status says so, of every one alike: which ones were changed is confidential.
+
+    Values are printed as the certificate holds them. The file does not tell unsafe cells from those
+    withheld with them: that is confidential. A code that a spreadsheet would run as a formula has a quote
+    before it; other formats have it as it is.
+    """
+    write_rows(path, publication)
+
+
+def write_rows(path: Path, publication: Publication, *, disarmed: bool = True) -> None:
+    """Write one row per cell; with or without a quote before what a spreadsheet would run."""
+    release = publication.release
+    shown = "adjusted" if publication.adjusted else "published"
+    status = np.where(release.withheld, "withheld", shown).tolist()
+    write_cells(path, release.labels, {"value": publication.texts, "status": status}, disarmed=disarmed)
+
+
+CSV = Format("csv", ".csv", "codes, value, status; the proof is about this file", write_table_csv)
+
+
+def write_csv_plain(path: Path, publication: Publication) -> None:
+    """Write what :func:`write_table_csv` does, without quotes before what a spreadsheet would run."""
+    write_rows(path, publication, disarmed=False)
+
+
+CSV_PLAIN = Format("csv-plain", ".plain.csv", "codes as they are, for programs alone", write_csv_plain)
+
+
+def write_sdmx_csv(path: Path, publication: Publication) -> None:
+    """Write what leaves, one row per cell; ``OBS_VALUE`` is empty where withheld."""
+    refuse_taken(path, publication.release.labels.names)
+    columns = {**public_columns(publication), "OBS_VALUE": publication.texts}
+    write_cells(path, publication.release.labels, columns, disarmed=False)
+
+
+SDMX_CSV = Format("sdmx-csv", ".sdmx.csv", "CSV with the columns and statuses of SDMX", write_sdmx_csv)
+
+
+def write_parquet(path: Path, publication: Publication) -> None:
+    """Write the same as Parquet: codes as dictionaries, values null where withheld, words in the metadata."""
+    release = publication.release
+    whole = bool(release.integer and np.nanmax(np.abs(publication.value), initial=0.0) < 2.0**53)
+    refuse_taken(path, release.labels.names)
+    columns = {**public_columns(publication), "OBS_VALUE": nullable(publication.value, whole=whole)}
+    words = {
+        "title": publication.heading,
+        "measure": release.measure,
+        "source": publication.source,
+        "notes": "\n".join([*publication.remarks, *publication.footnotes]),
+    }
+    write_arrow(path, release.labels, columns, words)
+
+
+PARQUET = Format("parquet", ".parquet", "the same columns as Parquet", write_parquet)

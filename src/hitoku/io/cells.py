@@ -13,8 +13,8 @@ import numpy as np
 from hitoku.evidence.adjusted import AdjustedAudit
 from hitoku.evidence.audit_result import Audit, CellOutcome
 from hitoku.evidence.derivable_groups import DerivableGroups
-from hitoku.io.report.bars import Bar, adjusted_bar, interval_bar
-from hitoku.io.report.numbers import MINUS, bound
+from hitoku.io.numbers import MINUS, bound
+from hitoku.io.report.pictures import Bar, adjusted_bar, interval_bar
 from hitoku.metrics.loss import reached
 from hitoku.model.arrays import Floats, Mask
 from hitoku.model.bounds import Bounds

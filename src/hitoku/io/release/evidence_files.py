@@ -1,0 +1,177 @@
+"""Files of ``checker/`` that are read back: fingerprints, groups, code trees; and steps of a method."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from hitoku.errors import DataError, HitokuError
+from hitoku.files import write_csv
+from hitoku.io.numbers import printed
+from hitoku.model.attribution import Attributions
+from hitoku.model.dimension import Dimension
+from hitoku.model.hierarchy import Hierarchy
+from hitoku.model.protection import Protection
+from hitoku.model.table import Table
+
+FILE, NESTED = "fingerprints.json", "nested.json"
+Nested = Mapping[str, Mapping[str, Mapping[str, str]]]
+
+
+def write_fingerprints(checker: Path, cells: Sequence[str]) -> None:
+    """Write the fingerprint of every cell, in the order of the table; empty where there is none."""
+    (checker / FILE).write_text(json.dumps(list(cells), indent=0) + "\n", encoding="utf-8")
+
+
+def read_fingerprints(folder: Path, n_cells: int) -> list[str]:
+    """Read them back; a folder without the file has none."""
+    path = folder / "checker" / FILE
+    if not path.is_file():
+        return [""] * n_cells
+    try:
+        cells = json.loads(path.read_text("utf-8"))
+        fits = isinstance(cells, list) and len(cells) == n_cells and all(isinstance(c, str) for c in cells)
+    except (OSError, ValueError):
+        fits = False
+    if not fits:
+        raise DataError(
+            "the fingerprints are not those of this table",
+            where=str(path),
+            fix="take the folder as hitoku wrote it, or remove the file: then names, codes and totals decide",
+        )
+    return list(cells)
+
+
+def write_nested(checker: Path, nested: Nested) -> None:
+    """Write, by variable, the columns that group its codes, with the entry of each code."""
+    told = json.dumps(nested, indent=0, ensure_ascii=False, sort_keys=True)
+    (checker / NESTED).write_text(told + "\n", encoding="utf-8")
+
+
+def read_nested(folder: Path) -> Nested:
+    """Read them back; a folder without the file has none."""
+    path = folder / "checker" / NESTED
+    if not path.is_file():
+        return {}
+    try:
+        told = json.loads(path.read_text("utf-8"))
+        return {
+            str(name): {
+                str(column): {str(code): str(entry) for code, entry in entries.items()}
+                for column, entries in columns.items()
+            }
+            for name, columns in told.items()
+        }
+    except (OSError, ValueError, AttributeError):
+        raise DataError(
+            "the file does not say which columns group the codes of a variable",
+            where=str(path),
+            fix="take the folder as hitoku wrote it, or remove the file: then such columns are not known",
+        ) from None
+
+
+def write_groups(path: Path, learnt: Attributions) -> None:
+    """Write sums of cells, by their positions in the table, and what each must be able to reach."""
+    sums = learnt.sums
+    told: dict[str, Any] = {
+        "cells": np.split(sums.indices, sums.indptr[1:-1]),
+        "weights": np.split(sums.data, sums.indptr[1:-1]),
+        "goal": learnt.goal.tolist(),
+        "group": learnt.group.tolist(),
+    }
+    told = {name: [x if np.ndim(x) == 0 else x.tolist() for x in part] for name, part in told.items()}
+    path.write_text(json.dumps(told, separators=(",", ":")) + "\n", encoding="utf-8")
+
+
+def write_judged_groups(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write what an audit found out about groups, one row each."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        write_csv(file, [rows[0], *(row.values() for row in rows)])
+
+
+def read_groups(path: Path, n_cells: int) -> Attributions:
+    """Read them back; a folder without the file asks for nothing of the kind."""
+    if not path.is_file():
+        return Attributions.none(n_cells)
+    try:
+        told = json.loads(path.read_text("utf-8"))
+        cells, weights = told["cells"], told["weights"]
+        ends = np.cumsum([0, *(len(part) for part in cells)])
+        flat = [np.array([x for part in parts for x in part]) for parts in (weights, cells)]
+        sums = sparse.csr_array((flat[0], flat[1], ends), shape=(len(cells), n_cells))
+        return Attributions(sums, told["goal"], told["group"])
+    except (OSError, ValueError, TypeError, KeyError, HitokuError) as error:
+        raise DataError(
+            "cannot read what is asked for groups",
+            where=str(path),
+            fix="take the file from the release again",
+        ) from error
+
+
+Trees = Mapping[str, tuple[Dimension, ...]]
+
+
+def write_hierarchies(path: Path, tables: Trees) -> None:
+    """Write the trees of every table: by variable a list of groupings, each the parent of every code."""
+    told = {
+        name: {d.name: [_parents(tree) for tree in d.hierarchies] for d in dimensions}
+        for name, dimensions in tables.items()
+        if dimensions
+    }
+    # Not sorted: codes stand in the order in which they are printed.
+    path.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_hierarchies(path: Path) -> dict[str, tuple[Dimension, ...]]:
+    """Read the trees back; a folder without the file has none."""
+    if not path.is_file():
+        return {}
+    try:
+        told = json.loads(path.read_text("utf-8"))
+        return {
+            name: tuple(
+                Dimension(variable, tuple(Hierarchy.from_parents(t["parents"], t["total"]) for t in trees))
+                for variable, trees in variables.items()
+            )
+            for name, variables in told.items()
+        }
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, HitokuError) as error:
+        raise DataError(
+            "cannot read the code trees", where=str(path), fix="take the file from the release again"
+        ) from error
+
+
+def _parents(tree: Hierarchy) -> dict[str, Any]:
+    above = zip(tree.codes[1:], tree.parents[1:].tolist(), strict=True)
+    return {"total": tree.total, "parents": {code: tree.codes[parent] for code, parent in above}}
+
+
+STEP_COLUMNS = ("step", "cell", "reason", "protects", "low_before", "high_before", "low_after", "high_after")
+
+
+def write_steps(path: Path, table: Table, protection: Protection) -> None:
+    """Write what was withheld when, why, and for whom; intervals where the method recorded them."""
+    rows: list[Sequence[Any]] = [STEP_COLUMNS]
+    for number, step in enumerate(protection.steps, 1):
+        ends = printed(np.array([*step.before, *step.after]), integer=table.integer)
+        whom = table.describe(step.protects) if step.protects >= 0 else ""
+        rows.append([number, table.describe(step.cell), step.reason, whom, *ends])
+    with path.open("w", newline="", encoding="utf-8") as file:
+        write_csv(file, rows)
+
+
+EVIDENCE = "checker/table.jj.gz"
+
+
+def release_folders(path: str | Path) -> list[Path]:
+    """Return the releases in a folder: mostly itself, else those of the groups of a publication."""
+    folder = Path(path)
+    if not folder.is_dir() or (folder / EVIDENCE).is_file():
+        return [folder]
+    inside = sorted(file.parents[1] for depth in ("*", "*/*") for file in folder.glob(f"{depth}/{EVIDENCE}"))
+    return inside or [folder]
