@@ -29,12 +29,12 @@ import numpy as np
 import sqlalchemy as sa
 
 from hitoku.review import log, sessions
+from hitoku.review.actions import COOKIE
 from hitoku.review.founding import add_project, found
 from hitoku.review.packing import packed
 from hitoku.review.people import add_person
 from hitoku.review.storage import moment, now, read_moment, writing
 from hitoku.review.tables import job, output, request, review, submission, vote
-from hitoku.review.web import COOKIE
 
 OUT = Path(__file__).resolve().parents[1] / ".bench"
 SEED = 20261117

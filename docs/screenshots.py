@@ -30,7 +30,7 @@ from hitoku.review.policies import versions
 from hitoku.review.reviewing import outputs_of
 from hitoku.review.storage import reading, writing
 from hitoku.review.submitting import new_turn
-from hitoku.review.web import COOKIE
+from hitoku.review.actions import COOKIE
 from hitoku.review.worker import Worker
 
 IMAGES = Path(__file__).parent / "images" / "review"

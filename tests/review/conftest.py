@@ -25,6 +25,7 @@ from hitoku.checks.ledger.settings import init
 from hitoku.checks.session import Session
 from hitoku.checks.submission.releasing import release
 from hitoku.review import checking, people, sessions
+from hitoku.review.actions import COOKIE
 from hitoku.review.application import make_app
 from hitoku.review.desk import Desk
 from hitoku.review.founding import add_member, add_project
@@ -34,7 +35,6 @@ from hitoku.review.policies import add_shipped
 from hitoku.review.settings import ReviewSettings, write_settings
 from hitoku.review.storage import migrate, open_database, writing
 from hitoku.review.submitting import check_done, new_request
-from hitoku.review.web import COOKIE
 
 PASSWORD = "correct horse battery"  # noqa: S105 - of people who do not exist
 TEAM = (

@@ -26,11 +26,11 @@ from tests.review.conftest import packed
 
 from hitoku.checks.ledger.receipt import receipts
 from hitoku.review import log, sessions
+from hitoku.review.actions import COOKIE
 from hitoku.review.people import known
 from hitoku.review.replay import differences
 from hitoku.review.storage import moment, read_moment, reading, writing
 from hitoku.review.verifying import verified
-from hitoku.review.web import COOKIE
 from hitoku.review.worker import Worker
 
 SRC = Path(__file__).resolve().parents[2] / "src"

@@ -17,10 +17,10 @@ from joserfc.jwk import KeySet, OctKey, RSAKey
 from tests.review.conftest import Centre
 
 from hitoku.errors import DataError, ParameterError
+from hitoku.review.actions import COOKIE
 from hitoku.review.desk import Desk
 from hitoku.review.oidc import Begun, Provider, require_safe
 from hitoku.review.settings import Oidc
-from hitoku.review.web import COOKIE
 
 CLIENT, SECRET = "review", "a secret of ours"
 BACK = "http://127.0.0.1/oidc/callback"

@@ -9,13 +9,14 @@ from tests.review.conftest import PASSWORD
 
 from hitoku.files import sha256
 from hitoku.review import people, sessions
+from hitoku.review.actions import COOKIE
 from hitoku.review.application import ACTIONS, make_app
 from hitoku.review.desk import Desk
 from hitoku.review.devices import DAYS, cookie_name, known_device, new_cookie
-from hitoku.review.rendering import HERE
 from hitoku.review.settings import Proxy
 from hitoku.review.storage import writing
-from hitoku.review.web import COOKIE, local_path
+from hitoku.web import local_path
+from hitoku.web.pages import HERE
 
 # Of the file as npm has it: htmx.org 2.0.11, dist/htmx.min.js.
 HTMX = "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717"

@@ -1,4 +1,4 @@
-"""Templates: autoescaped, and strict about names that nobody gave."""
+"""Pages of the application: templates, and the values that all of them show in the same way."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from hitoku.files import sha256
 from hitoku.io.report.findings import LIGHTS, Light
 from hitoku.model.verdict import NOT_THERE, SYMBOLS, Colour, Status
 from hitoku.review.cellwords import entry, mark
 from hitoku.review.permissions import Role
 from hitoku.review.states import OWNERS
+from hitoku.web import Site
 
-HERE = Path(__file__).parent
 # A word and a sign for every status: colour is never the only difference.
 SIGNS = {"pass": "✓", "fail": "✗", "look": "?", "excepted": "!", "-": "·"}
 # Classes of the results of a verdict's rows.
@@ -50,26 +48,6 @@ SAID = {
     "person-added": "The person was added.",
     "person-changed": "Done. It holds from now on.",
 }
-
-
-@cache
-def environment() -> Environment:
-    """Return the environment of all templates."""
-    made = Environment(
-        loader=FileSystemLoader(HERE / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        # Templates come with the program: nobody changes them while it runs.
-        auto_reload=False,
-    )
-    made.globals.update(
-        status=status, result=result, light=light, lines=lines, owners=OWNERS, roles=list(Role), asset=asset
-    )
-    made.filters["moment"] = lambda text: text.replace("T", " ").removesuffix("Z")[:16] if text else ""
-    made.filters["words"] = lambda text: str(text).replace("_", " ")
-    return made
 
 
 @cache
@@ -134,12 +112,14 @@ def lines(
     return Markup("".join(made))  # noqa: S704
 
 
-@cache
-def asset(name: str) -> str:
-    """Return the address of a style or script; another content has another address."""
-    return f"/static/{name}?{sha256(HERE / 'static' / name)[:12]}"
-
-
-def fill(template: str, **values: Any) -> str:
-    """Fill a template."""
-    return environment().get_template(template).render(**values)
+SITE = Site(
+    Path(__file__).parent,
+    {
+        "status": status,
+        "result": result,
+        "light": light,
+        "lines": lines,
+        "owners": OWNERS,
+        "roles": list(Role),
+    },
+)

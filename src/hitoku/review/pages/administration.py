@@ -9,9 +9,10 @@ from starlette.responses import PlainTextResponse, Response
 
 from hitoku.errors import ParameterError
 from hitoku.review import people
+from hitoku.review.actions import NO_PAGE, TO_BEGINNING, Action, Call, field_of, problem
 from hitoku.review.permissions import Role
 from hitoku.review.tables import job, person, request, session
-from hitoku.review.web import NO_PAGE, TO_BEGINNING, Action, Call, field_of, on_loopback, problem
+from hitoku.web import is_loopback
 
 
 def show(call: Call) -> Response:
@@ -62,7 +63,7 @@ def change(call: Call) -> Response:
 
 def metrics(call: Call) -> Response:
     """Say how much is done and how quickly, as Prometheus reads it; to this machine and to administrators."""
-    if not on_loopback(call.http) and not call.may("administer"):
+    if not is_loopback(call.http) and not call.may("administer"):
         found = None if call.person is None else (call.person, call.token)
         return problem(call.desk, call.http, 404, NO_PAGE, TO_BEGINNING, found)
     counts, seconds = call.http.app.state.counts, call.http.app.state.seconds

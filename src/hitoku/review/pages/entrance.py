@@ -9,11 +9,12 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from hitoku.errors import DataError
 from hitoku.review import log, people, sessions
+from hitoku.review.actions import COOKIE, Action, Call, remember
 from hitoku.review.devices import DAYS, cookie_name
 from hitoku.review.oidc import Begun, Provider
 from hitoku.review.permissions import Person
 from hitoku.review.storage import reachable, writing
-from hitoku.review.web import COOKIE, Action, Call, came_from, local_path, remember
+from hitoku.web import local_path
 
 # A worker that was not heard of for so long is not well.
 SILENCE_S = 60
@@ -37,7 +38,7 @@ def sign_in(call: Call) -> Response:
         return call.page("login.html", status=429, login=login, wrong=wrong, next=back)
     found = call.prepared
     if found is None:
-        people.note_failure(call.connection, login, origin, came_from(call.http, call.desk))
+        people.note_failure(call.connection, login, origin, call.address)
         return call.page(
             "login.html", status=422, login=login, wrong="Login and password do not fit together.", next=back
         )
@@ -62,7 +63,7 @@ def sign_in(call: Call) -> Response:
 def _origin(call: Call, login: str) -> str:
     """Return what failures to sign in are counted by: a known device, else the address."""
     cookie = call.http.cookies.get(cookie_name(login), "")
-    return people.origin_of(call.connection, login, came_from(call.http, call.desk), cookie)
+    return people.origin_of(call.connection, login, call.address, cookie)
 
 
 def compare(call: Call) -> Person | None:
@@ -114,7 +115,12 @@ def back_from_elsewhere(call: Call) -> Response:
     with writing(call.desk.engine) as connection:
         found = people.known(connection, login)
         if found is None:
-            log.append(connection, log.SYSTEM, "sign-in refused", address=came_from(call.http, call.desk))
+            log.append(
+                connection,
+                log.SYSTEM,
+                "sign-in refused",
+                address=call.address,
+            )
         else:
             token = sessions.begin(connection, found.id)
             log.append(connection, found.login, "signed in")

@@ -6,12 +6,13 @@ import sqlalchemy as sa
 from starlette.responses import PlainTextResponse, Response
 
 from hitoku.review import deciding, jobs, log, reviewing
+from hitoku.review.actions import Action, Call
 from hitoku.review.jobs import Job
 from hitoku.review.releasing import RECEIPT, ask_release, checkers_of, letter, packed
 from hitoku.review.replay import differences
 from hitoku.review.tables import log as log_table
 from hitoku.review.tables import release, request
-from hitoku.review.web import Action, Call, page_asked, whole_number
+from hitoku.web import page_number, whole_number
 
 ENTRIES = 100
 
@@ -73,7 +74,7 @@ def show_log(call: Call) -> Response:
     where = [log_table.c.request == number] if (number := whole_number(about)) is not None else []
     if event:
         where.append(log_table.c.event == event)
-    page = page_asked(call.http)
+    page = page_number(call.http)
     total = call.connection.scalar(sa.select(sa.func.count()).select_from(log_table).where(*where)) or 0
     rows = call.connection.execute(
         sa.select(log_table)

@@ -13,13 +13,14 @@ from starlette.responses import Response
 
 from hitoku.errors import DataError, ParameterError
 from hitoku.review import cellwords, comments, deciding, reviewing
+from hitoku.review.actions import Action, Call, field_of
 from hitoku.review.changes import changes
 from hitoku.review.facts import cells_of_form, expiry_of_form, facts_of_form, rests_on
 from hitoku.review.packing import unpacked
 from hitoku.review.states import RequestState
 from hitoku.review.submitting import previous
 from hitoku.review.tables import output, submission
-from hitoku.review.web import Action, Call, field_of, page_asked
+from hitoku.web import page_number
 
 # Rows of a table on one page, and fewer of a wide one; a checker scrolls, but not for ever.
 ROWS, FEWEST_ROWS, MOST_CELLS = 60, 20, 3_000
@@ -53,7 +54,7 @@ def show(call: Call) -> Response:
     layers = cellwords.layers_of(view["cells"]) if evidence else {"leaving": cellwords.LAYERS["leaving"]}
     asked = call.http.query_params
     layer = asked.get("layer", "leaving")
-    grid, pages = _paged(view["grid"], page_asked(call.http))
+    grid, pages = _paged(view["grid"], page_number(call.http))
     siblings = call.connection.execute(
         sa.select(output).where(output.c.submission == row.submission).order_by(output.c.place)
     ).all()
@@ -68,7 +69,7 @@ def show(call: Call) -> Response:
         "view": view,
         "grid": grid,
         "pages": pages,
-        "page": page_asked(call.http),
+        "page": page_number(call.http),
         "layers": layers,
         "layer": layer if layer in layers else "leaving",
         "evidence": evidence,

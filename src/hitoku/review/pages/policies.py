@@ -8,9 +8,9 @@ from starlette.responses import Response
 
 from hitoku.errors import DataError
 from hitoku.review import jobs, policies
+from hitoku.review.actions import Action, Call, field_of
 from hitoku.review.jobs import Job
 from hitoku.review.statistics import team_numbers
-from hitoku.review.web import Action, Call, field_of
 
 
 def show_all(call: Call) -> Response:

@@ -9,12 +9,13 @@ from starlette.responses import Response
 
 from hitoku.errors import ParameterError
 from hitoku.review import log
+from hitoku.review.actions import Action, Call, field_of
 from hitoku.review.intake import unpack
 from hitoku.review.states import OPEN
 from hitoku.review.submitting import new_request, projects_of
 from hitoku.review.tables import request
 from hitoku.review.waiting import PAGE, TAB_WORDS, TABS, counts, lines, opening_tab, projects
-from hitoku.review.web import Action, Call, field_of, page_asked, whole_number
+from hitoku.web import page_number, whole_number
 
 
 def show_queue(call: Call) -> Response:
@@ -27,7 +28,7 @@ def show_queue(call: Call) -> Response:
         "words": asked.get("words", "")[:100],
         "claimed": asked.get("claimed", ""),
     }
-    page = page_asked(call.http)
+    page = page_number(call.http)
     found, total = lines(
         call.connection,
         call.who,
@@ -54,7 +55,7 @@ def show_queue(call: Call) -> Response:
 
 def show_mine(call: Call) -> Response:
     """Show a researcher's own requests."""
-    page = page_asked(call.http)
+    page = page_number(call.http)
     found, total = lines(call.connection, call.who, call.desk.settings, own=True, page=page)
     return call.page(
         "mine.html", lines=found, total=total, pages=-(-total // PAGE), page=page, open_states=OPEN

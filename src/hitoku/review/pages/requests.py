@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from starlette.responses import Response
 
 from hitoku.review import comments, deciding, jobs, reviewing
+from hitoku.review.actions import Action, Call, field_of
 from hitoku.review.desk import latest, move
 from hitoku.review.jobs import Job
 from hitoku.review.pages.queue import nonce_of, upload
@@ -18,7 +19,7 @@ from hitoku.review.storage import now, read_moment
 from hitoku.review.submitting import new_turn
 from hitoku.review.tables import person, project, release, request
 from hitoku.review.waiting import working_days
-from hitoku.review.web import Action, Call, field_of, whole_number
+from hitoku.web import whole_number
 
 
 def overview(call: Call) -> dict[str, Any]:

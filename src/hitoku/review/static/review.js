@@ -1,16 +1,7 @@
 "use strict";
-// Keys, a table that one moves in, forms that are sent once, and a word when the server cannot be reached.
+// Keys, and a table with a cursor.
 (() => {
   const typing = (at) => at.closest("input, select, textarea, dialog") !== null;
-  const say = (text) => {
-    const place = document.getElementById("notice");
-    const said = document.createElement("p");
-    said.className = "notice bad";
-    said.setAttribute("role", "alert");
-    said.textContent = text;
-    place.replaceChildren(said);
-  };
-
   // Lines of a list: j and k move, Enter follows the link that has the focus.
   const lines = () => [...document.querySelectorAll("[data-list] [data-line]")];
   const move = (step) => {
@@ -77,30 +68,13 @@
   document.addEventListener("click", (event) => {
     const cell = event.target.closest("[data-grid] td");
     if (cell) { enter(cell); tell(cell); }
-    if (event.target.closest("[data-help]")) document.getElementById("keys")?.showModal();
   });
   const begin = () => document.querySelectorAll("[data-grid]").forEach((table) => {
     const first = table.querySelector("td");
     if (first && !table.querySelector("td[tabindex='0']")) first.tabIndex = 0;
   });
 
-  // A form is sent once; the page that answers brings a new one.
-  document.addEventListener("submit", (event) => {
-    const form = event.target;
-    if (form.dataset.sure && !window.confirm(form.dataset.sure)) { event.preventDefault(); return; }
-    if (!form.hasAttribute("data-once")) return;
-    if (form.dataset.sent) { event.preventDefault(); return; }
-    form.dataset.sent = "yes";
-  });
-  // The back button brings a page as it was left: its forms may be sent again, and its state is asked for anew.
-  window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
-
-  document.addEventListener("htmx:sendError", () => say("The server cannot be reached: nothing was saved. Try again."));
-  document.addEventListener("htmx:timeout", () => say("The server did not answer in time. Look whether it was saved."));
-  document.addEventListener("htmx:afterSwap", (event) => {
-    begin();
-    if (event.target.id !== "notice") document.getElementById("notice").replaceChildren();
-  });
+  document.addEventListener("htmx:afterSwap", begin);
   document.addEventListener("htmx:afterRequest", (event) => {
     const form = event.target;
     if (event.detail.successful && form.matches && form.matches("form[data-change]")) form.reset();

@@ -1,4 +1,4 @@
-"""The way of every request through the application: who is it, may they, is the form ours, then the handler.
+"""Request pipeline: authenticate, authorise, check the form token, call the handler.
 
 Handlers are plain functions in a thread; one that changes something gets the connection of the only writer,
 and its permission is asked again inside that transaction.
@@ -6,14 +6,12 @@ and its permission is asked again inside that transaction.
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
@@ -29,17 +27,19 @@ from hitoku.errors import HitokuError, ParameterError
 from hitoku.review import people, sessions
 from hitoku.review.desk import Desk, standing
 from hitoku.review.permissions import Person, Standing, may
-from hitoku.review.rendering import SAID, fill
+from hitoku.review.rendering import SAID, SITE
 from hitoku.review.states import StateError
 from hitoku.review.storage import reading, writing
 from hitoku.review.tables import output, submission
+from hitoku.web import client_address, is_same_origin, local_path, referring_page, whole_number
+from hitoku.web.security import MAX_DIGITS
 
 LOGGER = logging.getLogger("hitoku.review")
 COOKIE = "hitoku_session"
 # A form without files; texts are bounded again where they are used.
 MOST_FIELDS, MOST_FORM_BYTES = 500, 1_000_000
-# Digits that a number of ours or a page may have: databases count in 32 bits. And those of a size.
-MOST_DIGITS, SIZE_DIGITS = 9, 15
+# Digits of the size of a body.
+SIZE_DIGITS = 15
 NO_PAGE, TO_BEGINNING = "there is no such page", "go back to the beginning"
 
 
@@ -98,6 +98,11 @@ class Call:
         """Part of a page is wanted, not a whole one."""
         return self.http.headers.get("hx-request") == "true"
 
+    @property
+    def address(self) -> str:
+        """Address that wrong passwords are counted by."""
+        return client_address(self.http, self.desk.settings.proxies)
+
     def may(self, permission: str) -> bool:
         """Ask a permission, for buttons."""
         return self.person is not None and may(self.person, permission, self.what)
@@ -112,7 +117,7 @@ class Call:
             "done": SAID.get(self.http.query_params.get("said", ""), ""),
             "path": self.http.url.path,
         }
-        return HTMLResponse(fill(template, **common, **values), status)
+        return HTMLResponse(SITE.fill(template, **common, **values), status)
 
     def go(self, path: str, said: str = "") -> Response:
         """Send the browser to another page, with a word about what was done."""
@@ -135,8 +140,6 @@ class Action:
         A path with ``{request}`` or ``{output}`` is about that one.
     may
         A name in :mod:`hitoku.review.permissions`; None where nobody need be signed in.
-    hidden
-        Without the permission the page is not there, rather than forbidden: for what others have.
     takes_files
         The form has files.
     prepare
@@ -158,7 +161,7 @@ class Action:
 class _Number(Convertor[int]):
     """A number in a path; one of more digits than any database takes is no path of ours."""
 
-    regex = f"[0-9]{{1,{MOST_DIGITS}}}"
+    regex = f"[0-9]{{1,{MAX_DIGITS}}}"
 
     def convert(self, value: str) -> int:
         """Read it."""
@@ -183,7 +186,7 @@ def route(action: Action, desk: Desk) -> Route:
     """Make a route of an action."""
 
     async def endpoint(http: Request) -> Response:
-        if action.method == "POST" and not _same_site(http):
+        if action.method == "POST" and not is_same_origin(http):
             return problem(
                 desk, http, 403, "the form was sent from another site", "open the page here and send it again"
             )
@@ -311,38 +314,9 @@ def _signed_in(desk: Desk, http: Request) -> tuple[tuple[Person, str] | None, st
 
 def _named_by_proxy(desk: Desk, http: Request) -> str | None:
     proxy = desk.settings.proxy
-    if proxy is None or address(http) not in proxy.addresses:
+    if proxy is None or client_address(http) not in proxy.addresses:
         return None
     return http.headers.get(proxy.header) or None
-
-
-def address(http: Request) -> str:
-    """Return where a request came from: the neighbour, whatever headers say."""
-    return http.client.host if http.client else ""
-
-
-def came_from(http: Request, desk: Desk) -> str:
-    """Return the address that wrong passwords are counted by.
-
-    The neighbour's, or the one that a proxy of the settings names: the last in its header, which it wrote.
-    """
-    near = address(http)
-    if near not in desk.settings.proxies:
-        return near
-    named = http.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
-    try:
-        return str(ipaddress.ip_address(named))
-    except ValueError:
-        return near
-
-
-def on_loopback(http: Request) -> bool:
-    """Tell whether a request came from this machine, not through a proxy."""
-    try:
-        near = ipaddress.ip_address(address(http)).is_loopback
-    except ValueError:
-        return False
-    return near and not any(name in http.headers for name in ("forwarded", "x-forwarded-for"))
 
 
 def _keep(response: Response, token: str, desk: Desk) -> Response:
@@ -356,13 +330,6 @@ def remember(response: Response, token: str, desk: Desk) -> None:
     response.set_cookie(COOKIE, token, httponly=True, samesite="lax", secure=desk.settings.https, path="/")
 
 
-def _same_site(http: Request) -> bool:
-    origin = http.headers.get("origin")
-    if origin is not None:
-        return urlsplit(origin).netloc == http.headers.get("host")
-    return http.headers.get("sec-fetch-site", "same-origin") in {"same-origin", "none"}
-
-
 def _bound(http: Request, desk: Desk, action: Action) -> None:
     """Refuse a body that is too long before it is read; one that does not say how long it is as well."""
     most = MOST_FORM_BYTES + (desk.settings.upload_bytes if action.takes_files else 0)
@@ -373,49 +340,15 @@ def _bound(http: Request, desk: Desk, action: Action) -> None:
         raise _Refusal(problem(desk, http, 413, what, "send less"))
 
 
-def whole_number(text: str, otherwise: Any = None, *, digits: int = MOST_DIGITS) -> Any:
-    """Read a number that somebody sent; anything else, and more than any page or size has, is ``otherwise``.
-
-    Examples
-    --------
-    >>> whole_number("12"), whole_number("-1", 1), whole_number("\N{SUPERSCRIPT TWO}"), whole_number("9" * 99)
-    (12, 1, None, None)
-    """
-    return int(text) if text.isdecimal() and len(text) <= digits else otherwise
-
-
-def page_asked(http: Request) -> int:
-    """Return which page of a long list is asked for."""
-    return int(whole_number(http.query_params.get("page", ""), 1))
-
-
-def local_path(text: str) -> str:
-    """Return a path on this site, the beginning where it is none: nobody is sent elsewhere.
-
-    Examples
-    --------
-    >>> local_path("/requests/3?tab=x"), local_path("//evil.example"), local_path("https://evil.example/")
-    ('/requests/3?tab=x', '/', '/')
-    """
-    parts = urlsplit(text)
-    fine = (
-        text.startswith("/") and not text.startswith(("//", "/\\")) and not parts.netloc and "\\" not in text
-    )
-    return text if fine and all(ord(letter) >= 32 for letter in text) else "/"
-
-
 def _to_login(http: Request) -> Response:
     """Ask who it is, and come back to the page, not to what was sent to it."""
-    source = http.url if http.method == "GET" and "hx-request" not in http.headers else _page_of(http)
-    back = local_path(f"{source.path}{'?' + source.query if source.query else ''}")
+    here, query = http.url.path, http.url.query
+    own = http.method == "GET" and "hx-request" not in http.headers
+    back = local_path(f"{here}{'?' + query if query else ''}") if own else referring_page(http)
     target = f"/login?next={quote(back, safe='')}"
     if "hx-request" in http.headers:
         return Response(status_code=401, headers={"HX-Redirect": target})
     return RedirectResponse(target, 303)
-
-
-def _page_of(http: Request) -> Any:
-    return urlsplit(http.headers.get("hx-current-url") or http.headers.get("referer") or "/")
 
 
 def whoever_asks(desk: Desk, http: Request) -> tuple[Person, str] | None:
@@ -441,11 +374,7 @@ def problem(
     person, token = found or (None, "")
     call = Call(desk=desk, http=http, connection=None, person=person, token=token)  # type: ignore[arg-type]
     template = "notice.html" if call.htmx else "problem.html"
-    return call.page(template, status=status, what=what, fix=fix, back=local_path(_path_of(_page_of(http))))
-
-
-def _path_of(parts: Any) -> str:
-    return f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
+    return call.page(template, status=status, what=what, fix=fix, back=referring_page(http))
 
 
 def field_of(call: Call, name: str, *, most: int = 20_000) -> str:
@@ -454,8 +383,3 @@ def field_of(call: Call, name: str, *, most: int = 20_000) -> str:
     if len(text) > most:
         raise ParameterError(f"{name} has more than {most:_} characters", where=name, fix="shorten it")
     return text
-
-
-def static_folder() -> Path:
-    """Return where styles and scripts are."""
-    return Path(__file__).with_name("static")
