@@ -60,7 +60,7 @@ ONLY_IN = {
     },
     "pandas": {
         "samples",
-        "model.labels",
+        "model.dimension",
         "tabulation.frame_files",
         "checks.outputs",
         "io.marked_cells",
@@ -102,7 +102,7 @@ OTHER_NAMES = {"argon2": "argon2-cffi", "ibis": "ibis-framework"}
 
 # An attack uses published information only, and so does the toolbox that attacks share with methods.
 WITHOUT_THE_TRUTH = {"attacks", "feasibility"}
-THE_TRUTH = ("table", "from_array", "from_frame", "link", "Table")
+THE_TRUTH = ("table", "table_parts", "link", "Table")
 
 HOMELESS = {"utils", "util", "helpers", "helper", "common", "base", "misc"}
 MAX_LINES = 500
@@ -303,7 +303,7 @@ def test_a_package_without_a_door_is_noticed():
         pytest.param("hitoku.attacks.interval", "from hitoku.model.table import Table", id="attack, truth"),
         pytest.param("hitoku.attacks.interval", "from hitoku.model import table", id="attack, truth again"),
         pytest.param(
-            "hitoku.attacks.interval", "from hitoku.model.from_array import x", id="attack, builder"
+            "hitoku.attacks.interval", "from hitoku.model.table_parts import x", id="attack, builder"
         ),
         pytest.param(
             "hitoku.feasibility.problem", "from hitoku.model.table import Table", id="toolbox, truth"
@@ -329,7 +329,7 @@ def test_an_offending_import_is_noticed(module, source):
     ("module", "source"),
     [
         pytest.param("hitoku.model.table", "from hitoku.errors import TableError", id="to the left"),
-        pytest.param("hitoku.model.table", "from hitoku.model.labels import Labels", id="own package"),
+        pytest.param("hitoku.model.table", "from hitoku.model.dimension import Labels", id="own package"),
         pytest.param("hitoku.evidence.audit", "from hitoku.model.table import Table", id="examiner, truth"),
         pytest.param(
             "hitoku.attacks.interval", "from hitoku.model.release import Release", id="attack, release"

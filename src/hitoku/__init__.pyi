@@ -37,13 +37,12 @@ from hitoku.metrics.recovery import Recovery, recovery
 from hitoku.model.bounds import Bounds
 from hitoku.model.contributors import Contributors
 from hitoku.model.dimension import Dimension
-from hitoku.model.finding import Finding, Severity
 from hitoku.model.hierarchy import Hierarchy
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
-from hitoku.model.verdict import Verdict
+from hitoku.model.verdict import Finding, Severity, Verdict
 from hitoku.pipeline.compare import compare
 from hitoku.pipeline.magnitude import MagnitudeOutcome, suppress_magnitude
 from hitoku.pipeline.outcome import WritableOutcome

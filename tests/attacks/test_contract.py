@@ -47,8 +47,7 @@ from hitoku.attacks.adjustment.scenario import FACTS
 from hitoku.errors import HitokuError
 from hitoku.methods.adjust import Adjust
 from hitoku.metrics.recovery import known
-from hitoku.model.bounds import Bounds
-from hitoku.model.estimates import Estimates
+from hitoku.model.bounds import Bounds, Estimates
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release

@@ -15,9 +15,8 @@ from hypothesis.errors import NoSuchExample
 from tests.attacks.test_contract import SOON, complaints, informative, leaks, outsider, telling
 
 from hitoku.attacks import ATTACKS, Inference
-from hitoku.model.bounds import Bounds
-from hitoku.model.estimates import Estimates
-from hitoku.model.finding import Finding
+from hitoku.model.bounds import Bounds, Estimates
+from hitoku.model.verdict import Finding
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from hitoku.attacks.interval import Interval
 from hitoku.errors import ParameterError, TableError
 from hitoku.feasibility.network import sides
 from hitoku.feasibility.problem import Equations, components, settle
-from hitoku.model.labels import Labels
+from hitoku.model.dimension import Labels
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table

@@ -12,7 +12,7 @@ from tests.oracles.enumeration import enumerated_bounds
 from hitoku.attacks.exposure import exposed
 from hitoku.attacks.interval import Interval
 from hitoku.errors import TableError
-from hitoku.model.labels import Labels
+from hitoku.model.dimension import Labels
 from hitoku.model.release import Release
 
 

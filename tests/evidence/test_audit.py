@@ -19,11 +19,11 @@ from hitoku.evidence.audit import audit
 from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.verify import prove, verify
 from hitoku.io.jj import read_jj
-from hitoku.model.finding import Severity
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
+from hitoku.model.verdict import Severity
 
 CASES = settings(max_examples=39, deadline=None)
 

@@ -11,9 +11,8 @@ from tests.methods.circulation.test_circulation import hierarchy
 from hitoku.evidence.audit import audit
 from hitoku.evidence.verify import verify
 from hitoku.methods.circulation import Circulation
-from hitoku.model.moves import Moves
 from hitoku.model.need import Need
-from hitoku.model.protection import Protection
+from hitoku.model.protection import Moves, Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
 

@@ -9,12 +9,11 @@ import pytest
 
 from hitoku.evidence.audit import audit
 from hitoku.evidence.outcome import Outcome
-from hitoku.model.finding import Finding, Severity
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
-from hitoku.model.verdict import Colour, Status
+from hitoku.model.verdict import Colour, Finding, Severity, Status
 
 TABLE = Table.from_array([[20, 15], [72, 1]])
 NEED = Need(unsafe=TABLE.value == 1, lower=1.0, upper=1.0, rules={"given": TABLE.value == 1})

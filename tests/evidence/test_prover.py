@@ -13,9 +13,8 @@ from hitoku.evidence.nearby import settle_nearby
 from hitoku.evidence.problem import AuditProblem
 from hitoku.evidence.prover import prove
 from hitoku.evidence.witness_search import WitnessSearch
-from hitoku.model.moves import Moves
 from hitoku.model.need import Need
-from hitoku.model.protection import Protection
+from hitoku.model.protection import Moves, Protection
 from hitoku.model.release import Release
 from hitoku.model.table import Table
 

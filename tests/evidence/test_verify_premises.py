@@ -20,9 +20,8 @@ from hitoku.evidence import verify as verifier
 from hitoku.evidence import verify_premises
 from hitoku.evidence.grid import exact_rows
 from hitoku.io.release.evidence_files import write_hierarchies
-from hitoku.model.dimension import Dimension
+from hitoku.model.dimension import Dimension, Labels
 from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.labels import Labels
 from hitoku.model.relations import cross_relations
 from hitoku.model.verdict import ATTACKERS
 

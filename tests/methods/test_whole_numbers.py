@@ -18,11 +18,9 @@ from hitoku.methods.greedy import Greedy
 from hitoku.methods.method import Promise, informed
 from hitoku.methods.optimal import Optimal
 from hitoku.methods.whole_numbers import narrow_in_whole_numbers, shown_by_moves
-from hitoku.model.moves import Moves
 from hitoku.model.need import Need
-from hitoku.model.protection import Protection
+from hitoku.model.protection import Moves, Protection, Reason
 from hitoku.model.release import Release
-from hitoku.model.step import Reason
 from hitoku.model.table import Table
 from hitoku.rules import MinFrequency, assess
 

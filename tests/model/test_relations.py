@@ -5,9 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracles.additivity import every_cell, every_relation
 
-from hitoku.model.dimension import Dimension
+from hitoku.model.dimension import Dimension, Labels
 from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.labels import Labels
 from hitoku.model.relations import add_up, broken, cross_relations
 from hitoku.model.table import Table
 

@@ -6,9 +6,8 @@ from scipy import sparse
 
 from hitoku.errors import TableError
 from hitoku.model.contributors import Contributors
-from hitoku.model.dimension import Dimension
+from hitoku.model.dimension import Dimension, Labels
 from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.labels import Labels
 from hitoku.model.table import Table
 from hitoku.testing import one_cell
 

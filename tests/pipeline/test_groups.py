@@ -16,7 +16,7 @@ from hitoku.cli.commands import app
 from hitoku.errors import ParameterError
 from hitoku.evidence.verify import verify
 from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.side_by_side import merge_groups
+from hitoku.model.linked_groups import merge_groups
 from hitoku.pipeline.recipe import run_recipe
 from hitoku.pipeline.recipe_links import divide
 from hitoku.pipeline.rest import judge_rest

@@ -23,8 +23,7 @@ from hitoku.evidence.attacked import judge_attack
 from hitoku.evidence.verdict import counts_units
 from hitoku.methods import METHODS
 from hitoku.metrics.recovery import known
-from hitoku.model.finding import Severity
-from hitoku.model.verdict import Colour, Status
+from hitoku.model.verdict import Colour, Severity, Status
 from hitoku.rules import RULES
 
 # The attack behind each row that an attack can try, by its name in the registry.

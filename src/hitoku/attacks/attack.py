@@ -11,10 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, runtime_checkable
 
-from hitoku.model.bounds import Bounds
-from hitoku.model.estimates import Estimates
-from hitoku.model.finding import Finding
+from hitoku.model.bounds import Bounds, Estimates
 from hitoku.model.release import Release
+from hitoku.model.verdict import Finding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

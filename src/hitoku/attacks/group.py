@@ -21,12 +21,12 @@ from hitoku.errors import ParameterError, did_you_mean
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.attribution import Attributions
 from hitoku.model.bounds import Bounds
-from hitoku.model.finding import Finding, Severity
-from hitoku.model.labels import Labels
+from hitoku.model.dimension import Labels
 from hitoku.model.rational import rational
 from hitoku.model.relations import only_categories, variable_of_relation
 from hitoku.model.release import Release
 from hitoku.model.tolerance import slack
+from hitoku.model.verdict import Finding, Severity
 
 
 @dataclass(frozen=True, slots=True)

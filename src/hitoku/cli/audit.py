@@ -15,8 +15,7 @@ from hitoku.files import refuse_existing, require_path
 
 if TYPE_CHECKING:
     from hitoku.evidence.audit_result import Audit
-    from hitoku.model.finding import Finding
-    from hitoku.model.verdict import Verdict
+    from hitoku.model.verdict import Finding, Verdict
 
 MOST_FINDINGS = 10
 # With one move, any hidden value that leaks gives away all; the papers warn of a handful.

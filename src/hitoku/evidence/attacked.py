@@ -13,12 +13,11 @@ from hitoku.attacks.attack import Attack
 from hitoku.attacks.insider import Insider
 from hitoku.coalitions.coalition_search import CoalitionSearch
 from hitoku.metrics.recovery import errors
-from hitoku.model.bounds import Bounds
-from hitoku.model.estimates import Estimates
-from hitoku.model.finding import Finding, Severity
+from hitoku.model.bounds import Bounds, Estimates
 from hitoku.model.need import Need
 from hitoku.model.release import Release
 from hitoku.model.table import Table
+from hitoku.model.verdict import Finding, Severity
 
 
 @singledispatch

@@ -17,7 +17,7 @@ from hitoku.boxes.cover import Cover, cover_of
 from hitoku.boxes.packs import packed
 from hitoku.evidence.problem import FAR, AuditProblem
 from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.moves import Moves
+from hitoku.model.protection import Moves
 from hitoku.model.release import Release
 
 # Levels of more steps than this are left to linear programs: sums of some must be exact in doubles.

@@ -24,7 +24,7 @@ from hitoku.evidence.verify import ADJUSTED, FORMAT, fingerprint
 from hitoku.evidence.witness_search import Proof
 from hitoku.files import make_parent, new_file, sha256
 from hitoku.model.arrays import Floats
-from hitoku.model.labels import Labels
+from hitoku.model.dimension import Labels
 from hitoku.model.rational import rational
 from hitoku.model.release import Release
 

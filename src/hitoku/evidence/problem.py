@@ -24,7 +24,7 @@ from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.need import Need
 from hitoku.model.rational import rational
 from hitoku.model.release import Release
-from hitoku.model.scale import groups_by_size
+from hitoku.model.tolerance import groups_by_size
 
 # Stands for "no bound" among whole steps; sums of a few of them still fit 64 bits.
 FAR = 2**58

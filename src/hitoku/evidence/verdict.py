@@ -15,9 +15,8 @@ from hitoku.evidence.adjusted import REASONS as MOVED_REASONS
 from hitoku.evidence.audit_result import REASONS, Audit, CellOutcome
 from hitoku.evidence.derivable_groups import SWITCHED_OFF, DerivableGroups, not_considered
 from hitoku.evidence.grid import text
-from hitoku.model.finding import Finding, Severity
 from hitoku.model.table import Table
-from hitoku.model.verdict import ATTACKERS, WORST_LAST, Row, Status, Verdict
+from hitoku.model.verdict import ATTACKERS, WORST_LAST, Finding, Row, Severity, Status, Verdict
 
 # Rules that compare contributions, and rules on attributes of groups.
 DOMINANCE_RULES = frozenset({"p_percent", "prior_posterior", "dominance"})

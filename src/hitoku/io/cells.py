@@ -18,11 +18,11 @@ from hitoku.io.report.pictures import Bar, adjusted_bar, interval_bar
 from hitoku.metrics.loss import reached
 from hitoku.model.arrays import Floats, Mask
 from hitoku.model.bounds import Bounds
-from hitoku.model.finding import Finding
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.table import Table
 from hitoku.model.tolerance import BOUND
+from hitoku.model.verdict import Finding
 
 # A sign and a word for each verdict: colour is never the only difference.
 VERDICTS = {

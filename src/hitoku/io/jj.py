@@ -20,7 +20,7 @@ from scipy import sparse
 from hitoku.errors import DataError, NeedError, ProtectionError
 from hitoku.files import new_file, unpacked
 from hitoku.model.arrays import Floats, Mask
-from hitoku.model.labels import Labels
+from hitoku.model.dimension import Labels
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.relations import broken

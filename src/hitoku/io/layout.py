@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.model.dimension import Dimension
-from hitoku.model.labels import Labels
+from hitoku.model.dimension import Dimension, Labels
 from hitoku.model.release import Release
 from hitoku.model.table import Table
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from hitoku.errors import DataError, some
 from hitoku.model.arrays import Mask
+from hitoku.model.dimension import Labels
 from hitoku.model.frames import opened, texts
-from hitoku.model.labels import Labels
 from hitoku.model.table import Table
 from hitoku.tabulation.file_format import READING, FileFormat, look_at
 from hitoku.tabulation.number_style import shape_of, style_of, whole

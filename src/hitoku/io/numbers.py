@@ -12,7 +12,7 @@ import numpy as np
 
 from hitoku.files import write_csv
 from hitoku.model.arrays import Floats, Integers
-from hitoku.model.labels import Labels
+from hitoku.model.dimension import Labels
 
 MINUS = "\N{MINUS SIGN}"
 INFINITY = "\N{INFINITY}"

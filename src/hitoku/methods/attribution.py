@@ -36,9 +36,8 @@ from hitoku.methods.whole_numbers import asked_of, close_in_whole_numbers
 from hitoku.model.arrays import Floats, Mask
 from hitoku.model.attribution import Attributions
 from hitoku.model.need import Need
-from hitoku.model.protection import Protection
+from hitoku.model.protection import Protection, Reason, Step
 from hitoku.model.release import Release
-from hitoku.model.step import Reason, Step
 from hitoku.model.table import Table
 from hitoku.solver.linear import LinearProgram, solve
 

@@ -13,9 +13,8 @@ import numpy as np
 from hitoku.attacks.interval import Interval
 from hitoku.model.arrays import Floats, Mask
 from hitoku.model.need import Need
-from hitoku.model.protection import Protection
+from hitoku.model.protection import Protection, Reason, Step
 from hitoku.model.release import Release
-from hitoku.model.step import Reason, Step
 from hitoku.model.table import Table
 
 # A cell that cannot move by this share of the least that is asked of any (of one, where that is smaller) is a

@@ -23,11 +23,9 @@ from hitoku.methods.costs import costs
 from hitoku.methods.keep import staying
 from hitoku.methods.method import Promise
 from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.moves import Moves
 from hitoku.model.need import Need
-from hitoku.model.protection import Protection
+from hitoku.model.protection import Moves, Protection, Reason, Step
 from hitoku.model.release import Release
-from hitoku.model.step import Reason, Step
 from hitoku.model.table import Table
 from hitoku.model.tolerance import slack
 from hitoku.solver.work import CountedWork

@@ -23,7 +23,7 @@ import numpy as np
 from hitoku.errors import DataError, ScopeError
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.bounds import Bounds
-from hitoku.model.shares import Shares
+from hitoku.model.contributors import Shares
 from hitoku.model.table import Table
 from hitoku.model.tolerance import ADDITIVITY, slack
 

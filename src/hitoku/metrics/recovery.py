@@ -14,7 +14,7 @@ from hitoku.attacks.adjustment.adjustment import DELTA, Adjustment
 from hitoku.attacks.adjustment.scenario import Known
 from hitoku.errors import NeedError, ParameterError
 from hitoku.model.arrays import Floats, Integers, frozen
-from hitoku.model.estimates import Estimates
+from hitoku.model.bounds import Estimates
 from hitoku.model.need import Need
 from hitoku.model.release import Release
 from hitoku.model.table import Table

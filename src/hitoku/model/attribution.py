@@ -17,7 +17,7 @@ from scipy import sparse
 
 from hitoku.errors import NeedError
 from hitoku.model.arrays import Floats, Integers, Mask, frozen, frozen_relations
-from hitoku.model.labels import Labels
+from hitoku.model.dimension import Labels
 
 # Of amounts, which have no smallest one: the share of a group's own that counts as somebody's.
 SOMEBODY = 1e-3

@@ -1,4 +1,4 @@
-"""What an attack proves about each cell."""
+"""What an attack finds out about each cell: bounds that it proves, and estimates without a proof."""
 
 from __future__ import annotations
 
@@ -53,3 +53,38 @@ class Bounds:
         exact = int(((self.upper == self.lower) & ~self.unknown).sum())
         unknown = f", {int(self.unknown.sum()):_} unknown" if self.unknown.any() else ""
         return f"Bounds({len(self.lower):_} cells, {exact:_} exact{unknown})"
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Estimates:
+    """What an attacker arrives at, once for every replication.
+
+    Parameters
+    ----------
+    value
+        Replications by cells: the estimated true values.
+    soft
+        Replications in which no table met everything that had been guessed, so that guessed bounds were
+        broken at a price.
+    excess
+        Replications by cells: by how much a guessed bound of the deviation was broken; zero where kept.
+    """
+
+    value: Floats
+    soft: Mask
+    excess: Floats
+
+    def __post_init__(self) -> None:
+        shape = np.shape(self.value)
+        object.__setattr__(self, "value", frozen(self.value, np.float64, shape=shape, what="estimates"))
+        object.__setattr__(self, "excess", frozen(self.excess, np.float64, shape=shape, what="excess"))
+        object.__setattr__(self, "soft", frozen(self.soft, np.bool_, shape=shape[:1], what="soft"))
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __repr__(self) -> str:
+        draws, cells = self.value.shape
+        return (
+            f"Estimates({draws} replications of {cells:_} cells, {int(self.soft.sum())} with broken guesses)"
+        )

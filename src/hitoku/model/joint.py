@@ -20,11 +20,10 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.labels import Labels
+from hitoku.model.dimension import Labels
 from hitoku.model.link import assemble
-from hitoku.model.record_sets import Placement, RecordSets, add_up_atoms, leaves_of
+from hitoku.model.record_sets import Placement, RecordSets, add_up_atoms, empty_unions, leaves_of, unions
 from hitoku.model.table import Table
-from hitoku.model.unions import empty_unions, unions
 
 # The key of a variable that a cell does not restrict.
 ANY = -1

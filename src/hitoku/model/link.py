@@ -11,8 +11,7 @@ from scipy import sparse
 from hitoku.errors import TableError, some
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.contributors import Contributors
-from hitoku.model.dimension import Dimension
-from hitoku.model.labels import Labels
+from hitoku.model.dimension import Dimension, Labels
 from hitoku.model.tolerance import ADDITIVITY
 
 MEASURE = "measure"

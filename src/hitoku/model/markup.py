@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from hitoku.model.arrays import Floats
-from hitoku.model.labels import Labels
+from hitoku.model.dimension import Labels
 
 
 class Shown(Protocol):

@@ -1,21 +1,142 @@
-"""What a method decided: cells withheld, or values published instead."""
+"""What a method decided: cells withheld, or values published instead; its steps, and moves for the audit."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import ProtectionError
-from hitoku.model.arrays import Floats, Mask, frozen
-from hitoku.model.step import Step
+from hitoku.model.arrays import Floats, Integers, Mask, frozen
 
 if TYPE_CHECKING:
     from hitoku.model.need import Need
     from hitoku.model.table import Table
+
+NOT_COMPUTED = (float("nan"), float("nan"))
+
+
+class Reason(StrEnum):
+    """Why a cell was withheld, or published again; "it" is the cell that was to be protected."""
+
+    ALONE = "it is the only withheld cell of a relation"
+    TIED = "a cell that it hangs together with is the only withheld one of a relation"
+    NARROW = "its interval is too narrow"
+    FURTHER = "its interval is too narrow, and its own relations have no cell left to withhold"
+    GROUP = "a group would be given away: too few of its people could be elsewhere"
+    WHOLE = "its interval is too narrow over whole numbers"
+    POINT = "everybody can tell the cell all the same: published again"
+    UNNECESSARY = "every need is met without the cell: published again"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Step:
+    """A cell that changed sides, for whose sake, and what that did.
+
+    Parameters
+    ----------
+    cell
+        Position of the cell that was withheld, or published again.
+    reason
+        Why.
+    relation
+        Position of the relation in which the cell was looked for; -1 where there was none.
+    protects
+        Position of the unsafe cell that was to be protected; -1 where there was none.
+    before, after
+        What an outsider could infer about the protected cell: both ends, before and after the step. NaN
+        where it was not computed. Confidential: an interval before a step may be a single value.
+
+    Examples
+    --------
+    >>> Step(cell=4, reason=Reason.NARROW, relation=1, protects=3)
+    Step(cell 4 for cell 3: its interval is too narrow)
+    """
+
+    cell: int
+    reason: Reason
+    relation: int = -1
+    protects: int = -1
+    before: tuple[float, float] = NOT_COMPUTED
+    after: tuple[float, float] = NOT_COMPUTED
+
+    def __repr__(self) -> str:
+        whom = f" for cell {self.protects}" if self.protects >= 0 else ""
+        return f"Step(cell {self.cell}{whom}: {self.reason})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Moves(Sequence[Mapping[int, int]]):
+    """Changes one after the other, each a mapping from cells to whole numbers.
+
+    Parameters
+    ----------
+    begins
+        Where each change begins in the other two, and where the last one ends.
+    cells
+        The cells it changes.
+    amounts
+        By how much.
+    scale
+        How many of these are one unit of the table's values. The table changed by just so much is a witness.
+
+    Examples
+    --------
+    >>> moves = Moves(np.array([0, 2]), np.array([4, 7]), np.array([1, -1]), scale=1)
+    >>> moves, dict(moves[0])
+    (Moves(1 changes of 2 cells), {4: 1, 7: -1})
+    """
+
+    begins: Integers
+    cells: Integers
+    amounts: Integers
+    scale: int
+
+    @classmethod
+    def of(cls, changes: Sequence[tuple[Integers, Integers]], scale: int) -> Moves:
+        """Write changes, each given by its cells and amounts, one after the other."""
+        nothing = np.zeros(0, dtype=np.int64)
+        return cls(
+            np.cumsum([0, *(len(cells) for cells, _ in changes)]).astype(np.int64),
+            np.concatenate([nothing, *(cells for cells, _ in changes)]),
+            np.concatenate([nothing, *(amounts for _, amounts in changes)]),
+            scale,
+        )
+
+    def and_then(self, others: Moves) -> Moves:
+        """Return these changes and others of the same scale after them."""
+        return Moves(
+            np.concatenate([self.begins, self.begins[-1] + others.begins[1:]]),
+            np.concatenate([self.cells, others.cells]),
+            np.concatenate([self.amounts, others.amounts]),
+            self.scale,
+        )
+
+    def __len__(self) -> int:
+        return len(self.begins) - 1
+
+    @overload
+    def __getitem__(self, number: int) -> Mapping[int, int]: ...
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[Mapping[int, int]]: ...
+    def __getitem__(self, number: int | slice) -> Mapping[int, int] | Sequence[Mapping[int, int]]:
+        if isinstance(number, slice):
+            return [self[place] for place in range(*number.indices(len(self)))]
+        if not -len(self) <= number < len(self):
+            raise IndexError(number)
+        place = number % len(self)
+        part = slice(self.begins[place], self.begins[place + 1])
+        return dict(zip(self.cells[part].tolist(), self.amounts[part].tolist(), strict=True))
+
+    def __iter__(self) -> Iterator[Mapping[int, int]]:
+        return (self[number] for number in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"Moves({len(self)} changes of {len(np.unique(self.cells)):_} cells)"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -1,9 +1,9 @@
-"""The table: cells tied by linear relations."""
+"""The table: cells tied by linear relations; and the table of units behind another one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from types import MappingProxyType
 from typing import Any
@@ -15,14 +15,12 @@ from scipy import sparse
 from hitoku.errors import TableError, some
 from hitoku.model.arrays import Floats, Integers, Mask, frozen, frozen_relations
 from hitoku.model.contributors import Contributors
-from hitoku.model.dimension import Dimension
-from hitoku.model.from_array import array_parts
-from hitoku.model.from_frame import frame_parts
+from hitoku.model.dimension import Dimension, Labels
 from hitoku.model.hierarchy import TOTAL, Hierarchy
-from hitoku.model.labels import Labels
 from hitoku.model.link import Levels, linked_parts
 from hitoku.model.markup import small_table
 from hitoku.model.relations import broken, cross_relations
+from hitoku.model.table_parts import array_parts, frame_parts
 
 # Whole numbers up to here are exact in doubles, and searches over them end. Numbers that are all smaller than
 # the second one are within the tolerances of solvers.
@@ -233,7 +231,7 @@ class Table:
             Code of the totals, one for all variables or one for each.
         **columns
             Names of the columns ``largest`` (a list), ``cost``, ``lower``, ``upper``, ``fixed``; ``integer``,
-            ``measure``, ``magnitude``; see :func:`hitoku.model.from_frame.frame_parts`.
+            ``measure``, ``magnitude``; see :func:`hitoku.model.table_parts.frame_parts`.
 
         Examples
         --------
@@ -344,4 +342,41 @@ def refuse_broken(relations: sparse.csr_array, value: Floats, labels: Labels) ->
         where="; ".join(named),
         fix="correct these totals or their parts, or leave them out; from_frame(..., totals='recompute') "
         "adds them up again",
+    )
+
+
+def adds_up(table: Table, counted: NDArray[Any]) -> bool:
+    """Return whether the numbers of units satisfy every relation of a table.
+
+    They do when every unit is in exactly one inner cell.
+    """
+    return len(broken(table.relations, counted.astype(np.float64))) == 0
+
+
+def counted_table(table: Table, counted: NDArray[Any]) -> Table:
+    """Return the table whose values are the numbers of units behind the cells of another one.
+
+    A number of units is never negative, whatever the values of the table are. Cells that readers know to be
+    zero have no units.
+
+    Examples
+    --------
+    >>> table = Table.from_array([[30.5, 8.0], [4.0, 61.0]], frequency=[[5, 1], [2, 9]])
+    >>> counted_table(table, table.frequency).value.reshape(3, 3)[-1].tolist()
+    [7.0, 10.0, 17.0]
+    """
+    known = (table.upper == 0) & (table.lower == 0) & (counted == 0)
+    whole = bool(np.all(counted == np.rint(counted)))
+    return replace(
+        table,
+        value=counted.astype(np.float64),
+        frequency=counted.astype(np.int64) if whole else None,
+        units=None,
+        holdings=None,
+        integer=whole,
+        lower=np.zeros(table.n_cells),
+        upper=np.where(known, 0.0, np.inf),
+        cost=None,
+        measure="count",
+        additive=True,
     )

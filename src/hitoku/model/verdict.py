@@ -1,4 +1,4 @@
-"""The verdict on a release: one row per attacker, each with its result and the basis of that result.
+"""Findings, and the verdict on a release: one row per attacker, with its result and the basis of that result.
 
 A release is never "safe" in general. It is safe against the attackers that were considered, so the verdict
 lists them, says what was proved, audited or left out, and its headline states the scope.
@@ -13,8 +13,36 @@ from html import escape
 from typing import Any
 
 from hitoku.errors import ParameterError, did_you_mean
-from hitoku.model.finding import Finding
 from hitoku.model.markup import small_table
+
+
+class Severity(StrEnum):
+    """How much a finding matters, from nothing to a stop."""
+
+    PASS = "pass"  # noqa: S105 - a verdict
+    NOTE = "note"
+    LOOK = "look"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A remark about a table or an output; it names codes and rules, never a confidential value.
+
+    Examples
+    --------
+    >>> print(Finding(severity=Severity.FAIL, place="region=R03", reason="two persons", advice="merge it"))
+    fail: region=R03: two persons (merge it)
+    """
+
+    severity: Severity
+    place: str
+    reason: str
+    advice: str = ""
+
+    def __str__(self) -> str:
+        advice = f" ({self.advice})" if self.advice else ""
+        return f"{self.severity}: {self.place}: {self.reason}{advice}"
 
 
 class Status(StrEnum):

@@ -18,10 +18,9 @@ from hitoku.coalitions.contributions import Insiders, choose_insiders
 from hitoku.errors import ParameterError, RuleError, TableError
 from hitoku.evidence.verdict import combine
 from hitoku.methods.method import Method, Progress, requires_groups
-from hitoku.model.counted import counted_table
 from hitoku.model.protection import Protection
 from hitoku.model.relations import broken
-from hitoku.model.table import Table
+from hitoku.model.table import Table, counted_table
 from hitoku.model.verdict import Verdict
 from hitoku.pipeline.known_method import Made
 from hitoku.pipeline.outcome import WritableOutcome

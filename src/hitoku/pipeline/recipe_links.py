@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 
 from hitoku.errors import some
-from hitoku.model.apart import components, only, overlapping
 from hitoku.model.arrays import Integers, Mask
 from hitoku.model.dimension import Dimension
-from hitoku.model.finding import Finding, Severity
 from hitoku.model.link import Levels, by_names
-from hitoku.model.side_by_side import merge_groups
+from hitoku.model.linked_groups import components, merge_groups, only, overlapping
 from hitoku.model.table import Table
 from hitoku.model.tolerance import ADDITIVITY
+from hitoku.model.verdict import Finding, Severity
 from hitoku.pipeline.same_records import Shared, same_records
 from hitoku.tabulation.linked import LinkedTables, acyclic, put_together
 from hitoku.tabulation.placement import RecordAtoms

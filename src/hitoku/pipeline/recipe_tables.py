@@ -19,10 +19,10 @@ from hitoku.io.recipe.lines import Path as KeyPath
 from hitoku.io.recipe.origin import Origin
 from hitoku.io.recipe.recipe import OF_CELLS, OF_RECORDS, Recipe
 from hitoku.model.arrays import Integers, Mask
-from hitoku.model.finding import Finding
 from hitoku.model.hierarchy import Hierarchy
 from hitoku.model.link import MEASURE
 from hitoku.model.table import Table
+from hitoku.model.verdict import Finding
 from hitoku.pipeline.recipe_links import MadeTable, link_made
 from hitoku.tabulation.column_tree import read_column_tree
 from hitoku.tabulation.fingerprints import RecordPrints

@@ -16,9 +16,8 @@ from hitoku.evidence.attacked import judge_attack
 from hitoku.evidence.audit_result import Audit
 from hitoku.evidence.verdict import UNKNOWN_METHOD, counts_units
 from hitoku.metrics.recovery import known
-from hitoku.model.finding import Finding, Severity
 from hitoku.model.protection import Protection
-from hitoku.model.verdict import Row, Status
+from hitoku.model.verdict import Finding, Row, Severity, Status
 from hitoku.pipeline.known_method import Made, against_known_method
 from hitoku.solver.closest import Norm
 

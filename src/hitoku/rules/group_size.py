@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from hitoku.errors import NeedError, some
 from hitoku.model.arrays import Mask
-from hitoku.model.counted import adds_up
 from hitoku.model.need import Need
-from hitoku.model.table import Table
+from hitoku.model.table import Table, adds_up
 from hitoku.rules.rule import Rule
 
 SEVERAL_CELLS = "units are in several cells, so that their numbers do not add up"

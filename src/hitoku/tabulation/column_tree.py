@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hitoku.errors import DataError, HierarchyError, some
-from hitoku.model.from_frame import Hierarchies
 from hitoku.model.hierarchy import TOTAL, Hierarchy
+from hitoku.model.table_parts import Hierarchies
 from hitoku.tabulation.file_format import FileFormat
 from hitoku.tabulation.placement import RecordAtoms
 

@@ -19,9 +19,9 @@ import numpy as np
 
 from hitoku.errors import ParameterError
 from hitoku.model.arrays import Integers
-from hitoku.model.finding import Finding, Severity
 from hitoku.model.joint import Joint, join, whole
 from hitoku.model.table import Table
+from hitoku.model.verdict import Finding, Severity
 from hitoku.tabulation.divisions import (
     common_filter,
     common_margins,

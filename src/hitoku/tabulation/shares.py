@@ -9,8 +9,8 @@ import numpy as np
 
 from hitoku.errors import DataError
 from hitoku.model.arrays import Integers
+from hitoku.model.contributors import Shares
 from hitoku.model.dimension import Dimension
-from hitoku.model.shares import Shares
 from hitoku.tabulation.cube import FLOATS
 from hitoku.tabulation.database import translate_errors
 from hitoku.tabulation.file_format import FileFormat

@@ -10,9 +10,8 @@ import numpy as np
 
 from hitoku.errors import DataError, ParameterError, some
 from hitoku.model.arrays import Integers, Mask
-from hitoku.model.dimension import Dimension
+from hitoku.model.dimension import Dimension, Labels
 from hitoku.model.frames import opened, require_columns, texts, unseen_codes
-from hitoku.model.labels import Labels
 
 WHERE = "structural_zeros"
 

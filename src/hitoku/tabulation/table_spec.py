@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.model.from_frame import Hierarchies
 from hitoku.model.hierarchy import Hierarchy
 from hitoku.model.table import Table
+from hitoku.model.table_parts import Hierarchies
 from hitoku.tabulation.source import Where
 from hitoku.tabulation.tabulate import tabulate
 

@@ -17,7 +17,7 @@ from hitoku.attacks.adjustment.scenario import SCENARIOS, Known, Scenario
 from hitoku.attacks.attack import Inference
 from hitoku.errors import ParameterError, SolverError, did_you_mean
 from hitoku.model.arrays import Floats, Mask, frozen
-from hitoku.model.estimates import Estimates
+from hitoku.model.bounds import Estimates
 from hitoku.model.need import Need
 from hitoku.model.release import Release
 from hitoku.model.tolerance import ADDITIVITY

@@ -19,7 +19,7 @@ from hitoku.attacks.differencing.axes import in_words
 from hitoku.attacks.interval import Interval
 from hitoku.errors import ParameterError
 from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.labels import Labels
+from hitoku.model.dimension import Labels
 from hitoku.model.rational import rational
 from hitoku.model.release import Release
 from hitoku.solver.linear import LinearProgram, SolverStatus, solve

@@ -26,7 +26,7 @@ from hitoku.experiments.castro_2012.stopped import stopped
 from hitoku.experiments.resumable import Facts, Progress, Store, Task, run_all
 from hitoku.metrics.recovery import EXACT, errors, known
 from hitoku.model.arrays import Floats
-from hitoku.model.estimates import Estimates
+from hitoku.model.bounds import Estimates
 from hitoku.model.release import Release
 from hitoku.solver.closest import PENALTY, DeviationProgram, Norm, closest, reciprocal
 from hitoku.solver.quadratic import QuadraticProgram, solve

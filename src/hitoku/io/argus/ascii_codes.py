@@ -17,9 +17,8 @@ from pathlib import Path
 from hitoku.errors import DataError
 from hitoku.files import read_csv, write_csv, write_file
 from hitoku.io.argus.text import read_text
-from hitoku.model.dimension import Dimension
+from hitoku.model.dimension import Dimension, Labels
 from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.labels import Labels
 from hitoku.model.table import Table
 
 HEAD = ("variable", "stand_in", "stands_for")

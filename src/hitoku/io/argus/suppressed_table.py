@@ -9,8 +9,8 @@ import numpy as np
 from hitoku.errors import TableError, some
 from hitoku.io.argus.safe_reader import SafeCells, read_code_value
 from hitoku.model.arrays import Mask
-from hitoku.model.finding import Finding, Severity
 from hitoku.model.table import Table
+from hitoku.model.verdict import Finding, Severity
 
 MOST_DECIMALS = 6
 NAMED = 3

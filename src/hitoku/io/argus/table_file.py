@@ -21,11 +21,9 @@ from hitoku.io.argus.tree import tree_of
 from hitoku.io.argus.variable import Part
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.contributors import Contributors
-from hitoku.model.dimension import Dimension
-from hitoku.model.labels import Labels
+from hitoku.model.dimension import Dimension, Labels
 from hitoku.model.need import Need
-from hitoku.model.relations import add_up, broken, cross_relations
-from hitoku.model.size import refuse_too_large
+from hitoku.model.relations import add_up, broken, cross_relations, refuse_too_large
 from hitoku.model.table import Table
 
 Additivity = Literal["check", "recompute", "open"]

@@ -21,7 +21,7 @@ from hitoku.evidence.grid import texts
 from hitoku.io.numbers import write_cells
 from hitoku.io.publication import Format, Publication
 from hitoku.model.arrays import Floats, Mask
-from hitoku.model.labels import Labels
+from hitoku.model.dimension import Labels
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -18,9 +18,8 @@ from hitoku.io.jj import read_jj
 from hitoku.io.publication import Publication
 from hitoku.io.release.evidence_files import read_groups, read_hierarchies
 from hitoku.model.arrays import Floats, Mask
-from hitoku.model.dimension import Dimension
+from hitoku.model.dimension import Dimension, Labels
 from hitoku.model.hierarchy import Hierarchy
-from hitoku.model.labels import Labels
 from hitoku.model.need import Need
 from hitoku.model.relations import cross_relations
 from hitoku.model.release import Release

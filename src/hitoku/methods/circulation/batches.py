@@ -17,7 +17,7 @@ from scipy import sparse
 from hitoku.boxes.claims import Claims, Rooms
 from hitoku.methods.circulation.reach import FAR, CellReach
 from hitoku.model.arrays import Floats, Integers, Mask
-from hitoku.model.moves import Moves
+from hitoku.model.protection import Moves
 from hitoku.solver.linear import LinearProgram, Warm, opened
 from hitoku.solver.work import CountedWork
 

@@ -33,9 +33,8 @@ from hitoku.methods.greedy.greedy import unreachable
 from hitoku.methods.keep import Keep, by_hand, kept, refuse_unsafe
 from hitoku.methods.method import Progress
 from hitoku.model.arrays import Floats, Mask
-from hitoku.model.moves import Moves
 from hitoku.model.need import Need
-from hitoku.model.protection import Protection
+from hitoku.model.protection import Moves, Protection
 from hitoku.model.table import Table
 from hitoku.solver.work import CountedWork
 

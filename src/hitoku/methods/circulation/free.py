@@ -12,7 +12,7 @@ from scipy import sparse
 from hitoku.boxes.claims import Claims, Rooms
 from hitoku.feasibility.circulation import NetworkCirculation
 from hitoku.model.arrays import Integers, Mask
-from hitoku.model.moves import Moves
+from hitoku.model.protection import Moves
 from hitoku.solver.work import CountedWork
 
 # So many open claims are pushed one by one when flows for all together have no more to give.

@@ -16,7 +16,7 @@ from scipy import sparse
 from hitoku.errors import NeedError, some
 from hitoku.methods.greedy import Greedy
 from hitoku.model.arrays import Floats, Mask
-from hitoku.model.labels import Labels
+from hitoku.model.dimension import Labels
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release

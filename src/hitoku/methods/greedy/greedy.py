@@ -24,8 +24,7 @@ from hitoku.methods.method import Progress
 from hitoku.methods.points import publish_points
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.need import Need
-from hitoku.model.protection import Protection
-from hitoku.model.step import Reason, Step
+from hitoku.model.protection import Protection, Reason, Step
 from hitoku.model.table import Table
 from hitoku.solver.work import CountedWork
 

@@ -13,7 +13,7 @@ from hashlib import blake2b
 import numpy as np
 
 from hitoku.model.arrays import Integers, Mask
-from hitoku.model.labels import Labels
+from hitoku.model.dimension import Labels
 
 # Numbers below this. Wider ones would ask more of a solver's tolerance than it gives.
 NUMBERS = 1000
