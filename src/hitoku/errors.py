@@ -184,9 +184,13 @@ def must_be(kind: type, value: object, where: str) -> None:
     must_not_be_a_class(value, where)
     if not isinstance(value, kind):
         raise ParameterError(
-            f"{where} is of type {type(value).__name__}, not {kind.__name__}",
+            "wrong_type",
+            "{argument} is of type {kind}, not {expected}",
             where=where,
             fix="look at the order of the arguments",
+            argument=where,
+            kind=type(value).__name__,
+            expected=kind.__name__,
         )
 
 
@@ -204,7 +208,12 @@ def must_not_be_a_class(value: object, where: str) -> None:
     """
     if isinstance(value, type):
         raise ParameterError(
-            f"{where} is the class {value.__name__}", where=where, fix=f"write {value.__name__}(...)"
+            "class_instead_of_object",
+            "{argument} is the class {kind}",
+            where=where,
+            fix="write {kind}(...)",
+            argument=where,
+            kind=value.__name__,
         )
 
 
@@ -227,9 +236,12 @@ def must_be_numbers(owner: object, *names: str) -> None:
         # A truth value would count as one second.
         if value is not None and (isinstance(value, bool) or not isinstance(value, Real)):
             raise ParameterError(
-                f"{name} is of type {type(value).__name__}, not a number",
+                "not_a_number",
+                "{argument} is of type {kind}, not a number",
                 where=name,
                 fix="give a number, or leave it out",
+                argument=name,
+                kind=type(value).__name__,
             )
 
 

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from hitoku.errors import DataError, OutputError, did_you_mean
+from hitoku.messages import Text
 
 try:
     import fcntl
@@ -44,12 +45,16 @@ def require_path(path: Path) -> Path:
         if path.exists():
             return path
     except (OSError, ValueError) as error:  # longer than a name can be, or with NUL
-        raise DataError("this is no path", where=f"{path!s:.40}", fix="check the path") from error
+        raise DataError(
+            "not_a_path", "this is no path", where="{path!s:.40}", fix="check the path", path=path
+        ) from error
     beside = sorted(entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else []
     raise DataError(
-        f"no file or folder {path.name!r}",
+        "no_file_or_folder",
+        "no file or folder {file!r}",
         where=str(path.parent),
         fix=did_you_mean(path.name, beside, otherwise="check the path"),
+        file=path.name,
     )
 
 
@@ -57,9 +62,11 @@ def refuse_occupied(path: Path) -> None:
     """Raise when a folder that is to be written already holds something."""
     if path.is_file() or (path.is_dir() and any(path.iterdir())):
         raise OutputError(
-            f"the output folder {path.name!r} already holds something",
+            "folder_not_empty",
+            "the output folder {folder!r} already holds something",
             where=str(path),
             fix="choose another folder, or move the old one away first",
+            folder=path.name,
         )
 
 
@@ -67,9 +74,11 @@ def refuse_existing(path: Path) -> None:
     """Raise when a file that a person named for writing is there already."""
     if path.exists():
         raise OutputError(
-            f"the file {path.name!r} exists already",
+            "file_exists",
+            "the file {file!r} exists already",
             where=str(path),
             fix="choose another name, or move the old one away first",
+            file=path.name,
         )
 
 
@@ -284,11 +293,14 @@ def _unwritten(what: str, where: Path, error: OSError) -> OutputError:
     """Make the error for what could not be written; nothing of it is left behind."""
     full = error.errno in {errno.ENOSPC, errno.EDQUOT}
     return OutputError(
-        f"cannot write {what}: {'the disk is full' if full else error.strerror}",
+        "cannot_write",
+        "cannot write {what}: {kind}",
         where=str(where),
         fix="make room, or choose a folder on another disk; nothing was left behind"
         if full
         else "choose a folder that exists and that you may write to",
+        what=what,
+        kind=Text("the disk is full") if full else error.strerror,
     )
 
 
@@ -310,16 +322,29 @@ def read_file(path: Path, most_bytes: int, *, links: bool = True) -> bytes:
         with open(os.open(path, flags), "rb") as file:  # noqa: PTH123 - pathlib takes no flags
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise DataError(
-                    f"{path.name!r} is not a regular file", where=str(path.parent), fix="give a file"
+                    "not_a_regular_file",
+                    "{file!r} is not a regular file",
+                    where=str(path.parent),
+                    fix="give a file",
+                    file=path.name,
                 )
             content = file.read(most_bytes + 1)
     except OSError as error:
-        raise DataError(f"cannot read {path.name!r}: {error.strerror}", where=str(path.parent)) from error
+        raise DataError(
+            "cannot_read",
+            "cannot read {file!r}: {reason}",
+            where=str(path.parent),
+            file=path.name,
+            reason=error.strerror,
+        ) from error
     if len(content) > most_bytes:
         raise DataError(
-            f"{path.name!r} is longer than {most_bytes:_} bytes",
+            "file_too_long",
+            "{file!r} is longer than {most_bytes:_} bytes",
             where=str(path.parent),
             fix="give a shorter one",
+            file=path.name,
+            most_bytes=most_bytes,
         )
     return content
 

@@ -140,10 +140,20 @@ def register(
 
     if n < 1:
         raise ParameterError(
-            f"a register of {n} enterprises", where="n", fix="ask for at least one; the demo has 50000"
+            "register_size",
+            "a register of {n} enterprises",
+            where="n",
+            fix="ask for at least one; the demo has 50000",
+            n=n,
         )
     if seed < 0:
-        raise ParameterError(f"seed must not be negative, got {seed}", where="seed", fix="use 0, 1, 2, ...")
+        raise ParameterError(
+            "seed_negative",
+            "seed must not be negative, got {seed}",
+            where="seed",
+            fix="use 0, 1, 2, ...",
+            seed=seed,
+        )
     rng = np.random.default_rng(seed)
     hierarchies = {
         "region": Hierarchy.from_tree(REGIONS) if regions is None else _tree("R", regions),
@@ -172,6 +182,7 @@ def _tree(stem: str, children: Sequence[int]) -> Hierarchy:
     """Make up a tree with so many children on each level."""
     if not children or min(children) < 2:
         raise ParameterError(
+            "tree_needs_children",
             "a tree needs at least two children on each level",
             where="regions, activities",
             fix="give one number per level, such as (8, 12)",

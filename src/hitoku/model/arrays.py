@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from hitoku.errors import TableError
+from hitoku.messages import Text
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -25,17 +26,26 @@ def frozen(values: ArrayLike, dtype: Any, *, shape: tuple[int, ...], what: str) 
     except (TypeError, ValueError) as error:
         yes_or_no = np.dtype(dtype) == np.bool_
         raise TableError(
-            f"{what} cannot be read as {np.dtype(dtype).name}",
+            "array_unreadable",
+            "{what} cannot be read as {dtype}",
             where=what,
-            fix="give True or False for every cell" if yes_or_no else f"give {what} as numbers",
+            fix="give True or False for every cell"
+            if yes_or_no
+            else Text("give {what} as numbers", what=what),
+            what=what,
+            dtype=np.dtype(dtype).name,
         ) from error
     if array.ndim == 0 and shape:
         array = np.full(shape, array, dtype=dtype)
     if array.shape != shape:
         raise TableError(
-            f"{what} has shape {array.shape}, expected {shape}",
+            "array_shape",
+            "{what} has shape {shape}, expected {expected}",
             where=what,
             fix="arrays over cells follow the order of table.cells, one entry per cell",
+            what=what,
+            shape=array.shape,
+            expected=shape,
         )
     array.setflags(write=False)
     return array
@@ -52,12 +62,17 @@ def frozen_relations(relations: Any, n_cells: int) -> sparse.csr_array:
     matrix = sparse.csr_array(relations, dtype=np.float64)
     if matrix.shape[1] != n_cells:
         raise TableError(
-            f"relations have {matrix.shape[1]} columns, the table has {n_cells} cells",
+            "relations_shape",
+            "relations have {n_columns} columns, the table has {n_cells} cells",
             where="relations",
             fix="give one column per cell",
+            n_columns=matrix.shape[1],
+            n_cells=n_cells,
         )
     if not np.isfinite(matrix.data).all():
-        raise TableError("a relation has a coefficient that is not a number", where="relations")
+        raise TableError(
+            "coefficient_not_a_number", "a relation has a coefficient that is not a number", where="relations"
+        )
     if matrix is relations and not matrix.has_canonical_format:
         matrix = matrix.copy()
     matrix.sum_duplicates()

@@ -64,7 +64,9 @@ class Attributions:
         object.__setattr__(self, "goal", frozen(self.goal, np.float64, shape=(m,), what="goals"))
         object.__setattr__(self, "group", frozen(self.group, np.int64, shape=(m,), what="groups"))
         if m and (not np.isfinite(self.goal).all() or self.group.min() < 0 or self.group.max() >= n):
-            raise NeedError("an attribution has no goal, or is about no cell", where="attributions")
+            raise NeedError(
+                "attribution_empty", "an attribution has no goal, or is about no cell", where="attributions"
+            )
 
     @classmethod
     def none(cls, n_cells: int) -> Attributions:

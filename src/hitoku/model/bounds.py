@@ -38,7 +38,9 @@ class Bounds:
         upper = frozen(self.upper, np.float64, shape=(n,), what="upper bounds")
         unknown = frozen(self.unknown, np.bool_, shape=(n,), what="unknown")
         if np.isnan(lower).any() or np.isnan(upper).any() or np.any(lower > upper):
-            raise TableError("a bound is not a number, or lies on the wrong side of the other")
+            raise TableError(
+                "bounds_invalid", "a bound is not a number, or lies on the wrong side of the other"
+            )
         for name, array in (("lower", lower), ("upper", upper), ("unknown", unknown)):
             object.__setattr__(self, name, array)
 

@@ -49,17 +49,28 @@ class Contributors:
         total = frozen(self.total, np.float64, shape=(n_cells,), what="total of contributions")
         if not (np.isfinite(largest).all() and np.isfinite(total).all()):
             raise TableError(
-                "a contribution is not a finite number", fix="remove NaN and infinite values first"
+                "contribution_not_finite",
+                "a contribution is not a finite number",
+                fix="remove NaN and infinite values first",
             )
         if np.any(count < 0):
-            raise TableError("a cell has a negative number of contributors", fix="counts start at zero")
+            raise TableError(
+                "contributors_negative",
+                "a cell has a negative number of contributors",
+                fix="counts start at zero",
+            )
         if np.any(np.diff(largest, axis=1) > 0) or np.any(largest < 0):
             raise TableError(
+                "largest_not_falling",
                 "largest contributions are not in falling order, or below zero",
                 fix="sort each cell's, the largest first; pad with zeros",
             )
         if self.magnitude not in (None, "signed", "abs"):
-            raise TableError(f"magnitude must be 'signed' or 'abs', got {self.magnitude!r}")
+            raise TableError(
+                "magnitude_invalid",
+                "magnitude must be 'signed' or 'abs', got {magnitude!r}",
+                magnitude=self.magnitude,
+            )
         object.__setattr__(self, "count", count)
         object.__setattr__(self, "largest", largest)
         object.__setattr__(self, "total", total)
@@ -125,8 +136,10 @@ class Shares:
             often = np.diff(above.indptr)[leaf[share]]
             if often.sum() > MOST_SHARES:
                 raise TableError(
-                    f"every record stands in too many sums: more than {MOST_SHARES:_} shares",
+                    "too_many_shares",
+                    "every record stands in too many sums: more than {most:_} shares",
                     fix="look at a table with fewer levels, or at fewer records",
+                    most=MOST_SHARES,
                 )
             step = np.arange(int(often.sum())) - np.repeat(np.cumsum(often) - often, often)
             code = above.indices[np.repeat(above.indptr[leaf[share]], often) + step]

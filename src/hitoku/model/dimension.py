@@ -41,7 +41,10 @@ class Dimension:
         object.__setattr__(self, "hierarchies", tuple(self.hierarchies))
         if not self.hierarchies:
             raise HierarchyError(
-                f"variable {self.name!r} has no hierarchy", fix="give a list of codes at least"
+                "variable_without_hierarchy",
+                "variable {variable!r} has no hierarchy",
+                fix="give a list of codes at least",
+                variable=self.name,
             )
         _ = self.groups, self.closure  # refuses groupings that do not fit, before anything is computed
 
@@ -81,9 +84,13 @@ class Dimension:
             strangers = [code for code in hierarchy.leaves if code not in known]
             if place and strangers:
                 raise HierarchyError(
-                    f"grouping {place + 1} of {self.name!r} has leaves that the first hierarchy lacks",
-                    where=f"codes {some(strangers)}",
+                    "grouping_leaves_unknown",
+                    "grouping {number} of {variable!r} has leaves that the first hierarchy lacks",
+                    where="codes {codes}",
                     fix="a further grouping collects codes of the first hierarchy; add them there",
+                    number=place + 1,
+                    variable=self.name,
+                    codes=some(strangers),
                 )
             for code, parts in hierarchy.groups():
                 splits.setdefault((code, frozenset(parts)), parts)
@@ -99,15 +106,21 @@ class Dimension:
             members = frozenset[int]().union(*(below[part] for part in parts))
             if sum(len(below[part]) for part in parts) != len(members):
                 raise HierarchyError(
-                    f"the parts of {code!r} overlap",
-                    where=f"variable {self.name!r}",
+                    "parts_overlap",
+                    "the parts of {code!r} overlap",
+                    where="variable {variable!r}",
                     fix="every leaf counts once",
+                    code=code,
+                    variable=self.name,
                 )
             if below.setdefault(code, members) != members:
                 raise HierarchyError(
-                    f"code {code!r} means two different things",
-                    where=f"groupings of variable {self.name!r}",
+                    "code_ambiguous",
+                    "code {code!r} means two different things",
+                    where="groupings of variable {variable!r}",
                     fix="give the second group a code of its own, or let both hold the same leaves",
+                    code=code,
+                    variable=self.name,
                 )
         rows = [sorted(below[code]) for code in self.codes]
         indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
@@ -164,10 +177,13 @@ class Labels:
 
     def __post_init__(self) -> None:
         if len(self.names) != len(self.codes):
-            raise TableError("labels need one list of codes per variable")
+            raise TableError("labels_per_variable", "labels need one list of codes per variable")
         if len(set(self.names)) != len(self.names):
             raise TableError(
-                f"a variable is named twice: {', '.join(self.names)}", fix="name each variable once"
+                "variable_names_repeated",
+                "a variable is named twice: {names}",
+                fix="name each variable once",
+                names=", ".join(self.names),
             )
         if self.positions is not None:
             positions = np.array(self.positions, dtype=np.int32)

@@ -22,8 +22,10 @@ def opened(frame: Any) -> nw.DataFrame[Any]:
         wrapped = nw.from_native(frame)
     except TypeError as error:
         raise DataError(
-            f"cannot read a {type(frame).__name__} as a data frame",
+            "not_a_data_frame",
+            "cannot read a {kind} as a data frame",
             fix="give a pandas, polars or pyarrow frame, or a DuckDB relation",
+            kind=type(frame).__name__,
         ) from error
     return wrapped.collect() if isinstance(wrapped, nw.LazyFrame) else wrapped
 
@@ -39,7 +41,11 @@ def require_columns(frame: nw.DataFrame[Any], names: Sequence[str], where: str =
     for name in names:
         if name not in frame.columns:
             raise DataError(
-                f"no column {name!r}", column=name, where=where, fix=did_you_mean(name, frame.columns)
+                "unknown_column",
+                "no column {column!r}",
+                column=name,
+                where=where,
+                fix=did_you_mean(name, frame.columns),
             )
 
 
@@ -53,10 +59,14 @@ def numbers(frame: nw.DataFrame[Any], name: str, where: str = "data") -> Floats:
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
         raise DataError(
-            f"column {name!r} has {len(bad)} missing, NaN or infinite value(s)",
+            "values_not_finite",
+            "column {column!r} has {n} missing, NaN or infinite value(s)",
             column=name,
-            where=f"{where}, first in row {bad[0] + 1}",
+            where="{place}, first in row {row}",
             fix="fill or drop these rows; a cell without respondents is zero",
+            n=len(bad),
+            place=where,
+            row=bad[0] + 1,
         )
     return values
 
@@ -64,10 +74,12 @@ def numbers(frame: nw.DataFrame[Any], name: str, where: str = "data") -> Floats:
 def infinite(name: str, n_values: int, where: str) -> DataError:
     """Explain numbers that cannot be added."""
     return DataError(
-        f"column {name!r} has {n_values} missing, NaN or infinite value(s)",
+        "values_not_finite",
+        "column {column!r} has {n} missing, NaN or infinite value(s)",
         column=name,
         where=where,
         fix="fill or drop these records",
+        n=n_values,
     )
 
 
@@ -75,7 +87,8 @@ def not_numbers(name: str, where: str, example: str) -> DataError:
     """Explain text where numbers are due; the text itself is not shown."""
     comma = "," in example and "." not in example
     return DataError(
-        f"column {name!r} holds text where numbers are due",
+        "text_instead_of_numbers",
+        "column {column!r} holds text where numbers are due",
         column=name,
         where=where,
         fix="the numbers use a decimal comma: read the file with that decimal sign"
@@ -90,10 +103,14 @@ def whole_numbers(frame: nw.DataFrame[Any], name: str, where: str = "data") -> I
     bad = np.flatnonzero((values != np.round(values)) | (values < 0))
     if len(bad):
         raise DataError(
-            f"column {name!r} holds {len(bad)} value(s) that are no counts",
+            "values_not_counts",
+            "column {column!r} holds {n} value(s) that are no counts",
             column=name,
-            where=f"{where}, first in row {bad[0] + 1}",
+            where="{place}, first in row {row}",
             fix="counts are whole and not negative",
+            n=len(bad),
+            place=where,
+            row=bad[0] + 1,
         )
     return values.astype(np.int64)
 
@@ -107,10 +124,12 @@ def texts(frame: nw.DataFrame[Any], name: str, where: str = "data") -> np.ndarra
     missing = int(series.is_null().sum())
     if missing:
         raise DataError(
-            f"column {name!r} has {missing} missing code(s)",
+            "missing_codes",
+            "column {column!r} has {n} missing code(s)",
             column=name,
             where=where,
             fix="give missing codes a name of their own before building the table",
+            n=missing,
         )
     codes = series.cast(nw.String).to_list()
     refuse_nul(name, codes, where)
@@ -122,10 +141,12 @@ def refuse_nul(name: str, codes: Iterable[str | None], where: str) -> None:
     n_codes = len({code for code in codes if code and "\0" in code})
     if n_codes:
         raise DataError(
-            f"column {name!r} has {n_codes} code(s) with a character that no text has (NUL)",
+            "codes_with_nul",
+            "column {column!r} has {n} code(s) with a character that no text has (NUL)",
             column=name,
             where=where,
             fix="take it out of the codes, or read the file in its own encoding",
+            n=n_codes,
         )
 
 
@@ -141,11 +162,15 @@ def code_list(codes: np.ndarray[Any, Any]) -> list[str]:
 def unseen_codes(name: str, codes: Sequence[str], known: Sequence[str], where: str) -> DataError:
     """Name codes that a code list lacks."""
     return DataError(
-        f"column {name!r} has {len(codes)} code(s) that its hierarchy lacks",
+        "codes_not_in_hierarchy",
+        "column {column!r} has {n} code(s) that its hierarchy lacks",
         column=name,
-        where=f"{where}, codes {some(repr(code) for code in codes)}",
+        where="{place}, codes {codes}",
         fix=_nearly(codes, known)
         or did_you_mean(codes[0], known, otherwise="add them to the hierarchy, or correct the data"),
+        n=len(codes),
+        place=where,
+        codes=some(repr(code) for code in codes),
     )
 
 
@@ -192,10 +217,14 @@ def refuse_similar(name: str, counts: Mapping[str, int], where: str) -> None:
         )
         more = f" and {len(alike) - 1} more such group(s)" if len(alike) > 1 else ""
         raise DataError(
-            f"column {name!r} has codes that differ only in blanks, letter case or width",
+            "codes_look_alike",
+            "column {column!r} has codes that differ only in blanks, letter case or width",
             column=name,
-            where=f"{where}: {told}{more}",
+            where="{place}: {told}{more}",
             fix="write them alike; if they are different codes, list both in a hierarchy",
+            place=where,
+            told=told,
+            more=more,
         )
 
 

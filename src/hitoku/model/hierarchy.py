@@ -47,13 +47,18 @@ class Hierarchy:
         if len(set(self.codes)) != len(self.codes):
             repeated = sorted({code for code in self.codes if self.codes.count(code) > 1})
             raise HierarchyError(
-                f"code {repeated[0]!r} occurs twice", fix="give every code once; merge its children"
+                "code_repeated",
+                "code {code!r} occurs twice",
+                fix="give every code once; merge its children",
+                code=repeated[0],
             )
         follows = np.arange(len(parents))
         if parents.shape != (len(self.codes),) or len(parents) == 0 or parents[0] != -1:
-            raise HierarchyError("a hierarchy starts with its total, whose parent is -1")
+            raise HierarchyError(
+                "hierarchy_without_total", "a hierarchy starts with its total, whose parent is -1"
+            )
         if np.any(parents[1:] < 0) or np.any(parents >= follows):
-            raise HierarchyError("every code but the total comes after its parent")
+            raise HierarchyError("parents_out_of_order", "every code but the total comes after its parent")
 
     @classmethod
     def flat(cls, codes: Iterable[Any], total: str = TOTAL) -> Hierarchy:
@@ -72,8 +77,12 @@ class Hierarchy:
                     grow(below, code)
             elif isinstance(children, str):
                 raise HierarchyError(
-                    f"the children of {parent!r} are one text, not a list",
-                    fix=f"write {{{str(parent)!r}: [{children!r}]}}",
+                    "children_not_a_list",
+                    "the children of {parent!r} are one text, not a list",
+                    fix="write {{parent_2!r}: [{children!r}]}",
+                    parent=parent,
+                    parent_2=str(parent),
+                    children=children,
                 )
             elif children is not None:
                 pairs.extend((code, parent) for code in children)
@@ -112,26 +121,41 @@ class Hierarchy:
             code, parent = _text(raw_code), _text(raw_parent)
             if code == total:
                 raise HierarchyError(
-                    f"the total {total!r} is also listed as a code",
-                    where=f"under {parent!r}",
+                    "total_listed_as_code",
+                    "the total {total!r} is also listed as a code",
+                    where="under {parent!r}",
                     fix="leave the total out of the list, or name it with total=",
+                    total=total,
+                    parent=parent,
                 )
             known = parent_of.get(code)
             if known == parent:
                 raise HierarchyError(
-                    f"code {code!r} is listed twice", where=f"under {parent!r}", fix="give every code once"
+                    "code_listed_twice",
+                    "code {code!r} is listed twice",
+                    where="under {parent!r}",
+                    fix="give every code once",
+                    code=code,
+                    parent=parent,
                 )
             if known is not None:
                 raise HierarchyError(
-                    f"code {code!r} has two parents",
-                    where=f"under {known!r} and under {parent!r}",
+                    "two_parents",
+                    "code {code!r} has two parents",
+                    where="under {known!r} and under {parent!r}",
                     fix="keep one parent, or declare the second grouping as its own hierarchy",
+                    code=code,
+                    known=known,
+                    parent=parent,
                 )
             parent_of[code] = parent
             children.setdefault(parent, []).append(code)
         if not parent_of:
             raise HierarchyError(
-                f"no codes below the total {total!r}", fix="list at least two codes, or drop the dimension"
+                "no_codes_below_total",
+                "no codes below the total {total!r}",
+                fix="list at least two codes, or drop the dimension",
+                total=total,
             )
         _refuse_loose_codes(parent_of, total)
         codes, parents = [total], [-1]
@@ -203,10 +227,14 @@ class Hierarchy:
 
 def _text(code: Any) -> str:
     if code is None or code != code or (isinstance(code, str) and not code.strip()):  # noqa: PLR0124 - NaN
-        raise HierarchyError("a code is empty", fix="name every code; a missing code needs a name too")
+        raise HierarchyError(
+            "code_empty", "a code is empty", fix="name every code; a missing code needs a name too"
+        )
     if isinstance(code, str) and "\0" in code:
         # Arrays of texts drop it at the end, so that two codes would be one.
-        raise HierarchyError("a code has a character that no text has (NUL)", fix="take it out of the code")
+        raise HierarchyError(
+            "code_with_nul", "a code has a character that no text has (NUL)", fix="take it out of the code"
+        )
     return str(code)
 
 
@@ -220,15 +248,21 @@ def _refuse_loose_codes(parent_of: Mapping[str, str], total: str) -> None:
             if code in path:
                 circle = [*path[path.index(code) :], code]
                 raise HierarchyError(
-                    f"codes form a cycle: {some(circle, 8)}",
+                    "codes_form_cycle",
+                    "codes form a cycle: {circle}",
                     fix="break the cycle: a code cannot contain itself",
+                    circle=some(circle, 8),
                 )
             path.append(code)
             if code not in parent_of:
                 raise HierarchyError(
-                    f"code {code!r} has no parent",
-                    where=f"it contains {some(path[:-1])}",
-                    fix=f"put it under the total {total!r}, or name the total with total=",
+                    "code_without_parent",
+                    "code {code!r} has no parent",
+                    where="it contains {path}",
+                    fix="put it under the total {total!r}, or name the total with total=",
+                    code=code,
+                    path=some(path[:-1]),
+                    total=total,
                 )
             code = parent_of[code]
         reaches.update(path)

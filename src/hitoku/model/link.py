@@ -76,13 +76,15 @@ def by_names(tables: Sequence[Linkable], levels: Levels | None = None) -> tuple[
         Numbers in the order of first appearance, and the names of the numbered cells.
     """
     if not tables:
-        raise TableError("no tables to link", fix="give at least one table")
+        raise TableError("no_tables_to_link", "no tables to link", fix="give at least one table")
     for place, table in enumerate(tables):
         if not table.dimensions:
             raise TableError(
+                "linked_table_without_dimensions",
                 "a table without dimensions cannot be linked: its cells have no codes to compare",
-                where=f"table {place + 1}",
+                where="table {table}",
                 fix="link tables made with from_array, from_frame or tabulate, all at once",
+                table=place + 1,
             )
     own = [_named(table.dimensions, place, levels or {}) for place, table in enumerate(tables)]
     refuse_strange_levels(own, levels or {})
@@ -108,9 +110,13 @@ def _named(dimensions: Sequence[Dimension], place: int, levels: Levels) -> dict[
         name = above.get(dimension.name, dimension.name)
         if name in found:
             raise TableError(
-                f"{found[name].name!r} and {dimension.name!r} are levels of one classification",
-                where=f"table {place + 1}",
+                "levels_of_one_classification",
+                "{fine!r} and {coarse!r} are levels of one classification",
+                where="table {table}",
                 fix="keep the finer one in the table; its tree has the codes of the other",
+                fine=found[name].name,
+                coarse=dimension.name,
+                table=place + 1,
             )
         found[name] = dimension
     return found
@@ -126,16 +132,22 @@ def refuse_strange_levels(tables: Sequence[Mapping[str, Dimension]], levels: Lev
             strange = [code for code in dimension.codes if code not in known and code != dimension.total]
             if strange:
                 raise TableError(
-                    f"{dimension.name} is a level of {name}, whose tree lacks the codes "
-                    f"{some(map(repr, strange))}",
+                    "levels_tree_lacks_codes",
+                    "{level} is a level of {tree}, whose tree lacks the codes {codes}",
                     where="levels",
-                    fix=f"give {name} a hierarchy with the codes of {dimension.name} as its nodes",
+                    fix="give {tree} a hierarchy with the codes of {level} as its nodes",
+                    level=dimension.name,
+                    tree=name,
+                    codes=some(map(repr, strange)),
                 )
         if not trees and len({d.name for d in coarse}) > 1:
             raise TableError(
-                f"no table has {name!r}, whose tree says how its levels are made of each other",
+                "levels_tree_missing",
+                "no table has {variable!r}, whose tree says how its levels are made of each other",
                 where="levels",
-                fix=f"name the finest of {some(repr(d.name) for d in coarse)} as the classification",
+                fix="name the finest of {coarse} as the classification",
+                variable=name,
+                coarse=some(repr(d.name) for d in coarse),
             )
 
 
@@ -170,9 +182,12 @@ def assemble(
     if np.any(differs):
         places = np.unique(cell[differs])
         raise TableError(
-            f"linked tables disagree about {len(places)} cell(s) that they share",
-            where=f"cells {some((labels.describe(int(p)) for p in places[:3]), 3)}",
+            "linked_tables_disagree",
+            "linked tables disagree about {n} cell(s) that they share",
+            where="cells {cells}",
             fix="tabulate both from the same records, or give the quantities different measures",
+            n=len(places),
+            cells=some((labels.describe(int(p)) for p in places[:3]), 3),
         )
     return {
         "value": value[first],
@@ -211,7 +226,9 @@ def _variables(
         names, codes, totals = [*names, MEASURE], [*codes, measures], [*totals, ""]
     if np.prod([float(len(c)) for c in codes]) > 2.0**62:
         raise TableError(
-            "the linked tables span too many combinations of codes", fix="link fewer tables at once"
+            "linked_tables_too_large",
+            "the linked tables span too many combinations of codes",
+            fix="link fewer tables at once",
         )
     return names, codes, totals
 
@@ -223,9 +240,12 @@ def _highest_total(name: str, same: Sequence[Dimension]) -> str:
     highest = [top for top in tops if not any(top in d.position and top != d.total for d in same)]
     if len(highest) != 1:
         raise TableError(
-            f"the totals of {name!r} cannot be compared: {some(repr(top) for top in tops)}",
+            "totals_not_comparable",
+            "the totals of {variable!r} cannot be compared: {totals}",
             where="linked tables",
             fix="give the same total one code in all tables, or make one a code below the other",
+            variable=name,
+            totals=some(repr(top) for top in tops),
         )
     return highest[0]
 
@@ -289,7 +309,9 @@ def _contributors(parts: Sequence[Contributors | None], first: Integers) -> Cont
     choices = {part.magnitude for part in known}
     if len(choices) > 1:
         raise TableError(
-            "linked tables rank contributions below zero differently", fix="tabulate with the same magnitude="
+            "linked_rankings_differ",
+            "linked tables rank contributions below zero differently",
+            fix="tabulate with the same magnitude=",
         )
     return Contributors(
         count=np.concatenate([part.count for part in known]),

@@ -61,29 +61,41 @@ class Need:
             level = frozen(level, np.float64, shape=(n,), what=f"required {name}")
             if not np.isfinite(level).all() or np.any(level < 0):
                 raise NeedError(
-                    f"a required {name} is negative or not finite", where=name, fix="levels start at 0"
+                    "requirement_not_finite",
+                    "a required {requirement} is negative or not finite",
+                    where=name,
+                    fix="levels start at 0",
+                    requirement=name,
                 )
             if np.any(level[~unsafe] > 0):
                 raise NeedError(
-                    f"a safe cell has a required {name}",
+                    "requirement_of_safe_cell",
+                    "a safe cell has a required {requirement}",
                     where=name,
                     fix="mark the cell unsafe, or give it zero",
+                    requirement=name,
                 )
             object.__setattr__(self, name, level)
         rules = {name: frozen(hits, np.bool_, shape=(n,), what=name) for name, hits in self.rules.items()}
         if any(np.any(hits & ~unsafe) for hits in rules.values()):
-            raise NeedError("a rule hits a cell that is not marked unsafe", where="rules")
+            raise NeedError(
+                "rule_hits_safe_cell", "a rule hits a cell that is not marked unsafe", where="rules"
+            )
         object.__setattr__(self, "rules", MappingProxyType(rules))
         if self.attributions is None:
             object.__setattr__(self, "attributions", Attributions.none(n))
         elif self.attributions.sums.shape[1] != n:
-            raise NeedError("the attributions are about another table", where="attributions")
+            raise NeedError(
+                "attributions_of_other_table",
+                "the attributions are about another table",
+                where="attributions",
+            )
 
     @classmethod
     def merge(cls, needs: Sequence[Need]) -> Need:
         """Unsafe where any is; levels are the largest; every rule is remembered."""
         if not needs:
-            raise NeedError("no needs to merge", fix="give at least one rule")
+            raise NeedError("no_needs", "no needs to merge", fix="give at least one rule")
         rules: dict[str, Mask] = {}
         for need in needs:
             for name, hits in need.rules.items():

@@ -198,9 +198,13 @@ class Protection:
         secondary = frozen(self.secondary, np.bool_, shape=(n,), what="secondary")
         value = frozen(self.value, np.float64, shape=(n,), what="published values")
         if np.any(secondary & ~withheld):
-            raise ProtectionError("a secondary cell is not withheld", fix="secondary is part of withheld")
+            raise ProtectionError(
+                "secondary_not_withheld",
+                "a secondary cell is not withheld",
+                fix="secondary is part of withheld",
+            )
         if not np.isfinite(value[~withheld]).all():
-            raise ProtectionError("a published value is not a finite number")
+            raise ProtectionError("published_value_not_finite", "a published value is not a finite number")
         for name, array in (("withheld", withheld), ("secondary", secondary), ("value", value)):
             object.__setattr__(self, name, array)
 
@@ -219,9 +223,12 @@ class Protection:
         if table.fixed is not None and np.any(withheld & table.fixed):
             places = np.flatnonzero(withheld & table.fixed)
             raise ProtectionError(
-                f"{len(places)} cell(s) are withheld that must stay published",
-                where=f"first cell {table.describe(int(places[0]))}",
+                "published_cells_withheld",
+                "{n} cell(s) are withheld that must stay published",
+                where="first cell {cell}",
                 fix="take them out of the mask, or free them in the table",
+                n=len(places),
+                cell=table.describe(int(places[0])),
             )
         secondary = withheld if need is None else withheld & ~need.unsafe
         return cls(withheld=withheld, value=table.value, secondary=secondary, cost=float(withheld.sum()))

@@ -86,6 +86,7 @@ class RecordSets:
     def of(cls, table: Table, placement: Placement) -> RecordSets:
         if not table.dimensions:
             raise TableError(
+                "joined_table_without_dimensions",
                 "a table without dimensions cannot be joined with others: its cells have no codes",
                 fix="make it with tabulate from the records of the other tables",
             )

@@ -173,8 +173,11 @@ def refuse_too_large(
     if needed > limit:
         sizes = " x ".join(f"{d.name} {len(d):,}" for d in dimensions)
         raise TableError(
-            f"a table of {n_cells:,} cells needs about {needed / 2**30:,.1f} GiB of memory, "
-            f"{limit / 2**30:,.1f} GiB may be used",
+            "table_too_large",
+            "a table of {n:,} cells needs about {needed:,.1f} GiB of memory, {limit:,.1f} GiB may be used",
             where=sizes,
             fix="use fewer variables or coarser codes, or make several tables and link them",
+            n=n_cells,
+            needed=needed / 2**30,
+            limit=limit / 2**30,
         )

@@ -71,16 +71,25 @@ class Release:
         n = len(np.atleast_1d(self.published))
         published = frozen(self.published, np.float64, shape=(n,), what="published values")
         if np.isinf(published).any():
-            raise TableError("a published value is infinite")
+            raise TableError("published_value_infinite", "a published value is infinite")
         if len(self.labels) != n:
-            raise TableError(f"{len(self.labels)} labels for {n} cells", where="labels")
+            raise TableError(
+                "labels_size",
+                "{n_labels} labels for {n_cells} cells",
+                where="labels",
+                n_labels=len(self.labels),
+                n_cells=n,
+            )
         object.__setattr__(self, "published", published)
         object.__setattr__(self, "relations", frozen_relations(self.relations, n))
         for name in ("lower", "upper"):
             bound = frozen(getattr(self, name), np.float64, shape=(n,), what=f"{name} bounds")
             if np.isnan(bound).any():
                 raise TableError(
-                    f"a {name} bound is not a number", fix="write infinity where nothing is known"
+                    "bound_not_a_number",
+                    "a {bound} bound is not a number",
+                    fix="write infinity where nothing is known",
+                    bound=name,
                 )
             object.__setattr__(self, name, bound)
 
@@ -91,8 +100,11 @@ class Release:
         must_be(Protection, protection, "protection")
         if len(protection.withheld) != table.n_cells:
             raise ProtectionError(
-                f"a protection of {len(protection.withheld)} cells for a table of {table.n_cells}",
+                "protection_of_other_table",
+                "a protection of {n_protection} cells for a table of {n_table}",
                 fix="protect this very table",
+                n_protection=len(protection.withheld),
+                n_table=table.n_cells,
             )
         return cls(
             published=np.where(protection.withheld | ~table.shown, np.nan, protection.value),

@@ -102,7 +102,7 @@ class Table:
         keep = self._keep
         value = keep("value", self.value, np.float64)
         if n == 0:
-            raise TableError("a table without cells", fix="give at least one cell")
+            raise TableError("no_cells", "a table without cells", fix="give at least one cell")
         keep("dimensions", tuple(self.dimensions))
         if self.relations is None:
             keep("relations", frozen_relations(cross_relations(self.dimensions), n))
@@ -111,7 +111,13 @@ class Table:
         if self.labels is None:
             keep("labels", Labels.cross(self.dimensions) if self.dimensions else Labels.numbered(n))
         if len(self.labels) != n:
-            raise TableError(f"{len(self.labels)} labels for {n} cells", where="labels")
+            raise TableError(
+                "labels_size",
+                "{n_labels} labels for {n_cells} cells",
+                where="labels",
+                n_labels=len(self.labels),
+                n_cells=n,
+            )
         default_lower = -np.inf if np.any(value < 0) else 0.0
         keep("lower", default_lower if self.lower is None else self.lower, np.float64)
         keep("upper", np.inf if self.upper is None else self.upper, np.float64)
@@ -153,7 +159,12 @@ class Table:
             self._refuse(bad, "has a cost that is negative or not finite", "costs start at zero")
         for contributors in (self.units, self.holdings):
             if contributors is not None and len(contributors) != self.n_cells:
-                raise TableError(f"contributors of {len(contributors)} cells for {self.n_cells} cells")
+                raise TableError(
+                    "contributors_size",
+                    "contributors of {n_contributors} cells for {n_cells} cells",
+                    n_contributors=len(contributors),
+                    n_cells=self.n_cells,
+                )
         if self.additive:
             refuse_broken(self.relations, self.value, self.labels)
 
@@ -161,7 +172,15 @@ class Table:
         places = np.flatnonzero(wrong)
         if len(places):
             cells = some((self.labels.describe(int(p)) for p in places[:3]), 3)
-            raise TableError(f"{len(places)} cell value(s): {what}", where=f"cells {cells}", fix=fix)
+            raise TableError(
+                "cell_values_invalid",
+                "{n} cell value(s): {problem}",
+                where="cells {cells}",
+                fix=fix,
+                n=len(places),
+                problem=what,
+                cells=cells,
+            )
 
     @classmethod
     def from_array(
@@ -338,10 +357,13 @@ def refuse_broken(relations: sparse.csr_array, value: Floats, labels: Labels) ->
         totals = cells[signs < 0] if np.any(signs < 0) else cells[:1]
         named.append(f"[{labels.describe(int(totals[0]))}] and its {len(cells) - len(totals)} parts")
     raise TableError(
-        f"the table does not add up: {len(failing)} of {relations.shape[0]} relations fail",
+        "table_not_additive",
+        "the table does not add up: {n_failing} of {n_relations} relations fail",
         where="; ".join(named),
         fix="correct these totals or their parts, or leave them out; from_frame(..., totals='recompute') "
         "adds them up again",
+        n_failing=len(failing),
+        n_relations=relations.shape[0],
     )
 
 

@@ -53,8 +53,10 @@ def array_parts(
         codes = [[str(i + 1) for i in range(side)] for side in inner.shape]
     if len(names) != inner.ndim or [len(c) for c in codes] != list(inner.shape):
         raise TableError(
-            f"names and codes do not fit an array of shape {inner.shape}",
+            "names_and_codes_shape",
+            "names and codes do not fit an array of shape {shape}",
             fix="give one name and one list of codes per dimension, as long as the dimension",
+            shape=inner.shape,
         )
     _refuse_not_finite(inner, names, codes)
     if numbered and max(inner.shape) <= LARGEST_KEPT and all(isinstance(name, str) for name in names):
@@ -67,7 +69,11 @@ def array_parts(
         counts = np.asarray(frequency)
         if counts.shape != inner.shape:
             raise TableError(
-                f"frequency has shape {counts.shape}, the array {inner.shape}", where="frequency"
+                "frequency_shape",
+                "frequency has shape {shape}, the array {expected}",
+                where="frequency",
+                shape=counts.shape,
+                expected=inner.shape,
             )
         parts["frequency"] = add_up(counts, dimensions)
     elif whole and inner.min() >= 0:
@@ -87,13 +93,18 @@ def _numbers(array: ArrayLike) -> NDArray[Any]:
     inner = np.asarray(array)
     if inner.dtype.kind not in "iuf":
         raise DataError(
-            f"the array holds {inner.dtype.name}, not numbers",
+            "array_not_numeric",
+            "the array holds {dtype}, not numbers",
             where="array",
             fix="convert it to int or float",
+            dtype=inner.dtype.name,
         )
     if inner.ndim == 0 or inner.size == 0:
         raise DataError(
-            "the array holds no cells", where="array", fix="give at least two cells per dimension"
+            "array_empty",
+            "the array holds no cells",
+            where="array",
+            fix="give at least two cells per dimension",
         )
     return inner
 
@@ -103,9 +114,12 @@ def _refuse_not_finite(inner: NDArray[Any], names: Sequence[str], codes: Sequenc
     if len(bad):
         first = ", ".join(f"{n}={c[i]}" for n, c, i in zip(names, codes, bad[0], strict=True))
         raise DataError(
-            f"{len(bad)} cell(s) of the array are NaN or infinite",
-            where=f"first at {first}",
+            "array_not_finite",
+            "{n} cell(s) of the array are NaN or infinite",
+            where="first at {first}",
             fix="fill them first",
+            n=len(bad),
+            first=first,
         )
 
 
@@ -160,16 +174,22 @@ def frame_parts(
     """
     if totals not in {"check", "recompute"}:
         raise ParameterError(
-            f"totals must be 'check' or 'recompute', got {totals!r}",
+            "totals_option_invalid",
+            "totals must be 'check' or 'recompute', got {totals!r}",
             where="totals",
             fix="use 'check' or 'recompute'",
+            totals=totals,
         )
     data = opened(frame)
     if not by:
-        raise ParameterError("no variables to tabulate by", where="by", fix="name at least one column")
+        raise ParameterError(
+            "no_variables", "no variables to tabulate by", where="by", fix="name at least one column"
+        )
     require_columns(data, [*by, value])
     if len(data) == 0:
-        raise DataError("the data are empty", where="data", fix="check the file or the filter before it")
+        raise DataError(
+            "data_empty", "the data are empty", where="data", fix="check the file or the filter before it"
+        )
     dimensions, cell = _locate(data, by, hierarchies or {}, total)
     labels = Labels.cross(dimensions)
     given = np.zeros(len(labels), dtype=bool)
@@ -220,9 +240,11 @@ def _locate(
     for name in hierarchies:
         if name not in by:
             raise ParameterError(
-                f"a hierarchy for {name!r}, which is not a variable of the table",
+                "hierarchy_of_unknown_variable",
+                "a hierarchy for {variable!r}, which is not a variable of the table",
                 where="hierarchies",
                 fix=did_you_mean(name, by),
+                variable=name,
             )
     dimensions: list[Dimension] = []
     places: list[Integers] = []
@@ -236,7 +258,12 @@ def _locate(
             refuse_similar(name, {top: 0} | dict(zip(map(str, found), map(int, times), strict=True)), "data")
             listed = [code for code in code_list(codes) if code != top]
             if not listed:
-                raise DataError(f"column {name!r} holds nothing but the total", column=name, where="data")
+                raise DataError(
+                    "column_holds_total_only",
+                    "column {column!r} holds nothing but the total",
+                    column=name,
+                    where="data",
+                )
             dimension = Dimension.of(name, Hierarchy.flat(listed, top))
         distinct, inverse = np.unique(codes, return_inverse=True)
         strangers = [str(code) for code in distinct if str(code) not in dimension.position]
@@ -252,9 +279,12 @@ def _locate(
     if len(twice):
         labels = Labels.cross(dimensions)
         raise DataError(
-            f"{len(twice)} cell(s) occur in more than one row",
-            where=f"cells {some((labels.describe(int(c)) for c in twice[:3]), 3)}",
+            "cells_in_several_rows",
+            "{n} cell(s) occur in more than one row",
+            where="cells {cells}",
             fix="give one row per cell; records are for hitoku.tabulate",
+            n=len(twice),
+            cells=some((labels.describe(int(c)) for c in twice[:3]), 3),
         )
     return tuple(dimensions), cell
 
@@ -286,9 +316,12 @@ def _units(
     unknown = np.flatnonzero(~known)
     if len(unknown):
         raise DataError(
-            f"largest contributions of {len(unknown)} total(s) are not given; parts do not tell them",
-            where=f"cells {some((labels.describe(int(c)) for c in unknown[:3]), 3)}",
+            "largest_of_totals_missing",
+            "largest contributions of {n} total(s) are not given; parts do not tell them",
+            where="cells {cells}",
             fix="give a row for every total, or start from records with hitoku.tabulate",
+            n=len(unknown),
+            cells=some((labels.describe(int(c)) for c in unknown[:3]), 3),
         )
     ranks = np.zeros((len(labels), len(columns)))
     for rank, column in enumerate(columns):

@@ -125,9 +125,21 @@ def parse_scope(
         chosen = {given} if isinstance(given, str) else set(given)
         for word in sorted(chosen):
             if word not in SCOPES:
-                raise ParameterError(f"no attacker {word!r}", where=where, fix=did_you_mean(word, SCOPES))
+                raise ParameterError(
+                    "unknown_attacker",
+                    "no attacker {word!r}",
+                    where=where,
+                    fix=did_you_mean(word, SCOPES),
+                    word=word,
+                )
         if not chosen:
-            raise ParameterError("no attacker is named", where=where, fix=f"choose from {', '.join(SCOPES)}")
+            raise ParameterError(
+                "no_attacker",
+                "no attacker is named",
+                where=where,
+                fix="choose from {scopes}",
+                scopes=", ".join(SCOPES),
+            )
     return tuple(name for name in SCOPES if name in chosen)
 
 

@@ -62,9 +62,13 @@ def assess(
             need = need.only(table.shown)
         if len(need) != table.n_cells:
             raise RuleError(
-                f"the rule judged {len(need)} cells of a table of {table.n_cells}",
-                where=f"rule {name_of(rule)}",
+                "rule_size",
+                "the rule judged {n_judged} cells of a table of {n_cells}",
+                where="rule {rule}",
                 fix="a rule returns one verdict per cell",
+                n_judged=len(need),
+                n_cells=table.n_cells,
+                rule=name_of(rule),
             )
         name = name_of(rule)
         names[name] = names.get(name, 0) + 1
@@ -101,22 +105,31 @@ def name_of(rule: Rule) -> str:
 
 def _refuse_strangers(rules: object) -> None:
     if isinstance(rules, Rule):
-        raise ParameterError("rules is one rule, not a list", where="rules", fix="write [rule]")
+        raise ParameterError(
+            "rules_is_one_rule", "rules is one rule, not a list", where="rules", fix="write [rule]"
+        )
     if not isinstance(rules, Sequence) or isinstance(rules, str):
         raise ParameterError(
-            f"rules is of type {type(rules).__name__}, not a list of rules",
+            "rules_not_a_list",
+            "rules is of type {kind}, not a list of rules",
             where="rules",
             fix="write [MinFrequency(5)]",
+            kind=type(rules).__name__,
         )
     if not rules:
-        raise RuleError("no rules to apply", where="rules", fix="give at least one, such as MinFrequency(5)")
+        raise RuleError(
+            "no_rules", "no rules to apply", where="rules", fix="give at least one, such as MinFrequency(5)"
+        )
     for place, rule in enumerate(rules, start=1):
         must_not_be_a_class(rule, f"rule {place}")
         if not isinstance(rule, Rule):
             raise ParameterError(
-                f"an object of type {type(rule).__name__} is no rule",
-                where=f"rule {place}",
+                "not_a_rule",
+                "an object of type {kind} is no rule",
+                where="rule {rule}",
                 fix="a rule has a method assess(table) that returns a Need",
+                kind=type(rule).__name__,
+                rule=place,
             )
 
 
@@ -126,9 +139,11 @@ def _refuse_fixed(table: Table, need: Need) -> None:
     places = np.flatnonzero(table.fixed & need.unsafe)
     if len(places):
         raise NeedError(
-            f"{len(places)} unsafe cell(s) may not be withheld",
+            "unsafe_cells_must_be_kept",
+            "{n} unsafe cell(s) may not be withheld",
             where="; ".join(f"cell {table.describe(int(p))} ({some(need.why(int(p)))})" for p in places[:3]),
             fix="free these cells in the table (fixed), or leave them out of what is published",
+            n=len(places),
         )
 
 
@@ -147,16 +162,25 @@ def _with_width(table: Table, need: Need, width: ArrayLike) -> Need:
         asked: Floats = np.asarray(width, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ParameterError(
-            "width is not a number", where="width", fix="give one number, or one per cell"
+            "width_not_a_number",
+            "width is not a number",
+            where="width",
+            fix="give one number, or one per cell",
         ) from error
     if asked.ndim and asked.shape != (table.n_cells,):
         raise ParameterError(
-            f"width has shape {asked.shape}, the table {table.n_cells} cells",
+            "width_shape",
+            "width has shape {shape}, the table {n_cells} cells",
             where="width",
             fix="give one number, or one per cell in the order of table.cells",
+            shape=asked.shape,
+            n_cells=table.n_cells,
         )
     if not np.isfinite(asked).all() or np.any(asked < 0):
         raise ParameterError(
-            "a width is negative or not finite", where="width", fix="widths are lengths and start at 0"
+            "width_not_finite",
+            "a width is negative or not finite",
+            where="width",
+            fix="widths are lengths and start at 0",
         )
     return replace(need, width=np.maximum(need.width, np.where(need.unsafe, asked, 0.0)))

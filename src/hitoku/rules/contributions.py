@@ -15,15 +15,19 @@ def contributors_at(table: Table, level: Level, rule: str) -> Contributors:
         return found
     if level == "unit" and table.holdings is not None:
         raise RuleError(
+            "holdings_without_units",
             "the table knows holdings, but not the units they are made of",
-            where=f"rule {rule}, level='unit'",
+            where="rule {rule}, level='unit'",
             fix="tabulate(..., unit=...) as well, or use level='holding'",
+            rule=rule,
         )
     raise RuleError(
+        "contributors_unknown",
         "the table does not say who contributes to its cells",
-        where=f"rule {rule}",
+        where="rule {rule}",
         fix="start from records with tabulate(..., value=..., unit=...), or name the columns of the largest "
         "contributions with from_frame(..., largest=[...])",
+        rule=rule,
     )
 
 
@@ -32,14 +36,20 @@ def ranked_at(table: Table, level: Level, top: int, rule: str) -> Contributors:
     found = contributors_at(table, level, rule)
     if found.negative and found.magnitude is None:
         raise RuleError(
+            "ranking_of_negative_contributions",
             "some contributions are below zero, and nobody has said how to rank them",
-            where=f"rule {rule}",
+            where="rule {rule}",
             fix='tabulate(..., magnitude="abs") ranks them by size, "signed" lets them lower the total',
+            rule=rule,
         )
     if found.largest.shape[1] < top:
         raise RuleError(
-            f"the rule needs the {top} largest contributions, the table keeps {found.largest.shape[1]}",
-            where=f"rule {rule}",
-            fix=f"tabulate(..., top={top})",
+            "too_few_largest",
+            "the rule needs the {needed} largest contributions, the table keeps {kept}",
+            where="rule {rule}",
+            fix="tabulate(..., top={needed})",
+            needed=top,
+            kept=found.largest.shape[1],
+            rule=rule,
         )
     return found

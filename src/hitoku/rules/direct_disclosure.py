@@ -77,9 +77,11 @@ class DirectDisclosure:
         frequency = table.frequency
         if frequency is None:
             raise RuleError(
+                "respondents_unknown",
                 "the table does not say how many respondents are in its cells",
-                where=f"rule {self.name}",
+                where="rule {rule}",
                 fix="give from_array or from_frame frequency=..., or start from records with tabulate",
+                rule=self.name,
             )
         sensitive = table.labels.names if self.sensitive is None else self.sensitive
         sensitive = variables_of(self.name, "sensitive", sensitive)
@@ -158,9 +160,12 @@ def _number(table: Table, place: int, code: str, where: str) -> int:
     codes = table.labels.codes[place]
     if code not in codes:
         raise RuleError(
-            f"variable {table.labels.names[place]!r} has no code {code!r}",
+            "unknown_code_of_variable",
+            "variable {variable!r} has no code {code!r}",
             where=where,
             fix=did_you_mean(code, codes),
+            variable=table.labels.names[place],
+            code=code,
         )
     return codes.index(code)
 
@@ -176,7 +181,9 @@ def _sets_of(rule: str, given: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
         )
     except (TypeError, ValueError) as error:
         raise RuleError(
+            "forbidden_sets_invalid",
             "forbidden must list sets of codes by variable",
-            where=f"rule {rule}",
+            where="rule {rule}",
             fix='write forbidden={"injury": [("Light", "Serious")]}',
+            rule=rule,
         ) from error

@@ -78,23 +78,32 @@ class Given:
         if isinstance(given, str):
             if given not in table.measures:
                 raise RuleError(
-                    f"the table has no measure {given!r} that marks unsafe cells",
-                    where=f"rule {self.name}",
+                    "marks_measure_missing",
+                    "the table has no measure {measure!r} that marks unsafe cells",
+                    where="rule {rule}",
                     fix=did_you_mean(given, table.measures, otherwise="give an array with one mark per cell"),
+                    measure=given,
+                    rule=self.name,
                 )
             given = table.measures[given]
         marks = np.asarray(given)
         if marks.shape != (table.n_cells,):
             raise RuleError(
-                f"{marks.size} marks for {table.n_cells} cells",
-                where=f"rule {self.name}, unsafe",
+                "marks_size",
+                "{n_marks} marks for {n_cells} cells",
+                where="rule {rule}, unsafe",
                 fix="give one truth value per cell, in the order of table.cells",
+                n_marks=marks.size,
+                n_cells=table.n_cells,
+                rule=self.name,
             )
         if not np.isin(marks, (0, 1)).all():
             raise RuleError(
+                "mark_not_boolean",
                 "a mark is neither true nor false",
-                where=f"rule {self.name}, unsafe",
+                where="rule {rule}, unsafe",
                 fix="give truth values, or 1 for an unsafe cell and 0 for another",
+                rule=self.name,
             )
         return marks.astype(np.bool_)
 
@@ -105,9 +114,12 @@ class Given:
         level = frozen(given, np.float64, shape=(table.n_cells,), what=f"given {part}")
         if not np.isfinite(level).all() or np.any(level < 0):
             raise RuleError(
-                f"a given {part} is negative or not finite",
-                where=f"rule {self.name}, {part}",
+                "given_levels_invalid",
+                "a given {part} is negative or not finite",
+                where="rule {rule}, {part}",
                 fix="levels are distances and start at 0",
+                part=part,
+                rule=self.name,
             )
         return level
 

@@ -109,11 +109,14 @@ def require_groups(table: Table, rules: Sequence[Rule], need: Need) -> Need:
         short = np.flatnonzero(cells & (table.upper < size.n))
         if len(short):
             raise NeedError(
-                f"{len(short)} unsafe cell(s) cannot be protected: readers know upper bounds below the "
+                "group_sizes_known",
+                "{n} unsafe cell(s) cannot be protected: readers know upper bounds below the "
                 "number of units that the rule requires",
-                where=f"cells {some((table.describe(int(p)) for p in short[:4]), 3)}",
+                where="cells {cells}",
                 fix="widen the upper bounds of the table if readers do not know them, merge codes, or "
                 "leave derivable groups out with groups=False",
+                n=len(short),
+                cells=some((table.describe(int(p)) for p in short[:4]), 3),
             )
         level = np.where(cells & ~size.within(table, need), size.n - size.counted, 0.0)
         need = replace(need, upper=np.maximum(need.upper, level))

@@ -97,9 +97,11 @@ class KDisclosure:
         counts = table.frequency
         if counts is None:
             raise RuleError(
+                "respondents_unknown",
                 "the table does not say how many respondents are in its cells",
-                where=f"rule {self.name}",
+                where="rule {rule}",
                 fix="give from_array or from_frame frequency=..., or start from records with tabulate",
+                rule=self.name,
             )
         part, group = _nested(table)
         keep = counts[group] - counts[part] <= self.k

@@ -68,15 +68,20 @@ class MinFrequency:
         if self.weighted:
             if WEIGHTED_COUNT not in table.measures:
                 raise RuleError(
+                    "weighted_frequency_missing",
                     "the table has no weighted frequency",
-                    where=f"rule {self.name}, weighted=True",
-                    fix=f"tabulate(..., weight=...), or give the table the measure {WEIGHTED_COUNT!r}",
+                    where="rule {rule}, weighted=True",
+                    fix="tabulate(..., weight=...), or give the table the measure {weighted_count!r}",
+                    rule=self.name,
+                    weighted_count=WEIGHTED_COUNT,
                 )
             return np.asarray(table.measures[WEIGHTED_COUNT])
         if table.frequency is None:
             raise RuleError(
+                "respondents_unknown",
                 "the table does not say how many respondents are in its cells",
-                where=f"rule {self.name}",
+                where="rule {rule}",
                 fix="give from_array or from_frame frequency=..., or start from records with tabulate",
+                rule=self.name,
             )
         return table.frequency

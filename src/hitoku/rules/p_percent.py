@@ -58,9 +58,12 @@ class PPercent:
         check_level(self.name, self.level)
         if self.at_limit not in ("safe", "unsafe"):
             raise RuleError(
-                f"a cell at the limit is {self.at_limit!r}",
-                where=f"rule {self.name}",
+                "at_limit_invalid",
+                "a cell at the limit is {at_limit!r}",
+                where="rule {rule}",
                 fix='at_limit is "safe" or "unsafe"',
+                at_limit=self.at_limit,
+                rule=self.name,
             )
 
     def assess(self, table: Table) -> Need:

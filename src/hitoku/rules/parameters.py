@@ -16,16 +16,28 @@ def check_percent(rule: str, name: str, given: Any) -> None:
     """Refuse anything outside (0, 100]."""
     if not _is_number(given) or not 0 < given <= 100:
         raise RuleError(
-            f"{name} must lie in (0, 100], got {given!r}",
-            where=f"rule {rule}",
-            fix=f"give {name} in percent: 10 for ten percent, not 0.1",
+            "percent_parameter_range",
+            "{name} must lie in (0, 100], got {given!r}",
+            where="rule {rule}",
+            fix="give {name} in percent: 10 for ten percent, not 0.1",
+            name=name,
+            given=given,
+            rule=rule,
         )
 
 
 def check_positive(rule: str, name: str, given: Any, fix: str) -> None:
     """Refuse anything but a positive finite number."""
     if not _is_number(given) or not 0 < given < math.inf:
-        raise RuleError(f"{name} must be a positive number, got {given!r}", where=f"rule {rule}", fix=fix)
+        raise RuleError(
+            "parameter_not_positive",
+            "{name} must be a positive number, got {given!r}",
+            where="rule {rule}",
+            fix=fix,
+            name=name,
+            given=given,
+            rule=rule,
+        )
 
 
 def check_range(rule: str, given: Any) -> None:
@@ -39,9 +51,13 @@ def check_share(rule: str, name: str, given: Any) -> None:
     """Refuse anything outside (0, 1]."""
     if not _is_number(given) or not 0 < given <= 1:
         raise RuleError(
-            f"{name} must lie in (0, 1], got {given!r}",
-            where=f"rule {rule}",
-            fix=f"give {name} as a fraction: 0.9 for ninety percent",
+            "share_parameter_range",
+            "{name} must lie in (0, 1], got {given!r}",
+            where="rule {rule}",
+            fix="give {name} as a fraction: 0.9 for ninety percent",
+            name=name,
+            given=given,
+            rule=rule,
         )
 
 
@@ -49,9 +65,15 @@ def check_whole(rule: str, name: str, given: Any, least: int) -> None:
     """Refuse anything but a whole number from ``least`` on."""
     if isinstance(given, bool) or not isinstance(given, Integral) or int(given) < least:
         raise RuleError(
-            f"{name} must be a whole number, at least {least}, got {given!r}",
-            where=f"rule {rule}",
-            fix=f"give {name} as {least}, {least + 1}, ...",
+            "parameter_not_whole",
+            "{name} must be a whole number, at least {least}, got {given!r}",
+            where="rule {rule}",
+            fix="give {name} as {least}, {least_2}, ...",
+            name=name,
+            least=least,
+            given=given,
+            rule=rule,
+            least_2=least + 1,
         )
 
 
@@ -59,9 +81,12 @@ def check_level(rule: str, given: Any) -> None:
     """Refuse anything but the two levels at which contributors are counted."""
     if given not in get_args(Level):
         raise RuleError(
-            f"level must be 'holding' or 'unit', got {given!r}",
-            where=f"rule {rule}",
+            "level_invalid",
+            "level must be 'holding' or 'unit', got {given!r}",
+            where="rule {rule}",
             fix="'holding' takes holdings where they are known and units elsewhere; 'unit' takes units",
+            given=given,
+            rule=rule,
         )
 
 
@@ -75,9 +100,13 @@ def variables_of(rule: str, name: str, given: Any) -> tuple[str, ...]:
         or len(set(names)) != len(names)
     ):
         raise RuleError(
-            f"{name} must name one variable or several different ones, got {given!r}",
-            where=f"rule {rule}",
-            fix=f'write {name}="status" or {name}=("status", "income")',
+            "variables_parameter_invalid",
+            "{name} must name one variable or several different ones, got {given!r}",
+            where="rule {rule}",
+            fix='write {name}="status" or {name}=("status", "income")',
+            name=name,
+            given=given,
+            rule=rule,
         )
     return tuple(names)
 
@@ -97,9 +126,12 @@ def codes_of(rule: str, name: str, given: Any) -> tuple[tuple[str, str], ...]:
         readable = not isinstance(given, str)
     if not readable:
         raise RuleError(
-            f"{name} must say which code of which variable",
-            where=f"rule {rule}",
-            fix=f'write {name}={{"injury": "Unknown"}}',
+            "codes_parameter_invalid",
+            "{name} must say which code of which variable",
+            where="rule {rule}",
+            fix='write {name}={"injury": "Unknown"}',
+            name=name,
+            rule=rule,
         )
     return tuple(pairs)
 

@@ -125,7 +125,10 @@ def require_variables(table: Table, variables: Sequence[str], rule: str) -> None
     for variable in variables:
         if variable not in table.labels.names:
             raise RuleError(
-                f"the table has no variable {variable!r}",
-                where=f"rule {rule}",
+                "variable_not_in_table",
+                "the table has no variable {variable!r}",
+                where="rule {rule}",
                 fix=did_you_mean(variable, table.labels.names),
+                variable=variable,
+                rule=rule,
             )

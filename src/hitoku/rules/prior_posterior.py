@@ -52,9 +52,13 @@ class PriorPosterior:
         check_percent(self.name, "q", self.q)
         if not self.p < self.q:
             raise RuleError(
-                f"p must be smaller than q, got p={self.p} and q={self.q}",
-                where=f"rule {self.name}",
+                "p_not_below_q",
+                "p must be smaller than q, got p={p} and q={q}",
+                where="rule {rule}",
                 fix="p is what must stay unknown after publication, q what is unknown before it",
+                p=self.p,
+                q=self.q,
+                rule=self.name,
             )
         check_whole(self.name, "n", self.n, least=1)
         check_level(self.name, self.level)

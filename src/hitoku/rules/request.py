@@ -86,22 +86,27 @@ class Request:
         if isinstance(given, str):
             if given not in table.measures:
                 raise RuleError(
-                    f"the table has no measure {given!r} that says who asked for protection",
-                    where=f"rule {self.name}",
+                    "request_measure_missing",
+                    "the table has no measure {measure!r} that says who asked for protection",
+                    where="rule {rule}",
                     fix=did_you_mean(
                         given,
                         table.measures,
                         otherwise="give share= as an array over cells: the largest contribution among "
                         "those who asked, as a fraction of the total",
                     ),
+                    measure=given,
+                    rule=self.name,
                 )
             given = table.measures[given]
         share = frozen(given, np.float64, shape=(table.n_cells,), what="share of those who asked")
         if not np.isfinite(share).all() or np.any(share < 0) or np.any(share > 1):
             raise RuleError(
+                "request_share_range",
                 "a share of somebody who asked lies outside [0, 1]",
-                where=f"rule {self.name}",
+                where="rule {rule}",
                 fix="give fractions of the total: 0 where nobody asked, 0.5 for half of it",
+                rule=self.name,
             )
         return share
 

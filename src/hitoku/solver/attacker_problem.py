@@ -65,7 +65,11 @@ class AttackerProblem:
             status = run(highs, 1)
         accept(highs.changeColCost(cell, 0.0), "changing costs")
         if status is not SolverStatus.OPTIMAL:
-            raise SolverError("an attacker's linear program has no optimum", where="solver")
+            raise SolverError(
+                "attacker_program_without_optimum",
+                "an attacker's linear program has no optimum",
+                where="solver",
+            )
         solution = highs.getSolution()
         point = np.asarray(solution.col_value)
         return sense * float(point[cell]), point, np.asarray(solution.row_dual)

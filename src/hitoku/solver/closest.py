@@ -75,9 +75,12 @@ class DeviationProgram:
             array = np.full(length, array) if array.ndim == 0 else array
             if array.shape != (length,) or np.isnan(array).any():
                 raise ParameterError(
-                    f"{name} is not one number for each of {length}",
+                    "not_one_number_for_each",
+                    "{name} is not one number for each of {n}",
                     where="DeviationProgram",
                     fix="one per cell, rhs one per relation; infinity for no bound",
+                    name=name,
+                    n=length,
                 )
             array.setflags(write=False)
             object.__setattr__(self, name, array)
@@ -85,9 +88,11 @@ class DeviationProgram:
             array = getattr(self, name)
             if np.any(array < 0) or not np.isfinite(array).all():
                 raise ParameterError(
-                    f"a {name} is negative or not finite",
+                    "entry_not_finite",
+                    "a {name} is negative or not finite",
                     where="DeviationProgram",
                     fix="fix a cell by equal bounds, not by an endless weight",
+                    name=name,
                 )
 
     def cost(self, deviation: Floats, norm: Norm) -> float:
@@ -206,7 +211,9 @@ def closest(
     (array([1., 0., 1.]), 0.35, array([0.35, 0.  , 0.  ]))
     """
     if norm not in NORMS:
-        raise ParameterError(f"no norm {norm!r}", where="norm", fix=did_you_mean(norm, NORMS))
+        raise ParameterError(
+            "unknown_norm", "no norm {norm!r}", where="norm", fix=did_you_mean(norm, NORMS), norm=norm
+        )
     crossed = np.any(problem.lower > problem.upper)
     if crossed or np.any(problem.lower == np.inf) or np.any(problem.upper == -np.inf):
         return Closest(status=SolverStatus.INFEASIBLE)

@@ -138,7 +138,11 @@ def accept(returned: Any, doing: str) -> None:
     """Raise when HiGHS refuses; a warning on a model of ours is a refusal too."""
     if returned != highspy.HighsStatus.kOk:
         raise SolverError(
-            f"HiGHS refused: {doing}", where="solver", fix="report this together with the size of the table"
+            "highs_refused",
+            "HiGHS refused: {action}",
+            where="solver",
+            fix="report this together with the size of the table",
+            action=doing,
         )
 
 

@@ -48,9 +48,12 @@ class IntegerProgram(LinearProgram):
         integer = np.full(n, integer) if integer.ndim == 0 else integer
         if integer.shape != (n,):
             raise ParameterError(
-                f"integer has shape {integer.shape}, expected ({n},)",
+                "integer_shape",
+                "integer has shape {shape}, expected ({n},)",
                 where="IntegerProgram",
                 fix="one per column",
+                shape=integer.shape,
+                n=n,
             )
         integer.setflags(write=False)
         object.__setattr__(self, "integer", integer)
@@ -147,9 +150,12 @@ def solve(
             return solution
     n_rows, n_columns = program.relations.shape
     raise SolverError(
-        f"an integer program of {n_columns} columns and {n_rows} rows has no trustworthy answer",
+        "integer_program_untrusted",
+        "an integer program of {n_columns} columns and {n_rows} rows has no trustworthy answer",
         where="solver",
         fix="look for values of very different size in one table, or split it",
+        n_columns=n_columns,
+        n_rows=n_rows,
     )
 
 

@@ -97,10 +97,17 @@ class LinearProgram:
         if self.row_upper is not None:
             object.__setattr__(self, "row_upper", _array("row_upper", self.row_upper, n_rows))
         if not (np.isfinite(self.cost).all() and np.isfinite(relations.data).all()):
-            raise ParameterError("a cost or a coefficient is not finite", where="LinearProgram")
+            raise ParameterError(
+                "cost_or_coefficient_not_finite",
+                "a cost or a coefficient is not finite",
+                where="LinearProgram",
+            )
         if self.row_upper is None and not np.isfinite(self.rhs).all():
             raise ParameterError(
-                "a right-hand side is not finite", where="LinearProgram", fix="give row_upper for ranges"
+                "right_hand_side_not_finite",
+                "a right-hand side is not finite",
+                where="LinearProgram",
+                fix="give row_upper for ranges",
             )
 
     @property
@@ -114,12 +121,22 @@ def _array(name: str, values: ArrayLike, length: int) -> Floats:
     array = np.full(length, array) if array.ndim == 0 else array
     if array.shape != (length,):
         raise ParameterError(
-            f"{name} has shape {array.shape}, expected ({length},)",
+            "vector_shape",
+            "{name} has shape {shape}, expected ({n},)",
             where="LinearProgram",
             fix="one entry per column for cost and bounds, one per row for right-hand sides",
+            name=name,
+            shape=array.shape,
+            n=length,
         )
     if np.isnan(array).any():
-        raise ParameterError(f"{name} holds a NaN", where="LinearProgram", fix="use infinity for no bound")
+        raise ParameterError(
+            "holds_nan",
+            "{name} holds a NaN",
+            where="LinearProgram",
+            fix="use infinity for no bound",
+            name=name,
+        )
     array.setflags(write=False)
     return array
 
@@ -288,9 +305,12 @@ class Warm:
         if status is None or (status is SolverStatus.OPTIMAL and x is None):
             n_rows, n_columns = self._relations.shape
             raise SolverError(
-                f"a linear program of {n_columns} columns and {n_rows} rows has no trustworthy answer",
+                "linear_program_untrusted",
+                "a linear program of {n_columns} columns and {n_rows} rows has no trustworthy answer",
                 where="solver",
                 fix="look for values of very different size in one table, or split it",
+                n_columns=n_columns,
+                n_rows=n_rows,
             )
         return status, x
 

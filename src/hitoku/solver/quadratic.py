@@ -97,9 +97,12 @@ def solve(program: QuadraticProgram, *, threads: int = 1, time_limit_s: float | 
             return found
     n_rows, n_columns = program.relations.shape
     raise SolverError(
-        f"a convex program of {n_columns} columns and {n_rows} rows has no trustworthy answer",
+        "convex_program_untrusted",
+        "a convex program of {n_columns} columns and {n_rows} rows has no trustworthy answer",
         where="solver",
         fix="look for values of very different size in one table, or split it",
+        n_columns=n_columns,
+        n_rows=n_rows,
     )
 
 
@@ -267,7 +270,9 @@ def _refined(
     """
     x, duals = near.x, near.duals
     if x is None or duals is None:
-        raise SolverError("an optimum without a point", where="solver", fix="report this")
+        raise SolverError(
+            "optimum_without_point", "an optimum without a point", where="solver", fix="report this"
+        )
     least, most = program.row_ends
     known = np.where(least == most, duals, 0.0)
     activity = program.relations @ x

@@ -42,6 +42,7 @@ class QuadraticProgram(LinearProgram):
         curvature = np.full(n, curvature) if curvature.ndim == 0 else curvature
         if curvature.shape != (n,) or not np.isfinite(curvature).all() or np.any(curvature < 0):
             raise ParameterError(
+                "curvature_invalid",
                 "curvature is not one finite number, zero or more, per column",
                 where="QuadraticProgram",
                 fix="give the factors of the squares; a concave program has no door here",
