@@ -86,6 +86,7 @@ def test_field_with_braces_is_printed_as_it_is(name):
         ("{name!r}", {"name": "a"}, "'a'"),
         ("{name!s:>3}", {"name": 1}, "  1"),
         ("{unknown} {p.real}", {"p": 1}, "{unknown} {p.real}"),
+        ("{name: {code: [codes]}} of {code}", {"name": 1, "code": "B"}, "{name: {code: [codes]}} of B"),
     ],
 )
 def test_render_formats_as_an_f_string(template, fields, text):

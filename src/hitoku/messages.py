@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 # A field of a template: its name, a conversion and a format, as in an f-string.
-FIELD = re.compile(r"\{(?P<name>[A-Za-z_]\w*)(?:!(?P<conversion>[rs]))?(?::(?P<spec>[^{}]*))?\}")
+FIELD = re.compile(
+    r"\{(?P<name>[A-Za-z_]\w*)(?:!(?P<conversion>[rs]))?(?::(?P<spec>[<>^]?\d*[,_]?(?:\.\d+)?[a-z%]?))?\}"
+)
 
 
 class Text(str):
