@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hitoku.attacks.contribution import Contribution
+from hitoku.attacks.insider import Insider
 from hitoku.evidence.audit import audit
 from hitoku.evidence.outcome import Outcome
 from hitoku.model.need import Need
@@ -114,3 +116,17 @@ def test_cells_that_no_table_shows_count_as_unsafe_and_nowhere_else():
     ).summary
     assert "unsafe_hidden" not in plain
     assert (plain["cells"], plain["withheld"]) == (9, 4)
+
+
+def test_contributors_who_come_too_close_refuse_an_outcome_built_by_hand():
+    table = Table.from_array([50, 60, 90], frequency=[1, 1, 3])
+    unsafe = np.isin(table.value, [50, 60])
+    need = Need(unsafe=unsafe, lower=5.0, upper=5.0, rules={"given": unsafe})
+    protection = Protection.withhold(table, unsafe, need)
+    release = Release.of(table, protection)
+    assert audit(table, need, release).safe  # either could be anything from 0 to 110
+    found = audit(table, need, release, insiders=Insider([Contribution("v", cell=0, amount=50, sole=True)]))
+    assert not found.safe
+    verdict = Outcome(protection, found).verdict
+    assert (verdict.colour, verdict.refused) == (Colour.RED, True)
+    assert verdict["contributors"].status is Status.FAILED

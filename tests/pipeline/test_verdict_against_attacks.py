@@ -20,9 +20,9 @@ from hitoku.coalitions.contributions import contributions_in
 from hitoku.errors import HitokuError
 from hitoku.evidence.adjusted import AdjustedAudit
 from hitoku.evidence.attacked import judge_attack
-from hitoku.evidence.verdict import counts_units
 from hitoku.methods import METHODS
 from hitoku.metrics.recovery import known
+from hitoku.model.table import counts_units
 from hitoku.model.verdict import Colour, Severity, Status
 from hitoku.rules import RULES
 

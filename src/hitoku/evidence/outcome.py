@@ -111,10 +111,13 @@ class Outcome:
     def scope(self) -> tuple[str, ...]:
         """Attackers that the verdict depends on: those of ``against``, or the default ones.
 
-        The default ones include large contributors where ``insiders`` names them.
+        The default ones include large contributors where ``insiders`` names them, or the audit found that
+        contributors come too close.
         """
         chosen = parse_scope(self.against, secret=self.secret)
-        if self.against is None and self.insiders.partition(",")[0] not in {"none", "singletons"}:
+        word, tried = self.insiders.partition(",")[0], self.audit.insiders
+        close = word != "singletons" and tried is not None and bool(tried.cells)
+        if self.against is None and (close or word not in {"none", "singletons"}):
             return parse_scope([*chosen, "contributors"])
         return chosen
 

@@ -15,7 +15,7 @@ from hitoku.evidence.adjusted import REASONS as MOVED_REASONS
 from hitoku.evidence.audit_result import REASONS, Audit, CellOutcome
 from hitoku.evidence.derivable_groups import SWITCHED_OFF, DerivableGroups, not_considered
 from hitoku.evidence.grid import text
-from hitoku.model.table import Table
+from hitoku.model.table import counts_units
 from hitoku.model.verdict import ATTACKERS, WORST_LAST, Finding, Row, Severity, Status, Verdict
 
 # Rules that compare contributions, and rules on attributes of groups.
@@ -235,11 +235,6 @@ def _dominance(audit: Audit) -> Row:
         else "no rule compares contributions",
         applies=applies,
     )
-
-
-def counts_units(table: Table) -> bool:
-    """Return whether the values are the numbers of units themselves."""
-    return table.integer and table.frequency is not None and np.array_equal(table.value, table.frequency)
 
 
 def _singletons(audit: Audit, insiders: str) -> Row:

@@ -102,8 +102,32 @@ def against_insiders(
     if np.array_equal(withheld, protection.withheld):
         return protection
     withheld &= ~points(table, withheld, withheld & ~protection.withheld & ~need.unsafe & ~moving)
+    return extended(table, need, protection, method, withheld, steps=steps, purpose="insiders")
+
+
+def extended(
+    table: Table,
+    need: Need,
+    protection: Protection,
+    method: Method,
+    withheld: Mask,
+    *,
+    steps: int,
+    purpose: str,
+) -> Protection:
+    """Return a protection that withholds more than the method chose, with its cost and gap.
+
+    Parameters
+    ----------
+    table, need, protection, method
+        What was protected, the decision, and who took it.
+    withheld, steps
+        The larger pattern, and the steps that led to it.
+    purpose
+        Against what more is withheld, in a word for the note.
+    """
     cost = cost_of(table, method, withheld)
-    # What is safe from insiders is safe without them: nothing that is costs less than is known for that.
+    # A pattern that is safe for the purpose is safe without it, so it costs no less than the known bound.
     least = least_known(protection)
     return replace(
         protection,
@@ -114,7 +138,7 @@ def against_insiders(
         gap=max(0.0, 1.0 - least / cost) if least > 0 else float("nan"),
         canonical=False,
         steps=steps,
-        note=f"{protection.method}, and more for insiders: {above(cost, least)}" if protection.note else "",
+        note=f"{protection.method}, and more for {purpose}: {above(cost, least)}" if protection.note else "",
     )
 
 

@@ -375,6 +375,23 @@ def adds_up(table: Table, counted: NDArray[Any]) -> bool:
     return len(broken(table.relations, counted.astype(np.float64))) == 0
 
 
+def are_units(table: Table, counted: NDArray[Any]) -> bool:
+    """Return whether the values of a table are these numbers of units, and known not to be negative."""
+    return bool(np.array_equal(table.value, counted) and not np.any(table.lower < 0))
+
+
+def counts_units(table: Table) -> bool:
+    """Return whether the values of a table are the numbers of units behind its cells.
+
+    Examples
+    --------
+    >>> counts = Table.from_array([[5, 1], [2, 9]])
+    >>> counts_units(counts), counts_units(Table.from_array([[5.5, 1.0], [2.0, 9.0]]))
+    (True, False)
+    """
+    return table.frequency is not None and are_units(table, table.frequency)
+
+
 def counted_table(table: Table, counted: NDArray[Any]) -> Table:
     """Return the table whose values are the numbers of units behind the cells of another one.
 

@@ -16,9 +16,8 @@ import numpy as np
 from hitoku.errors import NeedError
 from hitoku.evidence.audit import audit
 from hitoku.evidence.audit_result import Audit, CellOutcome
-from hitoku.methods.auto import above, least_known
 from hitoku.methods.costs import costs
-from hitoku.methods.insiders import cost_of, go_on
+from hitoku.methods.insiders import extended, go_on
 from hitoku.methods.method import Method, Progress
 from hitoku.methods.optimal import Optimal
 from hitoku.model.arrays import Mask
@@ -89,19 +88,7 @@ def withhold_for_groups(
         hints += more.moves
     if np.array_equal(withheld, protection.withheld):
         return protection, hints
-    cost, least = cost_of(table, method, withheld), least_known(protection)
-    extended = replace(
-        protection,
-        withheld=withheld,
-        secondary=withheld & ~need.unsafe,
-        cost=cost,
-        proven=False,
-        gap=max(0.0, 1.0 - least / cost) if least > 0 else float("nan"),
-        canonical=False,
-        steps=steps,
-        note=f"{protection.method}, and more for groups: {above(cost, least)}" if protection.note else "",
-    )
-    return extended, hints
+    return extended(table, need, protection, method, withheld, steps=steps, purpose="groups"), hints
 
 
 def witnesses_of(found: Audit) -> list[Mapping[int, int]]:

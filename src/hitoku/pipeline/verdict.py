@@ -14,9 +14,10 @@ from hitoku.errors import HitokuError
 from hitoku.evidence.adjusted import AdjustedAudit
 from hitoku.evidence.attacked import judge_attack
 from hitoku.evidence.audit_result import Audit
-from hitoku.evidence.verdict import UNKNOWN_METHOD, counts_units
+from hitoku.evidence.verdict import UNKNOWN_METHOD
 from hitoku.metrics.recovery import known
 from hitoku.model.protection import Protection
+from hitoku.model.table import counts_units
 from hitoku.model.verdict import Finding, Row, Severity, Status
 from hitoku.pipeline.known_method import Made, against_known_method
 from hitoku.solver.closest import Norm

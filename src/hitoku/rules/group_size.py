@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from hitoku.errors import NeedError, some
 from hitoku.model.arrays import Mask
 from hitoku.model.need import Need
-from hitoku.model.table import Table, adds_up
+from hitoku.model.table import Table, adds_up, are_units
 from hitoku.rules.rule import Rule
 
 SEVERAL_CELLS = "units are in several cells, so that their numbers do not add up"
@@ -82,7 +82,7 @@ def group_sizes(table: Table, rules: Sequence[Rule]) -> list[GroupSize]:
 
 
 def _group_size(table: Table, n: int, counted: NDArray[Any]) -> GroupSize:
-    if np.array_equal(counted, table.value) and not np.any(table.lower < 0):
+    if are_units(table, counted):
         return GroupSize(n=n, counted=counted, own=True)
     if adds_up(table, counted):
         return GroupSize(n=n, counted=counted, own=False)
