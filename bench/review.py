@@ -28,13 +28,13 @@ from urllib.parse import urlencode
 import numpy as np
 import sqlalchemy as sa
 
-from hitoku.review import log, sessions
+from hitoku.review import log, users
 from hitoku.review.actions import COOKIE
+from hitoku.review.drawing import packed
 from hitoku.review.founding import add_project, found
-from hitoku.review.packing import packed
-from hitoku.review.people import add_person
 from hitoku.review.storage import moment, now, read_moment, writing
 from hitoku.review.tables import job, output, request, review, submission, vote
+from hitoku.review.users import add_person
 
 OUT = Path(__file__).resolve().parents[1] / ".bench"
 SEED = 20261117
@@ -156,7 +156,7 @@ def fill(folder, n_checkers, n_requests, n_outputs, database):
                 if not source.exists():
                     source.write_text(drawn[at_place % len(drawn)], "utf-8")
                 (place / f"{at_place:03}.json").hardlink_to(source)
-        tokens = {who: sessions.begin(connection, who) for who in checkers}
+        tokens = {who: users.begin_session(connection, who) for who in checkers}
         if connection.dialect.name == "postgresql":
             for table in (request, submission, output, review):
                 last = connection.scalar(sa.select(sa.func.max(table.c.id)))
@@ -202,7 +202,7 @@ class Served:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         headers = {"Content-Type": "application/x-www-form-urlencoded", "Cookie": f"{COOKIE}={token}"}
         if token:
-            headers["x-form-token"] = sessions.form_token(token)
+            headers["x-form-token"] = users.form_token(token)
         connection.request(method, path, urlencode(form), headers)
         answer = connection.getresponse()
         size = len(answer.read())

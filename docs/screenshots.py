@@ -21,11 +21,11 @@ from playwright.sync_api import sync_playwright
 from starlette.testclient import TestClient
 
 from hitoku.checks.session import Session
-from hitoku.review import checking, sessions
+from hitoku.review import checking, users
 from hitoku.review.application import make_app
 from hitoku.review.demo import hand_in, make_demo, submit
 from hitoku.review.intake import copy_folder
-from hitoku.review.people import known
+from hitoku.review.users import known
 from hitoku.review.policies import versions
 from hitoku.review.reviewing import outputs_of
 from hitoku.review.storage import reading, writing
@@ -56,14 +56,14 @@ class Day:
 
     def token(self, login):
         with writing(self.desk.engine) as connection:
-            return sessions.begin(connection, known(connection, login).id)
+            return users.begin_session(connection, known(connection, login).id)
 
     def does(self, login, path, **form):
         """Let somebody send a form."""
         client = TestClient(self.app, base_url="http://127.0.0.1", follow_redirects=False)
         token = self.token(login)
         client.cookies.set(COOKIE, token)
-        answer = client.post(path, data=form, headers={"x-form-token": sessions.form_token(token)})
+        answer = client.post(path, data=form, headers={"x-form-token": users.form_token(token)})
         if answer.status_code >= 400:
             raise SystemExit(f"{login} {path}: {answer.status_code} {answer.text[-1500:]}")
 

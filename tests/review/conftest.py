@@ -24,17 +24,17 @@ from tests.checks.submissions import PEOPLE, session
 from hitoku.checks.ledger.settings import init
 from hitoku.checks.session import Session
 from hitoku.checks.submission.releasing import release
-from hitoku.review import checking, people, sessions
+from hitoku.review import checking, users
 from hitoku.review.actions import COOKIE
 from hitoku.review.application import make_app
 from hitoku.review.desk import Desk
 from hitoku.review.founding import add_member, add_project
 from hitoku.review.intake import copy_folder
-from hitoku.review.people import add_person, known
 from hitoku.review.policies import add_shipped
 from hitoku.review.settings import ReviewSettings, write_settings
 from hitoku.review.storage import migrate, open_database, writing
 from hitoku.review.submitting import check_done, new_request
+from hitoku.review.users import add_person, known
 
 PASSWORD = "correct horse battery"  # noqa: S105 - of people who do not exist
 TEAM = (
@@ -53,8 +53,8 @@ BIN = Path("/usr/lib/postgresql")
 @pytest.fixture(autouse=True)
 def cheap_hashes(monkeypatch):
     """Passwords that are quick to check: how slow they are is argon2's affair."""
-    monkeypatch.setattr(people, "HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
-    monkeypatch.setattr(people, "_hash_of_nobody", [])
+    monkeypatch.setattr(users, "HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+    monkeypatch.setattr(users, "_hash_of_nobody", [])
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def _served(tools, folder):
 @pytest.fixture(scope="session", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
 def template(request, tmp_path_factory):
     """Make a database with the team once; every test gets a copy."""
-    hasher, people.HASHER = people.HASHER, PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+    hasher, users.HASHER = users.HASHER, PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
     folder = tmp_path_factory.mktemp("template")
     server = request.getfixturevalue("postgresql") if request.param == "postgresql" else None
     if server:
@@ -143,7 +143,7 @@ def template(request, tmp_path_factory):
         for login in ("ren", "mio", "kai"):
             add_member(connection, "wages", login)
     desk.engine.dispose()
-    people.HASHER = hasher
+    users.HASHER = hasher
     return server, folder
 
 
@@ -238,9 +238,9 @@ class Centre:
         client = TestClient(self.app, base_url="http://127.0.0.1", follow_redirects=False, **options)
         if login is not None:
             with writing(self.desk.engine) as connection:
-                token = sessions.begin(connection, known(connection, login).id)
+                token = users.begin_session(connection, known(connection, login).id)
             client.cookies.set(COOKIE, token)
-            client.headers["x-form-token"] = sessions.form_token(token)
+            client.headers["x-form-token"] = users.form_token(token)
         return client
 
     def submit(self, login="ren", title="Wages", *, folder=None, checked=None, nonce=None):

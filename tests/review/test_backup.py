@@ -10,9 +10,9 @@ from hitoku.files import sha256
 from hitoku.review import backup
 from hitoku.review.backup import back_up, restored
 from hitoku.review.desk import Desk
+from hitoku.review.log import verified
 from hitoku.review.storage import reading, writing
 from hitoku.review.tables import metadata
-from hitoku.review.verifying import verified
 
 MOMENT = "2026-11-16T10:00:00Z"
 
@@ -39,7 +39,7 @@ def test_a_backup_is_everything_and_can_be_worked_with(worked, tmp_path):
     restored(tmp_path / "backup", tmp_path / "again")
     again = Desk.open(tmp_path / "again")
     assert content(again) == content(worked.desk)
-    assert verified(again)[1] == []
+    assert verified(again.engine)[1] == []
     assert (again.submitted(1) / "manifest.json").read_bytes() == (
         worked.desk.submitted(1) / "manifest.json"
     ).read_bytes()
@@ -88,7 +88,7 @@ def test_a_backup_of_the_first_form_is_brought_to_the_present_one(worked, tmp_pa
     def verified_and_seen(desk):
         with desk.engine.connect() as connection:
             seen.append(tuple(connection.execute(sa.text("SELECT cells, expires FROM decision")).one()))
-        return verified(desk)
+        return verified(desk.engine)
 
     monkeypatch.setattr(backup, "verified", verified_and_seen)
     with pytest.raises(DataError, match="decisions are not those of the log"):

@@ -11,7 +11,7 @@ from tests.review.conftest import PASSWORD
 from typer.testing import CliRunner
 
 from hitoku.errors import HitokuError, OutputError, ParameterError
-from hitoku.review import command, log, people, storage
+from hitoku.review import command, log, storage, users
 from hitoku.review.command import serve
 from hitoku.review.settings import read_settings
 from hitoku.review.storage import reading
@@ -88,7 +88,7 @@ def test_a_database_that_cannot_be_written_is_named(centre, words, monkeypatch):
     def refuse(*_, **__):
         raise OperationalError("INSERT", {"password": "of somebody"}, Exception("database or disk is full"))
 
-    for place, name in ((people, "set_password"), (people, "add_person"), (storage, "migrate")):
+    for place, name in ((users, "set_password"), (users, "add_person"), (storage, "migrate")):
         monkeypatch.setattr(place, name, refuse)
     done = run(words[0], centre.desk.folder, *words[1:], ok=False)
     assert isinstance(done.exception, OutputError)

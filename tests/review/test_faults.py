@@ -25,12 +25,11 @@ import sqlalchemy as sa
 from tests.review.conftest import packed
 
 from hitoku.checks.ledger.receipt import receipts
-from hitoku.review import log, sessions
+from hitoku.review import log, users
 from hitoku.review.actions import COOKIE
-from hitoku.review.people import known
-from hitoku.review.replay import differences
+from hitoku.review.log import differences, verified
 from hitoku.review.storage import moment, read_moment, reading, writing
-from hitoku.review.verifying import verified
+from hitoku.review.users import known
 from hitoku.review.worker import Worker
 
 SRC = Path(__file__).resolve().parents[2] / "src"
@@ -56,7 +55,7 @@ def is_whole(desk):
     with reading(desk.engine) as connection:
         found = list(log.entries(connection))
         assert differences(connection, found) == []
-    assert verified(desk)[1] == []
+    assert verified(desk.engine)[1] == []
 
 
 def votes_of(desk):
@@ -155,7 +154,7 @@ class Process:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         headers = {"Content-Type": "application/x-www-form-urlencoded", "Cookie": f"{COOKIE}={token}"}
         if token:
-            headers["x-form-token"] = sessions.form_token(token)
+            headers["x-form-token"] = users.form_token(token)
         try:
             connection.request(method, path, urlencode(form), headers)
             return connection.getresponse().status
@@ -189,7 +188,7 @@ class Process:
 
 def token_of(desk, login):
     with writing(desk.engine) as connection:
-        return sessions.begin(connection, known(connection, login).id)
+        return users.begin_session(connection, known(connection, login).id)
 
 
 @pytest.mark.long

@@ -12,9 +12,8 @@ from tests.review.conftest import packed
 
 from hitoku.checks.submission.recheck import recheck
 from hitoku.review import log
-from hitoku.review.replay import differences, replay, stored
+from hitoku.review.log import differences, replay, stored, verified
 from hitoku.review.storage import reading
-from hitoku.review.verifying import verified
 
 
 def text_of(response):
@@ -265,7 +264,7 @@ def test_everything_can_be_made_again_from_the_log(centre, resubmitted):
     # A vote that somebody put into the table shows.
     with centre.desk.engine.begin() as connection:
         connection.execute(sa.text("UPDATE vote SET choice = 'change' WHERE output = 1"))
-    assert verified(centre.desk)[1] == ["votes are not those of the log"]
+    assert verified(centre.desk.engine)[1] == ["votes are not those of the log"]
 
 
 def test_a_second_click_does_nothing_twice(centre):

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from tests.review.conftest import packed
 
 from hitoku.errors import DataError
-from hitoku.review import inbox
+from hitoku.review import intake
 from hitoku.review.intake import copy_folder, unpack
 from hitoku.review.settings import ReviewSettings
 
@@ -163,8 +163,8 @@ def drop(centre, project, login, words=True):
 
 def test_what_is_dropped_in_the_watched_folder_is_taken_once(centre):
     place = drop(centre, "wages", "ren")
-    assert inbox.look(centre.desk) == 1
-    assert inbox.look(centre.desk) == 0
+    assert intake.take_from_inbox(centre.desk) == 1
+    assert intake.take_from_inbox(centre.desk) == 0
     assert list(place.iterdir()) == []
     with centre.desk.engine.connect() as connection:
         assert connection.execute(sa.text("SELECT title, state FROM request")).all() == [
@@ -175,13 +175,13 @@ def test_what_is_dropped_in_the_watched_folder_is_taken_once(centre):
 def test_what_is_still_written_is_left_alone(centre):
     place = drop(centre, "wages", "ren")
     os.utime(place / "wages.zip")
-    assert inbox.look(centre.desk) == 0
+    assert intake.take_from_inbox(centre.desk) == 0
 
 
 @pytest.mark.parametrize(("project", "login"), [("wages", "nobody"), ("nothing", "ren"), ("wages", "yui")])
 def test_what_nobody_may_drop_is_put_aside_with_a_word(centre, project, login):
     drop(centre, project, login)
-    inbox.look(centre.desk)
+    intake.take_from_inbox(centre.desk)
     aside = sorted((centre.desk.inbox / "refused").iterdir())
     assert [path.suffix for path in aside] == [".zip", ".txt"]
     assert aside[1].read_text("utf-8").strip()

@@ -10,10 +10,9 @@ import pytest
 import sqlalchemy as sa
 
 from hitoku.review import checking, log
+from hitoku.review.log import differences, verified
 from hitoku.review.releasing import release_task
-from hitoku.review.replay import differences
 from hitoku.review.storage import reading
-from hitoku.review.verifying import verified
 from hitoku.review.worker import Worker
 
 
@@ -55,8 +54,8 @@ def test_a_release_has_receipt_ledger_log_and_letter(centre, approved):
     assert "people: merge N with S" in content["letter.txt"].decode()
     # Its head is in the log, and a log without it is not whole.
     head = json.loads(content["log.json"])
-    assert verified(centre.desk, [head])[1] == []
-    assert verified(centre.desk, [{**head, "entries": head["entries"] + 9}])[1] != []
+    assert verified(centre.desk.engine, [head])[1] == []
+    assert verified(centre.desk.engine, [{**head, "entries": head["entries"] + 9}])[1] != []
     with reading(centre.desk.engine) as connection:
         assert differences(connection, list(log.entries(connection))) == []
     assert centre.browser("mio").get(f"/requests/{approved}/release.zip").status_code == 404

@@ -8,13 +8,13 @@ from starlette.testclient import TestClient
 from tests.review.conftest import PASSWORD
 
 from hitoku.files import sha256
-from hitoku.review import people, sessions
+from hitoku.review import users
 from hitoku.review.actions import COOKIE
 from hitoku.review.application import ACTIONS, make_app
 from hitoku.review.desk import Desk
-from hitoku.review.devices import DAYS, cookie_name, known_device, new_cookie
 from hitoku.review.settings import Proxy
 from hitoku.review.storage import writing
+from hitoku.review.users import DAYS, cookie_name, known_device, new_cookie
 from hitoku.web import local_path
 from hitoku.web.pages import HERE
 
@@ -40,7 +40,7 @@ def test_signing_in_and_out(centre):
     assert "samesite=lax" in cookie
     assert client.get("/queue").status_code == 200
     token = client.cookies[COOKIE]
-    client.headers["x-form-token"] = sessions.form_token(token)
+    client.headers["x-form-token"] = users.form_token(token)
     assert client.post("/logout").status_code == 303
     client.cookies.set(COOKIE, token)
     assert client.get("/queue").status_code == 303  # the session is over, not only the cookie
@@ -119,16 +119,16 @@ def test_guessing_from_many_addresses_is_bounded(centre):
         for number in range(4)
         for place in range(60)
     ]
-    assert answers.count(422) == people.MAX_PER_LOGIN
-    assert answers[people.MAX_PER_LOGIN :] == [429] * (240 - people.MAX_PER_LOGIN)
+    assert answers.count(422) == users.MAX_PER_LOGIN
+    assert answers[users.MAX_PER_LOGIN :] == [429] * (240 - users.MAX_PER_LOGIN)
     assert sign_in(at(centre, "10.9.9.9"), "yui").status_code == 429
     assert sign_in(at(centre, "10.9.9.9"), "sota").status_code == 303
 
 
 def test_guessing_many_logins_from_one_address_is_bounded(centre):
     browser = at(centre, "10.6.6.6")
-    answers = [sign_in(browser, f"login {n}", "wrong").status_code for n in range(people.MAX_PER_ADDRESS + 5)]
-    assert answers == [422] * people.MAX_PER_ADDRESS + [429] * 5
+    answers = [sign_in(browser, f"login {n}", "wrong").status_code for n in range(users.MAX_PER_ADDRESS + 5)]
+    assert answers == [422] * users.MAX_PER_ADDRESS + [429] * 5
 
 
 def test_a_known_device_is_bounded_as_well_and_no_other_persons(centre):
@@ -159,7 +159,7 @@ def test_a_device_is_known_by_our_signature_for_a_while_and_until_the_password_c
         assert known_device(forged, "yui", "hash of the password") is None
     assert known_device(cookie, "haru", "hash of the password") is None
     assert known_device(cookie, "yui", "hash of another password") is None
-    monkeypatch.setattr("hitoku.review.devices.time.time", lambda: int(issued) + DAYS * 86_400 + 1)
+    monkeypatch.setattr("hitoku.review.users.time.time", lambda: int(issued) + DAYS * 86_400 + 1)
     assert known_device(cookie, "yui", "hash of the password") is None
 
 
@@ -206,7 +206,7 @@ def test_an_idle_or_revoked_session_is_over(centre):
 def test_who_is_shut_out_is_out_at_once(centre):
     client = centre.browser("yui")
     with writing(centre.desk.engine) as connection:
-        people.set_active(connection, "yui", active=False, by="aki")
+        users.set_active(connection, "yui", active=False, by="aki")
     assert client.get("/queue").status_code == 303
     assert sign_in(centre.browser()).status_code == 422
 
@@ -225,7 +225,7 @@ def test_a_form_without_the_token_of_the_session_is_refused_everywhere(centre):
         if action.method == "POST" and action.may is not None:
             path = action.path.replace("{request:number}", str(number)).replace("{output:number}", "1")
             path = path.replace("{policy:number}", "1").replace("{person:number}", "1")
-            for token in ("", "0" * 64, sessions.form_token("another session")):
+            for token in ("", "0" * 64, users.form_token("another session")):
                 browser = centre.browser("kai")
                 browser.headers["x-form-token"] = token
                 answer = browser.post(path)
@@ -355,7 +355,7 @@ def test_a_mistake_of_ours_shows_nothing(centre, monkeypatch):
     def fails(*_):
         raise RuntimeError("confidential 4711")
 
-    monkeypatch.setattr("hitoku.review.pages.policies.team_numbers", fails)
+    monkeypatch.setattr("hitoku.review.pages.administration.team_numbers", fails)
     client = TestClient(
         centre.app, base_url="http://127.0.0.1", follow_redirects=False, raise_server_exceptions=False
     )

@@ -14,9 +14,9 @@ from tests.checks.submissions import resealed
 from hitoku.review import jobs, worker
 from hitoku.review.intake import copy_folder
 from hitoku.review.jobs import Job, Stage
-from hitoku.review.people import known
 from hitoku.review.storage import reading, writing
 from hitoku.review.submitting import check_done, new_request
+from hitoku.review.users import known
 from hitoku.review.worker import Worker
 
 FAKE = """

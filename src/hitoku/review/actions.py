@@ -24,11 +24,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from hitoku.errors import HitokuError, ParameterError
-from hitoku.review import people, sessions
+from hitoku.review import users
 from hitoku.review.desk import Desk, standing
-from hitoku.review.permissions import Person, Standing, may
 from hitoku.review.rendering import SAID, SITE
-from hitoku.review.states import StateError
+from hitoku.review.states import Person, Standing, StateError, may
 from hitoku.review.storage import reading, writing
 from hitoku.review.tables import output, submission
 from hitoku.web import client_address, is_same_origin, local_path, referring_page, whole_number
@@ -113,7 +112,7 @@ class Call:
             "call": self,
             "me": self.person,
             "team": self.desk.settings.team,
-            "form_token": sessions.form_token(self.token) if self.token else "",
+            "form_token": users.form_token(self.token) if self.token else "",
             "done": SAID.get(self.http.query_params.get("said", ""), ""),
             "path": self.http.url.path,
         }
@@ -139,7 +138,7 @@ class Action:
     method, path, handler
         A path with ``{request}`` or ``{output}`` is about that one.
     may
-        A name in :mod:`hitoku.review.permissions`; None where nobody need be signed in.
+        A name in :mod:`hitoku.review.states`; None where nobody need be signed in.
     takes_files
         The form has files.
     prepare
@@ -224,7 +223,7 @@ def _answer(
             return _to_login(http)
         if action.method == "POST" and person is not None:
             sent = form.get("form_token") or http.headers.get("x-form-token", "")
-            if not sessions.same(sent, sessions.form_token(token)):
+            if not users.same_secret(sent, users.form_token(token)):
                 what = "the form is not of this session"
                 return problem(desk, http, 403, what, "open the page again", found)
         prepared = None
@@ -294,21 +293,21 @@ def _signed_in(desk: Desk, http: Request) -> tuple[tuple[Person, str] | None, st
     """Return who it is, with their token, and a token that the browser does not have yet."""
     token = http.cookies.get(COOKIE, "")
     with reading(desk.engine) as connection:
-        found = sessions.find(connection, token, desk.settings) if token else None
+        found = users.find_session(connection, token, desk.settings) if token else None
     named = _named_by_proxy(desk, http)
     if named is not None and (found is None or found[0].login != named):
         with writing(desk.engine) as connection:
-            person = people.known(connection, named)
+            person = users.known(connection, named)
             if person is None:
                 return None, ""
-            fresh = sessions.begin(connection, person.id)
+            fresh = users.begin_session(connection, person.id)
         return (person, fresh), fresh
     if found is None:
         return None, ""
     person, stale = found
     if stale:
         with writing(desk.engine) as connection:
-            sessions.touch(connection, token)
+            users.touch_session(connection, token)
     return (person, token), ""
 
 

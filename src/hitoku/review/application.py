@@ -17,18 +17,16 @@ from starlette.responses import Response
 from hitoku.review.actions import NO_PAGE, TO_BEGINNING, Action, problem, route, whoever_asks
 from hitoku.review.desk import Desk
 from hitoku.review.oidc import Provider
-from hitoku.review.pages import administration, entrance, leaving, outputs, policies, queue, requests
+from hitoku.review.pages import administration, entrance, leaving, outputs, requests
 from hitoku.review.rendering import SITE
 from hitoku.review.worker import Worker
 from hitoku.web import ResponseMiddleware
 
 ACTIONS: tuple[Action, ...] = (
     *entrance.ACTIONS,
-    *queue.ACTIONS,
     *requests.ACTIONS,
     *outputs.ACTIONS,
     *leaving.ACTIONS,
-    *policies.ACTIONS,
     *administration.ACTIONS,
 )
 

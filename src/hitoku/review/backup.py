@@ -17,10 +17,10 @@ from hitoku.errors import DataError
 from hitoku.files import new_folder, refuse_occupied, sha256, write_file
 from hitoku.review.desk import Desk
 from hitoku.review.intake import files_in
+from hitoku.review.log import verified
 from hitoku.review.settings import FILE
 from hitoku.review.storage import forms, migrate, newest, reading, writable, writing
 from hitoku.review.tables import metadata
-from hitoku.review.verifying import verified
 
 FOLDERS = ("submissions", "checks", "released", "ledgers", "policies", "dry-runs")
 # Sessions and attempts are of the moment.
@@ -84,7 +84,7 @@ def _filled(folder: Path, source: Path, whole: dict[str, Any], database: str) ->
     desk = Desk.open(folder)
     with writable(desk.engine):
         _fill_tables(desk, whole)
-    entries, wrong = verified(desk)
+    entries, wrong = verified(desk.engine)
     desk.engine.dispose()  # its file is closed before the folder gets its name
     if wrong:
         raise DataError(

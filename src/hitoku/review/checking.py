@@ -22,10 +22,8 @@ from hitoku.checks.submission.releasing import release as let_go
 from hitoku.checks.submission.submission import CHECKER, PUBLIC
 from hitoku.errors import HitokuError, ParameterError
 from hitoku.files import new_folder, sha256
-from hitoku.review.packing import packed
-from hitoku.review.pairs import sums
-from hitoku.review.pictures import draw_picture
-from hitoku.review.views import draw
+from hitoku.review.drawing import packed
+from hitoku.review.views import draw, draw_picture, sums
 
 Progress = Callable[[int, int, str], None]
 

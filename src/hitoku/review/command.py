@@ -117,8 +117,8 @@ def add_user(
     hitoku serve add-user /srv/review haru --role senior --external
     """
     _require_extra()
-    from hitoku.review.people import add_person
     from hitoku.review.storage import writable, writing
+    from hitoku.review.users import add_person
 
     given = password_file.read_text("utf-8").strip() if password_file else secrets.token_urlsafe(12)
     desk = _open(folder)
@@ -140,13 +140,13 @@ def set_password(
     hitoku serve set-password /srv/review yui
     """
     _require_extra()
-    from hitoku.review import people
+    from hitoku.review import users
     from hitoku.review.storage import writable, writing
 
     given = password_file.read_text("utf-8").strip() if password_file else secrets.token_urlsafe(12)
     desk = _open(folder)
     with writable(desk.engine), writing(desk.engine) as connection:
-        people.set_password(connection, login, given, by="command line")
+        users.set_password(connection, login, given, by="command line")
     typer.echo("done" if password_file else f"password: {given}")
 
 
@@ -164,12 +164,12 @@ def unlock(
     hitoku serve unlock /srv/review
     """
     _require_extra()
-    from hitoku.review import people
+    from hitoku.review import users
     from hitoku.review.storage import writable, writing
 
     desk = _open(folder)
     with writable(desk.engine), writing(desk.engine) as connection:
-        n_forgotten = people.unlock(connection, login, by="command line")
+        n_forgotten = users.unlock(connection, login, by="command line")
     typer.echo(f"{n_forgotten} wrong password(s) forgotten")
 
 
@@ -279,10 +279,10 @@ def verify_log(
     hitoku serve verify-log /srv/review --receipt request-3/log.json
     """
     _require_extra()
-    from hitoku.review.verifying import verified
+    from hitoku.review.log import verified
 
     heads = [json.loads(path.read_text("utf-8")) for path in receipt or []]
-    entries, wrong = verified(_open(folder), heads, export)
+    entries, wrong = verified(_open(folder).engine, heads, export)
     for each in wrong:
         typer.echo(f"WRONG: {each}")
     typer.echo(

@@ -14,11 +14,11 @@ from hitoku.checks.session.session import Session
 from hitoku.review.desk import Desk
 from hitoku.review.founding import add_member, add_project, found
 from hitoku.review.intake import copy_folder
-from hitoku.review.people import add_person, known
-from hitoku.review.permissions import Person
+from hitoku.review.states import Person
 from hitoku.review.storage import writing
 from hitoku.review.submitting import new_request
 from hitoku.review.tables import project
+from hitoku.review.users import add_person, known
 from hitoku.samples import register
 
 PASSWORD = "hitoku-demo"  # noqa: S105 - of people who do not exist, on loopback

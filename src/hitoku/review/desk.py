@@ -9,9 +9,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine, Row
 
 from hitoku.review import log
-from hitoku.review.permissions import Standing
 from hitoku.review.settings import ReviewSettings, read_settings
-from hitoku.review.states import CLOSED, Event, RequestState, after
+from hitoku.review.states import CLOSED, Event, RequestState, Standing, after
 from hitoku.review.storage import now, open_database
 from hitoku.review.tables import request, review, submission
 

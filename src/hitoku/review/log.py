@@ -1,7 +1,7 @@
-"""The log: append-only, each entry chained to the one before, so that an edit shows.
+"""The log: append-only, each entry chained to the one before, and everything can be rebuilt from it.
 
-A chain does not show that its tail was cut off. That is why its head and its length stand on every receipt:
-an export that does not contain the head of a receipt is not whole.
+A chain does not show that its tail was cut off. So its head and its length are on every receipt: an export
+that does not contain the head of a receipt is not complete.
 """
 
 from __future__ import annotations
@@ -9,19 +9,20 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection
+from sqlalchemy.engine import Connection, Engine
 
 from hitoku.errors import DataError
 from hitoku.files import read_csv, sha256, write_csv
-from hitoku.review.storage import now
-from hitoku.review.tables import log
+from hitoku.review.states import Event
+from hitoku.review.storage import now, reading
+from hitoku.review.tables import decision, log, release, request, review, settled, vote
 
 # What the first entry is chained to.
 BEGINNING = "0" * 64
@@ -47,7 +48,7 @@ def append(connection: Connection, who: str, event: str, *, request: int | None 
     who
         Login of the person, or "system".
     event
-        What happened, as :mod:`hitoku.review.replay` knows it.
+        What happened, as :func:`replay` knows it.
     request
         Which request it is about.
     body
@@ -153,3 +154,117 @@ def _digest(entry: Mapping[str, Any]) -> str:
 
 def _plain(content: Any) -> str:
     return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+MOVES = {str(event) for event in Event}
+
+
+@dataclass(eq=True)
+class Rebuilt:
+    """Requests, reviews, votes and decisions.
+
+    Parameters
+    ----------
+    states
+        The state of each request.
+    reviews
+        By submission and person, whether the review is frozen.
+    votes
+        By submission, person and output.
+    settled, decisions
+        By output.
+    released
+        Requests that were released.
+    """
+
+    states: dict[int, str] = field(default_factory=dict)
+    reviews: dict[tuple[int, int], bool] = field(default_factory=dict)
+    votes: dict[tuple[int, int, int], str] = field(default_factory=dict)
+    settled: dict[int, str] = field(default_factory=dict)
+    decisions: dict[int, str] = field(default_factory=dict)
+    released: set[int] = field(default_factory=set)
+
+
+def replay(entries: Iterable[Mapping[str, Any]]) -> Rebuilt:
+    """Make everything again from the entries of a log."""
+    found = Rebuilt()
+    for entry in entries:
+        body, event = json.loads(entry["body"]), entry["event"]
+        if event in MOVES:
+            found.states[entry["request"]] = body["state"]
+            found.settled |= {int(place): choice for place, choice in body.get("choices", {}).items()}
+            if event == Event.RELEASE:
+                found.released.add(entry["request"])
+        elif event == "review begun":
+            found.reviews[body["submission"], body["person"]] = False
+        elif event == "review submitted":
+            found.reviews[body["submission"], body["person"]] = True
+        elif event == "vote":
+            found.votes[body["submission"], body["person"], body["output"]] = body["choice"]
+        elif event == "decision":
+            found.decisions[body["output"]] = body["choice"]
+    return found
+
+
+def stored(connection: Connection) -> Rebuilt:
+    """Read the same from the tables."""
+    reviews = {row.id: row for row in connection.execute(sa.select(review))}
+    return Rebuilt(
+        states={row.id: row.state for row in connection.execute(sa.select(request.c.id, request.c.state))},
+        reviews={(row.submission, row.person): row.submitted is not None for row in reviews.values()},
+        votes={
+            (reviews[row.review].submission, reviews[row.review].person, row.output): row.choice
+            for row in connection.execute(sa.select(vote))
+        },
+        settled={row.output: row.choice for row in connection.execute(sa.select(settled))},
+        decisions={row.output: row.choice for row in connection.execute(sa.select(decision))},
+        released=set(connection.scalars(sa.select(release.c.request))),
+    )
+
+
+def differences(connection: Connection, entries: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Name what the tables say and the log does not, or the other way round."""
+    told, kept = replay(entries), stored(connection)
+    words = {
+        "states": "the states of requests",
+        "reviews": "reviews",
+        "votes": "votes",
+        "settled": "what reviewers settled on",
+        "decisions": "decisions",
+        "released": "releases",
+    }
+    return [
+        f"{text} are not those of the log"
+        for name, text in words.items()
+        if getattr(told, name) != getattr(kept, name)
+    ]
+
+
+def verified(
+    engine: Engine, receipts: Sequence[Mapping[str, Any]] = (), export: Path | None = None
+) -> tuple[int, list[str]]:
+    """Count the entries of a log and name what is wrong with it.
+
+    Parameters
+    ----------
+    engine
+        The database.
+    receipts
+        Heads that were released with outputs: ``entries`` and ``digest``.
+    export
+        A log that was exported; otherwise that of the database, which is compared with the tables as well.
+    """
+    heads = [Head(int(each["entries"]), str(each["digest"])) for each in receipts]
+    with reading(engine) as connection:
+        if export is not None:
+            found = read_export(export)
+            return len(found), faults(found, heads)
+        found = list(entries(connection))
+        wrong = faults(found, [*heads, *released_heads(connection)])
+        return len(found), [*wrong, *differences(connection, found)]
+
+
+def released_heads(connection: Connection) -> list[Head]:
+    """Return the heads on the receipts of this database."""
+    known = connection.execute(sa.select(release.c.entries, release.c.head))
+    return [Head(row.entries, row.head) for row in known]

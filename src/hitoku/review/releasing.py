@@ -20,10 +20,9 @@ from hitoku.review import jobs, log
 from hitoku.review.deciding import docket
 from hitoku.review.desk import Desk, latest, move
 from hitoku.review.jobs import Job
-from hitoku.review.permissions import Person
 from hitoku.review.policies import as_file
 from hitoku.review.reviewing import outputs_of
-from hitoku.review.states import Event, StateError
+from hitoku.review.states import Event, Person, StateError
 from hitoku.review.storage import now
 from hitoku.review.tables import comment, person, project, release, request, review
 

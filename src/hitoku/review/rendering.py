@@ -11,9 +11,8 @@ from markupsafe import Markup, escape
 
 from hitoku.io.report.findings import LIGHTS, Light
 from hitoku.model.verdict import NOT_THERE, SYMBOLS, Colour, Status
-from hitoku.review.cellwords import entry, mark
-from hitoku.review.permissions import Role
-from hitoku.review.states import OWNERS
+from hitoku.review.drawing import entry, mark
+from hitoku.review.states import OWNERS, Role
 from hitoku.web import Site
 
 # A word and a sign for every status: colour is never the only difference.

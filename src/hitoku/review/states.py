@@ -1,7 +1,12 @@
-"""The states of a request, who owns each, and the only ways from one to another."""
+"""States of a request, the transitions between them, and who may do what.
+
+One function per permission. The author never reviews, whatever other roles they have.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
 
 from hitoku.errors import HitokuError
@@ -102,3 +107,170 @@ def after(state: RequestState | None, event: Event) -> RequestState:
 def allowed(state: RequestState, event: Event) -> bool:
     """Tell whether an event can happen in a state."""
     return (state, event) in TRANSITIONS
+
+
+class Role(StrEnum):
+    """What a person is in the team."""
+
+    RESEARCHER = "researcher"
+    CHECKER = "checker"
+    SENIOR = "senior"
+    ADMINISTRATOR = "administrator"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """Somebody who is signed in."""
+
+    id: int
+    login: str
+    name: str
+    roles: frozenset[Role]
+
+    @property
+    def checks(self) -> bool:
+        """Works on other people's requests."""
+        return bool(self.roles & {Role.CHECKER, Role.SENIOR})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What a permission asks about a request.
+
+    Parameters
+    ----------
+    author, state
+        Whose it is, and where it stands.
+    reviewers
+        Who has begun a review of this turn, and whether it is frozen.
+    needed
+        How many reviews it takes.
+    separate
+        Whoever reviewed in phase 1 does not decide in phase 2.
+    claimed_by
+        Who works on it now.
+    """
+
+    author: int
+    state: RequestState
+    reviewers: dict[int, bool]
+    needed: int = 2
+    separate: bool = True
+    claimed_by: int | None = None
+
+    @property
+    def frozen(self) -> int:
+        """How many reviews are submitted."""
+        return sum(self.reviewers.values())
+
+    @property
+    def unblinded(self) -> bool:
+        """All reviews are in: votes may be seen."""
+        return self.frozen >= self.needed or self.state not in {RequestState.SUBMITTED, RequestState.PHASE_1}
+
+
+# A permission about a request, or about none.
+Rule = Callable[[Person, Standing], bool]
+
+
+def _own(who: Person, what: Standing) -> bool:
+    return who.id == what.author
+
+
+def _foreign(who: Person, what: Standing) -> bool:
+    return who.id != what.author and who.checks
+
+
+def _see(who: Person, what: Standing) -> bool:
+    return _own(who, what) or who.checks or Role.ADMINISTRATOR in who.roles
+
+
+def _review(who: Person, what: Standing) -> bool:
+    begun = who.id in what.reviewers
+    room = begun or len(what.reviewers) < what.needed
+    return (
+        _foreign(who, what)
+        and what.state is RequestState.PHASE_1
+        and room
+        and not what.reviewers.get(who.id, False)
+    )
+
+
+def _submit_review(who: Person, what: Standing) -> bool:
+    # A second click finds the review frozen, which is what it asked for.
+    return _foreign(who, what) and what.state is RequestState.PHASE_1 and who.id in what.reviewers
+
+
+def _settle(who: Person, what: Standing) -> bool:
+    mine = what.reviewers.get(who.id, False)
+    return _foreign(who, what) and what.state is RequestState.PHASE_1 and what.unblinded and mine
+
+
+def _decide(who: Person, what: Standing) -> bool:
+    fresh = not (what.separate and who.id in what.reviewers)
+    return _foreign(who, what) and Role.SENIOR in who.roles and what.state is RequestState.PHASE_2 and fresh
+
+
+def _give_back(who: Person, what: Standing) -> bool:
+    return _settle(who, what) or _decide(who, what)
+
+
+def _release(who: Person, what: Standing) -> bool:
+    return _foreign(who, what) and Role.SENIOR in who.roles and what.state is RequestState.APPROVED
+
+
+def _claim(who: Person, what: Standing) -> bool:
+    return _foreign(who, what) and what.state in {
+        RequestState.PHASE_1,
+        RequestState.PHASE_2,
+        RequestState.APPROVED,
+    }
+
+
+def _retry(who: Person, what: Standing) -> bool:
+    return (_foreign(who, what) or Role.ADMINISTRATOR in who.roles) and what.state in {
+        RequestState.SUBMITTED,
+        RequestState.APPROVED,
+    }
+
+
+def _download(who: Person, what: Standing) -> bool:
+    return what.state is RequestState.RELEASED and _see(who, what)
+
+
+ABOUT_A_REQUEST: dict[str, Rule] = {
+    "see": _see,
+    # Evidence is for those who check; an author sees verdicts and what would leave.
+    "see evidence": _foreign,
+    "claim": _claim,
+    "review": _review,
+    "submit review": _submit_review,
+    "settle": _settle,
+    "decide": _decide,
+    "give back": _give_back,
+    "comment": lambda who, what: _own(who, what) or _foreign(who, what),
+    "release": _release,
+    "download": _download,
+    "resubmit": lambda who, what: _own(who, what) and allowed(what.state, Event.RESUBMIT),
+    "withdraw": lambda who, what: _own(who, what) and allowed(what.state, Event.WITHDRAW),
+    "retry": _retry,
+}
+
+BY_ROLE: dict[str, frozenset[Role]] = {
+    "enter": frozenset(Role),
+    "see the queue": frozenset({Role.CHECKER, Role.SENIOR, Role.ADMINISTRATOR}),
+    "submit": frozenset({Role.RESEARCHER}),
+    "see the log": frozenset({Role.SENIOR, Role.ADMINISTRATOR}),
+    "see policies": frozenset({Role.CHECKER, Role.SENIOR, Role.ADMINISTRATOR}),
+    "change policies": frozenset({Role.SENIOR}),
+    "see statistics": frozenset({Role.SENIOR, Role.ADMINISTRATOR}),
+    "administer": frozenset({Role.ADMINISTRATOR}),
+}
+
+
+def may(who: Person, permission: str, what: Standing | None = None) -> bool:
+    """Tell whether somebody may do something; a permission that nobody wrote down is an error of ours."""
+    if permission in BY_ROLE:
+        return bool(who.roles & BY_ROLE[permission])
+    rule = ABOUT_A_REQUEST[permission]
+    return what is not None and rule(who, what)

@@ -13,11 +13,10 @@ from sqlalchemy.engine import Connection, Row
 from hitoku.errors import ParameterError
 from hitoku.files import sha256
 from hitoku.review import jobs, log
-from hitoku.review.comments import say
 from hitoku.review.desk import Desk, latest, move
 from hitoku.review.jobs import Job
-from hitoku.review.permissions import Person
-from hitoku.review.states import Event, RequestState
+from hitoku.review.reviewing import say
+from hitoku.review.states import Event, Person, RequestState
 from hitoku.review.storage import now
 from hitoku.review.tables import member, output, project, request, review, submission, vote
 

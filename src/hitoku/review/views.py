@@ -1,16 +1,18 @@
-"""An output as pages show it: drawn once by the worker from the evidence, read by the server as plain values.
+"""Drawings of outputs, made once by the worker from the evidence and read by the server as plain values.
 
-Confidential: counts, shares and intervals of withheld cells are in it. It stays beside the submission.
+Confidential: counts, shares and intervals of withheld cells are in them. They stay beside the submission.
 """
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from hitoku.checks.evidence.cells import CodedCells
 from hitoku.checks.evidence.evidence import Unreadable
 from hitoku.checks.evidence.groups import AmountEvidence, GroupEvidence
 from hitoku.checks.evidence.model import ModelEvidence
@@ -18,14 +20,15 @@ from hitoku.checks.evidence.table import TableEvidence
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.tables import count_shares
-from hitoku.checks.submission.rechecked import Rechecked
+from hitoku.checks.principles.verdict import PrincipleVerdict, SumTerm
+from hitoku.checks.submission.rechecked import Recheck, Rechecked
 from hitoku.errors import HitokuError
 from hitoku.evidence.audit import audit
 from hitoku.io.cells import Cells
 from hitoku.io.check_page import asked_for
 from hitoku.io.layout import sections
 from hitoku.model.protection import Protection
-from hitoku.review.changes import as_text
+from hitoku.review.drawing import as_text
 
 # Exact intervals take two linear programs for each withheld cell; beyond so many, the proof has them.
 MOST_EXACT = 400
@@ -299,3 +302,117 @@ def _number(value: float) -> float | None:
         if math.isnan(value)
         else (1e308 if value > 1e308 else -1e308 if value < -1e308 else float(value))
     )
+
+
+DPI = 110
+
+
+def draw_picture(output: Output) -> bytes:
+    """Draw the chart of an output as PNG; nothing for what is read as numbers, or does not leave."""
+    if not output.asked.picture:
+        return b""
+    # Most submissions have no pictures, and the package takes a second to load.
+    from hitoku.plots.chart import chart  # noqa: PLC0415
+
+    try:
+        figure = chart(output, output.asked.picture)
+    except HitokuError:
+        return b""
+    content = io.BytesIO()
+    # Without the name and version of the program: the same numbers are the same bytes.
+    figure.savefig(content, format="png", dpi=DPI, metadata={"Software": None})
+    return content.getvalue()
+
+
+# So many sums are drawn; the verdicts name all.
+MOST_SUMS = 50
+# A sum of more cells than this is no picture.
+MOST_TERMS = 200
+
+
+def sums(found: Recheck, n_cells: Sequence[int]) -> list[dict[str, Any]]:
+    """Return each sum of cells that singles a group out: the outputs that publish them, and which cells.
+
+    Parameters
+    ----------
+    found
+        What a check found.
+    n_cells
+        How many cells the drawing of each output has: a group may have several numbers, the last of which is
+        marked.
+    """
+    drawn: list[dict[str, Any]] = []
+    for place, each in enumerate(found.outputs):
+        for verdict in each.verdicts:
+            if 0 < len(verdict.terms) <= MOST_TERMS and len(drawn) < MOST_SUMS:
+                sides = _sides(found, n_cells, place, verdict)
+                if sides is not None:
+                    drawn.append(_sum(each, verdict, sides))
+    return drawn
+
+
+def _sum(each: Rechecked, verdict: PrincipleVerdict, sides: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "output": each.output.name,
+        "status": str(verdict.status),
+        "text": verdict.text,
+        "remedy": verdict.remedy,
+        "units": verdict.numbers.get("units", 0),
+        "sides": sides,
+    }
+
+
+def _sides(
+    found: Recheck, n_cells: Sequence[int], place: int, verdict: PrincipleVerdict
+) -> list[dict[str, Any]] | None:
+    """Look up every output of a sum; None where one of them is not to be found."""
+    places = {each.output.name: at for at, each in enumerate(found.outputs)}
+    sides = []
+    for name in dict.fromkeys(term.output for term in verdict.terms):
+        terms = [term for term in verdict.terms if term.output == name]
+        if terms[0].own or (name in places and name not in found.released):
+            at = place if terms[0].own else places[name]
+            output = found.outputs[at].output
+            cells = output.asked.cells(output.evidence)
+            located = None if cells is None else _in_cells(cells, terms)
+            side: dict[str, Any] = {"place": at, "name": output.name}
+            width = 1 if not cells or not cells.labels else max(n_cells[at] // len(cells.labels), 1)
+        elif name in found.released:
+            published = found.released[name]
+            located, width = _in_columns(published, terms), 1
+            side = {"place": None, "name": name, **draw_released(published)}
+        else:
+            return None
+        if located is None:
+            return None
+        marked = zip(located, terms, strict=True)
+        side["terms"] = {str(at * width + width - 1): _term(term) for at, term in marked}
+        sides.append(side)
+    # What was there first stands on the left.
+    return sorted(sides, key=lambda side: (side["place"] is not None, side["place"] == place))
+
+
+def _term(term: SumTerm) -> dict[str, Any]:
+    return {"times": term.times, "units": term.units}
+
+
+def _in_cells(cells: CodedCells, terms: Sequence[SumTerm]) -> list[int] | None:
+    wanted = [tuple(term.codes.get(name) for name in cells.codes) for term in terms]
+    known = {label: at for at, label in enumerate(cells.labels)}
+    return [known[each] for each in wanted] if all(each in known for each in wanted) else None
+
+
+def _in_columns(published: Mapping[str, Sequence[Any]], terms: Sequence[SumTerm]) -> list[int] | None:
+    """Find the rows of some cells in what has left; a sum over a variable has the code of the last row."""
+    columns = list(published)[:-1]
+    if not columns or not all(published[name] for name in columns):
+        return None
+    rows = list(zip(*(map(str, published[name]) for name in columns), strict=True))
+    totals = dict(zip(columns, rows[-1], strict=True))
+    found = []
+    for term in terms:
+        wanted = tuple(term.codes.get(name, totals[name]) for name in columns)
+        if wanted not in rows:
+            return None
+        found.append(rows.index(wanted))
+    return found

@@ -24,7 +24,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from hitoku.errors import HitokuError
 from hitoku.review import jobs
 from hitoku.review.desk import Desk
-from hitoku.review.inbox import look
+from hitoku.review.intake import take_from_inbox
 from hitoku.review.jobs import Job, Stage
 from hitoku.review.policies import as_file, dry_run_task, keep_dry_run
 from hitoku.review.releasing import finish_release, release_task
@@ -64,7 +64,7 @@ class Worker:
         while not self._stopping.is_set():
             self.seen = time.time()
             try:
-                look(self.desk)
+                take_from_inbox(self.desk)
                 if not self.work():
                     self._stopping.wait(PAUSE)
             except (SQLAlchemyError, OSError, HitokuError) as error:

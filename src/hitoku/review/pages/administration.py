@@ -1,21 +1,24 @@
-"""People, and numbers for whoever watches the machine."""
+"""Users, policies, and numbers for monitoring."""
 
 from __future__ import annotations
 
 import secrets
+import tomllib
 
 import sqlalchemy as sa
 from starlette.responses import PlainTextResponse, Response
 
-from hitoku.errors import ParameterError
-from hitoku.review import people
+from hitoku.errors import DataError, ParameterError
+from hitoku.review import jobs, policies, users
 from hitoku.review.actions import NO_PAGE, TO_BEGINNING, Action, Call, field_of, problem
-from hitoku.review.permissions import Role
+from hitoku.review.jobs import Job
+from hitoku.review.states import Role
 from hitoku.review.tables import job, person, request, session
+from hitoku.review.waiting import team_numbers
 from hitoku.web import is_loopback
 
 
-def show(call: Call) -> Response:
+def show_users(call: Call) -> Response:
     """Show everybody, and who is signed in."""
     rows = call.connection.execute(sa.select(person).order_by(person.c.name)).all()
     open_ones = call.connection.execute(
@@ -28,11 +31,11 @@ def show(call: Call) -> Response:
     )
 
 
-def add(call: Call) -> Response:
+def add_user(call: Call) -> Response:
     """Add somebody; their first password is shown once."""
     roles = [str(role) for role in Role if call.form.get(f"role-{role}") == "yes"]
     password = secrets.token_urlsafe(12)
-    people.add_person(
+    users.add_person(
         call.connection,
         field_of(call, "login", most=100).strip(),
         field_of(call, "name", most=200).strip(),
@@ -44,7 +47,7 @@ def add(call: Call) -> Response:
     return call.page("people.html", people=rows, sessions={}, given=password)
 
 
-def change(call: Call) -> Response:
+def change_user(call: Call) -> Response:
     """Sign somebody out everywhere, shut them out, or let them in."""
     row = call.connection.execute(
         sa.select(person).where(person.c.id == int(call.http.path_params["person"]))
@@ -53,9 +56,9 @@ def change(call: Call) -> Response:
         raise ParameterError("no such person", where="people", fix="choose one of the list")
     what = call.form.get("what", "")
     if what == "sign-out":
-        people.end_sessions(call.connection, row.id)
+        users.end_sessions(call.connection, row.id)
     elif what in {"shut-out", "let-in"} and row.id != call.who.id:
-        people.set_active(call.connection, row.login, active=what == "let-in", by=call.who.login)
+        users.set_active(call.connection, row.login, active=what == "let-in", by=call.who.login)
     else:
         raise ParameterError("this cannot be done", where="people", fix="nobody shuts themselves out")
     return call.go("/people", "person-changed")
@@ -85,9 +88,56 @@ def metrics(call: Call) -> Response:
     return PlainTextResponse("\n".join(lines) + "\n")
 
 
+def show_policies(call: Call) -> Response:
+    """Show every version."""
+    return call.page("policies.html", versions=policies.versions(call.connection))
+
+
+def show_policy(call: Call) -> Response:
+    """Show one version, what changed, and the last dry run."""
+    number = int(call.http.path_params["policy"])
+    row = policies.version(call.connection, number)
+    if row is None:
+        raise DataError("no such policy", where="policy", fix="choose one of the list")
+    return call.page(
+        "policy.html",
+        row=row,
+        parts=tomllib.loads(row.text),
+        changed=policies.changed(call.connection, row),
+        job=jobs.of(call.connection, Job.DRY_RUN, number),
+        result=policies.dry_run_result(call.desk, number),
+    )
+
+
+def add_policy(call: Call) -> Response:
+    """Add a version."""
+    number = policies.add_version(call.connection, field_of(call, "text"), call.who.login)
+    return call.go(f"/policies/{number}", "policy-added")
+
+
+def dry_run(call: Call) -> Response:
+    """Find out which outputs that left would fail now."""
+    number = int(call.http.path_params["policy"])
+    if policies.version(call.connection, number) is None:
+        raise DataError("no such policy", where="policy", fix="choose one of the list")
+    jobs.ask(call.connection, Job.DRY_RUN, number, call.who.id)
+    return call.go(f"/policies/{number}", "dry-run")
+
+
+def statistics(call: Call) -> Response:
+    """Show the numbers of the team."""
+    days = call.desk.settings.turnaround_days
+    return call.page("statistics.html", numbers=team_numbers(call.connection, days), days=days)
+
+
 ACTIONS = (
-    Action(method="GET", path="/people", handler=show, may="administer"),
-    Action(method="POST", path="/people", handler=add, may="administer"),
-    Action(method="POST", path="/people/{person:number}", handler=change, may="administer"),
+    Action(method="GET", path="/people", handler=show_users, may="administer"),
+    Action(method="POST", path="/people", handler=add_user, may="administer"),
+    Action(method="POST", path="/people/{person:number}", handler=change_user, may="administer"),
     Action(method="GET", path="/metrics", handler=metrics, may=None),
+    Action(method="GET", path="/policies", handler=show_policies, may="see policies"),
+    Action(method="GET", path="/policies/{policy:number}", handler=show_policy, may="see policies"),
+    Action(method="POST", path="/policies", handler=add_policy, may="change policies"),
+    Action(method="POST", path="/policies/{policy:number}/dry-run", handler=dry_run, may="change policies"),
+    Action(method="GET", path="/statistics", handler=statistics, may="see statistics"),
 )

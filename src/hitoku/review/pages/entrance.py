@@ -8,12 +8,12 @@ from urllib.parse import quote, unquote
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from hitoku.errors import DataError
-from hitoku.review import log, people, sessions
+from hitoku.review import log, users
 from hitoku.review.actions import COOKIE, Action, Call, remember
-from hitoku.review.devices import DAYS, cookie_name
 from hitoku.review.oidc import Begun, Provider
-from hitoku.review.permissions import Person
+from hitoku.review.states import Person
 from hitoku.review.storage import reachable, writing
+from hitoku.review.users import DAYS, cookie_name
 from hitoku.web import local_path
 
 # A worker that was not heard of for so long is not well.
@@ -33,24 +33,24 @@ def sign_in(call: Call) -> Response:
     """Compare a password and begin a session."""
     login, back = call.form.get("login", "").strip(), call.form.get("next", "/")
     origin = _origin(call, login)
-    if people.throttled(call.connection, login, origin):
+    if users.throttled(call.connection, login, origin):
         wrong = "There were too many attempts. Wait a quarter of an hour, or ask the administrator."
         return call.page("login.html", status=429, login=login, wrong=wrong, next=back)
     found = call.prepared
     if found is None:
-        people.note_failure(call.connection, login, origin, call.address)
+        users.note_failure(call.connection, login, origin, call.address)
         return call.page(
             "login.html", status=422, login=login, wrong="Login and password do not fit together.", next=back
         )
     if call.token:
-        sessions.end(call.connection, call.token)
-    token = sessions.begin(call.connection, found.id)
+        users.end_session(call.connection, call.token)
+    token = users.begin_session(call.connection, found.id)
     log.append(call.connection, found.login, "signed in")
     response = call.go(local_path(back))
     remember(response, token, call.desk)
     response.set_cookie(
         cookie_name(found.login),
-        people.device_cookie(call.connection, found),
+        users.device_cookie(call.connection, found),
         max_age=DAYS * 86_400,
         httponly=True,
         samesite="strict",
@@ -63,20 +63,20 @@ def sign_in(call: Call) -> Response:
 def _origin(call: Call, login: str) -> str:
     """Return what failures to sign in are counted by: a known device, else the address."""
     cookie = call.http.cookies.get(cookie_name(login), "")
-    return people.origin_of(call.connection, login, call.address, cookie)
+    return users.origin_of(call.connection, login, call.address, cookie)
 
 
 def compare(call: Call) -> Person | None:
     """Compare the password before the writer's lock is taken: it is slow on purpose."""
     login = call.form.get("login", "").strip()
-    if people.throttled(call.connection, login, _origin(call, login)):
+    if users.throttled(call.connection, login, _origin(call, login)):
         return None
-    return people.password_matches(call.connection, login, call.form.get("password", ""))
+    return users.password_matches(call.connection, login, call.form.get("password", ""))
 
 
 def sign_out(call: Call) -> Response:
     """End the session, here and in the database."""
-    sessions.end(call.connection, call.token)
+    users.end_session(call.connection, call.token)
     log.append(call.connection, call.who.login, "signed out")
     response = call.go("/login")
     response.delete_cookie(COOKIE, path="/")
@@ -107,13 +107,13 @@ def back_from_elsewhere(call: Call) -> Response:
     provider = _provider(call)
     kept, _, after = call.http.cookies.get(ELSEWHERE, "").partition("|")
     begun, asked = Begun.unpacked(kept), call.http.query_params
-    if begun is None or not sessions.same(begun.state, asked.get("state", "")) or not asked.get("code"):
+    if begun is None or not users.same_secret(begun.state, asked.get("state", "")) or not asked.get("code"):
         raise DataError(
             "this sign-in was not begun here, or took too long", where="oidc", fix="sign in again"
         )
     login = provider.login(asked["code"], begun)
     with writing(call.desk.engine) as connection:
-        found = people.known(connection, login)
+        found = users.known(connection, login)
         if found is None:
             log.append(
                 connection,
@@ -122,7 +122,7 @@ def back_from_elsewhere(call: Call) -> Response:
                 address=call.address,
             )
         else:
-            token = sessions.begin(connection, found.id)
+            token = users.begin_session(connection, found.id)
             log.append(connection, found.login, "signed in")
     if found is None:
         raise DataError("you are not one of the people here", where="oidc", fix="ask the administrator")

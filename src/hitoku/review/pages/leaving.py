@@ -9,7 +9,6 @@ from hitoku.review import deciding, jobs, log, reviewing
 from hitoku.review.actions import Action, Call
 from hitoku.review.jobs import Job
 from hitoku.review.releasing import RECEIPT, ask_release, checkers_of, letter, packed
-from hitoku.review.replay import differences
 from hitoku.review.tables import log as log_table
 from hitoku.review.tables import release, request
 from hitoku.web import page_number, whole_number
@@ -102,11 +101,8 @@ def show_log(call: Call) -> Response:
 def check_log(call: Call) -> Response:
     """Verify the chain, and that it tells what the tables say."""
     found = list(log.entries(call.connection))
-    heads = [
-        log.Head(row.entries, row.head)
-        for row in call.connection.execute(sa.select(release.c.entries, release.c.head))
-    ]
-    wrong = [*log.faults(found, heads), *differences(call.connection, found)]
+    heads = log.released_heads(call.connection)
+    wrong = [*log.faults(found, heads), *log.differences(call.connection, found)]
     return call.page("log-check.html", wrong=wrong, entries=len(found), receipts=len(heads))
 
 

@@ -12,11 +12,10 @@ import sqlalchemy as sa
 from starlette.responses import Response
 
 from hitoku.errors import DataError, ParameterError
-from hitoku.review import cellwords, comments, deciding, reviewing
+from hitoku.review import deciding, drawing, reviewing
 from hitoku.review.actions import Action, Call, field_of
-from hitoku.review.changes import changes
-from hitoku.review.facts import cells_of_form, expiry_of_form, facts_of_form, rests_on
-from hitoku.review.packing import unpacked
+from hitoku.review.deciding import cells_of_form, expiry_of_form, facts_of_form, rests_on
+from hitoku.review.drawing import changes, unpacked
 from hitoku.review.states import RequestState
 from hitoku.review.submitting import previous
 from hitoku.review.tables import output, submission
@@ -33,7 +32,6 @@ MOST_CHANGES = 500
 @lru_cache(maxsize=64)
 def _read(path: Path) -> Any:
     found = json.loads(path.read_bytes())
-    # Checks of the first version had a list for every column.
     return {**found, "cells": unpacked(found["cells"])} if isinstance(found, dict) else found
 
 
@@ -51,7 +49,7 @@ def show(call: Call) -> Response:
     row = _row(call)
     view = view_of(call, row.submission, row.place)
     evidence = call.may("see evidence")
-    layers = cellwords.layers_of(view["cells"]) if evidence else {"leaving": cellwords.LAYERS["leaving"]}
+    layers = drawing.layers_of(view["cells"]) if evidence else {"leaving": drawing.LAYERS["leaving"]}
     asked = call.http.query_params
     layer = asked.get("layer", "leaving")
     grid, pages = _paged(view["grid"], page_number(call.http))
@@ -85,7 +83,7 @@ def show(call: Call) -> Response:
         else made.decisions.get(row.id),
         "docket": made,
         "decided_facts": [] if made.decisions.get(row.id) is None else rests_on(made.decisions[row.id]),
-        "comments": comments.visible(call.connection, call.number, call.who, call.standing, row.id),
+        "comments": reviewing.visible(call.connection, call.number, call.who, call.standing, row.id),
         "changed": _changed(call, row, view),
         "variables": list(view["published"])[:-1],
     }
@@ -117,8 +115,8 @@ def drawer(call: Call) -> Response:
         "drawer.html",
         label=cells["label"][cell],
         shown=cells["shown"][cell],
-        told=cellwords.sentences(cells, cell, view["verdicts"]),
-        mark=cellwords.mark(cells, cell),
+        told=drawing.sentences(cells, cell, view["verdicts"]),
+        mark=drawing.mark(cells, cell),
     )
 
 
@@ -128,7 +126,7 @@ def cast(call: Call) -> Response:
     if choice not in reviewing.CHOICES:
         raise ParameterError("no such vote", where="choice", fix="approve, or ask for a change")
     if field_of(call, "text").strip():
-        comments.say(
+        reviewing.say(
             call.connection,
             call.number,
             call.who.id,

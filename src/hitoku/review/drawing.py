@@ -1,7 +1,12 @@
-"""What pages say about a cell: a word for each layer, and sentences for the drawer, with the way out."""
+"""The drawing of an output as pages read it: entries, layers, sentences about a cell, changes between turns.
+
+Most cells of a large table say the same, so the worker writes each different entry of a column once, and a
+number for every cell: ten thousand lists would be walked by the garbage collector again and again.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -127,3 +132,87 @@ def _finite(value: float) -> float:
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:].rstrip(".")
+
+
+def as_text(entry: object) -> str | None:
+    """Write an entry of a table; None where it is withheld."""
+    if entry is None:
+        return None
+    if isinstance(entry, bool) or not isinstance(entry, int | float):
+        return str(entry)
+    whole = isinstance(entry, float) and entry.is_integer()
+    return f"{entry:,.0f}" if whole else f"{entry:,}"
+
+
+def changes(before: Mapping[str, Sequence[Any]], after: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Compare what would leave, cell by cell; what is in one only is said to be new or gone.
+
+    Parameters
+    ----------
+    before, after
+        Columns; all but the last tell cells apart.
+    """
+    old, new = (_by_key(columns) for columns in (before, after))
+    found = []
+    for key in dict.fromkeys([*old, *new]):
+        was, now = old.get(key, ...), new.get(key, ...)
+        if was != now:
+            found.append(
+                {
+                    "cell": ", ".join(map(str, key)) or "the value",
+                    "before": _side(was),
+                    "after": _side(now),
+                }
+            )
+    return found
+
+
+def _side(entry: Any) -> str:
+    return "not there" if entry is ... else "withheld" if entry is None else as_text(entry) or ""
+
+
+def _by_key(columns: Mapping[str, Sequence[Any]]) -> dict[tuple[Any, ...], Any]:
+    rows = list(zip(*columns.values(), strict=False))
+    return {tuple(row[:-1]): row[-1] for row in rows}
+
+
+OF, ONCE = "of", "once"
+# A column in which things differ this often is left as it is.
+MOST_DIFFERENT = 0.5
+
+
+def packed(cells: Mapping[str, Any]) -> dict[str, Any]:
+    """Write each different entry of a column once.
+
+    Examples
+    --------
+    >>> packed({"rules": [[], ["units"], [], []], "units": [9, 1, 4, 4], "share": None})
+    {'rules': {'once': [[], ['units']], 'of': [0, 1, 0, 0]}, 'units': [9, 1, 4, 4], 'share': None}
+    """
+    return {name: _once(column) for name, column in cells.items()}
+
+
+def unpacked(cells: Mapping[str, Any]) -> dict[str, Any]:
+    """Return columns with an entry for every cell; lists that are equal are one tuple.
+
+    Examples
+    --------
+    >>> unpacked({"rules": {"once": [[], ["units"]], "of": [0, 1, 0]}, "units": [9, 1, 4], "share": None})
+    {'rules': [(), ('units',), ()], 'units': [9, 1, 4], 'share': None}
+    """
+    return {name: _spread(column) if isinstance(column, dict) else column for name, column in cells.items()}
+
+
+def _once(column: Any) -> Any:
+    if not column or not any(isinstance(each, str | list | tuple) for each in column):
+        return column
+    texts = [json.dumps(each) for each in column]
+    place = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+    if len(place) > MOST_DIFFERENT * len(column):
+        return column
+    return {ONCE: [json.loads(text) for text in place], OF: [place[text] for text in texts]}
+
+
+def _spread(column: Mapping[str, Any]) -> list[Any]:
+    once = [tuple(each) if isinstance(each, list) else each for each in column[ONCE]]
+    return [once[number] for number in column[OF]]

@@ -1,10 +1,17 @@
-"""People, their roles and passwords, and what keeps others from guessing them."""
+"""Users: roles and passwords, sessions, known devices, and limits on guessing.
+
+Sessions are rows, which expire and can be revoked; the browser has a token, the database its hash. A device
+from which a person signed in is known by a signed cookie; wrong passwords sent from elsewhere do not count
+there. The cookie is signed with the hash of the password, so a new password makes all cookies invalid.
+"""
 
 from __future__ import annotations
 
+import hmac
+import secrets
+import time
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
 
 import sqlalchemy as sa
 from argon2 import PasswordHasher
@@ -12,10 +19,11 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from sqlalchemy.engine import Connection, Row
 
 from hitoku.errors import ParameterError, did_you_mean
+from hitoku.files import sha256
 from hitoku.review import log
-from hitoku.review.devices import known_device, new_cookie
-from hitoku.review.permissions import Person, Role
-from hitoku.review.storage import moment, now
+from hitoku.review.settings import ReviewSettings
+from hitoku.review.states import Person, Role
+from hitoku.review.storage import moment, now, read_moment
 from hitoku.review.tables import attempt, person, session
 
 # argon2id, with the parameters of RFC 9106 for machines with less memory.
@@ -27,13 +35,6 @@ SHORTEST = 10
 MAX_PER_PAIR, MAX_PER_LOGIN, MAX_PER_ADDRESS, WINDOW = 5, 20, 100, timedelta(minutes=15)
 # Known devices are counted in the place of addresses, under a name that no address has.
 DEVICE = "device "
-
-
-class Answer(NamedTuple):
-    """Who signed in, or why nobody did."""
-
-    person: Person | None
-    refusal: str = ""
 
 
 def add_person(
@@ -192,3 +193,101 @@ def _row(connection: Connection, login: str) -> Row[tuple[object, ...]]:
         logins = connection.scalars(sa.select(person.c.login)).all()
         raise ParameterError(f"no person {login!r}", where="login", fix=did_you_mean(login, logins))
     return found
+
+
+# The time of the last click is written when it is this much older than what is there: pages are read more
+# often than clicked, and readers should not wait for writers.
+FRESH = timedelta(minutes=1)
+
+
+def begin_session(connection: Connection, who: int) -> str:
+    """Begin a session; a new token every time, so that nobody can hand one to somebody in advance."""
+    token = secrets.token_urlsafe(32)
+    connection.execute(
+        sa.insert(session).values(token=_hashed(token), person=who, begun=now(), seen=now(), ended=None)
+    )
+    return token
+
+
+def find_session(connection: Connection, token: str, settings: ReviewSettings) -> tuple[Person, bool] | None:
+    """Return whose session it is, and whether its last click should be written; None when it is over."""
+    row = connection.execute(
+        sa.select(session.c.begun, session.c.seen, person)
+        .join(person, person.c.id == session.c.person)
+        .where(session.c.token == _hashed(token), session.c.ended.is_(None), person.c.active)
+    ).first()
+    if row is None:
+        return None
+    at = datetime.now(UTC)
+    if at - read_moment(row.seen) > timedelta(minutes=settings.idle_minutes):
+        return None
+    if at - read_moment(row.begun) > timedelta(hours=settings.session_hours):
+        return None
+    return as_person(row), at - read_moment(row.seen) > FRESH
+
+
+def touch_session(connection: Connection, token: str) -> None:
+    """Write down that somebody was seen; sessions that ended long ago are forgotten."""
+    connection.execute(
+        sa.update(session)
+        .where(session.c.token == _hashed(token), session.c.ended.is_(None))
+        .values(seen=now())
+    )
+    connection.execute(
+        sa.delete(session).where(session.c.seen < moment(datetime.now(UTC) - timedelta(days=30)))
+    )
+
+
+def end_session(connection: Connection, token: str) -> None:
+    """End a session."""
+    connection.execute(sa.update(session).where(session.c.token == _hashed(token)).values(ended=now()))
+
+
+def form_token(token: str) -> str:
+    """Return what every form of a session must send back, so that other pages cannot send them."""
+    return sha256(f"form {token}".encode())
+
+
+def same_secret(one: str, other: str) -> bool:
+    """Compare two secrets in constant time."""
+    return hmac.compare_digest(one.encode(), other.encode())
+
+
+def _hashed(token: str) -> str:
+    return sha256(token.encode())
+
+
+DAYS = 180
+
+
+def cookie_name(login: str) -> str:
+    """Return the name of the cookie for a login: several people may use one browser."""
+    return f"hitoku_device_{sha256(login.encode())[:16]}"
+
+
+def new_cookie(login: str, hashed: str) -> str:
+    """Return a cookie for a device from which a person just signed in.
+
+    Parameters
+    ----------
+    login
+        Login of the person.
+    hashed
+        Hash of their password, the key of the signature.
+    """
+    content = f"{secrets.token_urlsafe(12)}.{int(time.time())}"
+    return f"{content}.{_signature(login, content, hashed)}"
+
+
+def known_device(cookie: str, login: str, hashed: str) -> str | None:
+    """Return the name of the device that a cookie was given to; None if it is not ours, or too old."""
+    content, _, signature = cookie.rpartition(".")
+    # Characters beyond ASCII cannot be compared in constant time, and we never wrote any.
+    if not cookie.isascii() or not hmac.compare_digest(signature, _signature(login, content, hashed)):
+        return None
+    device, _, issued = content.partition(".")
+    return device if time.time() - int(issued) < DAYS * 86_400 else None
+
+
+def _signature(login: str, content: str, hashed: str) -> str:
+    return hmac.new(hashed.encode(), f"device {login} {content}".encode(), "sha256").hexdigest()
