@@ -29,10 +29,10 @@ MINUTES ?= 5
 # Bytecode is kept where the shell says otherwise, too: every process of the tests would compile every file again.
 export PYTHONDONTWRITEBYTECODE :=
 # Set-up is repeated when one of these changes.
-PINS := pyproject.toml constraints.txt
+PINS := pyproject.toml papers/pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo setup test check format lint types tests test-slow test-browser test-postgresql test-spark test-long test-min fuzz campaign output-campaign golden mutants bench bench-peers docs changelog \
+.PHONY: help demo setup test check format lint types tests test-slow test-browser test-postgresql test-spark test-long test-min test-papers fuzz campaign output-campaign golden mutants bench bench-peers docs changelog \
         dist sbom licences clean
 
 help:  ## show this list
@@ -71,6 +71,9 @@ test-slow: $(VENV)/.installed-dev  ## browser, PostgreSQL, Spark and long enumer
 
 test-browser test-postgresql test-spark test-long: test-%: $(VENV)/.installed-dev
 	$(BIN)/pytest --durations=10 -m $* $(PYTEST)
+
+test-papers: $(VENV)/.installed-dev  ## the published results that papers/ computes again, slow ones included
+	$(BIN)/pytest --durations=10 -m "" $(PYTEST) papers
 
 test-min: dist  ## part of the tests with the oldest versions allowed, or with another Python: PYTHON=python3.13 PINS_FOR=constraints.txt
 	@rm -rf $(OLDEST) && $(PYTHON) -m venv $(OLDEST)
@@ -127,7 +130,7 @@ licences: $(VENV)/.installed  ## licences of everything that hitoku installs; EX
 
 clean:  ## remove everything that make has made
 	rm -rf $(VENV) .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis site demo-release dist
-	find src tests bench tools -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src papers tests bench tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.created:
 	@command -v $(PYTHON) >/dev/null || { \
@@ -146,7 +149,7 @@ $(VENV)/.installed: $(VENV)/.created $(PINS)
 
 $(VENV)/.installed-dev: $(VENV)/.created $(PINS)
 	@echo "installing hitoku and the development tools into $(VENV)"
-	@$(INSTALL) --editable '.[dev,docs,review]' && touch $@ $(VENV)/.installed
+	@$(INSTALL) --editable '.[dev,docs,review]' --editable ./papers && touch $@ $(VENV)/.installed
 
 # Peers get an environment of their own: their solvers cannot share a process with ours.
 $(PEERS)/.installed: $(VENV)/.created

@@ -13,7 +13,8 @@ import hitoku as ht
 from hitoku import plots
 from hitoku.evidence.outcome import Outcome
 from hitoku.plots.deviations import deviations as draw_deviations
-from hitoku.plots.protected_table import INK, PAPER, draw_table
+from hitoku.plots.protected_table import draw_table
+from hitoku.plots.style import INK, PAPER
 
 IMAGES = Path(__file__).parent / "images"
 # The browser of the tests takes the picture of the report.

@@ -16,6 +16,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 SRC = ROOT / "src" / "hitoku"
+PAPERS = ROOT / "papers" / "hitoku_papers"
+CODE = ("src", "papers", "tests", "bench", "tools")
 
 # A layer may import itself and any layer before it; packages that share a layer do not know each other.
 LAYERS = [
@@ -33,7 +35,6 @@ LAYERS = [
     {"checks"},
     {"io", "plots"},
     {"pipeline"},
-    {"experiments"},
     {"web"},
     {"cli", "review"},
     {"__main__"},
@@ -78,7 +79,6 @@ ONLY_IN = {
         "evidence",
         "checks.outputs",
         "io",
-        "experiments",
     },
     "pydantic": {"rules.word_types", "checks", "io.recipe", "review.settings"},
     "statsmodels": {"checks.outputs.regression"},
@@ -152,6 +152,8 @@ def complaints(source: str, module: str, *, is_package: bool = False) -> list[st
     """What a module imports against the arrows; empty when all is well."""
     if module == "hitoku":
         return []  # the front door shows everything
+    if module.split(".", maxsplit=1)[0] == "hitoku_papers":
+        return _of_the_papers(source, module, is_package=is_package)
     home = module.split(".")[1]
     if home not in LAYER:
         return [f"{module}: package {home!r} has no layer; add it to LAYERS"]
@@ -165,6 +167,16 @@ def complaints(source: str, module: str, *, is_package: bool = False) -> list[st
         if module.startswith("hitoku.evidence.verify") and first not in sys.stdlib_module_names:
             found.append(f"{module} imports {name}: a checker reads it with the standard library alone")
     return found
+
+
+def _of_the_papers(source: str, module: str, *, is_package: bool) -> list[str]:
+    """Papers may use all of hitoku but its applications, and nothing of hitoku may use them."""
+    found = imported(source, module, is_package=is_package)
+    return [
+        f"{module} imports {name}, which belongs to an application"
+        for name in sorted(found)
+        if name.split(".")[:2] in (["hitoku", "cli"], ["hitoku", "review"])
+    ]
 
 
 def _behind_its_door(module: str, package: str) -> bool:
@@ -209,10 +221,11 @@ def circle(sources: Mapping[str, tuple[str, bool]]) -> list[str]:
 
 
 def modules() -> Iterator[tuple[Path, str, bool]]:
-    for path in sorted(SRC.rglob("*.py")):
-        parts = ["hitoku", *path.relative_to(SRC).with_suffix("").parts]
-        is_package = parts[-1] == "__init__"
-        yield path, ".".join(parts[:-1] if is_package else parts), is_package
+    for folder in (SRC, PAPERS):
+        for path in sorted(folder.rglob("*.py")):
+            parts = [folder.name, *path.relative_to(folder).with_suffix("").parts]
+            is_package = parts[-1] == "__init__"
+            yield path, ".".join(parts[:-1] if is_package else parts), is_package
 
 
 def tracked() -> list[Path]:
@@ -318,6 +331,9 @@ def test_a_package_without_a_door_is_noticed():
         pytest.param("hitoku.evidence.verify", "from . import audit", id="verify, ours, relative"),
         pytest.param("hitoku.rules.dominance", "import hitoku as ht", id="the front door from inside"),
         pytest.param("hitoku.gadgets.thing", "", id="package without a layer"),
+        pytest.param("hitoku_papers.page", "from hitoku.cli.terminal import echo", id="papers, cli"),
+        pytest.param("hitoku_papers.page", "import hitoku.review.log", id="papers, review"),
+        pytest.param("hitoku.pipeline.protect", "import hitoku_papers.page", id="back to the papers"),
         pytest.param("hitoku.cli.demo", "from hitoku.gadgets import thing", id="import without a layer"),
     ],
 )
@@ -337,6 +353,7 @@ def test_an_offending_import_is_noticed(module, source):
         pytest.param("hitoku.solver.linear", "import highspy", id="solver behind its door"),
         pytest.param("hitoku.evidence.verify", "import json\nfrom fractions import Fraction", id="verify"),
         pytest.param("hitoku", "from hitoku.cli import main", id="the front door"),
+        pytest.param("hitoku_papers.page", "from hitoku.io.jj import read_jj\nimport scipy", id="papers"),
     ],
 )
 def test_a_lawful_import_passes(module, source):
@@ -349,17 +366,18 @@ def test_every_third_party_import_is_declared():
     wanted = [*project["dependencies"], *(name for extra in extras for name in extra)]
     declared = {re.split(r"[^\w.-]", requirement, maxsplit=1)[0].lower() for requirement in wanted}
     declared |= {module for module, name in OTHER_NAMES.items() if name in declared}
+    declared |= {"hitoku", "hitoku_papers", *sys.stdlib_module_names}
     undeclared = {
         f"{module} imports {first}"
         for path, module, is_package in modules()
         for name in imported(path.read_text("utf-8"), module, is_package=is_package)
-        if (first := name.split(".")[0]) not in {"hitoku", *sys.stdlib_module_names, *declared}
+        if (first := name.split(".")[0]) not in declared
     }
     assert not undeclared, sorted(undeclared)
 
 
 def test_files_stay_short():
-    code = [path for folder in ("src", "tests", "bench", "tools") for path in (ROOT / folder).rglob("*.py")]
+    code = [path for folder in CODE for path in (ROOT / folder).rglob("*.py")]
     lengths = {path.relative_to(ROOT): len(path.read_text("utf-8").splitlines()) for path in code}
     assert lengths
     long = {str(path): n for path, n in lengths.items() if n > MAX_LINES}
@@ -369,7 +387,7 @@ def test_files_stay_short():
 def test_every_file_is_named_after_what_it_is_about():
     homeless = [
         str(path.relative_to(ROOT))
-        for folder in ("src", "tests", "bench", "tools")
+        for folder in CODE
         for path in (ROOT / folder).rglob("*.py")
         if HOMELESS & {path.stem, path.parent.name}
     ]

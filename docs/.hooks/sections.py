@@ -20,7 +20,6 @@ ORDER = {
         "come-from-sdctable",
         "come-from-gausssuppression",
         "come-from-acro",
-        "reproduce-the-papers",
     ],
     "Reference": ["cli", "assess", "evidence", "rules", "methods", "attacks", "checks", "files", "python"],
     "Explanation": [

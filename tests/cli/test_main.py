@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.metadata import EntryPoints
 
 import pytest
+import typer
 
 from hitoku import errors
 from hitoku.cli import guarded, main
-from hitoku.cli.commands import app
+from hitoku.cli.commands import add_commands, app
 from hitoku.cli.exit_codes import BAD_INPUT, OUR_BUG
 
 
@@ -15,6 +17,17 @@ def leave(args, capsys):
     with pytest.raises(SystemExit) as left:
         main(args)
     return left.value.code, *capsys.readouterr()
+
+
+def test_reproduce_without_the_papers_says_how_to_install_them(capsys):
+    alone = typer.Typer()
+    alone.callback()(lambda: None)
+    add_commands(alone, EntryPoints())
+    words = ["reproduce", "castro-2012", "--instances", "x"]
+    assert guarded(lambda: alone(words)) == BAD_INPUT
+    what, _, fix = capsys.readouterr().err.splitlines()
+    assert what == "ParameterError: the package hitoku-papers is not installed"
+    assert fix == "  fix: in a checkout of hitoku: python -m pip install ./papers"
 
 
 def deliberate():

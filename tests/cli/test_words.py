@@ -65,7 +65,6 @@ def test_a_text_with_blanks_needs_quotation_marks(capsys):
         (["warm-up", "now"], "hitoku warm-up", "now"),
         (["ledger", "show", "l.sqlite", "again"], "hitoku ledger show", "again"),
         (["argus", "run", "a.arb", "b.arb"], "hitoku argus run", "b.arb"),
-        (["reproduce", "kikuchi-minami-2017", "x"], "hitoku reproduce kikuchi-minami-2017", "x"),
     ],
 )
 def test_a_word_that_no_option_explains(words, command, extra, capsys):

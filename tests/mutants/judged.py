@@ -99,7 +99,7 @@ class Judge:
     def loaded(self) -> None:
         """Load what tests load, before anything is forked, and find the functions that may be replaced."""
         for found in pkgutil.walk_packages(hitoku.__path__, "hitoku."):
-            if found.name.split(".")[1] not in ("__main__", "cli", "experiments", "review"):
+            if found.name.split(".")[1] not in ("__main__", "cli", "review"):
                 importlib.import_module(found.name)
         paths = {str(self.root / mutant.path) for mutant in self.mutants}
         gc.unfreeze()  # what was collected is found again

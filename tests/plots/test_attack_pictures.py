@@ -15,7 +15,7 @@ from hitoku.model.release import Release
 from hitoku.model.table import Table
 from hitoku.pipeline.compare import Comparison, compare
 from hitoku.plots.intervals import ALARM, ASKED, FAR
-from hitoku.plots.protected_table import WITHHELD
+from hitoku.plots.style import WITHHELD
 
 TABLE = Table.from_array([20, 10, 6, 5])
 NEED = Need(unsafe=TABLE.value < 20, lower=2.0, upper=4.0)

@@ -17,11 +17,11 @@ from hitoku.cli.init import init
 from hitoku.cli.language import ENGLISH, OfAll
 from hitoku.cli.ledger import ledger
 from hitoku.cli.protect import protect
-from hitoku.cli.reproduce import reproduce
 from hitoku.cli.risk import risk
 from hitoku.cli.verify import verify
 from hitoku.cli.warm_up import warm_up
 from hitoku.cli.words import Command
+from hitoku.errors import ParameterError
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -53,6 +53,26 @@ def hitoku(
     """
 
 
+def add_commands(app: typer.Typer, found: metadata.EntryPoints) -> None:
+    """Add the commands of other packages, and of the review application; explain a missing ``reproduce``."""
+    for entry in found:
+        app.add_typer(entry.load(), name=entry.name)
+    if "reproduce" not in found.names:
+        app.command("reproduce", context_settings={"ignore_unknown_options": True})(papers_are_missing)
+
+
+def papers_are_missing(
+    words: Annotated[list[str] | None, typer.Argument(help="A paper, and options for it.")] = None,  # noqa: ARG001 - accepted, not read
+) -> None:
+    """Compute published results again; needs the package hitoku-papers."""
+    raise ParameterError(
+        "papers_not_installed",
+        "the package hitoku-papers is not installed",
+        where="hitoku reproduce",
+        fix="in a checkout of hitoku: python -m pip install ./papers",
+    )
+
+
 app.command(cls=Command)(demo)
 app.command(cls=Command)(init)
 app.command(cls=Command)(protect)
@@ -64,8 +84,5 @@ app.command(cls=Command)(check)
 app.command(cls=Command)(convert)
 app.add_typer(ledger, name="ledger")
 app.add_typer(argus, name="argus")
-app.add_typer(reproduce, name="reproduce")
 app.command("warm-up", cls=Command)(warm_up)
-# Commands of packages beside this one, such as the review application; they name themselves.
-for _found in metadata.entry_points(group="hitoku.commands"):
-    app.add_typer(_found.load(), name=_found.name)
+add_commands(app, metadata.entry_points(group="hitoku.commands"))

@@ -14,9 +14,8 @@ from hitoku.model.arrays import Floats
 from hitoku.model.bounds import Bounds
 from hitoku.model.need import Need
 from hitoku.model.table import Table
-from hitoku.plots.grouped_bars import plain
 from hitoku.plots.intervals import ALARM
-from hitoku.plots.protected_table import INK, PAPER, WITHHELD
+from hitoku.plots.style import INK, PAPER, WITHHELD, plain
 
 # Dots this many times the requirement and beyond stand together at the right.
 FAR = 10.0

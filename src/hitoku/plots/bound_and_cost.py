@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from hitoku.errors import ParameterError
 from hitoku.model.protection import Protection
-from hitoku.plots.protected_table import INK, PAPER
+from hitoku.plots.style import INK, PAPER
 
 KNOWN, PROVEN = "#b3402a", "#2a6f97"
 

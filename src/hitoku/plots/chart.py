@@ -15,8 +15,7 @@ from matplotlib.figure import Figure
 from hitoku.checks.outputs.output import WITHHELD, Output
 from hitoku.checks.principles.verdict import Clearance
 from hitoku.errors import ParameterError, did_you_mean
-from hitoku.plots.grouped_bars import LOOKS, plain
-from hitoku.plots.protected_table import INK, PAPER
+from hitoku.plots.style import INK, LOOKS, PAPER, plain
 
 # What a box shows, from the lower whisker to the upper one.
 BOX = ("p25", "median", "p75")

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from hitoku.errors import ParameterError
 from hitoku.evidence.adjusted import AdjustedAudit
-from hitoku.plots.protected_table import INK, PAPER, WITHHELD
+from hitoku.plots.style import INK, PAPER, WITHHELD
 
 SAFE, LINE = "#8aa4bb", "#d4dce3"
 

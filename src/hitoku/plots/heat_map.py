@@ -9,8 +9,7 @@ from matplotlib.patches import Patch, Rectangle
 
 from hitoku.errors import ParameterError
 from hitoku.model.release import Release
-from hitoku.plots.grouped_bars import plain
-from hitoku.plots.protected_table import INK, PAPER, WITHHELD
+from hitoku.plots.style import INK, PAPER, WITHHELD, plain
 
 # Beyond this many codes their names would overlap.
 MOST_NAMES = 60

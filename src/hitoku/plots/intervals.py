@@ -12,8 +12,7 @@ from hitoku.metrics.loss import reached
 from hitoku.model.bounds import Bounds
 from hitoku.model.need import Need
 from hitoku.model.table import Table
-from hitoku.plots.grouped_bars import plain
-from hitoku.plots.protected_table import INK, PAPER, WITHHELD
+from hitoku.plots.style import INK, PAPER, WITHHELD, plain
 
 ALARM, ASKED = "#b3261e", "#e0a458"
 # An interval is drawn up to this many times the requirement; beyond it ends in an arrow.

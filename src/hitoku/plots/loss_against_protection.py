@@ -9,9 +9,8 @@ from matplotlib.ticker import FuncFormatter
 from hitoku.errors import ParameterError
 from hitoku.metrics.comparison import Comparison
 from hitoku.plots.deviations import LINE
-from hitoku.plots.grouped_bars import plain
 from hitoku.plots.intervals import ALARM
-from hitoku.plots.protected_table import INK, PAPER, WITHHELD
+from hitoku.plots.style import INK, PAPER, WITHHELD, plain
 
 # Cells of which everything is open are drawn here.
 FAR = 100.0

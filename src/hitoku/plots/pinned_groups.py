@@ -11,7 +11,8 @@ from matplotlib.patches import Rectangle
 from hitoku.attacks.group import Group
 from hitoku.errors import ParameterError
 from hitoku.model.release import Release
-from hitoku.plots.protected_table import INK, PAPER, draw_table
+from hitoku.plots.protected_table import draw_table
+from hitoku.plots.style import INK, PAPER
 
 ALARM = "#b3261e"
 

@@ -11,8 +11,7 @@ from matplotlib.patches import Rectangle
 from hitoku.errors import ParameterError
 from hitoku.model.bounds import Bounds
 from hitoku.model.release import Release
-
-PAPER, INK, MARGIN, WITHHELD = "#ffffff", "#1b2a38", "#e9eef2", "#35506b"
+from hitoku.plots.style import INK, MARGIN, PAPER, WITHHELD
 
 
 def protected_table(release: Release, bounds: Bounds | None = None, *, title: str = "") -> Figure:

@@ -6,12 +6,12 @@ import gzip
 import sys
 
 import pytest
-from tests import mutations
 from tests.checks.submissions import reseal, session
 from tests.mutations import TRACEBACK, fuzz
 
 from hitoku.checks.submission.recheck import recheck
 from hitoku.evidence.verify import verify
+from tests import mutations
 
 
 @pytest.fixture

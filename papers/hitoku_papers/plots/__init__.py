@@ -1,0 +1,1 @@
+"""Figures of the papers; each function returns a matplotlib figure."""
