@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import hitoku as ht
 from hitoku.attacks import ATTACKS
+from hitoku.attacks.adjustment import Adjustment
 from hitoku.errors import SolverError, TableError
 from hitoku.evidence import outcome, witness_search
+from hitoku.evidence.attacked import judge_attack
 from hitoku.evidence.audit_result import CellOutcome
 from hitoku.feasibility.circulation import NetworkCirculation
 from hitoku.methods import METHODS, circulation, whole_numbers
 from hitoku.methods.greedy.greedy import STOPPED
+from hitoku.metrics import recovery
+from hitoku.solver import quadratic_program
 from hitoku.solver.integer import IntegerProgram
 from hitoku.solver.integer import solve as solve_integer
 from hitoku.solver.linear import LinearProgram, SolverStatus, opened
+from hitoku.solver.quadratic import QuadraticProgram
+from hitoku.solver.quadratic import solve as solve_quadratic
 from hitoku.solver.work import CountedWork
 
 # What has no limit of counted work yet, and what bounds it instead, if anything does.
 METHODS_WITHOUT = {
-    "adjust": "one program, or a search that time_limit_s ends",
     "auto": "limits of the methods that it calls",
     "blocks": "one pass over the blocks",
     "gauss": "one elimination",
     "randomised": "tables of up to 25 inner cells",
 }
 ATTACKS_WITHOUT = {
-    "adjustment": "nothing: one program for each replication, which may take long",
     "group": "what Interval does, for each group",
     "insider": "refuses more coalitions than its own limit",
     "matching": "limit, and time_limit_s",
@@ -261,7 +267,54 @@ def test_a_giant_that_must_be_blurred_by_a_few_units_is_not_refused(power):
         assert ht.audit(table, need, ht.Release.of(table, found)).safe
 
 
+def test_adjust_at_its_limit_keeps_the_best_table_known_or_raises():
+    table, need = cube(4)
+    for work_limit, closest in ((1, None), (4e6, False)):
+        method = ht.Adjust(senses="optimal", norm="l2", work_limit=work_limit)
+        if closest is None:
+            with pytest.raises(SolverError, match="not decided"):
+                method.protect(table, need)
+            continue
+        found = method.protect(table, need)
+        assert not found.proven
+        assert "stopped at its work limit" in found.note
+        moved = np.abs(found.value - table.value)[need.unsafe]
+        assert np.all(moved >= np.maximum(need.width / 2, need.upper)[need.unsafe] - 1e-6)
+    with pytest.raises(SolverError, match="not decided"):
+        ht.Adjust(senses="up", work_limit=1).protect(table, need)
+
+
+def test_replications_of_the_attack_adjustment_beyond_the_limit_are_not_decided():
+    table, need = cube(4)
+    adjusted = ht.Adjust(senses="up", norm="l2").protect(table, need)
+    release = ht.Release.of(table, adjusted)
+    attack = Adjustment(scenario="B2", norm="l2", replications=3, work_limit=1)
+    told = recovery.known(table, need, release, norm="l2")
+    estimates = attack.estimate(release, told)
+    assert estimates.undecided.all()
+    assert "3 not decided" in repr(estimates)
+    found = recovery.errors(table, need, estimates)
+    assert (found.undecided, found.exact, found.counts.shape) == (3, 0, (0, len(recovery.BINS)))
+    judged = judge_attack(replace(attack, known=told), table, need, release)
+    assert [(one.severity.value, "did not decide 3 of 3" in one.reason) for one in judged] == [("look", True)]
+    assert not replace(attack, work_limit=None).estimate(release, told).undecided.any()
+
+
+def test_an_active_set_method_that_goes_round_in_circles_is_stopped(monkeypatch):
+    program = QuadraticProgram(0, [[1, 1]], [10], lower=[0, 6], curvature=1)
+    given: list[int] = []
+    engine = quadratic_program.engine
+
+    def noted(options):
+        given.append(options["qp_iteration_limit"])
+        return engine(options)
+
+    monkeypatch.setattr(quadratic_program, "engine", noted)
+    assert solve_quadratic(program).x is not None
+    assert set(given) == {quadratic_program.STEPS_PER_LINE * 3}
+
+
 def test_what_has_no_limit_is_known():
-    limited = {"greedy", "optimal", "circulation"}
+    limited = {"adjust", "greedy", "optimal", "circulation"}
     assert set(METHODS) == limited | set(METHODS_WITHOUT)
-    assert set(ATTACKS) == {"interval"} | set(ATTACKS_WITHOUT)
+    assert set(ATTACKS) == {"adjustment", "interval"} | set(ATTACKS_WITHOUT)

@@ -13,6 +13,7 @@ from tests.strategies import count_tables
 from hitoku.errors import ParameterError, SolverError
 from hitoku.solver import quadratic
 from hitoku.solver.quadratic import QuadraticProgram, SolverStatus, dual_bound, solve
+from hitoku.solver.work import CountedWork
 
 
 @pytest.mark.parametrize(
@@ -191,7 +192,7 @@ def test_the_point_of_one_run_and_the_proof_of_another_make_an_answer(monkeypatc
     monkeypatch.setattr(quadratic, "_can_be_polished", lambda _program: False)
     program = QuadraticProgram(0, [[1, 1]], [10], curvature=1)
     units = quadratic.ColumnUnits.of(program)
-    evidence = quadratic._Evidence(program, units)
+    evidence = quadratic._Evidence(program, units, quadratic.Steps(program, CountedWork()))
 
     def ended(x, dual):
         told = SimpleNamespace(

@@ -208,6 +208,8 @@ def attack(
     except HitokuError as failure:
         return {"failed": failure.what}
     seconds = time.process_time() - started
+    if estimates.undecided.any():
+        return {"failed": "not decided: the programs of the replication reached their work limit"}
     found = errors(table, need, estimates)
     return {
         "counts": found.counts[0].tolist(),

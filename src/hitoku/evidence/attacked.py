@@ -80,7 +80,14 @@ def _recovered(estimates: Estimates, table: Table, need: Need, release: Release)
     found = errors(table, need, estimates)
     hits = np.count_nonzero(found.error <= 100 * found.tolerance, axis=0)
     draws = len(found.error)
-    return [
+    n_all = found.undecided + draws
+    undecided = Finding(
+        severity=Severity.LOOK,
+        place="unsafe cells",
+        reason=f"attack adjustment did not decide {found.undecided} of {n_all} replications",
+        advice="give it a higher work_limit",
+    )
+    return [undecided] * (found.undecided > 0) + [
         Finding(
             severity=Severity.FAIL,
             place=release.describe(int(cell)),

@@ -40,11 +40,14 @@ class Recovery:
         What counts as exact, as a share of the value.
     soft
         Replications in which guesses contradicted each other.
+    undecided
+        Replications that the attack did not decide within its work limit; they are not among the others.
     """
 
     error: Floats
     tolerance: float = EXACT
     soft: int = 0
+    undecided: int = 0
 
     def __post_init__(self) -> None:
         shape = np.shape(self.error)
@@ -55,7 +58,8 @@ class Recovery:
         """Replications by intervals: unsafe cells in each of :data:`BINS`."""
         # A hit counts as zero percent, so the first interval ends at the tolerance.
         place = np.searchsorted([100 * self.tolerance, *ENDS[1:]], self.error, side="left")
-        return np.array([np.bincount(row, minlength=len(BINS)) for row in place], dtype=np.int64)
+        counts = [np.bincount(row, minlength=len(BINS)) for row in place]
+        return np.array(counts, dtype=np.int64).reshape(-1, len(BINS))
 
     @property
     def exact(self) -> int:
@@ -74,7 +78,8 @@ class Recovery:
 
     def __repr__(self) -> str:
         draws, cells = self.error.shape
-        return f"Recovery({draws} replications of {cells:_} unsafe cells, {self.exact:_} exact)"
+        more = f", {self.undecided} replications not decided" if self.undecided else ""
+        return f"Recovery({draws} replications of {cells:_} unsafe cells, {self.exact:_} exact{more})"
 
 
 def known(table: Table, need: Need, release: Release, *, norm: Norm = "l1", delta: float = DELTA) -> Known:
@@ -126,13 +131,19 @@ def errors(table: Table, need: Need, estimates: Estimates, *, tolerance: float =
             "the tolerance of a hit lies outside the first interval", where="tolerance", fix="try 1e-6"
         )
     truth = table.value[need.unsafe]
-    off = np.abs(estimates.value[:, need.unsafe] - truth)
+    decided = ~estimates.undecided
+    off = np.abs(estimates.value[np.ix_(decided, need.unsafe)] - truth)
     size = np.abs(truth)
     # A true zero has no relative error: either it was hit, in units of one, or it was not.
     hit = off <= tolerance * np.where(size == 0, 1.0, size)
     missed = np.where(hit, 0.0, np.inf)
     error = np.divide(100 * off, size, out=missed, where=np.broadcast_to(size > 0, off.shape))
-    return Recovery(error=error, tolerance=tolerance, soft=int(estimates.soft.sum()))
+    return Recovery(
+        error=error,
+        tolerance=tolerance,
+        soft=int(estimates.soft[decided].sum()),
+        undecided=int(np.count_nonzero(~decided)),
+    )
 
 
 def recovery(

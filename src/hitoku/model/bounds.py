@@ -64,7 +64,8 @@ class Estimates:
     Parameters
     ----------
     value
-        Replications by cells: the estimated true values.
+        Replications by cells: the estimated true values; NaN in a replication that was not decided within
+        the work limit of the attack.
     soft
         Replications in which no table met everything that had been guessed, so that guessed bounds were
         broken at a price.
@@ -85,8 +86,15 @@ class Estimates:
     def __len__(self) -> int:
         return len(self.value)
 
+    @property
+    def undecided(self) -> Mask:
+        """Replications that were not decided within the work limit of the attack."""
+        return np.asarray(np.isnan(self.value).any(axis=1))
+
     def __repr__(self) -> str:
         draws, cells = self.value.shape
+        open_ = int(self.undecided.sum())
         return (
-            f"Estimates({draws} replications of {cells:_} cells, {int(self.soft.sum())} with broken guesses)"
+            f"Estimates({draws} replications of {cells:_} cells, {int(self.soft.sum())} with broken guesses"
+            f"{f', {open_} not decided' if open_ else ''})"
         )

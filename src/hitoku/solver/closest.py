@@ -17,6 +17,7 @@ from scipy import sparse
 from hitoku.errors import ParameterError, did_you_mean
 from hitoku.solver.quadratic import CONDITIONS, QuadraticProgram, solve
 from hitoku.solver.solution import SolverStatus
+from hitoku.solver.work import CountedWork
 
 Floats = NDArray[np.float64]
 Norm = Literal["l1", "l2", "linf"]
@@ -183,7 +184,12 @@ def reciprocal(size: ArrayLike, norm: Norm) -> Floats:
 
 
 def closest(
-    problem: DeviationProgram, norm: Norm = "l1", *, threads: int = 1, time_limit_s: float | None = None
+    problem: DeviationProgram,
+    norm: Norm = "l1",
+    *,
+    threads: int = 1,
+    time_limit_s: float | None = None,
+    work: CountedWork | None = None,
 ) -> Closest:
     """Find the cheapest deviation.
 
@@ -193,7 +199,7 @@ def closest(
         What is allowed.
     norm
         "l1", "l2" or "linf".
-    threads, time_limit_s
+    threads, time_limit_s, work
         As in :func:`hitoku.solver.quadratic.solve`: only a time limit makes the clock matter.
 
     Examples
@@ -231,9 +237,9 @@ def closest(
             conditions=0.0,
         )
     if norm == "linf":
-        return _least_largest(problem, threads, time_limit_s)
+        return _least_largest(problem, threads, time_limit_s, work)
     columns = _Columns.of(problem, norm)
-    found = solve(columns.program, threads=threads, time_limit_s=time_limit_s)
+    found = solve(columns.program, threads=threads, time_limit_s=time_limit_s, work=work)
     if found.x is None or found.duals is None:
         return Closest(status=found.status)
     deviation = columns.deviation(found.x)
@@ -259,7 +265,9 @@ def _may_stay(problem: DeviationProgram) -> bool:
     return bool(np.all(low <= 0) and np.all(high >= 0) and not problem.rhs.any())
 
 
-def _least_largest(problem: DeviationProgram, threads: int, time_limit_s: float | None) -> Closest:
+def _least_largest(
+    problem: DeviationProgram, threads: int, time_limit_s: float | None, work: CountedWork | None
+) -> Closest:
     """Make the largest weighted move as small as possible, then all others.
 
     The first program has one more column, what no move may exceed. It says nothing about cells that stay
@@ -267,7 +275,7 @@ def _least_largest(problem: DeviationProgram, threads: int, time_limit_s: float 
     bound.
     """
     columns = _largest_move(problem)
-    first = solve(columns.program, threads=threads, time_limit_s=time_limit_s)
+    first = solve(columns.program, threads=threads, time_limit_s=time_limit_s, work=work)
     if first.x is None or first.duals is None or first.reduced is None:
         return Closest(status=first.status)
     near = columns.deviation(first.x)
@@ -282,7 +290,7 @@ def _least_largest(problem: DeviationProgram, threads: int, time_limit_s: float 
         upper=np.where(held, problem.upper, np.minimum(np.minimum(problem.upper, soft_high), room)),
         rhs=problem.rhs,
     )
-    second = closest(within, "l1", threads=threads, time_limit_s=time_limit_s)
+    second = closest(within, "l1", threads=threads, time_limit_s=time_limit_s, work=work)
     deviation = near if second.deviation is None else second.deviation
     excess = problem.excess(deviation)
     multiplier = np.zeros(len(near))

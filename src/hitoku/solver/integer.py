@@ -16,7 +16,7 @@ from scipy import sparse
 
 from hitoku.errors import ParameterError, SolverError
 from hitoku.solver.engine import GRANTED, ROUNDING, Scale, engine, hand_over, power_of_two, run
-from hitoku.solver.linear import SET_UP, LinearProgram, Solution, SolverStatus, opened
+from hitoku.solver.linear import NO_LIMIT, SET_UP, LinearProgram, Solution, SolverStatus, opened
 from hitoku.solver.work import CountedWork
 
 __all__ = ["IntegerProgram", "Solution", "SolverStatus", "solve"]
@@ -26,6 +26,8 @@ Floats = NDArray[np.float64]
 # How far a column may be from a whole number before rounding it is a decision and not a correction.
 # HiGHS promises 1e-6; the second attempt asks for more.
 WHOLE, WHOLE_AGAIN = 1e-6, 1e-9
+# Simplex steps that a node of a search tree counts for when nodes are limited: ordinary ones take fewer.
+STEPS_PER_NODE = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,8 +90,9 @@ def solve(
     work_limit
         Nodes of the search tree: a limit that is the same on every computer.
     work
-        Counts the simplex steps of all nodes, together with other steps of the same search. Once it is over,
-        nothing is begun and the answer is ``SolverStatus.LIMIT``.
+        Counts the simplex steps of all nodes, together with other steps of the same search. What is left
+        of it limits the nodes of a run; once it is over, nothing is begun. Either way the answer is
+        ``SolverStatus.LIMIT``.
 
     Examples
     --------
@@ -105,7 +108,7 @@ def solve(
     if np.any(program.lower > program.upper) or np.any(program.row_ends[0] > program.row_ends[1]):
         return Solution(SolverStatus.INFEASIBLE)
     if not program.integer.any():
-        limits: dict[str, Any] = {"threads": threads, "time_limit_s": time_limit_s}
+        limits: dict[str, Any] = {"threads": threads, "time_limit_s": time_limit_s, "work": work}
         with opened(program, **limits) as warm:
             return warm.solve(program.cost)
     rows = program.row_ends
@@ -118,9 +121,10 @@ def solve(
         "mip_rel_gap": gap,
         "mip_abs_gap": 0.0,
         **({} if time_limit_s is None else {"time_limit": float(time_limit_s)}),
-        **({} if work_limit is None else {"mip_max_nodes": work_limit}),
     }
     for tolerance in (WHOLE, WHOLE_AGAIN):
+        nodes = _nodes_left(work, program, work_limit)
+        options |= {} if nodes is None else {"mip_max_nodes": nodes}
         highs = engine({**options, "mip_feasibility_tolerance": tolerance})
         hand_over(
             highs,
@@ -137,7 +141,10 @@ def solve(
         _count(work, highs, program)
         if highs.getModelStatus() == highspy.HighsModelStatus.kUnboundedOrInfeasible:
             # Presolve saw a ray of the relaxation and stopped: is there any point to start it from?
-            anywhere = solve(replace(program, cost=np.zeros(len(program.cost))), seed=seed, threads=threads)
+            still = replace(program, cost=np.zeros(len(program.cost)))
+            anywhere = solve(still, seed=seed, threads=threads, work=work)
+            if anywhere.status is SolverStatus.LIMIT:
+                return anywhere
             status = (
                 SolverStatus.INFEASIBLE
                 if anywhere.status is SolverStatus.INFEASIBLE
@@ -157,6 +164,15 @@ def solve(
         n_columns=n_columns,
         n_rows=n_rows,
     )
+
+
+def _nodes_left(work: CountedWork, program: IntegerProgram, work_limit: int | None) -> int | None:
+    """Return the nodes that a run may look at, one at least; None for no limit."""
+    if not np.isfinite(work.limit):
+        return work_limit
+    per_node = STEPS_PER_NODE * (program.relations.nnz + sum(program.relations.shape))
+    nodes = int(min(work.left // per_node + 1, NO_LIMIT))
+    return nodes if work_limit is None else min(nodes, work_limit)
 
 
 def _count(work: CountedWork, highs: Any, program: IntegerProgram) -> None:

@@ -21,8 +21,10 @@ from scipy import sparse
 from hitoku.errors import SolverError
 from hitoku.solver.active_set import Conditions
 from hitoku.solver.engine import FEASIBLE, FEASIBLE_AGAIN, GRANTED, ROUNDING, power_of_two, run
-from hitoku.solver.quadratic_program import ColumnUnits, QuadraticProgram, dual_bound, opened
+from hitoku.solver.linear import NO_LIMIT, SET_UP
+from hitoku.solver.quadratic_program import BARRIER, ColumnUnits, QuadraticProgram, dual_bound, opened
 from hitoku.solver.solution import Solution, SolverStatus
+from hitoku.solver.work import CountedWork
 
 __all__ = ["QuadraticProgram", "Solution", "SolverStatus", "dual_bound", "solve"]
 
@@ -57,7 +59,13 @@ MOST_ROWS = 25_000
 QUADRATIC = (HIPO, {**HIPO, "presolve": "on"}, ACTIVE_SET)
 
 
-def solve(program: QuadraticProgram, *, threads: int = 1, time_limit_s: float | None = None) -> Solution:
+def solve(
+    program: QuadraticProgram,
+    *,
+    threads: int = 1,
+    time_limit_s: float | None = None,
+    work: CountedWork | None = None,
+) -> Solution:
     """Minimise once, and prove it.
 
     Parameters
@@ -69,6 +77,9 @@ def solve(program: QuadraticProgram, *, threads: int = 1, time_limit_s: float | 
     time_limit_s
         Seconds for each attempt; the only way in which the clock matters. Hitting it gives
         ``SolverStatus.LIMIT``.
+    work
+        Counts the steps of all attempts, together with other steps of the same search; hitting its limit
+        gives ``SolverStatus.LIMIT``, too.
 
     Returns
     -------
@@ -91,8 +102,9 @@ def solve(program: QuadraticProgram, *, threads: int = 1, time_limit_s: float | 
         return Solution(SolverStatus.INFEASIBLE)
     if len(program.cost) == 0:
         return _without_columns(program)
+    steps = Steps(program, CountedWork() if work is None else work)
     for units in (ColumnUnits.of(program), ColumnUnits.plain(program)):
-        found = _solved(program, units, threads, time_limit_s)
+        found = _solved(program, units, threads, time_limit_s, steps)
         if found is not None:
             return found
     n_rows, n_columns = program.relations.shape
@@ -106,16 +118,50 @@ def solve(program: QuadraticProgram, *, threads: int = 1, time_limit_s: float | 
     )
 
 
+class Steps:
+    """Steps of HiGHS on one program: how many each run may take, and the work that they were.
+
+    Parameters
+    ----------
+    program
+        What is solved.
+    work
+        Where steps are counted, and the limit of all of them.
+    """
+
+    def __init__(self, program: QuadraticProgram, work: CountedWork) -> None:
+        self.work = work
+        # What one step looks at.
+        self._per_step = program.relations.nnz + sum(program.relations.shape)
+
+    @property
+    def left(self) -> int:
+        """Steps that the next run may take: one at least."""
+        return int(min(NO_LIMIT, self.work.left // self._per_step + 1))
+
+    def run(self, highs: Any, threads: int) -> SolverStatus | None:
+        """Run HiGHS and count its steps."""
+        status = run(highs, threads)
+        info = highs.getInfo()
+        plain = (info.simplex_iteration_count, info.crossover_iteration_count, info.qp_iteration_count)
+        steps = SET_UP + sum(max(0, one) for one in plain) + BARRIER * max(0, info.ipm_iteration_count)
+        self.work.add(steps * self._per_step)
+        return status
+
+
 def _solved(
-    program: QuadraticProgram, units: ColumnUnits, threads: int, time_limit_s: float | None
+    program: QuadraticProgram, units: ColumnUnits, threads: int, time_limit_s: float | None, steps: Steps
 ) -> Solution | None:
     """Minimise in some units; None where no answer can be trusted."""
-    evidence, has_point = _Evidence(program, units, threads), False
+    evidence, has_point = _Evidence(program, units, steps, threads), False
     best: Solution | None = None
     for tolerance in (FEASIBLE, FEASIBLE_AGAIN):
         for algorithm in _attempts(program):
-            highs = opened(program, units, {**algorithm, "threads": threads}, tolerance, time_limit_s)
-            status = run(highs, threads)
+            if steps.work.over:
+                return best or Solution(SolverStatus.LIMIT)
+            options = {**algorithm, "threads": threads}
+            highs = opened(program, units, options, tolerance, time_limit_s, steps.left)
+            status = steps.run(highs, threads)
             if status in {SolverStatus.LIMIT, SolverStatus.UNBOUNDED}:
                 return best or Solution(status, -np.inf if status is SolverStatus.UNBOUNDED else np.nan)
             # A run that gave up may have ended at the optimum all the same: points are judged, not words.
@@ -124,7 +170,7 @@ def _solved(
                 if best is not None and (best.conditions <= CONDITIONS or not _can_be_polished(program)):
                     return best
             # Only a simplex method decides that there is no point; others merely fail to find one.
-            has_point = has_point or best is not None or _has_point(program, threads)
+            has_point = has_point or best is not None or _has_point(program, threads, steps)
             if not has_point:
                 return Solution(SolverStatus.INFEASIBLE)
         if best is not None:
@@ -151,7 +197,7 @@ def _without_columns(program: QuadraticProgram) -> Solution:
     )
 
 
-def _has_point(program: QuadraticProgram, threads: int) -> bool:
+def _has_point(program: QuadraticProgram, threads: int, steps: Steps) -> bool:
     """Tell whether any point meets rows and bounds, by the simplex method alone."""
     plain = QuadraticProgram(
         np.zeros(len(program.cost)),
@@ -163,8 +209,8 @@ def _has_point(program: QuadraticProgram, threads: int) -> bool:
     )
     units = ColumnUnits.of(program)
     for algorithm in (SIMPLEX, PRIMAL_SIMPLEX):
-        highs = opened(plain, units, {**algorithm, "threads": threads}, FEASIBLE, None)
-        status = run(highs, threads)
+        highs = opened(plain, units, {**algorithm, "threads": threads}, FEASIBLE, None, steps.left)
+        status = steps.run(highs, threads)
         if status is not None:
             return status is not SolverStatus.INFEASIBLE
     return True
@@ -179,6 +225,7 @@ class _Evidence:
 
     program: QuadraticProgram
     units: ColumnUnits
+    steps: Steps
     threads: int = 1
     x: Floats | None = None
     value: float = np.inf
@@ -192,15 +239,23 @@ class _Evidence:
         y = np.asarray(solution.col_value)
         duals = np.asarray(solution.row_dual) if solution.dual_valid else np.zeros(len(self.units.row))
         best = self._polished(y, duals)
+        tried: list[dict[str, Any]] = []
         for algorithm in QUADRATIC * MOST_REFINED:
             if best is None or best.conditions <= REFINED or not _can_be_polished(self.program):
                 break
+            if self.steps.work.over:
+                break
+            if algorithm in tried:
+                continue  # from the same point it comes to the same end
+            tried.append(algorithm)
             try:
-                x, multipliers = _refined(self.program, best, algorithm, self.threads)
+                x, multipliers = _refined(self.program, best, algorithm, self.threads, self.steps)
             except SolverError:
                 break  # what is left to do is too small or too large for HiGHS: the point stays as it is
             again = self._polished(x / self.units.column, multipliers / self.units.row / self.units.price)
-            best = _better(best, again)
+            before, best = best, _better(best, again)
+            if best is not before:
+                tried.clear()
         return best
 
     def _polished(self, y: Floats, duals: Floats) -> Solution | None:
@@ -261,7 +316,7 @@ def _better(best: Solution | None, found: Solution | None) -> Solution | None:
 
 
 def _refined(
-    program: QuadraticProgram, near: Solution, algorithm: dict[str, Any], threads: int
+    program: QuadraticProgram, near: Solution, algorithm: dict[str, Any], threads: int, steps: Steps
 ) -> tuple[Floats, Floats]:
     """Solve once more for what is left to do at a point, enlarged, and so to a smaller tolerance.
 
@@ -287,8 +342,8 @@ def _refined(
         program.curvature,
     )
     units = ColumnUnits.of(left)
-    highs = opened(left, units, {**algorithm, "threads": threads}, FEASIBLE, None)
-    run(highs, threads)
+    highs = opened(left, units, {**algorithm, "threads": threads}, FEASIBLE, None, steps.left)
+    steps.run(highs, threads)
     solution = highs.getSolution()
     if not (solution.value_valid and solution.dual_valid):
         return x, duals

@@ -14,12 +14,17 @@ from numpy.typing import NDArray
 
 from hitoku.errors import ParameterError
 from hitoku.solver.engine import FEASIBLE, accept, engine, hand_over, power_of_two
-from hitoku.solver.linear import LinearProgram
+from hitoku.solver.linear import NO_LIMIT, LinearProgram
 
 Floats = NDArray[np.float64]
 
 # An interior point method stops this far from the optimum, of the scaled objective.
 INTERIOR = 1e-10
+# Simplex or active-set steps that one step of an interior point method counts for: it factorises afresh.
+BARRIER = 100
+# Active-set steps that one run may take for each column and row: five times what hard programs need. On some
+# programs the method of HiGHS goes round in circles.
+STEPS_PER_LINE = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,9 +105,15 @@ def opened(
     options: dict[str, Any],
     tolerance: float,
     time_limit_s: float | None,
+    steps: int = NO_LIMIT,
 ) -> Any:
-    """Hand a program over, in these units, with these options."""
-    limit = {} if time_limit_s is None else {"time_limit": float(time_limit_s)}
+    """Hand a program over, in these units, with these options, for at most this many steps."""
+    limit: dict[str, Any] = {} if time_limit_s is None else {"time_limit": float(time_limit_s)}
+    limit |= {
+        "simplex_iteration_limit": steps,
+        "qp_iteration_limit": min(steps, STEPS_PER_LINE * sum(program.relations.shape)),
+        "ipm_iteration_limit": max(1, steps // BARRIER),
+    }
     highs = engine(
         {
             "primal_feasibility_tolerance": tolerance,

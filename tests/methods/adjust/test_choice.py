@@ -130,9 +130,9 @@ def test_senses_that_cannot_be_solved_for_leave_a_gap(monkeypatch):
     best, hidden = best_of_all()
     solve = choice.closest
 
-    def partly(problem, norm):
+    def partly(problem, norm, **limits):
         moved = np.where(UNSAFE, np.where(problem.lower > 0, 1.0, -1.0), 0.0)
-        return refuse() if tuple(moved) == hidden else solve(problem, norm)
+        return refuse() if tuple(moved) == hidden else solve(problem, norm, **limits)
 
     monkeypatch.setattr(choice, "closest", partly)
     found = Adjust(norm="l2", senses="optimal").protect(TABLE, NEED)

@@ -23,10 +23,13 @@ from hitoku.model.release import Release
 from hitoku.model.tolerance import ADDITIVITY
 from hitoku.solver.closest import NORMS, PENALTY, DeviationProgram, Norm, closest, reciprocal
 from hitoku.solver.solution import SolverStatus
+from hitoku.solver.work import CountedWork
 
 # The paper calls it a small value for cells near zero. Small beside one unit, it changes no other cell.
 DELTA = 1e-6
 LEVEL_OF = ("published", "guessed")
+# Numbers that the programs of one replication may look at: about two minutes.
+WORK = 1e10
 # Doubles that were added up agree to about this share of the largest of them.
 DUST = 1e-12
 
@@ -60,6 +63,9 @@ class Adjustment:
         this many times what the distance charges for moving a cell by as much (in L2: by its own size).
     known
         What can be known beyond the release, for :meth:`infer`; :meth:`estimate` may be given another.
+    work_limit
+        Numbers that the programs of one replication may look at: a limit that is the same on every computer.
+        A replication that reaches it is not decided, and its estimates are NaN. None for no limit.
 
     Examples
     --------
@@ -94,6 +100,7 @@ class Adjustment:
     delta: float = DELTA
     penalty: float = PENALTY
     known: Known | None = None
+    work_limit: float | None = WORK
 
     def __post_init__(self) -> None:
         if isinstance(self.scenario, str) and self.scenario not in SCENARIOS:
@@ -147,13 +154,17 @@ class Adjustment:
         return Estimates(value=np.array(value), soft=np.array(soft), excess=np.array(excess))
 
     def estimate_once(self, release: Release, known: Known, replication: int) -> Estimates:
-        """Make one replication alone, so that many can run side by side."""
+        """Make one replication alone, so that many can run side by side; NaN where it is not decided."""
         problem = self.problem(release, known, replication)
-        found = closest(problem, self.norm)
+        work = CountedWork(np.inf if self.work_limit is None else self.work_limit)
+        found = closest(problem, self.norm, work=work)
         soft = found.status is SolverStatus.INFEASIBLE
         if soft:
             problem = soften(problem, self.penalty)
-            found = closest(problem, self.norm)
+            found = closest(problem, self.norm, work=work)
+        if found.status is SolverStatus.LIMIT:
+            nothing = np.full((1, release.n_cells), np.nan)
+            return Estimates(value=nothing, soft=np.array([soft]), excess=np.zeros_like(nothing))
         if found.deviation is None or found.excess is None:
             raise SolverError(
                 f"the attacker's problem ended without an answer ({found.status})",

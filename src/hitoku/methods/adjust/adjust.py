@@ -18,7 +18,7 @@ from hitoku.errors import (
     must_be_numbers,
 )
 from hitoku.methods.adjust.allowed_deviations import AllowedDeviations
-from hitoku.methods.adjust.choice import AdjustmentProblem, Chosen, both_ways, cheapest
+from hitoku.methods.adjust.choice import AdjustmentProblem, Chosen, both_ways, cheapest, not_decided
 from hitoku.methods.adjust.conflict import conflict
 from hitoku.methods.adjust.rounding import RoundingGrid, finest, round_and_add_up, round_controlled
 from hitoku.methods.adjust.senses import senses
@@ -33,11 +33,16 @@ from hitoku.model.table import Table
 from hitoku.model.tolerance import ADDITIVITY
 from hitoku.solver.closest import NORMS, PENALTY, Closest, DeviationProgram, Norm, closest, reciprocal
 from hitoku.solver.solution import SolverStatus
+from hitoku.solver.work import CountedWork
 
 REPAIRS = ("senses", "elastic")
 ZEROS = ("move", "keep")
 # Costs that differ by no more than this share are the same: solvers, and six decimals, are no more exact.
 PROVEN = 1e-6
+
+# Numbers that the programs may look at: about five minutes.
+WORK = 3e10
+STOPPED = "stopped at its work limit: a closer table may be safe"
 
 # Weight of a sum of cells that nobody prints, as a share of the least weight.
 FREE = 1e-6
@@ -113,6 +118,9 @@ class Adjust:
     time_limit_s, gap
         For "optimal" and repairs: stop after so many seconds, or when nothing can be closer by a larger
         share.
+    work_limit
+        Numbers that all programs may look at: a limit that is the same on every computer. The closest table
+        known by then is published, and ``note`` says so; without one it is an error. None for no limit.
 
     Examples
     --------
@@ -139,6 +147,7 @@ class Adjust:
     key: str = field(default="", repr=False)
     time_limit_s: float | None = None
     gap: float = 0.0
+    work_limit: float | None = WORK
 
     promise: ClassVar[Promise] = Promise.ADJUSTED
 
@@ -154,7 +163,7 @@ class Adjust:
                     f"no {name} named {word!r}", where=name, fix=did_you_mean(str(word), words)
                 )
         must_be(str, self.key, "key")
-        must_be_numbers(self, "gap", "penalty", "time_limit_s")
+        must_be_numbers(self, "gap", "penalty", "time_limit_s", "work_limit")
         if not 0 <= self.gap < 1:
             raise ParameterError(
                 "gap must lie in [0, 1)", where="gap", fix="give a share: 0.01 for one percent"
@@ -198,13 +207,14 @@ class Adjust:
             stay = stay | ((table.value == 0) & ~need.unsafe)
         grid = self._grid(table)
         levels = _on_grid(AllowedDeviations.of(table, need, stay), grid)
+        work = CountedWork(np.inf if self.work_limit is None else self.work_limit)
         task = AdjustmentProblem(
-            table.relations, levels, self._weight(table), self.norm, self.time_limit_s, self.gap
+            table.relations, levels, self._weight(table), self.norm, self.time_limit_s, self.gap, work
         )
         wanted, chosen, problem = self._solved(task, table, progress)
         found = chosen.found
         deviation, bounds = _moved(found), _bounds(problem, found)
-        printed = None if grid is None else self._printed(problem, deviation, bounds, grid)
+        printed = None if grid is None else self._printed(problem, deviation, bounds, grid, work)
         value = table.value + deviation
         if printed is not None and grid is not None:
             deviation = printed
@@ -223,6 +233,7 @@ class Adjust:
             proven=proven,
             gap=0.0 if proven else gap,
             method="adjust",
+            note=STOPPED if work.over and not proven else "",
         )
         return Adjusted(
             protection=protection,
@@ -267,7 +278,12 @@ class Adjust:
         return weight
 
     def _printed(
-        self, problem: DeviationProgram, deviation: Floats, bounds: tuple[Floats, Floats], grid: RoundingGrid
+        self,
+        problem: DeviationProgram,
+        deviation: Floats,
+        bounds: tuple[Floats, Floats],
+        grid: RoundingGrid,
+        work: CountedWork,
     ) -> Floats | None:
         """Put the result on the grid; None leaves it as it is, adding up to the rounding of doubles."""
 
@@ -275,11 +291,15 @@ class Adjust:
             tighter = DeviationProgram(
                 relations=problem.relations, weight=problem.weight, lower=lower, upper=upper, rhs=problem.rhs
             )
-            return closest(tighter, self.norm).deviation
+            return closest(tighter, self.norm, work=work).deviation
 
         if not self.integer:
             return round_and_add_up(problem.relations, deviation, bounds, grid, again)
-        found = round_controlled(problem.relations, deviation, bounds, grid, time_limit_s=self.time_limit_s)
+        found = round_controlled(
+            problem.relations, deviation, bounds, grid, time_limit_s=self.time_limit_s, work=work
+        )
+        if found is None and work.over:
+            raise not_decided(len(deviation))
         if found is None:
             raise ProtectionError(
                 "no whole numbers near the closest table add up and are safe",
@@ -297,7 +317,7 @@ class Adjust:
             return chosen.sense, chosen, task.within(chosen.sense)
         wanted = senses(table, task.levels, self.senses, self.key)
         problem = task.within(wanted)
-        found = closest(problem, self.norm)
+        found = closest(problem, self.norm, work=task.work)
         sense = wanted
         if found.status is SolverStatus.INFEASIBLE:
             if self.repair is None:
@@ -314,7 +334,9 @@ class Adjust:
                     soft_upper=np.where(wanted < 0, -task.levels.down, np.inf),
                     penalty=np.full(table.n_cells, self.penalty),
                 )
-            found = closest(problem, self.norm)
+            found = closest(problem, self.norm, work=task.work)
+        if found.status is SolverStatus.LIMIT:
+            raise not_decided(int(np.count_nonzero(sense)))
         if not found.optimal:
             raise _contradiction(task, table, sense)
         return wanted, Chosen(sense, found, found.bound - found.paid), problem

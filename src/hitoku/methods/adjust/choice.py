@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,8 @@ from hitoku.methods.method import Progress
 from hitoku.model.arrays import Floats
 from hitoku.solver import integer, quadratic
 from hitoku.solver.closest import Closest, DeviationProgram, Norm, closest
+from hitoku.solver.solution import SolverStatus
+from hitoku.solver.work import CountedWork
 
 # Two costs closer than this share of the larger are not told apart: the solver's own accuracy.
 SAME = 1e-7
@@ -42,6 +44,7 @@ class AdjustmentProblem:
     norm: Norm
     time_limit_s: float | None = None
     gap: float = 0.0
+    work: CountedWork = field(default_factory=CountedWork)
 
     def within(self, sense: Floats) -> DeviationProgram:
         """Hard bounds for given senses."""
@@ -49,11 +52,14 @@ class AdjustmentProblem:
         return DeviationProgram(relations=self.relations, weight=self.weight, lower=lower, upper=upper)
 
     def closest(self, sense: Floats) -> Closest:
-        return closest(self.within(sense), self.norm)
+        """Return the closest table for these senses."""
+        return closest(self.within(sense), self.norm, work=self.work)
 
     def repair_senses(self, sense: Floats) -> Floats:
         """Turn as few of these senses around as make a table possible."""
-        return fewest_changes(self.relations, self.levels, sense, time_limit_s=self.time_limit_s)
+        return fewest_changes(
+            self.relations, self.levels, sense, time_limit_s=self.time_limit_s, work=self.work
+        )
 
 
 def cheapest(task: AdjustmentProblem, starts: list[Floats], progress: Progress | None = None) -> Chosen:
@@ -77,11 +83,14 @@ def cheapest(task: AdjustmentProblem, starts: list[Floats], progress: Progress |
     if task.norm == "l2":
         return _branch(task, form, best, progress)
     try:
-        found = integer.solve(form.integer(), gap=max(task.gap, SAME), time_limit_s=task.time_limit_s)
+        found = integer.solve(
+            form.integer(), gap=max(task.gap, SAME), time_limit_s=task.time_limit_s, work=task.work
+        )
     except SolverError:
         # The best of the starts stands, without a proof.
         return Chosen(best.sense, best.found, 0.0)
-    bound = found.bound + form.constant
+    # A search that was not begun has no bound.
+    bound = 0.0 if np.isnan(found.bound) else found.bound + form.constant
     if found.x is not None:
         sense = form.senses(found.x[form.choice], len(task.weight))
         best = _better(best, sense, _solved(task, sense))
@@ -97,6 +106,8 @@ def _best_of(task: AdjustmentProblem, starts: list[Floats]) -> Chosen:
         sense = task.repair_senses(starts[0])
         known = [(sense, task.closest(sense))]
     sense, found = min(known, key=lambda pair: pair[1].cost)
+    if found.status is SolverStatus.LIMIT:
+        raise not_decided(int(np.count_nonzero(sense)))
     if not found.optimal:
         raise SolverError(
             "senses that an integer program found lead to no table",
@@ -104,6 +115,15 @@ def _best_of(task: AdjustmentProblem, starts: list[Floats]) -> Chosen:
             fix="look for values of very different size in one table, or ask for repair='elastic'",
         )
     return Chosen(sense, found, -np.inf)
+
+
+def not_decided(n_unsafe: int) -> SolverError:
+    """Make the error for a search that ends without a table."""
+    return SolverError(
+        "not decided: the search reached its work limit without a table",
+        where=f"method adjust, {n_unsafe} unsafe cells",
+        fix="raise work_limit, or merge codes",
+    )
 
 
 def _solved(task: AdjustmentProblem, sense: Floats) -> Closest | None:
@@ -133,20 +153,15 @@ def _branch(task: AdjustmentProblem, form: Disjunction, best: Chosen, progress: 
         if bound >= cost * (1 - max(task.gap, SAME)):
             return Chosen(best.sense, best.found, min(bound, unsolved, cost))
         late = task.time_limit_s is not None and time.monotonic() - began > task.time_limit_s
-        if late:
+        if late or task.work.over:
             return Chosen(best.sense, best.found, min(bound, unsolved))
         if progress is not None:
             progress(bound, cost)
         undecided = np.isnan(fixed)
-        try:
-            relaxed = quadratic.solve(form.relaxed(fixed))
-        except SolverError:
-            # Nothing is known of it but what its parent proved; its children may be easier.
-            share, below = np.full(len(fixed), 0.5), bound
-        else:
-            if relaxed.x is None:
-                continue
-            share, below = relaxed.x[form.choice], max(bound, relaxed.bound + form.constant)
+        relaxed = _relaxed(task, form, fixed, bound)
+        if relaxed is None:
+            continue
+        share, below = relaxed
         sense = form.senses(np.where(undecided, share, fixed), len(task.weight))
         found = _solved(task, sense)
         best = _better(best, sense, found)
@@ -159,6 +174,22 @@ def _branch(task: AdjustmentProblem, form: Disjunction, best: Chosen, progress: 
             child[place] = side
             heapq.heappush(heap, (below, next(count), child))
     return Chosen(best.sense, best.found, min(unsolved, best.found.cost))
+
+
+def _relaxed(
+    task: AdjustmentProblem, form: Disjunction, fixed: Floats, bound: float
+) -> tuple[Floats, float] | None:
+    """Return shares and the bound of a node; None where no table keeps what is fixed."""
+    try:
+        relaxed = quadratic.solve(form.relaxed(fixed), work=task.work)
+    except SolverError:
+        relaxed = None
+    if relaxed is None or relaxed.status is SolverStatus.LIMIT:
+        # Nothing is known of it but what its parent proved; its children may be easier.
+        return np.full(len(fixed), 0.5), bound
+    if relaxed.x is None:
+        return None
+    return relaxed.x[form.choice], max(bound, relaxed.bound + form.constant)
 
 
 def both_ways(levels: AllowedDeviations) -> list[Floats]:

@@ -71,7 +71,8 @@ def conflict(task: AdjustmentProblem, sense: Floats) -> Conflict | None:
             lower=np.concatenate([levels.lower / unit, np.zeros(len(cells))]),
             upper=np.concatenate([levels.upper / unit, np.full(len(cells), np.inf)]),
             row_upper=np.concatenate([zero, np.full(len(cells), np.inf)]),
-        )
+        ),
+        work=task.work,
     )
     if found.x is None or found.duals is None or found.reduced is None or found.value <= NOTHING:
         return None

@@ -18,6 +18,7 @@ from scipy import sparse
 from hitoku.methods.adjust.sums import Sums
 from hitoku.model.arrays import Floats, Integers
 from hitoku.solver import integer, quadratic
+from hitoku.solver.work import CountedWork
 
 # As evidence reads tables: with more decimals than this there is no exact proof.
 MOST_DECIMALS = 6
@@ -122,6 +123,7 @@ def round_controlled(
     grid: RoundingGrid,
     *,
     time_limit_s: float | None = None,
+    work: CountedWork | None = None,
 ) -> Floats | None:
     """Take a neighbour on the grid for every cell, together as near as possible; None when there are none.
 
@@ -131,18 +133,20 @@ def round_controlled(
         As in :func:`round_and_add_up`.
     time_limit_s
         For each integer program, where the linear one has fractions.
+    work
+        Counts the steps of all programs; none is begun once its limit is reached.
     """
     low, high = grid.up(bounds[0]), grid.down(bounds[1])
     for window in WINDOWS:
         near = _Near.of(relations, deviation * grid.scale, low, high, window)
         if near is None:
             continue
-        found = quadratic.solve(near.program())
+        found = quadratic.solve(near.program(), work=work)
         if found.x is None:
             continue
         steps = near.steps(found.x)
         if steps is None:
-            whole = integer.solve(near.whole(), gap=NEAREST, time_limit_s=time_limit_s)
+            whole = integer.solve(near.whole(), gap=NEAREST, time_limit_s=time_limit_s, work=work)
             steps = near.steps(whole.x)
         if steps is not None and not np.any(relations @ steps):
             return steps / grid.scale

@@ -7,14 +7,20 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hitoku.errors import ProtectionError
+from hitoku.errors import ProtectionError, SolverError
 from hitoku.methods.adjust.allowed_deviations import DOWN, UP, AllowedDeviations
 from hitoku.model.arrays import Floats
 from hitoku.solver.integer import IntegerProgram, SolverStatus, solve
+from hitoku.solver.work import CountedWork
 
 
 def fewest_changes(
-    relations: Any, levels: AllowedDeviations, sense: Floats, *, time_limit_s: float | None = None
+    relations: Any,
+    levels: AllowedDeviations,
+    sense: Floats,
+    *,
+    time_limit_s: float | None = None,
+    work: CountedWork | None = None,
 ) -> Floats:
     """Turn as few senses around as possible so that some table keeps them all.
 
@@ -29,11 +35,15 @@ def fewest_changes(
         1 and -1 for unsafe cells.
     time_limit_s
         Seconds; when they are over, the fewest changes known by then are made.
+    work
+        Counts the steps; at its limit, likewise.
 
     Raises
     ------
     ProtectionError
-        When no senses lead to a safe table, or none were found in time.
+        When no senses lead to a safe table.
+    SolverError
+        When none were found within a limit.
 
     Examples
     --------
@@ -77,11 +87,17 @@ def fewest_changes(
             integer=np.repeat([False, True], [n, k]),
         ),
         time_limit_s=time_limit_s,
+        work=work,
     )
+    if found.x is None and found.status is SolverStatus.LIMIT:
+        raise SolverError(
+            "not decided: no senses were found within the limits of time and work",
+            where=f"method adjust, {k} unsafe cells",
+            fix="raise time_limit_s or work_limit, or ask for repair='elastic'",
+        )
     if found.x is None:
-        limited = found.status is SolverStatus.LIMIT
         raise ProtectionError(
-            "no senses were found within the time limit" if limited else "no senses lead to a safe table",
+            "no senses lead to a safe table",
             where=f"{k} unsafe cells",
             fix="free some of the cells that are kept, widen bounds, or ask for repair='elastic'",
         )
