@@ -14,8 +14,9 @@ from tests.strategies import count_tables, magnitude_tables, protections
 
 from hitoku.attacks.interval import Interval
 from hitoku.errors import ParameterError, TableError
-from hitoku.feasibility.network import sides
-from hitoku.feasibility.problem import Equations, components, settle
+from hitoku.feasibility.incidence import parts_of
+from hitoku.feasibility.presolve import settle
+from hitoku.feasibility.problem import Problem
 from hitoku.model.dimension import Labels
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
@@ -240,21 +241,18 @@ def test_meeting_a_target_is_what_the_bounds_say(data, pair, integer):
 @settings(deadline=None, max_examples=20)
 @given(pair=releases(count_tables(max_side=4, max_count=9)))
 def test_two_dimensional_tables_are_networks(pair):
-    settled = settle(Equations.of(pair[1]))
+    settled = settle(Problem.of(pair[1]))
     matrix = settled.rest.matrix
-    n_groups, rows, _ = components(matrix)
-    fits, sign = sides(matrix, rows, n_groups)
-    assert fits.all()
-    signed = sparse.diags_array(sign) @ matrix
+    parts = parts_of(matrix)
+    assert parts.network.all()
+    signed = sparse.diags_array(parts.sign) @ matrix
     assert np.all(np.abs(signed.sum(axis=0)) <= 1)
 
 
 def test_three_pairwise_sums_are_no_network():
     matrix = sparse.csr_array(np.array([[1.0, 1, 0], [0, 1, 1], [1, 0, 1]]))
-    assert not sides(matrix, np.zeros(3, dtype=np.int64), 1)[0].any()
-    assert sides(sparse.csr_array([[1.0, 1, 0], [0, -1, 1], [1, 0, 1]]), np.zeros(3, dtype=np.int64), 1)[
-        0
-    ].all()
+    assert parts_of(matrix).network.tolist() == [False]
+    assert parts_of(sparse.csr_array([[1.0, 1, 0], [0, -1, 1], [1, 0, 1]])).network.tolist() == [True]
 
 
 def test_decimals_come_out_as_they_were_printed():

@@ -7,8 +7,9 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from tests.strategies import magnitude_tables
 
-from hitoku.coalitions.bound_chains import BoundChains
 from hitoku.coalitions.knowledge import Knowledge
+from hitoku.feasibility.incidence import Incidence
+from hitoku.feasibility.propagation import Propagation
 from hitoku.model.protection import Protection
 from hitoku.model.release import Release
 from hitoku.model.tolerance import slack
@@ -18,7 +19,7 @@ from hitoku.model.tolerance import slack
 def test_what_is_kept_of_some_cells_is_what_follows_for_all(table, seed):
     random = np.random.default_rng(seed)
     knowledge = Knowledge(table, Release.of(table, Protection.withhold(table, table.inner)))
-    chains = BoundChains(table.relations, slack(table.value))
+    chains = Propagation(Incidence.of(table.relations), slack(table.value))
     for _ in range(2):  # What one knew is forgotten when the next one is asked.
         cells = np.flatnonzero(random.random(table.n_cells) < 0.2)
         sole = random.random(len(cells)) < 0.5

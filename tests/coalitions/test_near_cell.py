@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,11 +11,10 @@ from scipy.optimize import linprog
 
 from hitoku.coalitions import near_cell
 from hitoku.coalitions.cell_witnesses import CoalitionReach
-from hitoku.coalitions.near_cell import CellInSight, _solved
-from hitoku.errors import SolverError
+from hitoku.coalitions.near_cell import CellInSight
 from hitoku.feasibility import least_change
 from hitoku.feasibility.least_change import CellChanges
-from hitoku.solver.linear import SolverStatus
+from hitoku.feasibility.problem import Problem
 
 # Two rows of three cells, and what is seen of them: the sums of rows and columns.
 SUMS = sparse.csr_array(np.vstack([np.kron(np.eye(2), np.ones(3)), np.kron(np.ones(2), np.eye(3))]))
@@ -37,7 +35,7 @@ def look(down, up, levels):
     reach = CoalitionReach(
         np.array([7]), np.full(1, SLACK), np.full(1, LEAST), asked, (np.zeros(1), np.zeros(1))
     )
-    ways = CellChanges.of(SUMS, -down, up)
+    ways = CellChanges.of(Problem.differences(SUMS, -down, up))
     return reach, list(CellInSight(reach, 0, 0, np.ones(6)).changes(ways))
 
 
@@ -112,11 +110,3 @@ def test_each_way_goes_as_far_as_it_must_by_itself():
     assert [float(steps[cells == 0][0]) for cells, steps in changes[:1]] == pytest.approx(
         [0.5], abs=5 * LEAST
     )
-
-
-@pytest.mark.parametrize(
-    ("status", "x"), [(SolverStatus.OPTIMAL, None), (SolverStatus.INFEASIBLE, np.zeros(1))]
-)
-def test_an_answer_that_is_none_is_the_solvers_failure(status, x):
-    with pytest.raises(SolverError, match="has an optimum"):
-        _solved(lambda own, details: SimpleNamespace(status=status, x=x, asked=(own, details)), 0)

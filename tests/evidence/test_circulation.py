@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hitoku.attacks.interval import Interval
 from hitoku.evidence.audit import audit
 from hitoku.evidence.grid import Grid
-from hitoku.evidence.problem import FAR, AuditProblem
+from hitoku.evidence.problem import AuditProblem
 from hitoku.feasibility.circulation import NetworkCirculation
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
@@ -27,8 +27,7 @@ def case(seed, *, decimals=0):
 
 
 def circulation(problem):
-    low, high = (np.where(np.abs(ends) < FAR, ends, np.copysign(np.inf, ends)) for ends in problem.steps)
-    return NetworkCirculation.of(problem.matrix, (low, high), *problem.needs())
+    return NetworkCirculation.of(problem.in_doubles, problem.levels())
 
 
 @settings(deadline=None, max_examples=69)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from tests.oracles.capacity import capacity_row, without
 
-from hitoku.kernels.capacity_cuts import capacity_rows, multipliers_of_sides, signs_along_trees
+from hitoku.kernels.capacity_cuts import capacity_rows, multipliers_of_sides
 
 GRID = 12
 
@@ -63,15 +63,3 @@ def test_multipliers_of_a_side_do_not_count_the_outside(seed):
         dense = np.zeros(5)
         dense[index[ptr[k] : ptr[k + 1]]] = data[ptr[k] : ptr[k + 1]]
         np.testing.assert_array_equal(dense, sign * (side[:-1].astype(int) - int(side[-1])))
-
-
-@given(seed=st.integers(0, 2**32 - 1))
-def test_signs_fit_all_pairs_where_some_do(seed):
-    rng = np.random.default_rng(seed)
-    n, hidden = 8, rng.choice([-1, 1], 8)
-    one, other = rng.integers(0, n, 10), rng.integers(0, n, 10)
-    one, other = one[one != other], other[one != other]
-    turn = hidden[one] != hidden[other]
-    sign = signs_along_trees(n, one, other, turn)
-    np.testing.assert_array_equal(sign[one] != sign[other], turn)
-    assert np.all(np.abs(sign) == 1)

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from tests.oracles.enumeration import determined, echelon
 
-from hitoku.kernels.elimination import PRIMES, inverse, multiplied, null_vector, peel, propagate
+from hitoku.kernels.elimination import PRIMES, inverse, multiplied, null_vector
+from hitoku.kernels.presolve import peel, propagate
 
 RESIDUES = st.integers(0, 2**61 - 32)
 
@@ -127,7 +128,7 @@ def test_peeling_leaves_what_contradicts_on_the_right_hand_side():
 )
 def test_propagation(matrix, rhs, lower, upper, expected):
     low, high = np.array(lower, dtype=float), np.array(upper, dtype=float)
-    assert propagate(*parts(matrix), np.array(rhs, dtype=float), low, high, np.zeros(len(low)), 5)
+    assert propagate(*parts(matrix), np.array(rhs, dtype=float), low, high, np.zeros(len(low)), 0.0, 5)
     assert (low.tolist(), high.tolist()) == expected
 
 
@@ -140,7 +141,7 @@ def test_propagation_keeps_every_point_that_fits(seed):
     lower = np.where(rng.random(5) < 0.3, -np.inf, truth - rng.integers(0, 4, 5))
     upper = np.where(rng.random(5) < 0.3, np.inf, truth + rng.integers(0, 4, 5))
     low, high = lower.copy(), upper.copy()
-    assert propagate(*parts(matrix), matrix @ truth, low, high, np.zeros(5), 20)
+    assert propagate(*parts(matrix), matrix @ truth, low, high, np.zeros(5), 0.0, 20)
     assert np.all(lower <= low)
     assert np.all(low <= truth)
     assert np.all(truth <= high)
@@ -159,7 +160,7 @@ def test_propagation_keeps_every_point_that_fits(seed):
 def test_propagation_finds_contradictions(rhs, slack, fits):
     low, high = np.zeros(2), np.full(2, np.inf)
     matrix = parts([[1, 1], [1, 0]])
-    assert propagate(*matrix, np.array(rhs, dtype=float), low, high, np.full(2, slack), 50) is fits
+    assert propagate(*matrix, np.array(rhs, dtype=float), low, high, np.full(2, slack), 0.0, 50) is fits
     assert np.all(low <= high)
 
 
@@ -167,6 +168,6 @@ def test_bounds_that_cross_by_rounding_do_not_drift_apart():
     # Three pairwise sums that miss a solution by 1e-9: every round would push the bounds further.
     low, high = np.ones(3), np.ones(3)
     matrix = parts([[1, 1, 0], [0, 1, 1], [1, 0, 1]])
-    assert propagate(*matrix, np.array([2, 2, 2 + 1e-9]), low, high, np.full(3, 1e-6), 200)
+    assert propagate(*matrix, np.array([2, 2, 2 + 1e-9]), low, high, np.full(3, 1e-6), 0.0, 200)
     assert np.abs(low - 1).max() <= 1e-8
     assert np.array_equal(low, high)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from hitoku.errors import SolverError
-from hitoku.feasibility.problem import parts
+from hitoku.feasibility.incidence import Incidence
 from hitoku.model.arrays import Mask
 from hitoku.model.rational import rational
 from hitoku.model.release import Release
@@ -60,20 +60,18 @@ def fixed(matrix: sparse.csr_array) -> tuple[Mask, int]:
     divides a subdeterminant, and then its rank is too small; a null vector can only be wrong by hitting zero
     by chance, one time in 2**61. The larger rank counts, and only what all its vectors agree on.
     """
-    from hitoku.kernels.elimination import PRIMES, null_vector, peel  # noqa: PLC0415 - loads numba
+    from hitoku.kernels.elimination import PRIMES, null_vector  # noqa: PLC0415 - loads numba
 
-    n_rows, n = matrix.shape
-    known, value = np.zeros(n, dtype=np.bool_), np.zeros(n)
-    peel(
-        parts(matrix), parts(matrix.T.tocsr()), np.zeros(n_rows), value, known, np.full(n, -1, dtype=np.int64)
-    )
+    n = matrix.shape[1]
+    known = np.zeros(n, dtype=np.bool_)
+    known[Incidence.of(matrix).stuck(~known)[0]] = True
     open_columns = np.flatnonzero(~known)
     nucleus = sparse.csr_array(matrix[:, open_columns])
     # Rare columns first, then short rows first: both keep the echelon form thin.
     order = np.argsort(np.bincount(nucleus.indices, minlength=nucleus.shape[1]), kind="stable")
     nucleus = sparse.csr_array(nucleus[:, order])
     nucleus = nucleus[np.argsort(np.diff(nucleus.indptr), kind="stable")]
-    indptr, indices, coefficients = parts(nucleus)
+    indptr, indices, coefficients = Incidence.of(nucleus).by_row
     best_rank, mask = -1, np.zeros(0, dtype=np.bool_)
     for c in PRIMES:
         residues = _residues(coefficients, 2**61 - c)

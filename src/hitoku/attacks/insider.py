@@ -15,8 +15,10 @@ from hitoku.attacks.contribution import Coalition, Contribution, contributions_o
 from hitoku.attacks.interval import Interval
 from hitoku.errors import ParameterError, TableError
 from hitoku.feasibility.deadline import Deadline
+from hitoku.feasibility.incidence import parts_of
 from hitoku.feasibility.linear import REACHED
-from hitoku.feasibility.problem import Equations, components, settle
+from hitoku.feasibility.presolve import settle
+from hitoku.feasibility.problem import Problem
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.bounds import Bounds
 from hitoku.model.release import Release
@@ -156,9 +158,9 @@ class _Knowledge:
 
     def __init__(self, attack: Insider, release: Release) -> None:
         self.attack = attack
-        self.equations = Equations.of(release, whole=attack.integer)
+        self.equations = Problem.of(release, whole=attack.integer)
         settled = settle(self.equations)
-        _, _, self.group = components(settled.rest.matrix)
+        self.group = parts_of(settled.rest.matrix).cell
         self.open = settled.cells
         # Right-hand sides once the settled cells are moved over.
         self.rhs = self.equations.rhs - self.equations.matrix @ np.where(settled.known, settled.value, 0.0)
@@ -183,7 +185,7 @@ class _Knowledge:
 
     def _units(self, amount: float) -> float:
         """Count an amount in units; 0.07 in hundredths is 7, not 7.000000000000001."""
-        units = amount * self.equations.per_unit
+        units = amount * self.equations.scale
         near = abs(units - round(units)) <= 4 * np.finfo(float).eps * abs(units)
         return float(round(units)) if near else units
 
@@ -221,8 +223,8 @@ class _Knowledge:
                 rounded = self.attack.integer and not known
                 yield place, float(np.ceil(amount - BOUND)) if rounded else amount, known
 
-    def of(self, coalition: Coalition, group: int) -> tuple[Equations, Integers, Mask]:
-        """Equations of a group as a coalition sees them, its cells, and those it knows by itself."""
+    def of(self, coalition: Coalition, group: int) -> tuple[Problem, Integers, Mask]:
+        """Problem of a group as a coalition sees it, its cells, and those it knows by itself."""
         cells = self.open[self.cells[group]]
         lower, upper = self.equations.lower[cells].copy(), self.equations.upper[cells].copy()
         own = np.zeros(len(cells), dtype=np.bool_)
@@ -263,7 +265,7 @@ class _Record:
             if up - down < self.width[cell] - near:
                 self.width[cell], self.narrowest[cell] = up - down, coalition
 
-    def bounds(self, release: Release, equations: Equations) -> Bounds:
+    def bounds(self, release: Release, equations: Problem) -> Bounds:
         lower, upper = release.published.copy(), release.published.copy()
         withheld = release.withheld
         # Two coalitions that both know a cell exactly may differ by rounding.
@@ -273,7 +275,7 @@ class _Record:
         unknown[withheld] = self.unknown
         return Bounds(lower=lower, upper=upper, unknown=unknown)
 
-    def worst(self, release: Release, equations: Equations) -> Worst:
+    def worst(self, release: Release, equations: Problem) -> Worst:
         places = {int(cell): place for place, cell in enumerate(np.flatnonzero(release.withheld))}
 
         def spread(by: dict[int, Coalition]) -> tuple[Coalition, ...]:

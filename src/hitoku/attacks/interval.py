@@ -12,9 +12,11 @@ from hitoku.attacks.attack import Inference
 from hitoku.attacks.exposure import exposed, fixed, null_dimension
 from hitoku.errors import ParameterError, must_be_numbers
 from hitoku.feasibility.deadline import Deadline
+from hitoku.feasibility.incidence import parts_of
 from hitoku.feasibility.linear import any_point, stretch_linear
-from hitoku.feasibility.network import sides, stretch_network
-from hitoku.feasibility.problem import Equations, Settled, components, contradiction, settle
+from hitoku.feasibility.network import stretch_network
+from hitoku.feasibility.presolve import Settled, settle
+from hitoku.feasibility.problem import Problem, contradiction
 from hitoku.feasibility.whole import stretch_whole
 from hitoku.model.arrays import Floats, Integers, Mask, frozen
 from hitoku.model.bounds import Bounds
@@ -96,7 +98,7 @@ class Interval:
 
     def bounds(self, release: Release) -> Bounds:
         """Least and largest value of every cell; a published cell is its own interval."""
-        equations = Equations.of(release, whole=self.integer)
+        equations = Problem.of(release, whole=self.integer)
         low, high, unknown = self.ends(equations)
         withheld = release.withheld
         lower, upper = release.published.copy(), release.published.copy()
@@ -138,7 +140,7 @@ class Interval:
         [True, False]
         """
         targets = [frozen(t, np.float64, shape=(release.n_cells,), what="targets") for t in (low, high)]
-        equations = Equations.of(release, whole=self.integer)
+        equations = Problem.of(release, whole=self.integer)
         withheld = release.withheld
         # Rounding up to BOUND is forgiven; a search stops half way there, safe from its own rounding.
         slack = [BOUND * np.maximum(1.0, np.abs(target)) for target in targets]
@@ -152,7 +154,7 @@ class Interval:
 
     def ends(
         self,
-        equations: Equations,
+        equations: Problem,
         goals: tuple[Floats, Floats] | None = None,
         deadline: Deadline | None = None,
     ) -> tuple[Floats, Floats, Mask]:
@@ -174,7 +176,7 @@ class _Ends:
     def __init__(
         self,
         attack: Interval,
-        equations: Equations,
+        equations: Problem,
         goals: tuple[Floats, Floats] | None,
         settled: Settled,
         deadline: Deadline,
@@ -186,11 +188,8 @@ class _Ends:
         self.asked = goals is not None
         self.goals = (settled.lower, settled.upper) if goals is None else self._within(goals)
         self.matrix = settled.rest.matrix
-        self.n_groups, self.row_group, self.cell_group = components(self.matrix)
-        if attack.mode == "linear":
-            self.fits, self.sign = np.zeros(self.n_groups, dtype=np.bool_), np.ones(len(self.row_group))
-        else:
-            self.fits, self.sign = sides(self.matrix, self.row_group, self.n_groups)
+        self.parts = parts_of(self.matrix)
+        self.network = self.parts.network & (attack.mode != "linear")
 
     def _within(self, goals: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
         """Drop goals that one relation alone puts out of reach."""
@@ -200,10 +199,8 @@ class _Ends:
             np.where(high > self.settled.upper, np.nan, high),
         )
 
-    def _at(
-        self, cells: Integers
-    ) -> tuple[Equations, Integers, tuple[Floats, Floats], tuple[Floats, Floats]]:
-        """Equations of some of the open cells, where these are among all, their implied bounds and goals."""
+    def _at(self, cells: Integers) -> tuple[Problem, Integers, tuple[Floats, Floats], tuple[Floats, Floats]]:
+        """Problem of some of the open cells, where these are among all, their implied bounds and goals."""
         rest, settled = self.settled.rest, self.settled
         places = settled.cells[cells]
         part = rest.part(cells, rest.rhs, rest.lower[cells], rest.upper[cells])
@@ -213,21 +210,24 @@ class _Ends:
     def networks(self) -> None:
         """All networks in one go: flows do not leave their group."""
         tied = np.bincount(self.matrix.indices, minlength=self.matrix.shape[1]) > 0
-        cells = np.flatnonzero(self.fits[self.cell_group] & tied)
+        cells = np.flatnonzero(self.network[self.parts.cell] & tied)
         if len(cells) == 0:
             return
-        rows = np.flatnonzero(self.fits[self.row_group])
+        rows = np.flatnonzero(self.network[self.parts.row])
         part, places, implied, goals = self._at(cells)
-        ends = stretch_network(part, self.row_group[rows], self.sign[rows], implied, goals, self.deadline)
+        ends = stretch_network(
+            part, self.parts.row[rows], self.parts.sign[rows], implied, goals, self.deadline
+        )
         self._keep(places, *ends)
 
     def others(self) -> None:
         """Take the groups that are no networks one after the other."""
-        order = np.argsort(self.cell_group, kind="stable")
-        starts = np.searchsorted(self.cell_group[order], np.arange(self.n_groups + 1))
-        row_count = np.bincount(self.row_group, minlength=self.n_groups)
-        for group in range(self.n_groups):
-            if self.fits[group] or row_count[group] == 0:
+        parts = self.parts
+        order = np.argsort(parts.cell, kind="stable")
+        starts = np.searchsorted(parts.cell[order], np.arange(parts.n + 1))
+        row_count = np.bincount(parts.row, minlength=parts.n)
+        for group in range(parts.n):
+            if self.network[group] or row_count[group] == 0:
                 continue
             part, places, implied, goals = self._at(order[starts[group] : starts[group + 1]])
             if self.attack.most_cells is not None and len(places) > self.attack.most_cells:
@@ -247,7 +247,7 @@ class _Ends:
                 outer = low, high
             self._keep(places, *stretch_whole(part, met, outer, goals, self.deadline))
 
-    def _exposed(self, part: Equations, places: Integers) -> bool:
+    def _exposed(self, part: Problem, places: Integers) -> bool:
         """Take out cells that adding and subtracting gives away, and solve what they leave, if any."""
         mask, _ = fixed(part.matrix)
         if not mask.any():

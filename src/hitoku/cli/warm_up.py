@@ -156,6 +156,7 @@ JOBS: Mapping[str, Callable[[], None]] = {
     "fixed_point": tabulate_a_little,
     "flow": attack_a_little,
     "elimination": attack_a_little,
+    "presolve": attack_a_little,
     "basis": eliminate_a_little,
     "gauss": eliminate_a_little,
     "echelon": walk_a_little,

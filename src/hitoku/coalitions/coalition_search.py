@@ -28,7 +28,6 @@ from scipy import sparse
 
 from hitoku.attacks.contribution import Coalition, shares_of
 from hitoku.attacks.insider import Insider
-from hitoku.coalitions.bound_chains import BoundChains
 from hitoku.coalitions.box_deviations import BoxDeviations, Wanted
 from hitoku.coalitions.cell_witnesses import CellWitnesses, CoalitionReach
 from hitoku.coalitions.knowledge import Knowledge, KnownBounds, Shares
@@ -36,8 +35,10 @@ from hitoku.coalitions.near_cell import CellInSight
 from hitoku.coalitions.verdict import InsiderVerdict, TooClose
 from hitoku.errors import ParameterError, SolverError
 from hitoku.feasibility.deadline import Deadline
+from hitoku.feasibility.incidence import Incidence
 from hitoku.feasibility.least_change import CellChanges
-from hitoku.feasibility.problem import components
+from hitoku.feasibility.problem import Problem
+from hitoku.feasibility.propagation import Propagation
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.need import Need, reaches
 from hitoku.model.release import Release
@@ -107,6 +108,7 @@ class CoalitionSearch:
         self._place[self._withheld] = np.arange(len(self._withheld))
         matrix = sparse.csr_array(release.relations[:, self._withheld])
         self._matrix = sparse.csr_array(matrix[np.diff(matrix.indptr) > 0])
+        self._incidence = Incidence.of(self._matrix)
         # How far all cells can go down and up, published or not, as everybody knows.
         self.room = room = np.maximum(truth - release.lower, 0.0), np.maximum(release.upper - truth, 0.0)
         usual = np.concatenate([side[np.isfinite(side) & (side > 0)] for side in room])
@@ -118,14 +120,16 @@ class CoalitionSearch:
         watched[[cell for shares in self._shares for cell in shares]] = True
         # Published cells go nowhere.
         self._room = np.where(release.withheld, room[0], 0.0), np.where(release.withheld, room[1], 0.0)
-        self._changes = CellChanges.of(self._matrix, -room[0][self._withheld], room[1][self._withheld])
+        self._changes = CellChanges.of(
+            Problem.differences(self._matrix, -room[0][self._withheld], room[1][self._withheld])
+        )
         # How far withheld cells go down and up as everybody knows without the release, and with it by one
         # relation after the other; what one coalition knows besides goes on the slate.
         self._outsiders = self._knowledge.of([])
         lower, upper = self._outsiders.of(self._withheld)
         self._everybody = truth[self._withheld] - lower, upper - truth[self._withheld]
         ends = -self._everybody[0], self._everybody[1].copy()
-        self._released = BoundChains(self._matrix, self._slack[self._withheld])
+        self._released = Propagation(self._incidence, self._slack[self._withheld])
         self._released.tighten(*ends)
         self._ends, self._slate = ends, (ends[0].copy(), ends[1].copy())
         self._weight = np.where(watched[self._withheld], WATCHED, PLAIN)
@@ -167,9 +171,8 @@ class CoalitionSearch:
 
     def coalitions(self) -> tuple[Coalition, ...]:
         """Return coalitions that know something of a group of cells that hang together."""
-        _, _, group = components(self._matrix)
         place = np.full(self._release.n_cells, -1)
-        place[self._withheld] = group
+        place[self._withheld] = self._incidence.parts.cell
         inside: dict[int, list[int]] = {}
         for member, shares in enumerate(self._shares):
             for one in sorted({int(place[cell]) for cell in shares} - {-1}):

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from hitoku.attacks.contribution import Share, pooled
-from hitoku.coalitions.bound_chains import BoundChains
 from hitoku.coalitions.cell_witnesses import Sight
 from hitoku.errors import ParameterError
+from hitoku.feasibility.incidence import Incidence
+from hitoku.feasibility.propagation import Propagation
 from hitoku.model.arrays import Floats, Integers
 from hitoku.model.release import Release
 from hitoku.model.table import Table
@@ -79,7 +80,7 @@ class Knowledge:
         self._slack = slack(table.value)
         # Bounds no farther apart than this are one value.
         self.dust = slack(table.value, DUST)
-        self._chains = BoundChains(release.relations, self._slack)
+        self._chains = Propagation(Incidence.of(release.relations), self._slack)
         lower, upper = release.lower.copy(), release.upper.copy()
         # Structural zeros: published as zero whatever is withheld.
         fixed = np.zeros(table.n_cells, dtype=np.bool_) if table.fixed is None else table.fixed

@@ -7,15 +7,14 @@ that is not short.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
 from hitoku.coalitions.cell_witnesses import CoalitionReach
-from hitoku.errors import SolverError
 from hitoku.feasibility.least_change import CellChanges
+from hitoku.feasibility.push import push_engine
 from hitoku.model.arrays import Floats, Integers
-from hitoku.solver.linear import LinearProgram, Solution, SolverStatus, opened
 
 # Near a cell are no more cells than this.
 NEARBY_CELLS = 20_000
@@ -97,22 +96,9 @@ class CellInSight:
         relations = ways.by_row[rows]
         cells = np.union1d(self._place, relations.indices)
         own = int(np.searchsorted(cells, self._place))
-        low, high = ways.low[cells], ways.high[cells]
         enough = self._reach.enough[self._one]
-        low[own], high[own] = max(low[own], -enough), min(high[own], enough)
-        program = LinearProgram(np.zeros(len(cells)), relations[:, cells], np.zeros(len(rows)), low, high)
-        with opened(program) as warm:
-            for push in (warm.minimise, warm.maximise):
-                yield cells, _solved(push, own)
-
-
-def _solved(push: Callable[..., Solution], own: int) -> Floats:
-    solution = push(own, details=False)
-    if solution.status is not SolverStatus.OPTIMAL or solution.x is None:
-        # Zero fits and the cell pushed has an end, so anything but an optimum is the solver's failure.
-        raise SolverError(
-            f"the solver ended with {solution.status} on a program that has an optimum",
-            where="attack insider",
-            fix="look for values of very different size in one table, or split it",
-        )
-    return solution.x
+        down, up = -ways.low[cells], ways.high[cells]
+        down[own], up[own] = min(down[own], enough), min(up[own], enough)
+        engine = push_engine(relations[:, cells], down, up)
+        for rising in (False, True):
+            yield cells, engine.far(own, up=rising, cap=enough)[1]

@@ -15,7 +15,7 @@ from hitoku.boxes.box_search import Boxes
 from hitoku.boxes.claims import Claims, Rooms
 from hitoku.boxes.cover import Cover, cover_of
 from hitoku.boxes.packs import packed
-from hitoku.evidence.problem import FAR, AuditProblem
+from hitoku.evidence.problem import AuditProblem
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.protection import Moves
 from hitoku.model.release import Release
@@ -45,12 +45,12 @@ def box_witnesses(release: Release, problem: AuditProblem, places: Integers) -> 
     cover = cover_of(release)
     if cover is None:
         return
-    withheld, (low, high) = release.withheld, problem.steps
+    withheld, steps = release.withheld, problem.in_doubles
     down, up = np.zeros(release.n_cells), np.zeros(release.n_cells)
-    down[problem.cells] = np.where(low <= -FAR, np.inf, -low.astype(np.float64))
-    up[problem.cells] = np.where(high >= FAR, np.inf, high.astype(np.float64))
+    down[problem.cells], up[problem.cells] = -steps.lower, steps.upper
     rooms = Rooms(float(problem.scale), np.maximum(down, 0.0), np.maximum(up, 0.0))
-    lower, upper, width = problem.needs()[0][:, places]
+    levels = problem.levels().take(places)
+    lower, upper, width = levels.down, levels.up, levels.width
     width = np.maximum(width, 1.0)  # a single point protects nobody
     cells = problem.cells[places]
     down, up = rooms.down[cells], rooms.up[cells]

@@ -20,7 +20,9 @@ from hitoku.errors import TableError
 from hitoku.evidence.differences import WholeDifferences
 from hitoku.evidence.exact import Row
 from hitoku.evidence.grid import Grid, common_denominator, exact_rows
-from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.feasibility.levels import Levels
+from hitoku.feasibility.problem import Problem
+from hitoku.model.arrays import Integers
 from hitoku.model.need import Need
 from hitoku.model.rational import rational
 from hitoku.model.release import Release
@@ -183,19 +185,25 @@ class AuditProblem:
         high = [FAR if b is None else min(FAR, floor(b * self.scale)) for b in self.upper]
         return np.array(low, dtype=np.int64), np.array(high, dtype=np.int64)
 
-    def needs(self, hopeless: Collection[int] = ()) -> tuple[Floats, Mask]:
-        """Return how far each cell must be able to move down, up and in all, in steps; and who does.
+    def levels(self, hopeless: Collection[int] = ()) -> Levels:
+        """Return how far each cell must be able to move, in steps, rounded up.
 
         Cells that are known not to move at all need not be tried.
         """
-        levels = np.zeros((3, len(self.cells)))
-        asked = np.zeros(len(self.cells), dtype=np.bool_)
+        levels = Levels.none(len(self.cells))
         for place, demand in self.demands.items():
             if place not in hopeless:
-                asked[place] = True
-                wanted = (demand.lower, demand.upper, demand.width)
-                levels[:, place] = [ceil(level * self.scale) for level in wanted]
-        return levels, asked
+                levels.required[place] = True
+                levels.down[place] = ceil(demand.lower * self.scale)
+                levels.up[place] = ceil(demand.upper * self.scale)
+                levels.width[place] = ceil(demand.width * self.scale)
+        return levels
+
+    @cached_property
+    def in_doubles(self) -> Problem:
+        """The same in whole steps, for engines whose answers are checked here."""
+        low, high = (np.where(np.abs(ends) < FAR, ends, np.copysign(np.inf, ends)) for ends in self.steps)
+        return Problem.differences(self.matrix, low, high)
 
     @cached_property
     def users(self) -> list[list[int]]:

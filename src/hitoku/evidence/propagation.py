@@ -15,7 +15,8 @@ import numpy as np
 
 from hitoku.evidence.disclosure import Disclosure, bound_from
 from hitoku.evidence.problem import AuditProblem
-from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.feasibility.levels import Levels
+from hitoku.model.arrays import Floats, Integers
 
 ROUNDS = 40
 # A bound is narrowed when that gains this share of it, and half a step: less leads round in circles.
@@ -130,26 +131,19 @@ def _divided(share: Fraction | int, by: int) -> Fraction | int:
     return share * by if by in (1, -1) else Fraction(share) / by
 
 
-def ruled_out(problem: AuditProblem, asked: Mask, needs: Floats) -> dict[int, dict[bool, Disclosure]]:
-    """Return cells whose bounds are narrower than they need, with exact bounds: False the lower one.
-
-    Parameters
-    ----------
-    problem
-        What an outsider does not know.
-    asked, needs
-        Cells to look at; how far each cell must be able to move down, up and in all, in steps.
-    """
-    propagation, left = BoundPropagation(problem), asked.copy()
+def ruled_out(problem: AuditProblem, levels: Levels) -> dict[int, dict[bool, Disclosure]]:
+    """Return cells whose bounds are narrower than they need, with exact bounds: False the lower one."""
+    propagation, left = BoundPropagation(problem), levels.required.copy()
+    width = np.maximum(levels.width, STEP)
     found: dict[int, dict[bool, Disclosure]] = {}
     for _ in range(ROUNDS):
         if not propagation.narrow():
             break
         low, high = propagation.bounds
-        short = left & ((-low < needs[0]) | (high < needs[1]) | (high - low < np.maximum(needs[2], STEP)))
+        short = left & ((-low < levels.down) | (high < levels.up) | (high - low < width))
         for place in np.flatnonzero(short).tolist():
             left[place] = False
-            ends = [bool(high[place] < needs[1, place]), bool(-low[place] < needs[0, place])]
+            ends = [bool(high[place] < levels.up[place]), bool(-low[place] < levels.down[place])]
             sides = (True, False) if not any(ends) else [ends[0]]
             found[place] = {up: reason for up in sides if (reason := _exact(propagation, place, up=up))}
     return found

@@ -51,8 +51,8 @@ def drop_superfluous(
 def _ends_reached(witnesses: list[Witness], places: list[int], problem: AuditProblem) -> Mask:
     """Tell which witnesses take which cells far enough down and up: witnesses by sides by cells."""
     ends = np.zeros((len(witnesses), 2, len(places)), dtype=bool)
-    levels, _ = problem.needs()
-    down, up = levels[0, places], levels[1, places]
+    levels = problem.levels()
+    down, up = levels.down[places], levels.up[places]
     exact = max(float(down.max(initial=0.0)), float(up.max(initial=0.0))) < EXACT
     for number, witness in enumerate(witnesses):
         if exact and problem.scale % witness.denominator == 0:

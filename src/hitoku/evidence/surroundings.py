@@ -62,8 +62,7 @@ class CellSurroundings:
 
     @cached_property
     def _changes(self) -> CellChanges:
-        low, high = self._problem.steps
-        return CellChanges.of(self._problem.matrix, low.astype(np.float64), high.astype(np.float64))
+        return CellChanges.of(self._problem.in_doubles)
 
     def least_change(self, place: int, way: float, least: float, *, most_cells: int) -> LeastChange:
         """Move a cell by so many steps, other cells as little as possible, and all relations kept.

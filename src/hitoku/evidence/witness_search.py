@@ -17,7 +17,7 @@ import numpy as np
 from hitoku.evidence.box_witnesses import box_witnesses
 from hitoku.evidence.disclosure import Disclosure, explain_bound
 from hitoku.evidence.exact_witness import Split, exact_witness
-from hitoku.evidence.problem import FAR, AuditProblem, Demand, Witness
+from hitoku.evidence.problem import AuditProblem, Demand, Witness
 from hitoku.evidence.propagation import ruled_out
 from hitoku.evidence.superfluous import WitnessReach, drop_superfluous
 from hitoku.feasibility.circulation import NetworkCirculation
@@ -158,10 +158,8 @@ class WitnessSearch:
     def push_in_circles(self) -> None:
         """Go along flows, where relations form a network: few of them serve nearly all cells."""
         problem = self.problem
-        room = [np.where(np.abs(ends) < FAR, ends, np.copysign(np.inf, ends)) for ends in problem.steps]
-        needs, asked = problem.needs(self.exposed)
         circles = NetworkCirculation.of(
-            problem.matrix, (room[0], room[1]), needs, asked, CountedWork(MAX_FLOW_WORK)
+            problem.in_doubles, problem.levels(self.exposed), CountedWork(MAX_FLOW_WORK)
         )
         if circles is None:
             return
@@ -178,10 +176,7 @@ class WitnessSearch:
 
     def propagate(self) -> None:
         """Rule out what bounds that follow from each other rule out; they need not be the narrowest."""
-        needs, _ = self.problem.needs()
-        asked = np.zeros(len(self.problem.cells), dtype=np.bool_)
-        asked[self.unsettled()] = True
-        for place, reasons in ruled_out(self.problem, asked, needs).items():
+        for place, reasons in ruled_out(self.problem, self.asking().levels()).items():
             self.keep_excluding(place, reasons)
 
     def keep_excluding(self, place: int, found: Mapping[bool, Disclosure]) -> bool:

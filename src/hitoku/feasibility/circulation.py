@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
-from hitoku.feasibility.network import arcs, sides
-from hitoku.feasibility.problem import components
+from hitoku.feasibility.incidence import Incidence
+from hitoku.feasibility.levels import Levels
+from hitoku.feasibility.network import arcs
+from hitoku.feasibility.problem import Problem
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.solver.work import CountedWork
 
@@ -37,10 +38,8 @@ class NetworkCirculation:
         Arcs between relations.
     lower, upper
         How far each may move.
-    down, up, width
-        What each must be able to move, rounded up to steps; zero for cells that need nothing.
-    asked
-        Which of them need something.
+    levels
+        What each must be able to move, rounded up to steps.
     work
         What flows look at, and may look at. Once that is over no further push is begun.
     """
@@ -49,54 +48,34 @@ class NetworkCirculation:
     graph: tuple[Integers, Integers, Integers, Integers]
     lower: Floats
     upper: Floats
-    down: Floats
-    up: Floats
-    width: Floats
-    asked: Mask
+    levels: Levels
     work: CountedWork
 
     @classmethod
     def of(
-        cls,
-        matrix: sparse.csr_array,
-        room: tuple[Floats, Floats],
-        needs: Floats,
-        asked: Mask,
-        work: CountedWork | None = None,
+        cls, problem: Problem, levels: Levels, work: CountedWork | None = None
     ) -> NetworkCirculation | None:
-        """Find the networks among withheld cells; None where there are none, or numbers are not exact.
+        """Find the networks among differences; None where there are none, or numbers are not whole.
 
-        Parameters
-        ----------
-        matrix
-            Relations by withheld cells.
-        room
-            How far each cell may move down (below zero) and up, in whole steps.
-        needs
-            What each must be able to move down, up and in all, in whole steps: three rows.
-        asked
-            Which cells need something.
-        work
-            Counts what flows look at, and limits it; left out, nothing does.
+        ``work`` counts and limits what flows look at; without it nothing is limited.
         """
-        finite = np.concatenate([*room, needs.ravel()])
+        matrix = problem.matrix
+        finite = np.concatenate([problem.lower, problem.upper, levels.down, levels.up, levels.width])
         finite = finite[np.isfinite(finite)]
         if matrix.shape[1] == 0 or np.any(np.abs(finite) > EXACT) or np.any(finite != np.rint(finite)):
             return None
-        n_groups, row_group, cell_group = components(matrix)
-        fits, sign = sides(matrix, row_group, n_groups)
-        tied = np.diff(matrix.T.tocsr().indptr) > 0
-        cells = np.flatnonzero(fits[cell_group] & tied)
-        rows = np.flatnonzero(fits[row_group])
+        relations = Incidence.of(matrix)
+        parts = relations.parts
+        cells = np.flatnonzero(parts.network[parts.cell] & (relations.degree > 0))
+        rows = np.flatnonzero(parts.network[parts.row])
         if len(cells) == 0:
             return None
         from hitoku.kernels.flow import graph_of  # noqa: PLC0415 - loads numba
 
-        tail, head, outside = arcs(matrix[rows][:, cells], row_group[rows], sign[rows])
+        tail, head, outside = arcs(Incidence.of(matrix[rows][:, cells]), parts.row[rows], parts.sign[rows])
         graph = graph_of(tail, head, len(rows) + int(outside.max(initial=-1)) + 1)
-        lower, upper = (np.asarray(ends, dtype=np.float64)[cells] for ends in room)
-        down, up, width = np.where(asked, needs, 0.0)[:, cells]
-        return cls(cells, graph, lower, upper, down, up, width, asked[cells], work or CountedWork())
+        ends = problem.lower[cells], problem.upper[cells]
+        return cls(cells, graph, *ends, levels.take(cells), work or CountedWork())
 
     def __post_init__(self) -> None:
         self.low, self.high = np.zeros(len(self.cells)), np.zeros(len(self.cells))
@@ -108,10 +87,10 @@ class NetworkCirculation:
     @property
     def lacking(self) -> tuple[Mask, Mask]:
         """Cells that must still go further down, and up."""
-        wide = (self.high - self.low >= self.width) & (self.high > self.low)
+        wide = (self.high - self.low >= self.levels.width) & (self.high > self.low)
         return (
-            self.asked & ~((self.low <= -self.down) & wide),
-            self.asked & ~((self.high >= self.up) & wide),
+            self.levels.required & ~((self.low <= -self.levels.down) & wide),
+            self.levels.required & ~((self.high >= self.levels.up) & wide),
         )
 
     def goals(self) -> tuple[Floats, Floats]:
@@ -120,10 +99,14 @@ class NetworkCirculation:
         A width may lie on either side. Where a bound leaves too little room on one, the other takes the rest.
         """
         down, up = self.lacking
-        lowest = np.where((self.lower > -self.width) & ~self.stuck[0], self.lower, self.low)
-        highest = np.where((self.upper < self.width) & ~self.stuck[1], self.upper, self.high)
-        far_up = np.minimum(self.upper, np.maximum(np.maximum(self.up, self.width + lowest), 1.0))
-        far_down = np.maximum(self.lower, -np.maximum(np.maximum(self.down, self.width - highest), 1.0))
+        lowest = np.where((self.lower > -self.levels.width) & ~self.stuck[0], self.lower, self.low)
+        highest = np.where((self.upper < self.levels.width) & ~self.stuck[1], self.upper, self.high)
+        far_up = np.minimum(
+            self.upper, np.maximum(np.maximum(self.levels.up, self.levels.width + lowest), 1.0)
+        )
+        far_down = np.maximum(
+            self.lower, -np.maximum(np.maximum(self.levels.down, self.levels.width - highest), 1.0)
+        )
         return (
             np.where(down & (far_down < self.low) & ~self.stuck[0], far_down, np.nan),
             np.where(up & (far_up > self.high) & ~self.stuck[1], far_up, np.nan),
@@ -190,8 +173,12 @@ class NetworkCirculation:
 
     def _push(self, x: Floats, order: Integers) -> None:
         """Push cells in some order; none further than it need go, so that there is room for all."""
-        least = np.where(self.asked, -np.maximum(np.maximum(self.down, self.width), 1.0), -np.inf)
-        most = np.where(self.asked, np.maximum(np.maximum(self.up, self.width), 1.0), np.inf)
+        least = np.where(
+            self.levels.required, -np.maximum(np.maximum(self.levels.down, self.levels.width), 1.0), -np.inf
+        )
+        most = np.where(
+            self.levels.required, np.maximum(np.maximum(self.levels.up, self.levels.width), 1.0), np.inf
+        )
         lower = np.minimum(np.maximum(self.lower, least), x)
         upper = np.maximum(np.minimum(self.upper, most), x)
         self._flow(x, lower, upper, *self.goals(), order)

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from hitoku.feasibility.incidence import entries_of
+from hitoku.feasibility.problem import Problem
 from hitoku.model.arrays import Floats, Integers
 from hitoku.solver.growing import GrowingProgram
 
@@ -65,19 +67,19 @@ class CellChanges:
     high: Floats
 
     @classmethod
-    def of(cls, matrix: sparse.csr_array, low: Floats, high: Floats) -> CellChanges:
-        """Look at relations among withheld cells.
+    def of(cls, problem: Problem) -> CellChanges:
+        """Look at differences of withheld cells.
 
         Examples
         --------
         Two by two cells with published margins: whoever moves one moves all.
 
         >>> square = sparse.csr_array([[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1]])
-        >>> changes = CellChanges.of(square, np.full(4, -9.0), np.full(4, 9.0))
+        >>> changes = CellChanges.of(Problem.differences(square, np.full(4, -9.0), np.full(4, 9.0)))
         >>> changes.least(0, 5.0, 1.0, most_cells=100).steps.tolist()
         [5.0, -5.0, -5.0, 5.0]
         """
-        return cls(matrix, matrix.tocsc(), low, high)
+        return cls(problem.matrix, problem.matrix.tocsc(), problem.lower, problem.upper)
 
     def within(self, low: Floats, high: Floats) -> CellChanges:
         """Give cells other rooms."""
@@ -185,7 +187,5 @@ class _Neighbourhood:
 
 def _entries(matrix: Any, lines: Integers) -> tuple[Integers, Floats, Integers]:
     """Return places and numbers in rows of a matrix by rows, or columns of one by columns, and lengths."""
-    begins = matrix.indptr[lines].astype(np.int64)
-    lengths = matrix.indptr[lines + 1].astype(np.int64) - begins
-    within = np.arange(int(lengths.sum())) + np.repeat(begins - (np.cumsum(lengths) - lengths), lengths)
-    return matrix.indices[within].astype(np.int64), matrix.data[within].astype(np.float64), lengths
+    within, ends = entries_of(matrix.indptr, lines)
+    return matrix.indices[within].astype(np.int64), matrix.data[within].astype(np.float64), np.diff(ends)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hitoku.feasibility.deadline import Deadline
-from hitoku.feasibility.problem import Equations, contradiction
+from hitoku.feasibility.problem import Problem, contradiction
 from hitoku.feasibility.tied import Tied, tied
 from hitoku.model.arrays import Floats, Mask
 from hitoku.model.tolerance import ADDITIVITY
@@ -61,7 +61,7 @@ class Met:
 
 
 def stretch_linear(
-    equations: Equations,
+    equations: Problem,
     implied: tuple[Floats, Floats],
     goals: tuple[Floats, Floats],
     deadline: Deadline,
@@ -102,7 +102,7 @@ def stretch_linear(
 
 def _stretched(
     program: LinearProgram,
-    equations: Equations,
+    equations: Problem,
     implied: tuple[Floats, Floats],
     goals: tuple[Floats, Floats],
     deadline: Deadline,
@@ -117,7 +117,7 @@ def _stretched(
         return push.all(sums=sums)
 
 
-def any_point(equations: Equations, deadline: Deadline) -> Floats | None:
+def any_point(equations: Problem, deadline: Deadline) -> Floats | None:
     """Return some point of the polyhedron; None when time is over."""
     for program in _programs(equations):
         with opened(program, time_limit_s=deadline.left, work=deadline.work) as warm:
@@ -127,7 +127,7 @@ def any_point(equations: Equations, deadline: Deadline) -> Floats | None:
     raise contradiction()
 
 
-def snapped(x: Floats, equations: Equations) -> Floats:
+def snapped(x: Floats, equations: Problem) -> Floats:
     """Move numbers that are whole up to the solver's rounding to the whole number itself."""
     if not equations.exact:
         return x
@@ -136,7 +136,7 @@ def snapped(x: Floats, equations: Equations) -> Floats:
     return np.where(near, whole, x)
 
 
-def _programs(equations: Equations) -> tuple[LinearProgram, LinearProgram]:
+def _programs(equations: Problem) -> tuple[LinearProgram, LinearProgram]:
     """Return the program, and the same with room for rounding in its rows in case it has no point."""
     program = LinearProgram(
         np.zeros(equations.n_cells), equations.matrix, equations.rhs, equations.lower, equations.upper
@@ -150,7 +150,7 @@ class _Push:
     """Objective after objective on one open model; every point is noted."""
 
     warm: Warm
-    equations: Equations
+    equations: Problem
     implied: tuple[Floats, Floats]
     goals: tuple[Floats, Floats]
     met: Met

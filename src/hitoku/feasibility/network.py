@@ -7,10 +7,10 @@ then maximum flows, and whole numbers come out whole.
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
 
 from hitoku.feasibility.deadline import Deadline
-from hitoku.feasibility.problem import Equations, contradiction, parts
+from hitoku.feasibility.incidence import Incidence
+from hitoku.feasibility.problem import Problem, contradiction
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.tolerance import ADDITIVITY
 
@@ -20,37 +20,8 @@ TINY = 1e-13
 CHUNK = 256
 
 
-def sides(matrix: sparse.csr_array, group: Integers, n_groups: int) -> tuple[Mask, Floats]:
-    """Find the groups of relations that are networks, and a sign per relation that shows it.
-
-    With every relation times its sign, each cell has one entry +1 and one -1, or a single one. Two relations
-    that share a cell with equal coefficients need opposite signs, with opposite ones equal signs. Each
-    relation stands twice in a graph, once per sign; it fits when its two copies are not connected.
-    """
-    n_rows = matrix.shape[0]
-    columns = matrix.T.tocsr()
-    entries = np.diff(columns.indptr)
-    fits = np.ones(n_groups, dtype=np.bool_)
-    rows = np.repeat(np.arange(n_rows), np.diff(matrix.indptr))
-    odd = (entries[matrix.indices] > 2) | (np.abs(matrix.data) != 1)
-    fits[group[rows[odd]]] = False
-    pairs = columns.indptr[:-1][entries == 2]
-    one, other = columns.indices[pairs], columns.indices[pairs + 1]
-    crossed = np.where(columns.data[pairs] == columns.data[pairs + 1], n_rows, 0)
-    source = np.concatenate([one, one + n_rows])
-    target = np.concatenate([other + crossed, other + n_rows - crossed])
-    graph = sparse.coo_array((np.ones(len(source)), (source, target)), shape=(2 * n_rows, 2 * n_rows))
-    _, copies = sparse.csgraph.connected_components(graph, directed=False)
-    fits[group[copies[:n_rows] == copies[n_rows:]]] = False
-    _, first = np.unique(group, return_index=True)
-    root = np.zeros(n_groups, dtype=np.int64)
-    root[group[first]] = first
-    sign = np.where(copies[:n_rows] == copies[root[group]], 1.0, -1.0)
-    return fits, sign
-
-
 def stretch_network(
-    equations: Equations,
+    equations: Problem,
     group: Integers,
     sign: Floats,
     implied: tuple[Floats, Floats],
@@ -63,7 +34,7 @@ def stretch_network(
     """
     from hitoku.kernels.flow import balance, graph_of, stretch  # noqa: PLC0415 - loads numba
 
-    tail, head, outside = arcs(equations.matrix, group, sign)
+    tail, head, outside = arcs(Incidence.of(equations.matrix), group, sign)
     supply = np.zeros(len(sign) + outside.max(initial=-1) + 1)
     supply[: len(sign)] = sign * equations.rhs
     np.subtract.at(supply, len(sign) + outside, supply[: len(sign)])
@@ -94,14 +65,14 @@ def stretch_network(
     return state[3], state[4], unknown
 
 
-def arcs(matrix: sparse.csr_array, group: Integers, sign: Floats) -> tuple[Integers, Integers, Integers]:
+def arcs(relations: Incidence, group: Integers, sign: Floats) -> tuple[Integers, Integers, Integers]:
     """Turn the cells of networks into arcs between relations, from tail to head.
 
     A cell in a single relation runs to a node that its group has for that. These nodes come after the
     relations; the third array tells, for every relation, which of them is its group's.
     """
-    indptr, rows, coefficients = parts(matrix.T.tocsr())
-    n_rows = matrix.shape[0]
+    indptr, rows, coefficients = relations.by_cell
+    n_rows = relations.n_rows
     _, outside = np.unique(group, return_inverse=True)
     signed = coefficients * sign[rows]
     single = np.diff(indptr) == 1

@@ -1,31 +1,27 @@
-"""What a release leaves open: equations in the withheld cells, and what can be read off them at once."""
+"""What is open: values of withheld cells for an attacker, differences from the truth for who holds it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from hitoku.errors import ParameterError, TableError, must_be, some
-from hitoku.model.arrays import Floats, Integers, Mask
+from hitoku.feasibility.incidence import parts_of
+from hitoku.model.arrays import Floats, Integers
 from hitoku.model.release import Release
 from hitoku.model.tolerance import ADDITIVITY
 
-# Rounding of a sum of doubles, as a share of the sum of the terms' sizes.
-ROUNDING = 1e-14
 # Whole multiples of the unit are kept in doubles; below this their sums are exact too.
 LARGEST_EXACT = 2.0**50
 # Data with at most this many decimals are worked on as whole numbers.
 MOST_DECIMALS = 6
-# Rounds of bound propagation. More would only help chains of relations, and those are left to the solver.
-ROUNDS = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Equations:
-    """``matrix @ x == rhs`` with ``lower <= x <= upper``, all in units of ``1 / per_unit``.
+class Problem:
+    """``matrix @ x == rhs`` with ``lower <= x <= upper``, all in units of ``1 / scale``.
 
     Parameters
     ----------
@@ -38,7 +34,7 @@ class Equations:
     size
         Per relation, the scale of rounding: the largest sum of sizes of terms in any relation that it hangs
         together with, those of withheld cells as far as bounds tell them.
-    per_unit
+    scale
         A value times this is what the arrays hold: 100 for data in cents.
     exact
         All numbers are whole, so sums and differences of them are exact.
@@ -49,11 +45,17 @@ class Equations:
     lower: Floats
     upper: Floats
     size: Floats
-    per_unit: float = 1.0
+    scale: float = 1.0
     exact: bool = False
 
     @classmethod
-    def of(cls, release: Release, *, whole: bool = False) -> Equations:
+    def differences(cls, matrix: sparse.csr_array, lower: Floats, upper: Floats) -> Problem:
+        """Set up differences from the truth: zero fits, and they cancel in every relation."""
+        nothing = np.zeros(matrix.shape[0])
+        return cls(matrix, nothing, lower, upper, nothing)
+
+    @classmethod
+    def of(cls, release: Release, *, whole: bool = False) -> Problem:
         """Set up the equations of a release; ``whole`` looks for whole numbers only."""
         must_be(Release, release, "release")
         withheld = release.withheld
@@ -78,13 +80,13 @@ class Equations:
         if len(open_rows) < matrix.shape[0]:
             matrix, rhs, size = matrix[open_rows], rhs[open_rows], size[open_rows]
         # Rounding travels along relations, so all that hang together are judged on one scale.
-        n_groups, group, _ = components(matrix)
-        largest = np.zeros(n_groups)
-        np.maximum.at(largest, group, size)
-        equations = cls(matrix, rhs, lower, upper, largest[group])
+        parts = parts_of(matrix)
+        largest = np.zeros(parts.n)
+        np.maximum.at(largest, parts.row, size)
+        equations = cls(matrix, rhs, lower, upper, largest[parts.row])
         return equations._on_a_grid(published)
 
-    def _on_a_grid(self, published: Floats) -> Equations:
+    def _on_a_grid(self, published: Floats) -> Problem:
         """Count in the smallest decimal unit of the data where there is one: sums are exact then."""
         coefficients = self.matrix.data
         if not np.array_equal(coefficients, np.round(coefficients)):
@@ -93,18 +95,18 @@ class Equations:
         numbers = numbers[np.isfinite(numbers)]
         largest = max(float(self.size.max(initial=0.0)), float(np.abs(numbers).max(initial=0.0)))
         for decimals in range(MOST_DECIMALS + 1):
-            per_unit = 10.0**decimals
-            if largest * per_unit > LARGEST_EXACT:
+            scale = 10.0**decimals
+            if largest * scale > LARGEST_EXACT:
                 break
-            scaled = numbers * per_unit
+            scaled = numbers * scale
             if np.all(np.abs(scaled - np.round(scaled)) <= 4 * np.finfo(float).eps * np.abs(scaled)):
                 return replace(
                     self,
-                    rhs=np.round(self.rhs * per_unit),
-                    lower=np.round(self.lower * per_unit),
-                    upper=np.round(self.upper * per_unit),
-                    size=self.size * per_unit,
-                    per_unit=per_unit,
+                    rhs=np.round(self.rhs * scale),
+                    lower=np.round(self.lower * scale),
+                    upper=np.round(self.upper * scale),
+                    size=self.size * scale,
+                    scale=scale,
                     exact=True,
                 )
         return self
@@ -121,7 +123,7 @@ class Equations:
         np.maximum.at(reach, self.matrix.indices, self.size[rows])
         return reach
 
-    def part(self, cells: Integers, rhs: Floats, lower: Floats, upper: Floats) -> Equations:
+    def part(self, cells: Integers, rhs: Floats, lower: Floats, upper: Floats) -> Problem:
         """Return the equations in some cells, with the relations that have one of them."""
         # Mostly all cells are meant, in their order, and every relation has one: nothing need be copied then.
         whole = len(cells) == self.n_cells and np.array_equal(cells, np.arange(self.n_cells))
@@ -133,92 +135,11 @@ class Equations:
 
     def in_units(self, values: Floats) -> Floats:
         """Turn values into units."""
-        return values * self.per_unit
+        return values * self.scale
 
     def values(self, units: Floats) -> Floats:
         """Turn units into values."""
-        return units / self.per_unit
-
-
-@dataclass(frozen=True, eq=False)
-class Settled:
-    """What follows without any search.
-
-    Parameters
-    ----------
-    known, value
-        Cells that are worked out, and their values.
-    lower, upper
-        Bounds that follow from one relation at a time; equal where a cell is known.
-    cells
-        The open cells.
-    rest
-        The equations in them.
-    """
-
-    known: Mask
-    value: Floats
-    lower: Floats
-    upper: Floats
-    cells: Integers
-    rest: Equations
-
-
-def settle(equations: Equations) -> Settled:
-    """Work out cells that are alone in a relation or squeezed between their bounds, until none is left."""
-    from hitoku.kernels.elimination import peel, propagate  # noqa: PLC0415 - numba loads when it is needed
-
-    n = equations.n_cells
-    rows, columns = parts(equations.matrix), parts(equations.matrix.T.tocsr())
-    known, value = np.zeros(n, dtype=np.bool_), np.zeros(n)
-    lower, upper = equations.lower.copy(), equations.upper.copy()
-    reach = equations.reach
-    squeezed = np.zeros(n) if equations.exact else ROUNDING * reach
-    while True:
-        rhs = equations.rhs.copy()
-        peel(rows, columns, rhs, value, known, np.full(n, -1, dtype=np.int64))
-        slack = ADDITIVITY * reach
-        if np.any(value[known] < (lower - slack)[known]) or np.any(value[known] > (upper + slack)[known]):
-            raise contradiction()
-        value[known] = np.clip(value[known], equations.lower[known], equations.upper[known])
-        lower[known] = upper[known] = value[known]
-        if not propagate(*rows, equations.rhs, lower, upper, slack, ROUNDS):
-            raise contradiction()
-        lower[known] = upper[known] = value[known]
-        new = ~known & (upper - lower <= squeezed)
-        if not new.any():
-            break
-        known |= new
-        value[new] = lower[new] if equations.exact else (lower[new] + upper[new]) / 2
-    n_open = np.asarray(
-        sparse.csr_array((~known[rows[1]], rows[1], rows[0]), equations.matrix.shape).sum(axis=1)
-    )
-    if np.any(np.abs(rhs[n_open == 0]) > ADDITIVITY * equations.size[n_open == 0]):
-        raise contradiction()
-    cells = np.flatnonzero(~known)
-    rest = equations.part(cells, rhs, equations.lower[cells], equations.upper[cells])
-    return Settled(known, value, lower, upper, cells, rest)
-
-
-def components(matrix: sparse.csr_array) -> tuple[int, Integers, Integers]:
-    """Return the groups of cells that no relation joins: how many, of each relation, of each cell."""
-    n_rows, n_cells = matrix.shape
-    # Relations first, then cells; an edge for each entry, whatever it is. Put together by hand: this is asked
-    # of many small tables, and scipy takes longer to assemble blocks than to search them.
-    starts = np.concatenate([matrix.indptr, np.full(n_cells, matrix.indptr[-1])])
-    edges = (np.ones(len(matrix.indices)), matrix.indices + n_rows, starts)
-    graph = sparse.csr_array(edges, shape=(n_rows + n_cells, n_rows + n_cells))
-    n, labels = sparse.csgraph.connected_components(graph, directed=False)
-    return int(n), labels[:n_rows].astype(np.int64), labels[n_rows:].astype(np.int64)
-
-
-def parts(matrix: sparse.csr_array) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-    """CSR parts in the types that kernels take."""
-    return (
-        matrix.indptr.astype(np.int64),
-        matrix.indices.astype(np.int64),
-        np.ascontiguousarray(matrix.data, dtype=np.float64),
-    )
+        return units / self.scale
 
 
 def contradiction() -> TableError:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from hitoku.feasibility.problem import Equations
+from hitoku.feasibility.problem import Problem
 from hitoku.model.arrays import Floats, Integers
 
 Pair = tuple[Floats, Floats]
@@ -30,7 +30,7 @@ class Tied:
         For every cell who stands for it, plus or minus one, and a whole number of units.
     """
 
-    equations: Equations
+    equations: Problem
     standing: Integers
     sign: Floats
     offset: Floats
@@ -69,7 +69,7 @@ class Tied:
         )
 
 
-def tied(equations: Equations) -> Tied | None:
+def tied(equations: Problem) -> Tied | None:
     """Let one cell stand for all that are tied to it; None where numbers are not whole, or contradict.
 
     Examples
@@ -78,7 +78,7 @@ def tied(equations: Equations) -> Tied | None:
 
     >>> matrix = sparse.csr_array(np.array([[1.0, 1, 0, 0], [0, 1, 1, 1]]))
     >>> rows, cells = np.array([10.0, 30.0]), np.zeros(4)
-    >>> found = tied(Equations(matrix, rows, cells, cells + 99, rows, exact=True))
+    >>> found = tied(Problem(matrix, rows, cells, cells + 99, rows, exact=True))
     >>> found.standing.tolist(), found.sign.tolist(), found.offset.tolist()
     ([0, 0, 1, 2], [-1.0, 1.0, 1.0, 1.0], [10.0, 0.0, 0.0, 0.0])
     >>> found.equations.matrix.toarray().tolist(), found.equations.upper.tolist()
@@ -113,7 +113,7 @@ def tied(equations: Equations) -> Tied | None:
         )
 
 
-def _followed(equations: Equations) -> tuple[Integers, Floats, Floats]:
+def _followed(equations: Problem) -> tuple[Integers, Floats, Floats]:
     """Follow relations with two cells: for every cell who stands for it, with sign and offset."""
     matrix = equations.matrix
     above: dict[int, tuple[int, float, float]] = {}

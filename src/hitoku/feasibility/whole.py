@@ -12,7 +12,7 @@ import numpy as np
 
 from hitoku.feasibility.deadline import Deadline
 from hitoku.feasibility.linear import Met
-from hitoku.feasibility.problem import Equations, contradiction
+from hitoku.feasibility.problem import Problem, contradiction
 from hitoku.model.arrays import Floats, Mask
 from hitoku.solver.integer import IntegerProgram, solve
 from hitoku.solver.linear import SolverStatus
@@ -22,7 +22,7 @@ ROUND_IN = 1e-6
 
 
 def stretch_whole(
-    equations: Equations,
+    equations: Problem,
     real: Met,
     outer: tuple[Floats, Floats],
     goals: tuple[Floats, Floats],

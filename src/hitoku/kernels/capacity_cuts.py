@@ -165,38 +165,6 @@ def multipliers_of_sides(sides: Mask, sign: Integers) -> Any:
     return ptr, index, data
 
 
-@compiled
-def signs_along_trees(n_rows: int, one: Integers, other: Integers, turn: Mask) -> Integers:
-    """Give every relation a sign along a spanning tree of pairs; whether it fits all the caller must see."""
-    ptr = np.zeros(n_rows + 2, dtype=np.int64)
-    for k in range(len(one)):
-        ptr[one[k] + 2] += 1
-        ptr[other[k] + 2] += 1
-    ptr = np.cumsum(ptr)
-    pair = np.empty(2 * len(one), dtype=np.int64)
-    for k in range(len(one)):
-        for node in (one[k], other[k]):
-            pair[ptr[node + 1]] = k
-            ptr[node + 1] += 1
-    sign, stack = np.zeros(n_rows, dtype=np.int64), np.empty(n_rows, dtype=np.int64)
-    for root in range(n_rows):
-        if sign[root] != 0:
-            continue
-        sign[root], stack[0] = 1, root
-        n = 1
-        while n > 0:
-            n -= 1
-            node = stack[n]
-            for e in range(ptr[node], ptr[node + 1]):
-                k = pair[e]
-                neighbour = other[k] if one[k] == node else one[k]
-                if sign[neighbour] == 0:
-                    sign[neighbour] = -sign[node] if turn[k] else sign[node]
-                    stack[n] = neighbour
-                    n += 1
-    return sign
-
-
 def warm_up() -> None:
     """Compile for the types that callers use, or load what was compiled before."""
     one, none, ptr = np.ones(1), np.zeros(1, dtype=np.int64), np.array([0, 1])
@@ -207,4 +175,3 @@ def warm_up() -> None:
     capacity_rows(
         multipliers, relations, peeled, pushes, ptr, 1.0, 0.0, np.ones((2, 1)), one, some, (1e-9, 1e-6)
     )
-    signs_along_trees(1, none[:0], none[:0], some[:0])

@@ -17,8 +17,9 @@ import numpy as np
 from hitoku.attacks.interval import Interval
 from hitoku.errors import NeedError, some
 from hitoku.feasibility.deadline import Deadline
-from hitoku.feasibility.network import sides
-from hitoku.feasibility.problem import Equations, components, settle
+from hitoku.feasibility.incidence import parts_of
+from hitoku.feasibility.presolve import settle
+from hitoku.feasibility.problem import Problem
 from hitoku.methods.costs import costs
 from hitoku.methods.keep import staying
 from hitoku.methods.method import Promise
@@ -139,10 +140,9 @@ def narrow_in_whole_numbers(
     # Hidden cells are withheld in every release, whatever a pattern says of them.
     withheld = release.withheld
     unsafe = need.unsafe & withheld
-    equations = Equations.of(release, whole=True)
+    equations = Problem.of(release, whole=True)
     settled = settle(equations)
-    n_groups, row_group, _ = components(settled.rest.matrix)
-    if sides(settled.rest.matrix, row_group, n_groups)[0].all():
+    if parts_of(settled.rest.matrix).network.all():
         return np.zeros(0, dtype=np.int64)
     attack, value = Interval(integer=True), table.value
     # Mostly a cell can rise as far as all of its width asks for; a point never protects.

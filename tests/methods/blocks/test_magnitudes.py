@@ -18,7 +18,7 @@ from hitoku.evidence import verify_blocks
 from hitoku.evidence.audit import audit
 from hitoku.methods.blocks import Blocks
 from hitoku.methods.blocks.expectation import expectation
-from hitoku.methods.blocks.magnitudes import Levels, magnitude_pattern
+from hitoku.methods.blocks.magnitudes import MagnitudeLevels, magnitude_pattern
 from hitoku.methods.blocks.tree import tree
 from hitoku.methods.greedy import Greedy
 from hitoku.model.need import Need
@@ -59,7 +59,9 @@ def released(example, tables, flags, split="count", method=magnitude_pattern):
     levels = tree(expectation(example.sum(axis=1), example.sum(axis=0), None), split)
     values, unsafe = tables.reshape(-1, n_columns), flags.reshape(-1, n_columns)
     asked = np.where(unsafe, level(values), 0)
-    hidden, refused = method(forest(levels, n, n_rows), values, Levels(unsafe, asked, asked, 0 * asked, SOLE))
+    hidden, refused = method(
+        forest(levels, n, n_rows), values, MagnitudeLevels(unsafe, asked, asked, 0 * asked, SOLE)
+    )
     return hidden.reshape(tables.shape), refused
 
 
@@ -175,7 +177,7 @@ def test_the_verifier_withholds_what_the_method_withholds(data):
     split = data.draw(st.sampled_from(["count", "mass"]))
     expected = expectation(values.sum(axis=1), values.sum(axis=0), None)
     hidden, lost = magnitude_pattern(
-        tree(expected, split), values, Levels(unsafe, asked, asked, 0 * asked, sole)
+        tree(expected, split), values, MagnitudeLevels(unsafe, asked, asked, 0 * asked, sole)
     )
     needs = {(int(i), int(j)): (int(asked[i, j]), int(asked[i, j]), 0) for i, j in np.argwhere(unsafe)}
     node = verify_blocks.rectangles(expected.tolist(), list(range(rows)), list(range(columns)), split)
@@ -207,6 +209,6 @@ def test_a_cell_that_fills_its_row_cannot_be_hidden_by_inner_cells():
     values = np.array([[900, 5, 4, 6], [300, 200, 400, 100], [250, 310, 280, 190], [100, 120, 90, 80]])
     asked = np.where(values == 900, 90, 0)
     _, lost = magnitude_pattern(
-        tree(values, "count"), values, Levels(asked > 0, asked, asked, 0 * asked, SOLE)
+        tree(values, "count"), values, MagnitudeLevels(asked > 0, asked, asked, 0 * asked, SOLE)
     )
     assert lost.all()

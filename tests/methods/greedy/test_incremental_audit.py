@@ -11,9 +11,9 @@ from tests.strategies import count_tables, magnitude_tables
 import hitoku.methods.greedy.incremental_audit as module
 from hitoku.attacks.exposure import exposed
 from hitoku.attacks.interval import Interval
+from hitoku.feasibility.pattern import Pattern
 from hitoku.methods.greedy import Greedy
 from hitoku.methods.greedy.incremental_audit import IncrementalAudit
-from hitoku.methods.greedy.pattern import Pattern
 from hitoku.methods.greedy.tidy import unnecessary
 from hitoku.model.need import Need
 from hitoku.model.protection import Protection
@@ -50,7 +50,7 @@ def test_counts_and_groups_are_those_of_the_pattern(data, table):
     upper[pinned] = np.where(table.value[pinned] == 0, 0.0, np.inf)
     table = Table(value=table.value, relations=table.relations, upper=upper)
     relations = [set(np.flatnonzero(row).tolist()) for row in table.relations.toarray()]
-    pattern = Pattern(table, np.zeros(table.n_cells, dtype=bool))
+    pattern = Pattern(table.relations, table.upper > table.lower, np.zeros(table.n_cells, dtype=bool))
     withheld = set()
     for cell in dict.fromkeys(data.draw(moves(table))):
         pattern.withhold(cell)
@@ -63,7 +63,7 @@ def test_counts_and_groups_are_those_of_the_pattern(data, table):
             assert set(pattern.members(group)) == loose & set().union(
                 *(relations[r] for r in hanging_together(relations, loose, member))
             )
-    fresh = Pattern(table, pattern.withheld)
+    fresh = Pattern(table.relations, table.upper > table.lower, pattern.withheld)
     assert fresh.count.tolist() == pattern.count.tolist()
     for cell in withheld:
         pattern.publish(cell)
@@ -76,10 +76,10 @@ def test_counts_and_groups_are_those_of_the_pattern(data, table):
 def test_limits_never_cut_into_an_interval(data, table):
     withheld = np.array(data.draw(st.lists(st.booleans(), min_size=table.n_cells, max_size=table.n_cells)))
     audit = IncrementalAudit(table, Need(unsafe=withheld), withheld)
-    limits, bounds = audit.limits(), bounds_of(table, withheld)
+    (lower, upper), bounds = audit.limits(), bounds_of(table, withheld)
     slack = 1e-7 * np.maximum(1.0, np.abs(table.value))
-    assert np.all(table.value - limits.down <= bounds.lower + slack)
-    assert np.all(table.value + limits.up >= bounds.upper - slack)
+    assert np.all(table.value + lower <= bounds.lower + slack)
+    assert np.all(table.value + upper >= bounds.upper - slack)
 
 
 @settings(deadline=None, max_examples=23)
@@ -160,18 +160,19 @@ def test_what_only_a_linear_program_sees_counts_when_a_cell_is_published():
 def test_cells_that_are_given_away_follow_by_adding_and_subtracting(data, table):
     """Relation by relation is a part of what can be worked out; what it finds is exactly known."""
     withheld = np.array(data.draw(st.lists(st.booleans(), min_size=table.n_cells, max_size=table.n_cells)))
-    pattern = Pattern(table, withheld)
+    pattern = Pattern(table.relations, table.upper > table.lower, withheld)
     loose = np.flatnonzero(pattern.loose)
     if not len(loose):
         return
     cell = data.draw(st.sampled_from(loose.tolist()))
     fewer = withheld & (np.arange(table.n_cells) != cell)
     told = exposed(Release.of(table, Protection.withhold(table, fewer)))
-    assert pattern.given_away(cell) <= set(np.flatnonzero(told | ~fewer).tolist())
+    nobody = np.zeros(table.n_cells, dtype=bool)
+    assert pattern.given_away(cell, nobody) <= set(np.flatnonzero(told | ~fewer).tolist())
     single = pattern.tally(fewer & pattern.loose) == 1
     for row in np.flatnonzero(single & (pattern.count == 2)):
-        (last,) = [c for c in pattern.cells_of(np.array([row])) if fewer[c] and pattern.loose[c]]
-        assert int(last) in pattern.given_away(cell)
+        (last,) = [c for c in pattern.relations.cells_of(np.array([row])) if fewer[c] and pattern.loose[c]]
+        assert int(last) in pattern.given_away(cell, nobody)
 
 
 def test_a_program_is_made_anew_when_much_of_it_is_published(monkeypatch):

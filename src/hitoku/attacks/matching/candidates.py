@@ -16,7 +16,7 @@ from scipy import sparse
 
 from hitoku.attacks.interval import Interval
 from hitoku.errors import ParameterError
-from hitoku.feasibility.problem import Equations, contradiction
+from hitoku.feasibility.problem import Problem, contradiction
 from hitoku.model.arrays import Integers
 from hitoku.model.bounds import Bounds
 from hitoku.model.rational import rational
@@ -68,7 +68,7 @@ class Lattice:
                 where="release",
                 fix="publish the total, or give upper bounds that an outsider knows",
             )
-        equations = Equations.of(release, whole=True)
+        equations = Problem.of(release, whole=True)
         least = IntegerProgram(
             np.ones(equations.n_cells), equations.matrix, equations.rhs, np.ceil(low), np.floor(high)
         )

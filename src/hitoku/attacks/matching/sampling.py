@@ -15,7 +15,7 @@ from scipy import sparse
 from hitoku.attacks.matching.candidates import Lattice
 from hitoku.attacks.matching.matched import Matched, over_all
 from hitoku.errors import ParameterError
-from hitoku.feasibility.problem import Equations
+from hitoku.feasibility.problem import Problem
 from hitoku.model.arrays import Integers, Mask
 from hitoku.model.bounds import Bounds
 from hitoku.model.release import Release
@@ -96,7 +96,7 @@ def random_moves(release: Release, lattice: Lattice, random: np.random.Generator
 
     Elsewhere sums of a few vectors of the basis; these need not lead everywhere.
     """
-    matrix = Equations.of(release, whole=True).matrix
+    matrix = Problem.of(release, whole=True).matrix
     n = MOVES * lattice.dimension
     columns = sparse.csc_array(matrix)
     if lattice.dimension and np.all(np.diff(columns.indptr) == 2) and np.all(columns.data == 1):

@@ -64,7 +64,7 @@ REPLACED = {
 }
 
 
-class Problem(NamedTuple):
+class BatchProblem(NamedTuple):
     """A line that cannot be run."""
 
     line: int
@@ -72,7 +72,7 @@ class Problem(NamedTuple):
     fix: str
 
 
-def refuse_problems(path: Path, problems: list[Problem]) -> None:
+def refuse_problems(path: Path, problems: list[BatchProblem]) -> None:
     """Raise when there are problems: the first with its way out, the others by line."""
     if not problems:
         return
@@ -98,7 +98,7 @@ class _Reader:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.problems: list[Problem] = []
+        self.problems: list[BatchProblem] = []
         self.notes: list[str] = []
         self.sessions: list[BatchSession] = []
         self.logbook = self.version_file = ""
@@ -116,7 +116,7 @@ class _Reader:
         self.ruled: set[int] = set()
 
     def refuse(self, what: str, fix: str = "") -> None:
-        self.problems.append(Problem(self.line, what, fix))
+        self.problems.append(BatchProblem(self.line, what, fix))
 
     def note(self, text: str) -> None:
         self.notes.append(f"line {self.line}: {text}")
@@ -147,7 +147,7 @@ class _Reader:
             table = self.tables[number - 1]
             command = "<READMICRODATA>" if table.records else "<READTABLE>"
             self.problems.append(
-                Problem(table.line, f"table {number} is specified but never read", f"add {command}")
+                BatchProblem(table.line, f"table {number} is specified but never read", f"add {command}")
             )
         if self.tables:
             self.sessions.append(BatchSession(tuple(self.tables), tuple(self.suppress), tuple(self.writes)))

@@ -21,7 +21,7 @@ from hitoku.io.argus.asked import (
     BatchSession,
     Write,
 )
-from hitoku.io.argus.batch import Problem, refuse_problems
+from hitoku.io.argus.batch import BatchProblem, refuse_problems
 from hitoku.io.argus.intermediate import tree_name
 from hitoku.io.argus.metadata import Metadata, Variable, read_metadata
 from hitoku.io.argus.text import found_file, refuse_impossible
@@ -93,13 +93,13 @@ class _Checker:
         self.batch = batch
         self.anywhere, self.overwrite = anywhere, overwrite
         self.folder = batch.path.parent
-        self.problems: list[Problem] = []
+        self.problems: list[BatchProblem] = []
         self.targets: dict[str, Path] = {}
         self.inputs: set[Path] = {batch.path.resolve()}
         self.metadata: dict[tuple[str, bool], Metadata] = {}
 
     def refuse(self, line: int, what: str, fix: str = "") -> None:
-        self.problems.append(Problem(line, what, fix))
+        self.problems.append(BatchProblem(line, what, fix))
 
     @contextmanager
     def at(self, line: int) -> Iterator[None]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import HitokuError, NeedError, ScopeError, some
-from hitoku.methods.blocks.magnitudes import Levels
+from hitoku.methods.blocks.magnitudes import MagnitudeLevels
 from hitoku.model.arrays import Floats, Integers
 from hitoku.model.contributors import Contributors
 from hitoku.model.need import Need
@@ -54,7 +54,9 @@ def in_units(table: Table) -> tuple[Integers, int]:
     return np.rint(table.value[table.inner] * scale).astype(np.int64).reshape(shape), scale
 
 
-def levels_of(table: Table, need: Need, rules: Sequence[Rule], width: ArrayLike | None, scale: int) -> Levels:
+def levels_of(
+    table: Table, need: Need, rules: Sequence[Rule], width: ArrayLike | None, scale: int
+) -> MagnitudeLevels:
     """Write what the need asks for in units, or refuse.
 
     Examples
@@ -81,7 +83,9 @@ def levels_of(table: Table, need: Need, rules: Sequence[Rule], width: ArrayLike 
     unsafe = need.unsafe[table.inner].reshape(shape)
     # A cell that can be told exactly is never safe: one unit at least.
     upper = np.maximum(whole(need.upper), unsafe)
-    return Levels(unsafe, whole(need.lower), upper, whole(need.width), sole=_in_units(sole, scale, more))
+    return MagnitudeLevels(
+        unsafe, whole(need.lower), upper, whole(need.width), sole=_in_units(sole, scale, more)
+    )
 
 
 def _in_units(need: Need, scale: int, more: int) -> tuple[int, int, int]:

@@ -13,7 +13,7 @@ from hitoku.methods.blocks.terms import Terms
 from hitoku.methods.blocks.tree import Nodes, tree
 from hitoku.model.arrays import Integers
 
-Levels = list[list[Nodes]]
+MagnitudeLevels = list[list[Nodes]]
 # Expected counts are kept in parts of this size.
 PARTS = 1024
 SPLITS = ("count", "mass")
@@ -65,7 +65,7 @@ def wrong_expectation(shape: Sequence[int]) -> ParameterError:
     )
 
 
-def cheaper_split(expected: Integers, terms: Terms, trees: Mapping[str, Levels]) -> str:
+def cheaper_split(expected: Integers, terms: Terms, trees: Mapping[str, MagnitudeLevels]) -> str:
     """Choose the split whose tree withholds fewer cells of tables drawn from what is expected."""
     cost = dict.fromkeys(SPLITS, 0)
     for draw in range(DRAWN if expected.size <= LARGE else 1):
@@ -75,7 +75,7 @@ def cheaper_split(expected: Integers, terms: Terms, trees: Mapping[str, Levels])
     return min(SPLITS, key=lambda split: cost[split])
 
 
-def tree_of(expected: Integers, terms: Terms, split: str) -> Levels:
+def tree_of(expected: Integers, terms: Terms, split: str) -> MagnitudeLevels:
     """Make the tree; "auto" chooses the split."""
     if split != "auto":
         return tree(expected, split)

@@ -26,7 +26,7 @@ ROUNDS = 3
 
 
 @dataclass(frozen=True, eq=False)
-class Levels:
+class MagnitudeLevels:
     """What the contributions of every cell ask for, rows by columns, in units; zero where nothing.
 
     Parameters
@@ -54,7 +54,7 @@ class Levels:
 
 
 def magnitude_pattern(
-    levels: Sequence[Sequence[Nodes]], values: Integers, asked: Levels
+    levels: Sequence[Sequence[Nodes]], values: Integers, asked: MagnitudeLevels
 ) -> tuple[Mask, Mask]:
     """Withhold rectangles of a tree; also tell which roots call: there no rectangle is large enough.
 
@@ -66,7 +66,7 @@ def magnitude_pattern(
     >>> from hitoku.methods.blocks.tree import tree
     >>> values = np.array([[20, 33, 30, 40], [31, 25, 60, 70], [50, 40, 80, 90], [70, 60, 90, 99]])
     >>> level = np.where(values == 25, 3, 0)
-    >>> asked = Levels(level > 0, level, level, 0 * level, (1, 1, 0))
+    >>> asked = MagnitudeLevels(level > 0, level, level, 0 * level, (1, 1, 0))
     >>> magnitude_pattern(tree(values, "count"), values, asked)[0].astype(int)
     array([[1, 1, 0, 0],
            [1, 1, 0, 0],

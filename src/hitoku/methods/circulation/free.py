@@ -11,6 +11,9 @@ from scipy import sparse
 
 from hitoku.boxes.claims import Claims, Rooms
 from hitoku.feasibility.circulation import NetworkCirculation
+from hitoku.feasibility.incidence import Incidence
+from hitoku.feasibility.levels import Levels
+from hitoku.feasibility.problem import Problem
 from hitoku.model.arrays import Integers, Mask
 from hitoku.model.protection import Moves
 from hitoku.solver.work import CountedWork
@@ -33,37 +36,23 @@ def free_moves(relations: sparse.csr_array, rooms: Rooms, claims: Claims, held: 
     held
         Cells that are withheld in any case.
     """
-    cells = _loose(relations, held & (rooms.down + rooms.up > 0))
+    cells = np.flatnonzero(Incidence.of(relations).movable(held & (rooms.down + rooms.up > 0)))
     n, place = len(claims.cells), np.searchsorted(cells, claims.cells)
     loose = np.isin(claims.cells, cells)
-    asked, needs = np.zeros(len(cells), dtype=bool), np.zeros((3, len(cells)))
-    asked[place[loose]] = True
-    needs[:, place[loose]] = [level[loose] for level in (claims.lower, claims.upper, claims.width)]
+    levels = Levels.none(len(cells))
+    levels.required[place[loose]] = True
+    levels.down[place[loose]], levels.up[place[loose]] = claims.lower[loose], claims.upper[loose]
+    levels.width[place[loose]] = claims.width[loose]
     found: list[tuple[Integers, Integers]] = []
-    network = NetworkCirculation.of(
-        sparse.csr_array(relations[:, cells]),
-        (-rooms.down[cells], rooms.up[cells]),
-        needs,
-        asked,
-        CountedWork(MAX_WORK),
-    )
+    part = sparse.csr_array(relations[:, cells])
+    problem = Problem.differences(part, -rooms.down[cells], rooms.up[cells])
+    network = NetworkCirculation.of(problem, levels, CountedWork(MAX_WORK))
     if network is not None:
         for change in network.changes(FEW):
             moved = np.flatnonzero(change)
             found.append((cells[network.cells[moved]], change[moved].astype(np.int64)))
         lacking = network.lacking
-        served = cells[network.cells[network.asked & ~(lacking[0] | lacking[1])]]
+        served = cells[network.cells[network.levels.required & ~(lacking[0] | lacking[1])]]
         free = np.flatnonzero(np.isin(claims.cells, served))
         claims.amount[free] = claims.amount[n + free] = 0.0
     return Moves.of(found, int(rooms.scale))
-
-
-def _loose(relations: sparse.csr_array, held: Mask) -> Integers:
-    """List held cells but those that are alone in a relation, and those that are alone without them."""
-    entry, held = (relations != 0).astype(np.int64), held.copy()
-    while True:
-        alone = (entry @ held.astype(np.int64)) == 1
-        stuck = held & ((entry.T @ alone.astype(np.int64)) > 0)
-        if not stuck.any():
-            return np.flatnonzero(held)
-        held &= ~stuck

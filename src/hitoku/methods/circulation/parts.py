@@ -16,10 +16,11 @@ from scipy import sparse
 
 from hitoku.boxes.box_search import Boxes
 from hitoku.boxes.claims import Rooms
+from hitoku.feasibility.incidence import Incidence
 from hitoku.methods.circulation.reach import CellReach, Change
 from hitoku.methods.costs import CostScale
 from hitoku.methods.optimal.budget import Budget
-from hitoku.methods.optimal.instance import DOWN, UP, Instance, ProtectionLevels, movable
+from hitoku.methods.optimal.instance import DOWN, UP, Instance, ProtectionLevels
 from hitoku.methods.optimal.neighbourhoods import Neighbourhoods
 from hitoku.methods.optimal.objective import Objective
 from hitoku.methods.optimal.search import search
@@ -50,7 +51,7 @@ class PartSearch:
         self, relations: sparse.csr_array, rooms: Rooms, price: Floats, boxes: Boxes, reach: CellReach
     ) -> None:
         self._rooms, self._boxes, self._reach = rooms, boxes, reach
-        self._pinned = price <= 0
+        self._relations, self._pinned = Incidence.of(relations), price <= 0
         self._able = (rooms.up > 0) | (rooms.down > 0)
         n, grid, nothing = len(price), CostScale.of(price), np.zeros(0, dtype=np.int64)
         self._step = 1.0 if grid.whole else 0.0
@@ -106,7 +107,7 @@ class PartSearch:
         alive |= self._candidates(freed, pattern)
         both_ways = bool(claims.even[touched].all())
         problem = self._problems[both_ways]
-        alive &= movable(problem.relations, alive & self._able)
+        alive &= self._relations.movable(alive & self._able)
         levels = self._levels(touched, both_ways=both_ways)
         if not alive[levels.cell].all():
             return False

@@ -14,6 +14,7 @@ from functools import cache
 import numpy as np
 from scipy import sparse
 
+from hitoku.feasibility.pattern import Pattern
 from hitoku.methods.circulation.batches import Batches, BatchProgram, WitnessBatch
 from hitoku.methods.circulation.reach import CellReach, levelled
 from hitoku.model.arrays import Integers
@@ -47,9 +48,7 @@ class BatchTidy:
         self._state, self._batches = state, list(batches)
         self._pinned = state.price <= 0
         self._held = state.moved(batches) | self._pinned
-        self._rows, self._columns = relations, relations.tocsc()
-        held = self._held.astype(np.int64)
-        self._left = np.asarray((relations != 0).astype(np.int64) @ held)
+        self._pattern = Pattern(relations, np.ones(len(self._held), dtype=bool), self._held)
         self._program = BatchProgram(reach, relations, state, np.flatnonzero(self._held))
         self._weight = levelled(state.price, self._held & state.ordinary)
         self.tried = 0
@@ -75,9 +74,9 @@ class BatchTidy:
             for cell in secondary.tolist():
                 if self.tried * len(self._program.cells) >= work or not more():
                     break
-                falling = self._falling(cell) if self._held[cell] else None
+                falling = self._pattern.given_away(cell, self._pinned) if self._held[cell] else None
                 if falling is not None:
-                    self._publish(falling, warm)
+                    self._publish(np.array(sorted({cell, *falling}), dtype=np.int64), warm)
         return self._batches
 
     def _publish(self, falling: Integers, warm: Callable[[int], Warm]) -> None:
@@ -95,24 +94,5 @@ class BatchTidy:
         for number, found in new.items():
             self._batches[number] = found
         self._held = held
-        np.subtract.at(self._left, self._columns[:, falling].indices, 1)
-
-    def _falling(self, cell: int) -> Integers | None:
-        """List the cells that are published with one; None where one of them must not be."""
-        falling, waiting, fewer = {cell}, [cell], dict[int, int]()
-        while waiting:
-            for row in _entries(self._columns, waiting.pop()):
-                fewer[row] = fewer.get(row, 0) + 1
-                if self._left[row] - fewer[row] != 1:
-                    continue
-                for other in _entries(self._rows, row):
-                    if self._held[other] and other not in falling:
-                        if self._pinned[other]:
-                            return None
-                        falling.add(other)
-                        waiting.append(other)
-        return np.array(sorted(falling), dtype=np.int64)
-
-
-def _entries(matrix: sparse.csr_array | sparse.csc_array, number: int) -> list[int]:
-    return list(matrix.indices[matrix.indptr[number] : matrix.indptr[number + 1]].tolist())
+        for cell in falling.tolist():
+            self._pattern.publish(cell)

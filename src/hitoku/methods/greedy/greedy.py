@@ -280,21 +280,21 @@ class Walk:
         while len(ring):
             yield ring
             seen[ring] = True
-            cells = np.unique(pattern.cells_of(ring))
-            reached = np.unique(pattern.entries_of(cells[pattern.loose[cells]])[1])
+            cells = np.unique(pattern.relations.cells_of(ring))
+            reached = np.unique(pattern.relations.rows_of(cells[pattern.loose[cells]]))
             ring = reached[~seen[reached]]
 
     def _smallest(self, relations: Integers, tier: int = 1) -> int:
         """Return the preferred candidate in these relations."""
         pattern = self.audit.pattern
-        cells = np.unique(pattern.cells_of(relations))
+        cells = np.unique(pattern.relations.cells_of(relations))
         cells = cells[self._tiers[tier][0][cells]]
         if self._prefer == "closing":
             # Zeros stay behind: the fewest new relations among cells that are not zero, if there are any.
             nonzero = cells[self._tiers[0][0][cells]]
             cells = nonzero if len(nonzero) else cells
-            rows = pattern.entries_of(cells)[1]
-            degree = pattern.degree(cells)
+            rows = pattern.relations.rows_of(cells)
+            degree = pattern.relations.degree[cells]
             new = np.add.reduceat((pattern.count[rows] == 0).astype(np.int64), np.cumsum(degree) - degree)
             cells = cells[new == new.min()]
         return int(cells[np.argmin(self._rank[cells])])
@@ -325,9 +325,9 @@ def with_intervals(table: Table, need: Need, first: Mask, steps: list[Step]) -> 
 def refuse_hopeless(table: Table, need: Need, withholdable: Mask) -> None:
     """Raise when limits show that some cells stay open even if everything is withheld that may be."""
     audit = IncrementalAudit(table, need, withholdable)
-    limits = audit.limits()
+    lower, upper = audit.limits()
     unsafe = np.flatnonzero(need.unsafe)
-    places = unsafe[~audit.enough(unsafe, limits.down[unsafe], limits.up[unsafe])]
+    places = unsafe[~audit.enough(unsafe, -lower[unsafe], upper[unsafe])]
     if not len(places):
         return
     down, up = (table.value - table.lower)[unsafe], (table.upper - table.value)[unsafe]

@@ -12,15 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.errors import SolverError
 from hitoku.feasibility.circulation import NetworkCirculation
-from hitoku.methods.greedy.pattern import Pattern
-from hitoku.methods.greedy.propagation import Propagation
+from hitoku.feasibility.levels import Levels
+from hitoku.feasibility.pattern import Pattern
+from hitoku.feasibility.problem import Problem
+from hitoku.feasibility.propagation import Propagation
+from hitoku.feasibility.push import push_engine
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.need import Need
 from hitoku.model.table import Table
 from hitoku.model.tolerance import level_slack
-from hitoku.solver.linear import LinearProgram, Solution, SolverStatus, Warm
 from hitoku.solver.work import CountedWork
 
 # Rounds of propagation before a solver is asked: longer chains of relations are rare.
@@ -35,10 +36,13 @@ OUTDATED = 0.1
 # Beyond this many cells flows are worth setting up.
 MANY = 50
 NONE = -1
+NO_CELLS: Integers = np.zeros(0, dtype=np.int64)
+# Rounding of a sum of doubles, as a share of it, with room for thousands of terms.
+ROUNDING = 1e-12
 
 
 class DeviationRange:
-    """A linear program over some cells and relations, kept open; published cells are held at zero."""
+    """Some cells and relations, kept open in an engine; published cells are held at zero."""
 
     def __init__(
         self,
@@ -53,19 +57,15 @@ class DeviationRange:
         self.place = {int(cell): place for place, cell in enumerate(cells)}
         self._room = room[0][cells], room[1][cells]
         loose = pattern.loose[cells]
-        self._down, self._up = (np.where(loose, far, 0.0) for far in self._room)
-        relations = pattern.relations[rows][:, cells]
-        nothing = np.zeros(len(self.cells))
-        program = LinearProgram(nothing, relations, np.zeros(len(rows)), -self._down, self._up)
-        self._warm = Warm(program, work=work)
+        down, up = (np.where(loose, far, 0.0) for far in self._room)
+        self._engine = push_engine(pattern.matrix[rows][:, cells], down, up, work)
 
     @classmethod
     def of_group(
         cls, pattern: Pattern, group: int, room: tuple[Floats, Floats], work: CountedWork
     ) -> DeviationRange:
         """Set up the program of one group of cells that hang together."""
-        rows = np.flatnonzero((pattern.group == group) & (pattern.count > 0))
-        return cls(pattern, pattern.members(group), rows, room, work)
+        return cls(pattern, pattern.members(group), pattern.rows(group), room, work)
 
     @classmethod
     def of_table(cls, pattern: Pattern, room: tuple[Floats, Floats], work: CountedWork) -> DeviationRange:
@@ -75,56 +75,21 @@ class DeviationRange:
     def hold(self, cell: int) -> None:
         """Publish a cell: it moves no more."""
         self.n_held += 1
-        self._bound(self.place[cell], 0.0, 0.0)
+        self._engine.bound(self.place[cell], 0.0, 0.0)
 
     def release(self, cell: int) -> None:
         """Withhold a cell again that was held."""
         self.n_held -= 1
         place = self.place[cell]
-        self._bound(place, self._room[0][place], self._room[1][place])
-
-    def _bound(self, place: int, down: float, up: float) -> None:
-        self._down[place], self._up[place] = down, up
-        self._warm.bounds(-self._down, self._up)
+        self._engine.bound(place, self._room[0][place], self._room[1][place])
 
     def push(self, cell: int, *, up: bool, cap: float) -> tuple[float, Floats]:
-        """Move a cell as far as it goes; return how far, and the deviation that shows it.
-
-        Where there is no end to it, the deviation goes as far as ``cap``.
-        """
-        place = self.place[cell]
-        solution = self._solve(place, up=up)
-        if solution.status is not SolverStatus.UNBOUNDED:
-            distance = abs(float(self._point(solution)[place]))
-            return distance, self._point(solution)
-        room = self._down[place], self._up[place]
-        self._bound(place, min(room[0], cap), min(room[1], cap))
-        solution = self._solve(place, up=up)
-        self._bound(place, *room)
-        return np.inf, self._point(solution)
+        """Move a cell as far as it goes; return how far, and the deviation that shows it."""
+        return self._engine.far(self.place[cell], up=up, cap=cap)
 
     def push_together(self, cells: Integers, *, up: bool) -> Floats | None:
-        """Move several cells at once, as far as they go in sum; None where there is no end to it."""
-        sum_of = np.zeros(len(self.cells))
-        sum_of[[self.place[int(cell)] for cell in cells]] = 1.0
-        solution = self._warm.solve(sum_of, maximise=up, details=False)
-        return None if solution.status is SolverStatus.UNBOUNDED else self._point(solution)
-
-    def _solve(self, place: int, *, up: bool) -> Solution:
-        if up:
-            return self._warm.maximise(place, details=False)
-        return self._warm.minimise(place, details=False)
-
-    @staticmethod
-    def _point(solution: Solution) -> Floats:
-        if solution.status is not SolverStatus.OPTIMAL or solution.x is None:
-            # Zero always fits, so anything but an optimum is a failure of the solver.
-            raise SolverError(
-                f"the solver ended with {solution.status} on a program that has an optimum",
-                where="methods.greedy",
-                fix="look for values of very different size in one table, or split it",
-            )
-        return solution.x
+        """Move several cells at once; None where there is no end to it."""
+        return self._engine.together(np.array([self.place[int(cell)] for cell in cells]), up=up)
 
 
 class IncrementalAudit:
@@ -141,7 +106,7 @@ class IncrementalAudit:
     """
 
     def __init__(self, table: Table, need: Need, withheld: Mask, *, shrinking: bool = False) -> None:
-        self.pattern = Pattern(table, withheld)
+        self.pattern = Pattern(table.relations, table.upper > table.lower, withheld)
         self.work = CountedWork()
         self._shrinking = shrinking
         self._need = need
@@ -158,10 +123,12 @@ class IncrementalAudit:
         self._moved: list[Integers] = []
         self._programs: dict[int, DeviationRange] = {}
         self._whole: DeviationRange | None = None
-        self._limits: Propagation | None = None
-        self._rounds = 0
+        self._propagation = Propagation(self.pattern.relations, np.full(table.n_cells, np.inf), ROUNDING)
+        # Bounds of deviations, and the cells whose bounds have not been passed on yet.
+        self._limits: tuple[Floats, Floats] | None = None
+        self._news = NO_CELLS
         # A cell in no relation is held by its bounds alone.
-        free = self.pattern.loose & (self.pattern.degree(np.arange(table.n_cells)) == 0)
+        free = self.pattern.loose & (self.pattern.relations.degree == 0)
         self.low[free], self.high[free] = self._down[free], self._up[free]
 
     def enough(self, cells: Any, low: Any, high: Any) -> Any:
@@ -178,15 +145,16 @@ class IncrementalAudit:
         """Tell whether limits alone show that a cell cannot move far enough; False leaves it open."""
         return self._any_held(np.array([cell]))
 
-    def limits(self, rounds: int = MAX_ROUNDS) -> Propagation:
-        """Limits of all cells under the pattern as it is, after some more rounds."""
+    def limits(self, rounds: int = MAX_ROUNDS) -> tuple[Floats, Floats]:
+        """Lower and upper limits of deviations under the pattern as it is, after some more rounds."""
         if self._limits is None:
-            self._limits, self._rounds = Propagation(self.pattern, self._down, self._up), 0
-        for _ in range(min(rounds, MAX_ROUNDS - self._rounds)):
-            if self._limits.settled:
+            loose = self.pattern.loose
+            self._limits = np.where(loose, -self._down, 0.0), np.where(loose, self._up, 0.0)
+            self._news = np.flatnonzero(loose)
+        for _ in range(rounds):
+            if len(self._news) == 0:
                 break
-            self._limits.tighten()
-            self._rounds += 1
+            self._news = self._propagation.tighten(*self._limits, self._news, rounds=1)
         return self._limits
 
     def interval(self, cell: int) -> tuple[float, float]:
@@ -224,13 +192,11 @@ class IncrementalAudit:
 
     def _circulate(self, group: int, missing: Integers) -> None:
         """Go along flows, where a group is a network of whole numbers: few of them show nearly all needs."""
-        members, need = self.pattern.members(group), self._need
-        rows = np.flatnonzero((self.pattern.group == group) & (self.pattern.count > 0))
+        members = self.pattern.members(group)
+        matrix = self.pattern.matrix[self.pattern.rows(group)][:, members]
         circles = NetworkCirculation.of(
-            self.pattern.relations[rows][:, members],
-            (-self._down[members], self._up[members]),
-            np.ceil(np.stack([need.lower[members], need.upper[members], need.width[members]])),
-            np.isin(members, missing),
+            Problem.differences(matrix, -self._down[members], self._up[members]),
+            Levels.of(self._need, members, np.isin(members, missing)),
             self.work,
         )
         if circles is not None:
@@ -300,7 +266,7 @@ class IncrementalAudit:
 
     def publish_if_met(self, cell: int) -> bool:
         """Publish a cell if every need stays met without it; say whether it was done."""
-        if any(self._unsafe[other] for other in self.pattern.given_away(cell)):
+        if self.pattern.given_away(cell, self._unsafe) is None:
             return False
         if any(program.n_held > OUTDATED * len(program.cells) for program in self._programs.values()):
             self._programs.clear()
@@ -311,11 +277,14 @@ class IncrementalAudit:
         program = self._program(cell) if len(self.pattern.relations_of(cell)) else None
         if program is not None and cell in program.place:
             program.hold(cell)
+        limits = self.limits()
         self.pattern.publish(cell)
-        self._limits = None
+        # What was ruled out before stays ruled out, and the cell does not move any more.
+        self._limits, self._news = (limits[0].copy(), limits[1].copy()), np.array([cell])
+        self._limits[0][cell] = self._limits[1][cell] = 0.0
         if not self._any_held(asked):
             # Who stands next to the cell is most likely to miss it: one refusal is enough.
-            near = np.intersect1d(asked, self.pattern.cells_of(self.pattern.relations_of(cell)))
+            near = np.intersect1d(asked, self.pattern.relations.cells_of(self.pattern.relations_of(cell)))
             if all(self.met(int(unsafe)) for unsafe in near):
                 self.show(asked)
                 if all(self.met(int(unsafe)) for unsafe in asked):
@@ -325,7 +294,7 @@ class IncrementalAudit:
         if program is not None and cell in program.place:
             program.release(cell)
         self.pattern.withhold(cell)
-        self._limits = None
+        self._limits, self._news = limits, NO_CELLS
         return False
 
     def _forget(self, cell: int) -> Integers:
@@ -344,12 +313,14 @@ class IncrementalAudit:
 
     def _any_held(self, cells: Integers) -> bool:
         """Tell whether limits alone show that one of the cells cannot move far enough."""
-        limits = self.limits(rounds=0)
-        while self.enough(cells, limits.down[cells], limits.up[cells]).all():
-            if limits.settled or self._rounds == MAX_ROUNDS:
+        lower, upper = self.limits(rounds=0)
+        for _ in range(MAX_ROUNDS):
+            if not self.enough(cells, -lower[cells], upper[cells]).all():
+                return True
+            if len(self._news) == 0:
                 return False
-            limits = self.limits(rounds=1)
-        return True
+            self.limits(rounds=1)
+        return False
 
 
 def _holds(sorted_cells: Integers, cell: int) -> bool:

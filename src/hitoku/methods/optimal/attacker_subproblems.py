@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from hitoku.feasibility.incidence import Incidence, parts_of
+from hitoku.feasibility.network import arcs
 from hitoku.methods.optimal.budget import Budget
 from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance
-from hitoku.methods.optimal.support_parts import NOTHING_PEELED, Peeling, network_cells, peel
 from hitoku.methods.optimal.tableau_subproblems import Row, Tableau
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.solver.attacker_problem import AttackerProblem
@@ -37,6 +38,11 @@ LEAST_VIOLATION = 1e-4
 # So many problems on a tableau count as one unit of work.
 PER_WORK = 4
 
+# Cells that cannot move, in the order in which multipliers take them out of a cut; the relation that each is
+# alone in, and its entry there.
+Peeling = tuple[Integers, Integers, Floats]
+NOTHING_PEELED: Peeling = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pushed:
@@ -56,7 +62,7 @@ class Pushed:
     flows
         Pushes by cells: the differences found; None unless asked for. Multipliers may then be left out.
     peeled
-        Cells that the multipliers do not know of: :meth:`.support_parts.Peeled.order`.
+        Cells that the multipliers do not know of: the last to drop out comes first.
     """
 
     level: Integers
@@ -112,32 +118,13 @@ class FlowSubproblems:
     @classmethod
     def of(cls, instance: Instance, budget: Budget) -> FlowSubproblems | None:
         """Sign the relations so that every column has one plus and one minus one; None: no network."""
-        from hitoku.kernels.capacity_cuts import signs_along_trees  # noqa: PLC0415 - numba loads slowly
-
-        relations = instance.relations
-        n_rows = relations.shape[0]
-        columns = sparse.csc_array(relations)
-        count = np.diff(columns.indptr)
-        if np.any(np.abs(relations.data) != 1) or np.any(count > 2) or np.any(count < 1):
+        relations = Incidence.of(instance.relations)
+        parts = relations.parts
+        if not parts.network.all() or np.any(relations.degree < 1):
             return None
-        first = columns.indptr[:-1]
-        last = first + count - 1
-        two = count == 2
-        one_row, other_row = columns.indices[first], columns.indices[last]
-        # Two relations of a cell keep their signs when these differ; else one of them is turned.
-        turn = columns.data[first] * columns.data[last] > 0
-        sign = signs_along_trees(
-            n_rows, one_row[two].astype(np.int64), other_row[two].astype(np.int64), turn[two]
-        )
-        a = columns.data[first] * sign[one_row]
-        b = np.where(two, columns.data[last] * sign[other_row], -a)
-        if np.any(a + b != 0):
-            return None
-        outside = n_rows
-        other = np.where(two, other_row, outside)
-        tail = np.where(a > 0, one_row, other).astype(np.int64)
-        head = np.where(a > 0, other, one_row).astype(np.int64)
-        return cls(instance, budget, tail, head, sign)
+        # One outside for all parts.
+        tail, head, _ = arcs(relations, np.zeros(relations.n_rows, dtype=np.int64), parts.sign)
+        return cls(instance, budget, tail, head, parts.sign.astype(np.int64))
 
     def push(
         self, x: Floats, level: Integers, sense: Integers, *, exact: bool = False, flows: bool = False
@@ -300,19 +287,26 @@ class LinearSubproblems:
 class PartedSubproblems(LinearSubproblems):
     """Maximum flows in the parts of a pattern that are networks, linear programs in the others."""
 
+    def __init__(self, instance: Instance, budget: Budget) -> None:
+        super().__init__(instance, budget)
+        self._relations = Incidence.of(instance.relations)
+
     def push(
         self, x: Floats, level: Integers, sense: Integers, *, exact: bool = False, flows: bool = False
     ) -> Pushed:
         """Push; cells that cannot move by counting alone are left out first."""
         instance = self.instance
-        peeled = peel(self._columns, x > SUPPORT)
-        network = network_cells(self._columns, peeled.left)
+        stuck, left = self._relations.stuck(x > SUPPORT), x > SUPPORT
+        left[stuck[0]] = False
+        cells = np.flatnonzero(left)
+        parts, network = parts_of(self._columns[:, cells]), np.zeros(len(x), dtype=bool)
+        network[cells] = parts.network[parts.cell]
         cell = instance.levels.cell[level]
         reach = np.zeros(len(level))
         spread = np.zeros((len(level), len(x))) if flows else None
         found: list[list[SparseRows]] = [[], []]
         order: list[Integers] = []
-        for alive in (network, peeled.left & ~network):
+        for alive in (network, left & ~network):
             mine = np.flatnonzero(alive[cell])
             if not len(mine):
                 continue
@@ -330,7 +324,9 @@ class PartedSubproblems(LinearSubproblems):
             return Pushed(level, sense, reach, no_multipliers(len(level)), None, GRID, spread)
         back = np.argsort(np.concatenate(order), kind="stable")
         near, far = (SparseRows.stacked([*some, no_multipliers(len(order[-1]))]).take(back) for some in found)
-        return Pushed(level, sense, reach, near, far, GRID, None, peeled.order(self._columns))
+        peeled, relation = stuck[0][::-1], stuck[1][::-1]
+        entries = self._columns[relation, peeled].ravel() if len(peeled) else np.zeros(0)
+        return Pushed(level, sense, reach, near, far, GRID, None, (peeled, relation, entries))
 
     def _part(
         self, x: Floats, alive: Mask, level: Integers, sense: Integers, *, exact: bool, flows: bool

@@ -8,11 +8,10 @@ its own and the patterns are put together.
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse import csgraph
 
+from hitoku.feasibility.incidence import Incidence, parts_of
 from hitoku.methods.optimal.cuts import Cuts
-from hitoku.methods.optimal.instance import Instance, movable
+from hitoku.methods.optimal.instance import Instance
 from hitoku.model.arrays import Mask
 
 
@@ -25,6 +24,7 @@ def components(instance: Instance) -> list[Mask]:
     --------
     Two relations without a common cell; the second has no level.
 
+    >>> from scipy import sparse
     >>> from hitoku.methods.optimal.instance import ProtectionLevels
     >>> one = np.ones(5)
     >>> instance = Instance(
@@ -37,13 +37,9 @@ def components(instance: Instance) -> list[Mask]:
     [[1, 1, 1, 0, 0]]
     """
     relations = instance.relations
-    n_rows, n = relations.shape
-    moves = movable(relations, np.ones(n, dtype=bool))
-    row = np.repeat(np.arange(n_rows), np.diff(relations.indptr))
-    tied = moves[relations.indices]
-    ends = (row[tied], n_rows + relations.indices[tied])
-    graph = sparse.csr_array((np.ones(len(ends[0])), ends), shape=(n_rows + n, n_rows + n))
-    label = csgraph.connected_components(graph, directed=False)[1][n_rows:]
+    moves = Incidence.of(relations).movable(np.ones(relations.shape[1], dtype=bool))
+    label = np.full(len(moves), -1)
+    label[moves] = parts_of(relations[:, np.flatnonzero(moves)]).cell
     asked = instance.levels.cell
     # In the order of the table, by the first cell with a level.
     order = dict.fromkeys(label[np.sort(asked[moves[asked]])].tolist())

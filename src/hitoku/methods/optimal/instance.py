@@ -106,26 +106,3 @@ class Instance:
     def with_levels(self, chosen: Mask) -> Instance:
         """Ask for some of the levels only."""
         return replace(self, levels=self.levels.take(chosen))
-
-
-def movable(relations: sparse.csr_array, alive: Mask) -> Mask:
-    """Cells that are not alone in a relation, nor in none, when only ``alive`` ones may move.
-
-    Examples
-    --------
-    The first relation holds one cell that may move, so it cannot; then neither can the other one.
-
-    >>> rows = sparse.csr_array([[1, 1, -1, 0, 0, 0], [0, 1, 0, 1, -1, 0], [0, 0, 0, 1, 1, 1]])
-    >>> movable(rows, np.array([0, 1, 0, 1, 0, 1], dtype=bool)).astype(int)
-    array([0, 0, 0, 0, 0, 0])
-    """
-    alive = alive.copy()
-    present = sparse.csr_array((np.ones(relations.nnz), relations.indices, relations.indptr), relations.shape)
-    columns = present.T.tocsr()
-    while True:
-        alone = (present @ alive.astype(np.float64)) == 1
-        stuck = alive & ((columns @ alone.astype(np.float64)) > 0)
-        if not stuck.any():
-            break
-        alive &= ~stuck
-    return np.asarray(alive & (np.diff(columns.indptr) > 0))

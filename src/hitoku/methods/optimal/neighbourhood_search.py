@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
+from hitoku.feasibility.incidence import Incidence
 from hitoku.methods.optimal.attacker_subproblems import (
     FlowSubproblems,
     LinearSubproblems,
@@ -22,7 +23,7 @@ from hitoku.methods.optimal.attacker_subproblems import (
     subproblems_for,
 )
 from hitoku.methods.optimal.cuts import Cuts
-from hitoku.methods.optimal.instance import Instance, movable
+from hitoku.methods.optimal.instance import Instance
 from hitoku.methods.optimal.neighbourhoods import Neighbourhoods
 from hitoku.model.arrays import Floats, Integers, Mask
 
@@ -57,6 +58,7 @@ class NeighbourhoodSearch:
         self, engine: Engine, search: SearchPart, pattern: Mask, rows: sparse.csr_array, reduced: Floats
     ) -> None:
         self._instance, self._budget, self._search = engine.instance, engine.budget, search
+        self._relations = Incidence.of(engine.instance.relations)
         self.pattern = pattern.copy()
         self._rows, self._reduced = rows, reduced
         self._used = np.zeros((len(self._instance.levels), len(pattern)), dtype=bool)
@@ -88,7 +90,7 @@ class NeighbourhoodSearch:
             return True
         alive = freed | self._candidates(around, freed)
         alive |= self._used[touched].any(axis=0) | (around.near(freed) & kept)
-        alive &= movable(instance.relations, alive)
+        alive &= self._relations.movable(alive)
         levels = instance.levels.take(touched)
         if not alive[levels.cell].all():
             # Movements so small that they were left out held something up.

@@ -6,9 +6,10 @@ import numpy as np
 from scipy import sparse
 
 from hitoku.errors import NeedError, some
+from hitoku.feasibility.incidence import Incidence
 from hitoku.methods.optimal.attacker_subproblems import levels_met, pushes_for, subproblems_for
 from hitoku.methods.optimal.budget import Budget
-from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance, ProtectionLevels, movable
+from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance, ProtectionLevels
 from hitoku.methods.optimal.tie_break import numbers
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.need import Need
@@ -77,7 +78,7 @@ def presolve(table: Table, need: Need, weight: Floats, *, keep: Mask, withhold: 
             "widen table.lower and table.upper there, or require less")  # fmt: skip
     lonely = np.diff(sparse.csc_array(table.relations).indptr) == 0
     levels = levels.take(~lonely[levels.cell])
-    alive = movable(table.relations, ~keep & ((up > 0) | (down > 0)))
+    alive = Incidence.of(table.relations).movable(~keep & ((up > 0) | (down > 0)))
     stuck = np.unique(levels.cell[~alive[levels.cell]])
     _refuse(table, stuck, "cannot be protected: a relation holds no other cell that may be withheld",
             "let more cells be withheld (keep, table.fixed), merge codes, or drop a total")  # fmt: skip
@@ -139,7 +140,7 @@ def _lean(instance: Instance) -> Instance:
 
 def _reached(instance: Instance, x: Floats) -> Mask:
     # By counting alone, most cells cannot move when only the unsafe ones are withheld.
-    able = movable(instance.relations, x > 0)
+    able = Incidence.of(instance.relations).movable(x > 0)
     asked = np.flatnonzero(able[instance.levels.cell])
     if not len(asked):
         return np.zeros(len(instance.levels), dtype=bool)

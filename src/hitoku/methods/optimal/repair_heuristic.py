@@ -7,6 +7,7 @@ from contextlib import suppress
 import numpy as np
 from scipy import sparse
 
+from hitoku.feasibility.pattern import Pattern
 from hitoku.methods.optimal.attacker_subproblems import (
     SHORT,
     SUPPORT,
@@ -17,7 +18,7 @@ from hitoku.methods.optimal.attacker_subproblems import (
     subproblems_for,
 )
 from hitoku.methods.optimal.budget import Stopped
-from hitoku.methods.optimal.instance import DOWN, UP, WIDTH, Instance
+from hitoku.methods.optimal.instance import DOWN, UP, WIDTH
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.solver.attacker_problem import AttackerProblem
 
@@ -174,14 +175,16 @@ def _give_back(engine: FlowSubproblems | LinearSubproblems, cost: Floats, spare:
     if pushed.flows is None or not levels_met(instance, pushed).all():
         return
     used, reach = np.abs(pushed.flows) > MOVED * instance.levels.amount[level][:, None], pushed.reach.copy()
-    chains = _Chains(instance, kept)
+    pattern = Pattern(instance.relations, np.ones(len(kept), dtype=bool), kept)
+    asked = np.zeros(len(kept), dtype=bool)
+    asked[instance.levels.cell] = True
     # The push that failed last is the likeliest to fail next.
     recent = np.zeros(len(level), dtype=np.int64)
     most = engine.budget.work + MOST_PUSHES
     for turn, cell in enumerate(given[np.lexsort((given, -cost[given]))], 1):
         if engine.budget.work > most:
             break
-        if chains.stuck_without(int(cell)):
+        if pattern.given_away(int(cell), asked) is None:
             continue
         without = kept.astype(np.float64)
         without[cell] = 0.0
@@ -199,42 +202,4 @@ def _give_back(engine: FlowSubproblems | LinearSubproblems, cost: Floats, spare:
             used[k], reach[k] = np.abs(again.flows[0]) > MOVED * amount, again.reach[0]
         else:
             kept[cell] = False
-            chains.publish(int(cell))
-
-
-class _Chains:
-    """Which cells can no longer move when one more is published, by counting alone."""
-
-    def __init__(self, instance: Instance, pattern: Mask) -> None:
-        self._pattern = pattern.copy()
-        rows = instance.relations
-        self._cells = [rows.indices[a:b] for a, b in zip(rows.indptr[:-1], rows.indptr[1:], strict=True)]
-        columns = sparse.csc_array(rows)
-        ends = zip(columns.indptr[:-1], columns.indptr[1:], strict=True)
-        self._rows = [columns.indices[a:b].tolist() for a, b in ends]
-        marks = sparse.csr_array((np.ones(rows.nnz), rows.indices, rows.indptr), rows.shape)
-        self._count = (marks @ pattern.astype(np.float64)).astype(np.int64)
-        self._asked = set(instance.levels.cell.tolist())
-
-    def stuck_without(self, cell: int) -> bool:
-        """Tell whether publishing a cell leaves a cell with a level alone in a relation."""
-        gone, queue = {cell}, [cell]
-        left: dict[int, int] = {}
-        while queue:
-            for row in self._rows[queue.pop()]:
-                left[row] = left.get(row, int(self._count[row])) - 1
-                if left[row] != 1:
-                    continue
-                others = (c for c in self._cells[row].tolist() if self._pattern[c] and c not in gone)
-                last = next(others, None)
-                if last in self._asked:
-                    return True
-                if last is None:
-                    continue
-                gone.add(last)
-                queue.append(last)
-        return False
-
-    def publish(self, cell: int) -> None:
-        self._pattern[cell] = False
-        self._count[self._rows[cell]] -= 1
+            pattern.publish(int(cell))

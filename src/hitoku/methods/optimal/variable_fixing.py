@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from hitoku.feasibility.incidence import Incidence
 from hitoku.methods.optimal.cuts import Cuts
-from hitoku.methods.optimal.instance import Instance, movable
+from hitoku.methods.optimal.instance import Instance
 from hitoku.model.arrays import Integers, Mask
 
 # A row is left out when cells that are certain fill it but for this share.
@@ -18,7 +19,7 @@ def fix_cells(instance: Instance, alive: Mask, certain: Integers) -> Instance | 
     """Publish all but ``alive`` cells, withhold ``certain`` ones; None when a level's cell is then stuck."""
     forced = instance.forced.copy()
     forced[certain] = True
-    still = movable(instance.relations, alive | forced)
+    still = Incidence.of(instance.relations).movable(alive | forced)
     if not still[instance.levels.cell].all():
         return None
     # Cells that are withheld anyway stay in the books, even where they cannot move.

@@ -5,15 +5,17 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import event, given
 from hypothesis import strategies as st
+from scipy import sparse
 from tests.strategies import magnitude_tables
 
-from hitoku.coalitions.bound_chains import BoundChains
+from hitoku.feasibility.incidence import Incidence
+from hitoku.feasibility.propagation import Propagation
 
 
 @given(table=magnitude_tables(), seed=st.integers(0, 2**16))
 def test_news_go_as_far_as_they_matter(table, seed):
     random = np.random.default_rng(seed)
-    chains = BoundChains(table.relations, np.full(table.n_cells, 1e-9))
+    chains = Propagation(Incidence.of(table.relations), np.full(table.n_cells, 1e-9))
     lower, upper = table.lower.copy(), table.upper.copy()
     chains.tighten(lower, upper)
     before = lower.copy(), upper.copy()
@@ -34,8 +36,8 @@ def test_news_go_as_far_as_they_matter(table, seed):
 
 def test_what_is_learnt_is_told_and_nothing_else():
     """Two sums that share a cell: with both parts of the first, its total, and what is left of the second."""
-    relations = np.array([[0.0, 1, 1, -1, 0, 0], [0, 0, 0, 1, 1, -1]])
-    chains = BoundChains(relations, np.full(6, 1e-9))
+    relations = sparse.csr_array([[0.0, 1, 1, -1, 0, 0], [0, 0, 0, 1, 1, -1]])
+    chains = Propagation(Incidence.of(relations), np.full(6, 1e-9))
     lower, upper = np.zeros(6), np.array([9.0, 9, 9, 18, 9, 20])
     for cell, value in ((1, 2.0), (2, 3.0), (5, 7.0)):
         lower[cell] = upper[cell] = value

@@ -13,22 +13,20 @@ from scipy.optimize import linprog
 from hitoku.errors import TableError
 from hitoku.feasibility.deadline import Deadline
 from hitoku.feasibility.linear import stretch_linear
-from hitoku.feasibility.problem import Equations
+from hitoku.feasibility.problem import Problem
 from hitoku.feasibility.tied import tied
 
 TOP = 20.0
 
 
 def system(rows, point, *, exact=True):
-    """Equations that a point fulfils, cells between zero and twenty; rows are cells with coefficients."""
+    """Problem that a point fulfils, cells between zero and twenty; rows are cells with coefficients."""
     matrix = np.zeros((len(rows), len(point)))
     for at, row in enumerate(rows):
         for cell, coefficient in row.items():
             matrix[at, cell] = coefficient
     size, n = np.full(len(rows), 100.0), len(point)
-    return Equations(
-        sparse.csr_array(matrix), matrix @ point, np.zeros(n), np.full(n, TOP), size, exact=exact
-    )
+    return Problem(sparse.csr_array(matrix), matrix @ point, np.zeros(n), np.full(n, TOP), size, exact=exact)
 
 
 @st.composite
@@ -133,7 +131,7 @@ def test_numbers_that_are_not_whole_are_left_alone():
 )
 def test_what_contradicts_is_left_to_the_program(rows, rhs):
     made = system(rows, np.zeros(4))
-    equations = Equations(
+    equations = Problem(
         made.matrix, np.array(rhs, dtype=float), made.lower, made.upper, made.size, exact=True
     )
     assert tied(equations) is None
