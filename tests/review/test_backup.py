@@ -7,7 +7,6 @@ import sqlalchemy as sa
 
 from hitoku.errors import DataError, OutputError
 from hitoku.files import sha256
-from hitoku.review import backup
 from hitoku.review.backup import back_up, restored
 from hitoku.review.desk import Desk
 from hitoku.review.log import verified
@@ -64,34 +63,29 @@ def test_nothing_is_written_over(worked, tmp_path):
         restored(tmp_path / "backup", worked.desk.folder)
 
 
-def test_a_backup_of_the_first_form_is_brought_to_the_present_one(worked, tmp_path, monkeypatch):
-    """Decisions of the first form have neither cells nor a last day."""
-    back_up(worked.desk, tmp_path / "backup")
-    tables = tmp_path / "backup" / "tables.json"
-    whole = json.loads(tables.read_text("utf-8"))
-    row = {
-        "output": 1,
-        "person": 6,
-        "choice": "approve",
-        "reason": "r",
-        "facts": "{}",
-        "decided": MOMENT,
-    }
-    for each in whole["tables"]["decision"]:
-        del each["cells"], each["expires"]
-    whole["tables"]["decision"].append(row)
-    tables.write_text(json.dumps({**whole, "form": "0001"}), "utf-8")
-    hashes = tmp_path / "backup" / "sha256.json"
+def changed_backup(worked, folder, change):
+    """Back up, change what is in the tables, and write the hash of the result."""
+    back_up(worked.desk, folder)
+    tables, hashes = folder / "tables.json", folder / "sha256.json"
+    tables.write_text(json.dumps(change(json.loads(tables.read_text("utf-8")))), "utf-8")
     hashes.write_text(json.dumps({**json.loads(hashes.read_text("utf-8")), "tables.json": sha256(tables)}))
-    seen = []
+    return folder
 
-    def verified_and_seen(desk):
-        with desk.engine.connect() as connection:
-            seen.append(tuple(connection.execute(sa.text("SELECT cells, expires FROM decision")).one()))
-        return verified(desk.engine)
 
-    monkeypatch.setattr(backup, "verified", verified_and_seen)
+def test_restored_backup_with_a_decision_that_the_log_lacks_is_refused(worked, tmp_path):
+    row = {"output": 1, "person": 6, "choice": "approve", "reason": "r", "facts": "{}", "decided": MOMENT}
+
+    def change(whole):
+        whole["tables"]["decision"].append({**row, "cells": "[]", "expires": None})
+        return whole
+
     with pytest.raises(DataError, match="decisions are not those of the log"):
-        restored(tmp_path / "backup", tmp_path / "again")
-    assert seen == [("[]", None)]
+        restored(changed_backup(worked, tmp_path / "backup", change), tmp_path / "again")
     assert not (tmp_path / "again").exists(), "half of an application"
+
+
+def test_restored_backup_of_an_unknown_form_is_refused(worked, tmp_path):
+    backup = changed_backup(worked, tmp_path / "backup", lambda whole: {**whole, "form": "9999"})
+    with pytest.raises(DataError, match="form 9999"):
+        restored(backup, tmp_path / "again")
+    assert not (tmp_path / "again").exists()

@@ -193,7 +193,7 @@ decision = Table(
     Column("reason", Text, nullable=False),
     Column("facts", Text, nullable=False),
     # Numbers that leave although they were withheld, by their codes; and the last day on which they may.
-    Column("cells", Text, nullable=False, server_default="[]"),
+    Column("cells", Text, nullable=False),
     Column("expires", String(10)),
     Column("decided", MOMENT, nullable=False),
     CheckConstraint("choice IN ('approve', 'refuse')", name="choice"),
