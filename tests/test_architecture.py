@@ -62,7 +62,7 @@ ONLY_IN = {
     "pandas": {
         "samples",
         "model.dimension",
-        "tabulation.frame_files",
+        "tabulation.records",
         "checks.outputs",
         "io.marked_cells",
         "io.argus.microdata",

@@ -72,9 +72,9 @@ _HOMES = {
     "rules.prior_posterior": "PriorPosterior",
     "rules.request": "Request",
     "rules.zero": "Zero",
-    "tabulation.file_format": "FileFormat",
     "tabulation.linked": "LinkedTables link",
     "tabulation.tabulate": "tabulate",
+    "tabulation.text_files": "FileFormat",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 

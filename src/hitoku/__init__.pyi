@@ -62,9 +62,9 @@ from hitoku.rules.p_percent import PPercent
 from hitoku.rules.prior_posterior import PriorPosterior
 from hitoku.rules.request import Request
 from hitoku.rules.zero import Zero
-from hitoku.tabulation.file_format import FileFormat
 from hitoku.tabulation.linked import LinkedTables, link
 from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation.text_files import FileFormat
 
 __all__ = [
     "ATTACKS",

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from hitoku.errors import DataError, HitokuError, ParameterError
 from hitoku.tabulation.columns import columns_of
-from hitoku.tabulation.file_format import FileFormat, look_at
-from hitoku.tabulation.number_style import STYLES, shape_of, style_of
 from hitoku.tabulation.tabulate import tabulate
+from hitoku.tabulation.text_files import STYLES, FileFormat, look_at, shape_of, style_of
 
 WESTERN = "région;chiffre d'été\n01;1,5\nNîmes;2,25\n"
 JAPANESE = "地域,売上\n東京,1.5\nおおさか,2.25\n"

@@ -30,9 +30,9 @@ from tests.tabulation.engine_records import (
 import hitoku as ht
 from hitoku.errors import HitokuError, ParameterError, TableError
 from hitoku.io.recipe.recipe import Recipe
-from hitoku.tabulation import spark_tasks
-from hitoku.tabulation.opening import is_ibis, is_spark
-from hitoku.tabulation.spark_session import session_at
+from hitoku.tabulation.engines import spark_tasks
+from hitoku.tabulation.engines.engine import is_ibis, is_spark
+from hitoku.tabulation.engines.spark_session import session_at
 from hitoku.tabulation.tabulate import tabulate
 
 # More cells than fit.

@@ -11,8 +11,8 @@ import pytest
 from tests.tabulation.engine_records import assert_same_bytes
 
 from hitoku.errors import HitokuError
-from hitoku.tabulation import duckdb
 from hitoku.tabulation.database import connect, limited_memory, memory_of
+from hitoku.tabulation.engines import duckdb
 from hitoku.tabulation.source import Source
 from hitoku.tabulation.tabulate import tabulate
 

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tests.oracles.tabulation import tabulated
 
 from hitoku.model.hierarchy import Hierarchy
-from hitoku.tabulation import duckdb
+from hitoku.tabulation.engines import duckdb
 from hitoku.tabulation.tabulate import tabulate
 
 FLAT = Hierarchy.flat(["1", "2", "3"])

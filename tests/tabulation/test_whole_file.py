@@ -6,8 +6,8 @@ import pytest
 
 from hitoku.checks.session import Session
 from hitoku.errors import DataError
+from hitoku.tabulation.records import read_whole
 from hitoku.tabulation.tabulate import tabulate
-from hitoku.tabulation.whole_file import read_whole
 
 
 def written(folder, text):

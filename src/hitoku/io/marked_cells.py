@@ -16,8 +16,7 @@ from hitoku.model.arrays import Mask
 from hitoku.model.dimension import Labels
 from hitoku.model.frames import opened, texts
 from hitoku.model.table import Table
-from hitoku.tabulation.file_format import READING, FileFormat, look_at
-from hitoku.tabulation.number_style import shape_of, style_of, whole
+from hitoku.tabulation.text_files import READING, FileFormat, look_at, shape_of, style_of, whole
 
 WITHHELD = {"withheld", "primary", "secondary", "true", "yes", "1", "x", "c", "u", "m"}
 PUBLISHED = {"", "published", "false", "no", "0", "s", "z", "v", "nan", "."}

@@ -38,7 +38,7 @@ from hitoku.pipeline.recipe_cells import cells_for, cost_factors, rules_for
 from hitoku.pipeline.recipe_tables import Built, build
 from hitoku.pipeline.recipe_tasks import GroupTask, run_tasks
 from hitoku.tabulation.database import allowed_memory, limited_memory
-from hitoku.tabulation.nested_columns import Nested
+from hitoku.tabulation.fingerprints import Nested
 
 # What is done, in this order, in words for a person who waits.
 STEPS = {"build": "tabulating", **STAGES, "write": "writing the release"}

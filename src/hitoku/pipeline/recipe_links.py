@@ -18,10 +18,10 @@ from hitoku.model.table import Table
 from hitoku.model.tolerance import ADDITIVITY
 from hitoku.model.verdict import Finding, Severity
 from hitoku.pipeline.same_records import Shared, same_records
+from hitoku.tabulation.divisions import TableSpec
 from hitoku.tabulation.linked import LinkedTables, acyclic, put_together
 from hitoku.tabulation.placement import RecordAtoms
 from hitoku.tabulation.source import Where
-from hitoku.tabulation.table_spec import TableSpec
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,13 +25,12 @@ from hitoku.model.table import Table
 from hitoku.model.verdict import Finding
 from hitoku.pipeline.recipe_links import MadeTable, link_made
 from hitoku.tabulation.column_tree import read_column_tree
-from hitoku.tabulation.fingerprints import RecordPrints
+from hitoku.tabulation.divisions import TableSpec
+from hitoku.tabulation.engines.engine import given_to, refuse_other_than_parquet
+from hitoku.tabulation.engines.spark_session import session_at
+from hitoku.tabulation.fingerprints import Nested, RecordPrints, nested_columns
 from hitoku.tabulation.linked import LinkedTables
-from hitoku.tabulation.nested_columns import Nested, nested_columns
-from hitoku.tabulation.opening import given_to, refuse_other_than_parquet
 from hitoku.tabulation.shared_records import SharedRecords, share_records
-from hitoku.tabulation.spark_session import session_at
-from hitoku.tabulation.table_spec import TableSpec
 
 Parts = Mapping[str, tuple[Table, Integers]]
 MARK = "status"  # the column of marks, where a recipe names none

@@ -17,9 +17,9 @@ from hitoku.metrics.record_risk import RecordRisk, risk_per_record
 from hitoku.model.release import Release
 from hitoku.model.table import Table
 from hitoku.pipeline.attack import SAME, AttackedFolder
-from hitoku.tabulation.file_format import FileFormat
-from hitoku.tabulation.shares import shares_in
+from hitoku.tabulation.placement import shares_in
 from hitoku.tabulation.source import Where
+from hitoku.tabulation.text_files import FileFormat
 
 
 def record_risk(

@@ -8,8 +8,8 @@ from typing import Any
 from hitoku.errors import DataError, HierarchyError, some
 from hitoku.model.hierarchy import TOTAL, Hierarchy
 from hitoku.model.table_parts import Hierarchies
-from hitoku.tabulation.file_format import FileFormat
 from hitoku.tabulation.placement import RecordAtoms
+from hitoku.tabulation.text_files import FileFormat
 
 # Code trees by variable, or columns of the data that group its codes, fine to coarse.
 Groupings = Mapping[str, Hierarchy | Sequence[Hierarchy] | Sequence[str]]

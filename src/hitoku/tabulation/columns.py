@@ -13,8 +13,8 @@ from typing import Any, Literal
 from hitoku.errors import DataError
 from hitoku.files import spill_folder
 from hitoku.tabulation.database import connect, literal, quoted, translate_errors
+from hitoku.tabulation.records import attach_whole
 from hitoku.tabulation.source import NUMERIC
-from hitoku.tabulation.whole_file import attach_whole
 
 # As statistical offices write them, in lower case.
 WORDS_FOR_TOTALS = (

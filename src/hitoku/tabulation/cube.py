@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hitoku.errors import DataError, ParameterError, did_you_mean, some
+from hitoku.model import relations
 from hitoku.model.dimension import Dimension
 from hitoku.model.frames import code_list, refuse_nul, refuse_similar, unseen_codes
 from hitoku.model.hierarchy import TOTAL, Hierarchy
@@ -21,7 +22,7 @@ MISSING, OTHER = "missing", "other"  # the codes that take in missing and unseen
 
 
 class CodedRecords(Protocol):
-    """Whoever knows the codes of records; see :class:`hitoku.tabulation.engine.Engine`."""
+    """Whoever knows the codes of records; see :class:`hitoku.tabulation.engines.engine.Engine`."""
 
     @property
     def where(self) -> str: ...
@@ -177,3 +178,13 @@ def _no_code(name: str, code: str, option: str) -> ParameterError:
         where="hierarchies",
         fix=f"add {code!r} as a leaf, or correct the data",
     )
+
+
+# Values, frequencies, bounds, measures and copies of them while the table is checked.
+TABLE_BYTES = 8 * 24
+
+
+def refuse_large_cube(cube: Cube, width: int, allowed: int) -> None:
+    """Raise when ranks of this width and the finished table need more memory than is allowed, in bytes."""
+    ranks = 3 * width * 8  # per cell: while leaves are ranked, while they are merged, and the answer
+    relations.refuse_too_large(cube.dimensions, per_cell=TABLE_BYTES + ranks, allowed=allowed)

@@ -1,4 +1,4 @@
-"""A private database in memory: how it is opened, what it may use, and its complaints in our words."""
+"""A private database in memory: how it is opened, its limits, its errors, and codes as it writes them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from hitoku.errors import DataError, ParameterError, TableError
 from hitoku.files import spill_folder
-from hitoku.tabulation.file_format import ragged, unreadable
+from hitoku.tabulation.cube import FLOATS
+from hitoku.tabulation.text_files import ragged, unreadable
 
 # What databases that are given no limit may use; see limited_memory.
 LIMIT: ContextVar[str | None] = ContextVar("memory_limit", default=None)
@@ -122,3 +123,22 @@ def allowed_memory(memory_limit: str | None = None) -> int:
             return memory_of(connection)
         finally:
             connection.close()
+
+
+def codes_of(raw: Any) -> list[str | None]:
+    """Write codes as DuckDB does, for others write some numbers differently: 1e10 is 1.0E10 in Spark."""
+    connection = duckdb.connect(":memory:")
+    try:
+        connection.register("listed", pa.table({"raw": raw, "place": pa.array(range(len(raw)))}))
+        column = "raw + 0" if arrow_kind(raw) in FLOATS else "raw"
+        rows = connection.sql(f"SELECT CAST({column} AS VARCHAR) FROM listed ORDER BY place").fetchall()
+    finally:
+        connection.close()
+    return [row[0] for row in rows]
+
+
+def arrow_kind(raw: Any) -> str:
+    """Return DuckDB's type of an Arrow column, as far as it matters for codes."""
+    if pa.types.is_float64(raw.type):
+        return "DOUBLE"
+    return "FLOAT" if pa.types.is_float32(raw.type) else "other"

@@ -1,4 +1,4 @@
-"""Tables that nobody publishes and readers can compute: what filters leave out, what tables have in common.
+"""How each of several tables is made from the records, and tables that readers can compute from them.
 
 A reader who has all firms and the small ones subtracts, and has the large ones. Who has the small ones and
 the foreign ones besides, no firm being both, subtracts twice. Every such rest of a filter is judged as if it
@@ -8,15 +8,89 @@ were published, at every level at which it can be computed.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 
 from hitoku.model.arrays import Integers, Mask
+from hitoku.model.hierarchy import Hierarchy
+from hitoku.model.table import Table
+from hitoku.model.table_parts import Hierarchies
 from hitoku.tabulation.placement import RecordAtoms
-from hitoku.tabulation.table_spec import TableSpec
+from hitoku.tabulation.source import Where
+from hitoku.tabulation.tabulate import tabulate
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TableSpec:
+    """How one of several tables is made from the records.
+
+    Parameters
+    ----------
+    by
+        Columns with the codes.
+    where, outside
+        Filters, as in :func:`hitoku.tabulate`.
+    hierarchies
+        Code trees by variable.
+    options
+        What else :func:`hitoku.tabulate` takes.
+    """
+
+    by: Sequence[str]
+    where: Where | None = None
+    outside: tuple[Where, ...] = ()
+    hierarchies: Hierarchies = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def make(self, data: Any) -> Table:
+        """Add up the records."""
+        return tabulate(
+            data,
+            self.by,
+            where=self.where,
+            outside=self.outside,
+            hierarchies=self.hierarchies,
+            **self.options,
+        )
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns that tell its cells and its records apart."""
+        return [*self.by, *(name for each in (self.where or {}, *self.outside) for name in each)]
+
+    @property
+    def filtered(self) -> tuple[object, ...]:
+        """What tells its filters, and the quantity that it counts, from those of others."""
+        quantity = self.options.get("value"), self.options.get("measure")
+        return *quantity, _filter_key(self.where), *map(_filter_key, self.outside)
+
+    def without_filter(self, common: Where) -> TableSpec:
+        """Leave out the filters that all tables have."""
+        return replace(self, where={n: c for n, c in (self.where or {}).items() if n not in common} or None)
+
+    def without_empty(self, table: Table) -> TableSpec:
+        """Leave out the codes that no record has; ``table`` is what this makes with them."""
+        trees: dict[str, Hierarchy | Sequence[Hierarchy]] = dict(self.hierarchies)
+        n_records = table.value if table.frequency is None else table.frequency
+        counts = np.asarray(n_records).reshape(table.shape)
+        for axis, dimension in enumerate(table.dimensions):
+            if dimension.name in trees:
+                given = trees[dimension.name]
+                # Everything else at its total, which comes last.
+                own = counts[tuple(slice(None) if a == axis else -1 for a in range(counts.ndim))]
+                left = {code for code in dimension.leaves if own[dimension.position[code]] > 0}
+                listed = [given] if isinstance(given, Hierarchy) else given
+                trees[dimension.name] = [tree.only(left) for tree in listed]
+        return replace(self, hierarchies=trees)
+
+
+def _filter_key(where: Where | None) -> frozenset[tuple[str, tuple[str, ...]]]:
+    return frozenset((name, tuple(sorted(map(str, codes)))) for name, codes in (where or {}).items())
+
 
 # A rest (None where nothing is left), and the tables, by position, that divide with it a wider filter.
 Division = tuple[TableSpec | None, tuple[int, ...]]

@@ -23,6 +23,7 @@ from hitoku.model.joint import Joint, join, whole
 from hitoku.model.table import Table
 from hitoku.model.verdict import Finding, Severity
 from hitoku.tabulation.divisions import (
+    TableSpec,
     common_filter,
     common_margins,
     determined,
@@ -30,9 +31,8 @@ from hitoku.tabulation.divisions import (
     finest,
     unjudged,
 )
-from hitoku.tabulation.opening import given_to, opened_once
+from hitoku.tabulation.engines.engine import given_to, opened_once
 from hitoku.tabulation.placement import RecordAtoms
-from hitoku.tabulation.table_spec import TableSpec
 
 # A cover with more leaf cells than this is not made; that the tables form a ring is said instead.
 MOST_COVERED = 100_000

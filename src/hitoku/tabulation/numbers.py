@@ -66,7 +66,7 @@ class Numbers:
 
 
 class Measured(Protocol):
-    """Whoever knows the numbers of records; see :class:`hitoku.tabulation.engine.Engine`."""
+    """Whoever knows the numbers of records; see :class:`hitoku.tabulation.engines.engine.Engine`."""
 
     @property
     def names(self) -> Mapping[str, str]: ...

@@ -12,21 +12,21 @@ import duckdb
 import pyarrow as pa
 
 from hitoku.files import spill_folder
-from hitoku.tabulation.attach import (
+from hitoku.tabulation.database import connect, translate_errors
+from hitoku.tabulation.records import (
     arrow_of,
     attach_arrow,
     attach_parquet,
     kind_of,
     number_sql,
     parquet_names,
+    read_frame,
     reading_text,
     require,
     shapes_of,
     style_among,
 )
-from hitoku.tabulation.database import connect, translate_errors
-from hitoku.tabulation.file_format import READING, FileFormat, TextFile, look_at
-from hitoku.tabulation.frame_files import read_frame
+from hitoku.tabulation.text_files import READING, FileFormat, TextFile, look_at
 
 # The lines of a text file, in the database that all workspaces see.
 ROWS = "memory.main.file_rows"

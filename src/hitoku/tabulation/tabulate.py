@@ -1,28 +1,143 @@
-"""From microdata to a table with exact contributor statistics at every marginal."""
+"""From microdata to a table with exact contributor statistics at every marginal.
+
+Rows of totals among the records are refused, and cells that can only be zero are fixed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hitoku.errors import ParameterError
-from hitoku.model.arrays import Integers
+from hitoku.errors import DataError, ParameterError, some
+from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.contributors import Contributors, Magnitude
+from hitoku.model.dimension import Dimension, Labels
+from hitoku.model.frames import opened, require_columns, texts, unseen_codes
 from hitoku.model.hierarchy import TOTAL
 from hitoku.model.table import Table
+from hitoku.model.tolerance import ADDITIVITY
 from hitoku.tabulation.column_tree import Groupings, grown
-from hitoku.tabulation.cube import Cube, cube_of
-from hitoku.tabulation.engine import Engine
-from hitoku.tabulation.file_format import FileFormat
-from hitoku.tabulation.memory import refuse_too_large
+from hitoku.tabulation.columns import WORDS_FOR_TOTALS
+from hitoku.tabulation.cube import Cube, cube_of, refuse_large_cube
+from hitoku.tabulation.engines.engine import Engine, given_to, open_engine
 from hitoku.tabulation.numbers import Numbers, numbers_of
-from hitoku.tabulation.opening import given_to, open_engine
 from hitoku.tabulation.source import Where
-from hitoku.tabulation.structural_zeros import known_zeros
-from hitoku.tabulation.unnamed_totals import refuse_unnamed_totals
+from hitoku.tabulation.text_files import READING, FileFormat
+
+ZEROS = "structural_zeros"
+
+
+@dataclass(frozen=True)
+class KnownZeros:
+    """A mask over the cells."""
+
+    mask: Mask
+
+    def refuse_records(self, records: Integers, dimensions: Sequence[Dimension]) -> None:
+        """Raise when one of the cells holds records."""
+        held = np.flatnonzero(self.mask & (records > 0))
+        if len(held):
+            labels = Labels.cross(dimensions)
+            raise DataError(
+                f"{len(held)} cell(s) declared as structural zeros hold records",
+                where=f"cells {some((labels.describe(int(c)) for c in held[:3]), 3)}",
+                fix="correct the records, or take these cells from structural_zeros",
+            )
+
+
+def known_zeros(given: Any, by: Sequence[str], dimensions: Sequence[Dimension]) -> KnownZeros:
+    """Read a frame of codes, or a mask; everything below a zero group is zero too."""
+    shape = tuple(len(d) for d in dimensions)
+    if isinstance(given, np.ndarray | list | tuple):
+        mask = np.asarray(given)
+        if mask.dtype != np.bool_ or mask.size != np.prod(shape, dtype=np.int64):
+            raise ParameterError(
+                f"a mask of {mask.size} {mask.dtype.name} entries for {np.prod(shape, dtype=np.int64)} cells",
+                where=ZEROS,
+                fix="give one boolean per cell in the order of table.cells, or a frame with the codes",
+            )
+        mask = mask.reshape(shape).copy()
+    else:
+        mask = np.zeros(shape, dtype=bool)
+        mask[_zero_places(given, by, dimensions)] = True
+    return KnownZeros(_with_parts(mask, dimensions).ravel())
+
+
+def _zero_places(given: Any, by: Sequence[str], dimensions: Sequence[Dimension]) -> tuple[Integers, ...]:
+    frame = opened(given)
+    require_columns(frame, by, ZEROS)
+    places = []
+    for dimension in dimensions:
+        codes = texts(frame, dimension.name, ZEROS)
+        distinct, inverse = np.unique(codes, return_inverse=True)
+        strangers = [str(code) for code in distinct if str(code) not in dimension.position]
+        if strangers:
+            raise unseen_codes(dimension.name, strangers, dimension.codes, ZEROS)
+        position = np.array([dimension.position[str(code)] for code in distinct], dtype=np.int64)
+        places.append(position[inverse])
+    return tuple(places)
+
+
+def _with_parts(mask: Mask, dimensions: Sequence[Dimension]) -> Mask:
+    """Mark the cells below a marked one: records are never negative in number, so these are empty too."""
+    for axis, dimension in enumerate(dimensions):
+        closure = dimension.closure
+        common = (closure @ closure.T).toarray()
+        # below[a, b]: all leaves of a are leaves of b.
+        below = common == closure.sum(axis=1)[:, None]
+        moved = np.moveaxis(mask, axis, 0)
+        spread = below.astype(np.float64) @ moved.reshape(len(dimension), -1).astype(np.float64)
+        mask = np.moveaxis((spread > 0).reshape(moved.shape), 0, axis)
+    return np.ascontiguousarray(mask)
+
+
+def refuse_unnamed_totals(
+    dimensions: Sequence[Dimension],
+    value: Floats | None,
+    records: Integers,
+    *,
+    listed: Collection[str],
+    where: str,
+) -> None:
+    """Raise when the rows of a code add all others up; where they do not, say what the code is called like.
+
+    Parameters
+    ----------
+    dimensions
+        Of the table.
+    value, records
+        The sum of every cell, None where records are only counted; and its records.
+    listed
+        Variables whose codes somebody listed: what stands there is a code.
+    where
+        What to call the data in a message.
+    """
+    shape = tuple(len(dimension) for dimension in dimensions)
+    for axis, dimension in enumerate(dimensions):
+        words = [code for code in dimension.leaves if code.casefold() in WORDS_FOR_TOTALS]
+        if dimension.name in listed or len(dimension.leaves) < 2:
+            continue
+        # Everything else at its total, which comes last.
+        line = tuple(slice(None) if place == axis else -1 for place in range(len(shape)))
+        for code in words:
+            place = dimension.position[code]
+            n_records = int(np.reshape(records, shape)[line][place])
+            told = f"column {dimension.name!r} has {code!r} in {n_records:,} record(s)"
+            if value is not None:
+                sums = np.reshape(value, shape)[line]
+                others = sums[-1] - sums[place]
+                if sums[place] and abs(sums[place] - others) <= ADDITIVITY * abs(others):
+                    raise DataError(
+                        f"{told}, the sum of all other codes: these rows are totals",
+                        where=where,
+                        fix="leave rows with totals out; a table that has its totals is given as cells, "
+                        "not as records; if it is a code like others, list all codes in a hierarchy",
+                    )
+            READING.warning("%s: %s, a word for totals; it was taken for a code like others", where, told)
 
 
 def tabulate(
@@ -168,13 +283,12 @@ def _counted(
     magnitude: Magnitude | None,
 ) -> dict[str, Any]:
     """Values, frequencies, contributors and measures of every cell."""
-    # Imported here: the kernels bring numba, and nobody should wait for it to learn of a misspelt column.
-    from hitoku.tabulation.contributors import Ranked, Ranking  # noqa: PLC0415 - see above
-    from hitoku.tabulation.sums import LeafSums  # noqa: PLC0415 - see above
+    # Imported here: the kernels bring numba, which an error about a misspelt column need not wait for.
+    from hitoku.tabulation.contributors import LeafSums, Ranked, Ranking  # noqa: PLC0415 - see above
 
     weighted, valued = "w" in engine.names, "x" in engine.names
     ranking = Ranking.of(numbers, top=top, absolute=magnitude == "abs", weighted=weighted)
-    refuse_too_large(cube, ranking.width, engine.memory)
+    refuse_large_cube(cube, ranking.width, engine.memory)
     named = "u" in engine.names
     levels = ["holdings"] * ("h" in engine.names) + ["units"] * (named or "h" not in engine.names)
     sums = LeafSums.empty(cube, numbers, valued=valued, weighted=weighted)

@@ -1,18 +1,71 @@
-"""Which engine works on the records: told by what they are, or by name where they are a path."""
+"""The protocol of engines, and the choice of one from the type of the data, or by name.
+
+An engine answers four questions about records; the rest of a table is made from the answers.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hitoku.errors import DataError, ParameterError
-from hitoku.tabulation.attach import PARQUET
-from hitoku.tabulation.engine import Engine
-from hitoku.tabulation.file_format import FileFormat
+from hitoku.tabulation.cube import Cube
+from hitoku.tabulation.numbers import NumberFacts, Numbers
+from hitoku.tabulation.records import PARQUET
 from hitoku.tabulation.shared_records import SharedRecords, share_records
 from hitoku.tabulation.source import Where, open_source
+from hitoku.tabulation.text_files import FileFormat
+
+if TYPE_CHECKING:  # it brings numba
+    from hitoku.tabulation.contributors import LeafSums, Ranking, State
+
+
+class Engine(Protocol):
+    """Records somewhere.
+
+    Columns are known by short names: ``c0``, ``c1``, ... for codes, ``x`` for values, ``w`` for weights,
+    ``u`` for units, ``h`` for holdings.
+    """
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """The caller's name of each column."""
+
+    @property
+    def where(self) -> str:
+        """What to call the data in a message."""
+
+    @property
+    def backend(self) -> str:
+        """Kind of frame in which answers are handed back."""
+
+    @property
+    def memory(self) -> int:
+        """Bytes that the state of a table may take."""
+
+    def is_integer(self, column: str) -> bool:
+        """Tell whether a column has an integer type."""
+
+    def facts(self) -> NumberFacts:
+        """Numbers: look at values and weights once."""
+
+    def spread(self, fine: float) -> int:
+        r"""Numbers: add up \|x\| times ``fine``, cut off behind the point, plus one for every record."""
+
+    def codes(self, column: str) -> tuple[Mapping[str | None, int], str]:
+        """Codes: count the records of each code of a column, as DuckDB writes it; and DuckDB's type of it."""
+
+    def place(self, column: str, leaf_of: Mapping[str | None, int], n_leaves: int) -> None:
+        """Codes: be told the leaf of each code; called for one variable after the other."""
+
+    def identify(self, level: str) -> Any:
+        """Identity: tell who is behind a record, of "units" or of "holdings"; for :meth:`rank`."""
+
+    def rank(self, cube: Cube, who: Any, ranking: Ranking, numbers: Numbers, sums: LeafSums | None) -> State:
+        """Contributors: collect them in a state, and, if asked for, sums of records."""
+
 
 ENGINES = ("duckdb", "spark")
 
@@ -32,20 +85,20 @@ def open_engine(
     limits: dict[str, Any] = {"memory_limit": memory_limit, "threads": threads}
     if is_spark(data):
         # Imported here, and below: they bring numba.
-        from hitoku.tabulation.spark import open_spark  # noqa: PLC0415 - see above
+        from hitoku.tabulation.engines.spark import open_spark  # noqa: PLC0415 - see above
 
         with open_spark(data, columns, where=where, outside=outside, **limits) as spark:
             yield spark
         return
     if is_ibis(data):
-        from hitoku.tabulation.ibis import open_ibis  # noqa: PLC0415 - see above
+        from hitoku.tabulation.engines.ibis import open_ibis  # noqa: PLC0415 - see above
 
         with open_ibis(data, columns, where=where, outside=outside, memory_limit=memory_limit) as warehouse:
             yield warehouse
         return
     with open_source(data, columns, where=where, outside=outside, file=file, **limits) as source:
         # Nobody should wait for numba to learn of a misspelt column.
-        from hitoku.tabulation.duckdb import DuckDB  # noqa: PLC0415 - see above
+        from hitoku.tabulation.engines.duckdb import DuckDB  # noqa: PLC0415 - see above
 
         yield DuckDB(source)
 
@@ -83,11 +136,11 @@ def count_combinations(data: Any, names: Sequence[str], count: str) -> Any:
     An Arrow table with these columns and that of the counts.
     """
     if is_spark(data):
-        from hitoku.tabulation import spark  # noqa: PLC0415 - it needs Spark
+        from hitoku.tabulation.engines import spark  # noqa: PLC0415 - it needs Spark
 
         return spark.count_combinations(data, names, count)
     if is_ibis(data):
-        from hitoku.tabulation import ibis  # noqa: PLC0415 - it needs Ibis
+        from hitoku.tabulation.engines import ibis  # noqa: PLC0415 - it needs Ibis
 
         return ibis.count_combinations(data, names, count)
     return None
@@ -115,7 +168,7 @@ def given_to(engine: Any, data: Any) -> Any:
             fix="leave engine out, or give a Spark frame, or a path of Parquet that the cluster can read",
         )
     refuse_other_than_parquet(data)
-    from hitoku.tabulation.spark_session import read_parquet  # noqa: PLC0415 - it needs Spark
+    from hitoku.tabulation.engines.spark_session import read_parquet  # noqa: PLC0415 - it needs Spark
 
     return read_parquet(engine if session else None, str(data))
 

@@ -1,7 +1,12 @@
-"""Files and frames become ``records`` of a database, with columns of our own naming."""
+"""Files and frames become ``records`` of a database: some columns under our own names, or all of them.
+
+Excel workbooks, Stata and SAS data sets go through pandas, which is installed anyway and reads .sas7bdat and
+transport files (.xpt). pyreadstat knows more of their labels and formats, which tables have no use for.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,10 +16,90 @@ import narwhals as nw
 import pyarrow as pa
 
 from hitoku.errors import DataError, did_you_mean
-from hitoku.tabulation.database import literal, quoted, translate_errors
-from hitoku.tabulation.file_format import READING, FileFormat, TextFile, look_at
-from hitoku.tabulation.frame_files import EXCEL, SAS, STATA, read_frame
-from hitoku.tabulation.number_style import MOST_SHAPES, NumberStyle, shape_sql, style_of, whole
+from hitoku.files import spill_folder
+from hitoku.tabulation.database import connect, literal, quoted, translate_errors
+from hitoku.tabulation.text_files import (
+    MOST_SHAPES,
+    READING,
+    FileFormat,
+    NumberStyle,
+    TextFile,
+    look_at,
+    shape_sql,
+    style_of,
+    whole,
+)
+
+STATA, EXCEL, SAS = (".dta",), (".xlsx",), (".sas7bdat", ".xpt")
+# A transport file does not say how its texts are written.
+SAS_ENCODINGS = ("utf-8", "cp1252")
+
+
+def read_frame(path: Path) -> Any:
+    """Read a Stata or SAS file, or the first sheet of an Excel workbook, as a pandas frame.
+
+    Codes with labels stay the numbers that they are in Stata. In a workbook a cell that holds text stays
+    text, so that 01 stays 01; the first row names the columns.
+    """
+    import pandas as pd  # noqa: PLC0415 - loaded when a file is read
+
+    try:
+        if path.name.lower().endswith(STATA):
+            return pd.read_stata(path, convert_categoricals=False)
+        if path.name.lower().endswith(SAS):
+            return _read_sas(path)
+        rows: Any = pd.read_excel(path, header=None, dtype=object)
+    except ImportError:
+        raise DataError(
+            "a package that reads Excel files is missing",
+            where=path.name,
+            fix="install hitoku[excel], or save the sheet as CSV",
+        ) from None
+    except Exception as error:  # noqa: BLE001 - readers raise anything on a broken file, and may quote it
+        raise DataError(
+            f"cannot read {path.name!r}: {type(error).__name__}",
+            where=str(path),
+            fix="check that the file opens in the program that wrote it",
+        ) from None
+    return _named(rows, path.name)
+
+
+def _read_sas(path: Path) -> Any:
+    """Read a SAS file; numbers that are whole stay whole, for SAS has no other numbers than doubles."""
+    import pandas as pd  # noqa: PLC0415 - loaded when a file is read
+
+    if path.name.lower().endswith(".xpt"):
+        for place, encoding in enumerate(SAS_ENCODINGS):
+            try:
+                frame: Any = pd.read_sas(path, format="xport", encoding=encoding)
+                break
+            except UnicodeDecodeError:
+                if place + 1 == len(SAS_ENCODINGS):
+                    raise
+    else:
+        frame = pd.read_sas(path, format="sas7bdat", encoding="infer")
+    for name in frame.columns:
+        column = frame[name]
+        if column.dtype.kind == "f" and column.notna().all() and (column % 1 == 0).all():
+            frame[name] = column.astype("int64")
+    return frame
+
+
+def _named(rows: Any, where: str) -> Any:
+    if not len(rows):
+        raise DataError("the sheet is empty", where=where, fix="the first row names the columns")
+    names = [str(name) if isinstance(name, str | int) else "" for name in rows.iloc[0]]
+    twice = [name for place, name in enumerate(names) if name and name in names[:place]]
+    if twice:
+        raise DataError(
+            f"two columns are called {twice[0]!r}",
+            where=f"{where}, first row",
+            fix="give every column a name of its own",
+        )
+    below = rows.iloc[1:].set_axis(range(len(names)), axis=1)
+    kept = [place for place, name in enumerate(names) if name]
+    return below[kept].set_axis([names[place] for place in kept], axis=1).infer_objects()
+
 
 PARQUET = (".parquet", ".pq")
 CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
@@ -209,3 +294,91 @@ def require(wanted: Iterable[str], found: Sequence[str], where: str) -> None:
             if len(several) > 1 and set(several) <= set(found):
                 fix = f"name each column by itself: {', '.join(map(repr, several))}"
             raise DataError(f"no column {column!r}", column=column, where=where, fix=fix)
+
+
+# Numbers as programs write them.
+PLAIN = FileFormat(decimal=".", thousands="")
+PADDED = re.compile(r"[+-]?0[09]")
+
+
+def attach_whole(
+    connection: duckdb.DuckDBPyConnection, path: Path, folder: Path, *, guess: bool = False
+) -> None:
+    """Create ``records`` with all columns of a file; texts go through a private folder.
+
+    Numbers are read as :func:`hitoku.tabulate` reads them: 1.5 and 1,5 and 1.234,5. A column whose numbers
+    can be read in two ways stays text. With ``guess`` it is read as programs write numbers, 1.234 with a
+    decimal point, unless another column of the file has decimal commas.
+    """
+    if kind_of(path) == "parquet":
+        with translate_errors(path.name):
+            connection.execute(f"CREATE VIEW records AS SELECT * FROM read_parquet({literal(str(path))})")
+        return
+    if kind_of(path) == "frame":
+        with translate_errors(path.name):
+            connection.register("frame", pa.Table.from_pandas(read_frame(path), preserve_index=False))
+            connection.execute("CREATE TABLE records AS SELECT * FROM frame")
+        return
+    text = look_at(path, None)
+    names = [name or f"column {number + 1}" for number, name in enumerate(text.header)]
+    chosen = ", ".join(f"k{number} AS {quoted(name)}" for number, name in enumerate(names))
+    with translate_errors(path.name):
+        connection.execute(f"CREATE TABLE records AS SELECT {chosen} FROM {reading_text(text, folder)}")
+    shapes = {name: shapes_of(connection, quoted(name), path.name) for name in names}
+    for name, style in _styles(shapes, path.name, guess=guess).items():
+        write_numbers(connection, quoted(name), style, shapes[name], path.name)
+
+
+def _styles(shapes: Mapping[str, Sequence[str]], where: str, *, guess: bool) -> dict[str, NumberStyle]:
+    """Find out how the numbers of columns are written, for those that hold nothing else."""
+    styles: dict[str, NumberStyle] = {}
+    unclear: list[str] = []
+    for name, own in shapes.items():
+        if not any(own) or len(own) >= MOST_SHAPES or any(map(PADDED.match, own)):
+            continue  # 01 is a code
+        try:
+            style = style_of(own, name, where)
+        except DataError:
+            unclear.append(name)
+            continue
+        if style is not None:
+            styles[name] = style
+    if guess and not any(style.decimal == "," for style in styles.values()):
+        plain = {name: style_of(shapes[name], name, where, PLAIN) for name in unclear}
+        styles |= {name: style for name, style in plain.items() if style is not None}
+    return styles
+
+
+def read_whole(path: Path) -> pa.Table:
+    r"""Read a file as one Arrow table, in the order of its lines; its name tells which.
+
+    A CSV file does not say what its columns are. Those with nothing but numbers are numbers, unless one
+    begins with a zero and another digit: then they are codes, and 01 stays 01. All others are text. Numbers
+    may have decimal commas; 1.234 is read as programs write it, unless another column has decimal commas.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp()) / "people.csv"
+    >>> _ = place.write_text("region,age,income\n01,40,1.5\n12,39,\n")
+    >>> read_whole(place).to_pylist()
+    [{'region': '01', 'age': 40, 'income': 1.5}, {'region': '12', 'age': 39, 'income': None}]
+    """
+    if kind_of(path) == "parquet":
+        import pyarrow.parquet as pq  # noqa: PLC0415 - slow to load, and not everybody needs it
+
+        with translate_errors(path.name):
+            return pq.read_table(path)
+    if kind_of(path) == "frame":
+        with translate_errors(path.name):
+            return pa.Table.from_pandas(read_frame(path), preserve_index=False)
+    with spill_folder() as spill:
+        connection = connect(spill)
+        try:
+            # The hash of the data is that of their order as well.
+            connection.execute("SET preserve_insertion_order = true")
+            attach_whole(connection, path, spill, guess=True)
+            with translate_errors(path.name):
+                return connection.sql("SELECT * FROM records").to_arrow_table()
+        finally:
+            connection.close()

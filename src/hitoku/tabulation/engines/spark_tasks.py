@@ -68,7 +68,7 @@ def task(name: str, work: Work) -> Task:
             found = "none"
         if found != version:
             raise RuntimeError(f"{complaint} {found}")
-        here = importlib.import_module("hitoku.tabulation.spark_tasks")
+        here = importlib.import_module("hitoku.tabulation.engines.spark_tasks")
         yield from getattr(here, name)(batches, pickles.loads(packed))  # noqa: S301 - our own
 
     return run

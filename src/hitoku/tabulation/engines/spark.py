@@ -20,15 +20,13 @@ import pyarrow as pa
 from hitoku.errors import DataError, TableError
 from hitoku.kernels import fixed_point
 from hitoku.model.frames import infinite, not_numbers
-from hitoku.tabulation.arrow_codes import codes_of, kind_of
-from hitoku.tabulation.attach import require
-from hitoku.tabulation.contributors import Ranking, State
+from hitoku.tabulation.contributors import LeafSums, Ranking, State
 from hitoku.tabulation.cube import Cube
-from hitoku.tabulation.database import allowed_memory
+from hitoku.tabulation.database import allowed_memory, arrow_kind, codes_of
+from hitoku.tabulation.engines.spark_tasks import OTHER_VERSION, SCHEMA, Work, own_version, task, unpack
 from hitoku.tabulation.numbers import NumberFacts, Numbers, decimals_sql
+from hitoku.tabulation.records import require
 from hitoku.tabulation.source import Where, filter_columns, refuse_filter
-from hitoku.tabulation.spark_tasks import OTHER_VERSION, SCHEMA, Work, own_version, task, unpack
-from hitoku.tabulation.sums import LeafSums
 
 WHOLE = ("tinyint", "smallint", "int", "bigint")
 NUMBERS = (*WHOLE, "float", "double", "decimal")
@@ -128,7 +126,7 @@ class Spark:
         counted: dict[str | None, int] = {}
         for code, n in zip(codes, table.column("n").to_pylist(), strict=True):
             counted[code] = counted.get(code, 0) + n
-        return counted, kind_of(table.column("raw"))
+        return counted, arrow_kind(table.column("raw"))
 
     def _look_at_codes(self, columns: Sequence[str]) -> None:
         listed, sets = ", ".join(columns), ", ".join(f"({column})" for column in columns)

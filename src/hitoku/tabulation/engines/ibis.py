@@ -20,14 +20,12 @@ from hitoku.errors import DataError, HitokuError, ParameterError
 from hitoku.kernels import cell_rows, fixed_point
 from hitoku.model.arrays import Floats, Integers
 from hitoku.model.frames import not_numbers
-from hitoku.tabulation.arrow_codes import codes_of, kind_of
-from hitoku.tabulation.attach import require
-from hitoku.tabulation.contributors import Ranking, State
+from hitoku.tabulation.contributors import LeafSums, Ranking, State
 from hitoku.tabulation.cube import Cube
-from hitoku.tabulation.database import allowed_memory
+from hitoku.tabulation.database import allowed_memory, arrow_kind, codes_of
 from hitoku.tabulation.numbers import EXACT, MOST_DECIMALS, NumberFacts, Numbers
+from hitoku.tabulation.records import require
 from hitoku.tabulation.source import Where, filter_columns, records_changed, refuse_filter
-from hitoku.tabulation.sums import LeafSums
 
 LARGEST = 1.7976931348623157e308
 WORD = 2.0**32
@@ -128,7 +126,7 @@ class Ibis:
         counted: dict[str | None, int] = {}
         for code, n in zip(self._seen[column][1], table.column("n").to_pylist(), strict=True):
             counted[code] = counted.get(code, 0) + n
-        return counted, kind_of(raw)
+        return counted, arrow_kind(raw)
 
     def place(self, column: str, leaf_of: Mapping[str | None, int], n_leaves: int) -> None:
         """Keep a small table with the codes as the data have them, and the leaf of records without one."""

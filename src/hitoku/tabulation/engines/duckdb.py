@@ -12,14 +12,18 @@ import pyarrow as pa
 
 from hitoku.kernels import record_order
 from hitoku.model.arrays import Floats
-from hitoku.tabulation import identity
-from hitoku.tabulation.contributors import Ranking, State, by_contributor, leaf_bits
+from hitoku.tabulation.contributors import LeafSums, Ranking, State, by_contributor, leaf_bits
 from hitoku.tabulation.cube import FLOATS, Cube
 from hitoku.tabulation.database import translate_errors
-from hitoku.tabulation.identity import Identity
 from hitoku.tabulation.numbers import NumberFacts, Numbers, decimals_sql
-from hitoku.tabulation.source import Source, records_changed
-from hitoku.tabulation.sums import LeafSums
+from hitoku.tabulation.source import (
+    Identity,
+    Source,
+    identify_column,
+    identify_holdings,
+    identify_records,
+    records_changed,
+)
 
 # Rows that are sorted at a time: at most so many, and what half of the memory holds, key, value and weight
 # each twice.
@@ -123,14 +127,14 @@ class DuckDB:
     def identify(self, level: str) -> Identity:
         if level == "holdings":
             units = self._of_column("u") if "u" in self.names else None
-            return identity.of_holdings(self.source, self._of_column("h"), units)
+            return identify_holdings(self.source, self._of_column("h"), units)
         if "u" in self.names:
             return self._of_column("u")
-        return identity.of_records(int(self.source.rows("SELECT count(*) FROM records")[0][0]))
+        return identify_records(int(self.source.rows("SELECT count(*) FROM records")[0][0]))
 
     def _of_column(self, column: str) -> Identity:
         if column not in self._named:
-            self._named[column] = identity.of_column(self.source, column, self.n_leaves)
+            self._named[column] = identify_column(self.source, column, self.n_leaves)
         return self._named[column]
 
     def rank(
