@@ -30,7 +30,7 @@ from matplotlib.figure import Figure
 import hitoku as ht
 from hitoku.cli.warm_up import circulate_a_little, prove_a_little
 from hitoku.io.argus import read_metadata, write_table
-from hitoku.io.argus.suppressed_table import read_suppressed_table
+from hitoku.io.argus.safe_reader import read_suppressed_table
 
 OUT = Path(__file__).resolve().parents[1] / ".bench"
 RULES = [ht.PPercent(p=10), ht.FewContributors(n=3)]

@@ -25,11 +25,10 @@ from hitoku.evidence.verify import fingerprint, verify
 from hitoku.io.argus.apriori import read_apriori
 from hitoku.io.argus.batch import read_batch
 from hitoku.io.argus.batch_check import check_batch
-from hitoku.io.argus.code_list import read_code_list
 from hitoku.io.argus.metadata import parse_metadata, read_metadata, write_metadata
 from hitoku.io.argus.microdata import read_microdata
 from hitoku.io.argus.recode import read_recode
-from hitoku.io.argus.safe_reader import read_code_value, read_sbs
+from hitoku.io.argus.safe_reader import read_code_value
 from hitoku.io.argus.table_file import read_table
 from hitoku.io.argus.tree import read_tree
 from hitoku.io.jj import read_jj, read_jj_pattern
@@ -93,7 +92,6 @@ _of_a_file("recipe", "x.toml", Recipe.read)
 _of_a_file("jj", "x.jj", lambda path: (read_jj(path), read_jj_pattern(path)))
 _of_a_file("argus-rda", "x.rda", read_metadata)
 _of_a_file("argus-hrc", "x.hrc", read_tree)
-_of_a_file("argus-cdl", "x.cdl", read_code_list)
 _of_a_file("argus-grc", "x.grc", read_recode)
 _of_a_file(
     "argus-asc", "x.asc", lambda path: read_microdata(path, FREE), lambda path: read_microdata(path, FIXED)
@@ -111,8 +109,6 @@ _of_a_file(
     "x.csv",
     lambda path: read_code_value(path, 2),
     lambda path: read_code_value(path, 2, statuses=True),
-    lambda path: read_sbs(path, 2),
-    lambda path: read_sbs(path, 2, levels=True),
 )
 _of_a_file("policy", "x.toml", policy)
 _of_a_file("decisions", "x.toml", read_decisions)

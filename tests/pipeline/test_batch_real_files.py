@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tests.io.argus.sbs_reader import withheld_in
 
 from hitoku.errors import HitokuError
 from hitoku.evidence.audit import audit
@@ -134,6 +135,6 @@ def test_the_program_s_own_pattern_passes_our_audit(argus, shared):
     theirs = read_code_value(shared / "data/tables/tauargus/expected/Simple2D.txt", 2)
     text = PP.format(rules="", how="1T").replace("<SUPPRESS> OPT(1,5)\n", "").replace("3,AS+", "6,")
     judged = run_batch(arb(argus, text)).tables[0][0].safe.judged
-    pattern = Protection.withhold(judged.table, theirs.withheld_in(judged.table), judged.need)
+    pattern = Protection.withhold(judged.table, withheld_in(theirs, judged.table), judged.need)
     assert int(pattern.withheld.sum()) == 9 + 12
     assert audit(judged.table, judged.need, Release.of(judged.table, pattern)).safe

@@ -210,7 +210,7 @@ def _by_hand(
 ) -> Recheck:
     """Judge a table that somebody suppressed."""
     from hitoku.checks.submission.by_hand import check_table
-    from hitoku.io.argus.suppressed_table import read_suppressed_table
+    from hitoku.io.argus.safe_reader import read_suppressed_table
     from hitoku.io.marked_cells import read_marked_cells
 
     if not by or policy is None:

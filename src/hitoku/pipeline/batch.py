@@ -18,12 +18,12 @@ from hitoku.coalitions.contributions import Insiders, choose_insiders, parse_ins
 from hitoku.errors import NeedError, OutputError, ParameterError
 from hitoku.evidence.outcome import Outcome
 from hitoku.files import refuse_occupied
-from hitoku.io.argus.asked import JJ, BatchSession, Suppress, Write
 from hitoku.io.argus.batch import REPLACED, read_batch
 from hitoku.io.argus.batch_check import Checked, Ready, check_batch
+from hitoku.io.argus.batch_request import JJ, BatchSession, Suppress, Write
 from hitoku.io.argus.batch_write import BatchRun, Done, write_batch
-from hitoku.io.argus.judged import BY_HAND, Judged
-from hitoku.io.argus.safe_table import SafeTable
+from hitoku.io.argus.cell_status import BY_HAND, Judged
+from hitoku.io.argus.safe_files import SafeTable
 from hitoku.methods import METHODS
 from hitoku.methods.adjust import Adjust
 from hitoku.methods.auto import Auto

@@ -12,9 +12,10 @@ import numpy as np
 
 from hitoku.errors import DataError, HitokuError, TableError
 from hitoku.io.argus.apriori import apply_apriori, read_apriori
-from hitoku.io.argus.asked import COUNT, FREQUENCY_COST, UNIT_COST
 from hitoku.io.argus.batch_check import Ready
-from hitoku.io.argus.judged import Judged, Marks, judge
+from hitoku.io.argus.batch_request import COUNT, FREQUENCY_COST, UNIT_COST
+from hitoku.io.argus.cell_status import Judged, Marks
+from hitoku.io.argus.columns import Variable
 from hitoku.io.argus.microdata import read_microdata
 from hitoku.io.argus.recode import GroupRecode, TreeRecode, read_recode
 from hitoku.io.argus.table_file import (
@@ -27,11 +28,11 @@ from hitoku.io.argus.table_file import (
     read_table,
 )
 from hitoku.io.argus.tree import tree_of
-from hitoku.io.argus.variable import Variable
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.contributors import Contributors
 from hitoku.model.hierarchy import Hierarchy
 from hitoku.model.table import Table
+from hitoku.pipeline.batch_rules import judge
 from hitoku.tabulation.tabulate import tabulate
 
 # Names each record, so that it is a contributor of its own where holdings are known, too.

@@ -13,11 +13,10 @@ from hitoku.errors import HitokuError
 from hitoku.io.argus.apriori import read_apriori
 from hitoku.io.argus.batch import read_batch
 from hitoku.io.argus.batch_check import check_batch
-from hitoku.io.argus.code_list import parse_code_list
 from hitoku.io.argus.metadata import MICRODATA, TABLE, parse_metadata, write_metadata
 from hitoku.io.argus.microdata import read_microdata
 from hitoku.io.argus.recode import parse_recode
-from hitoku.io.argus.safe_reader import read_code_value, read_sbs
+from hitoku.io.argus.safe_reader import read_code_value
 from hitoku.io.argus.table_file import read_table
 from hitoku.io.argus.tree import parse_tree
 
@@ -56,7 +55,7 @@ RECORDS = st.lists(st.lists(ENTRY, min_size=5, max_size=7).map(";".join), min_si
 )
 
 
-@pytest.mark.parametrize("parse", [parse_metadata, parse_tree, parse_recode, parse_code_list])
+@pytest.mark.parametrize("parse", [parse_metadata, parse_tree, parse_recode])
 @given(text=LINES | NOISE)
 def test_any_text_is_read_or_refused(parse, text):
     with contextlib.suppress(HitokuError):
@@ -123,9 +122,8 @@ CELL = st.sampled_from(
 def test_any_safe_file_is_read_or_refused(tmp_path_factory, text):
     path = tmp_path_factory.mktemp("fuzz") / "x.csv"
     path.write_text(text, encoding="utf-8")
-    for read in (read_code_value, read_sbs):
-        with contextlib.suppress(HitokuError):
-            read(path, 2)
+    with contextlib.suppress(HitokuError):
+        read_code_value(path, 2)
 
 
 @given(text=NOISE | RECORDS, ignore=st.booleans())

@@ -1,13 +1,12 @@
-"""The files of τ-ARGUS: metadata, microdata, tables, trees, recodings, code lists, batches."""
+"""The files of τ-ARGUS: metadata, microdata, tables, trees, recodings, batches."""
 
 from hitoku.io.argus.apriori import apply_apriori, read_apriori, write_apriori
 from hitoku.io.argus.batch import read_batch
-from hitoku.io.argus.code_list import read_code_list, write_code_list
 from hitoku.io.argus.export import export_release, read_export
 from hitoku.io.argus.metadata import Metadata, Variable, read_metadata, write_metadata
-from hitoku.io.argus.microdata import read_microdata, write_microdata
-from hitoku.io.argus.recode import GroupRecode, Range, TreeRecode, read_recode, write_recode
-from hitoku.io.argus.safe_reader import read_code_value, read_sbs
+from hitoku.io.argus.microdata import read_microdata
+from hitoku.io.argus.recode import GroupRecode, Range, TreeRecode, read_recode
+from hitoku.io.argus.safe_reader import read_code_value
 from hitoku.io.argus.table_file import GivenTable, read_table
 from hitoku.io.argus.table_writer import write_table
 from hitoku.io.argus.tree import read_tree, tree_by_digits, tree_of, write_tree
@@ -23,22 +22,17 @@ __all__ = [
     "export_release",
     "read_apriori",
     "read_batch",
-    "read_code_list",
     "read_code_value",
     "read_export",
     "read_metadata",
     "read_microdata",
     "read_recode",
-    "read_sbs",
     "read_table",
     "read_tree",
     "tree_by_digits",
     "tree_of",
     "write_apriori",
-    "write_code_list",
     "write_metadata",
-    "write_microdata",
-    "write_recode",
     "write_table",
     "write_tree",
 ]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hitoku.errors import DataError, did_you_mean
-from hitoku.io.argus.asked import (
+from hitoku.io.argus.batch_request import (
     CKM,
     CODE_VALUE,
     COUNT,
@@ -30,8 +30,8 @@ from hitoku.io.argus.asked import (
     Recoding,
     Suppress,
     Write,
+    parse_safety,
 )
-from hitoku.io.argus.safety import parse_safety
 from hitoku.io.argus.text import lines_of, read_text
 
 COMMAND = re.compile(r"<\s*(?P<name>[A-Za-z]+)\s*>\s*(?P<rest>.*)")

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PureWindowsPath
 
 from hitoku.errors import DataError, HitokuError, did_you_mean
-from hitoku.io.argus.asked import (
+from hitoku.io.argus.batch import BatchProblem, refuse_problems
+from hitoku.io.argus.batch_request import (
     COUNT,
     CSV,
     FREQUENCY_COST,
@@ -21,9 +22,8 @@ from hitoku.io.argus.asked import (
     BatchSession,
     Write,
 )
-from hitoku.io.argus.batch import BatchProblem, refuse_problems
-from hitoku.io.argus.intermediate import tree_name
 from hitoku.io.argus.metadata import Metadata, Variable, read_metadata
+from hitoku.io.argus.safe_files import tree_name
 from hitoku.io.argus.text import found_file, refuse_impossible
 
 

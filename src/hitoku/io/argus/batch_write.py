@@ -13,10 +13,9 @@ from hitoku.evidence.outcome import Outcome
 from hitoku.evidence.verdict import combine
 from hitoku.evidence.verify import verify
 from hitoku.files import new_files, new_folder, private_folder
-from hitoku.io.argus.asked import INTERMEDIATE, JJ, Batch, Write
 from hitoku.io.argus.batch_check import Checked, Ready
-from hitoku.io.argus.safe_file import confidential, write_safe_file
-from hitoku.io.argus.safe_table import SafeTable
+from hitoku.io.argus.batch_request import INTERMEDIATE, JJ, Batch, Write
+from hitoku.io.argus.safe_files import SafeTable, confidential, write_safe_file
 from hitoku.io.publication import PublicationPlan
 from hitoku.io.release.write import write_release
 from hitoku.model.release import Release

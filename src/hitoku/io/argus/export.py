@@ -19,16 +19,13 @@ from hitoku.errors import OutputError
 from hitoku.evidence.grid import Grid, texts
 from hitoku.files import new_folder
 from hitoku.io.argus.apriori import AprioriEntry, write_apriori
-from hitoku.io.argus.ascii_codes import StandIns, stand_ins
-from hitoku.io.argus.asked import JJ
-from hitoku.io.argus.judged import ArgusStatus, Judged
+from hitoku.io.argus.batch_request import JJ, Safety
+from hitoku.io.argus.cell_status import ArgusStatus, Judged
 from hitoku.io.argus.metadata import Metadata, read_metadata
-from hitoku.io.argus.safe_file import write_safe_file
-from hitoku.io.argus.safe_table import SafeTable
-from hitoku.io.argus.safety import Safety
+from hitoku.io.argus.safe_files import SafeTable, write_safe_file
 from hitoku.io.argus.table_file import GivenTable, read_table
 from hitoku.io.argus.table_writer import SEPARATOR, write_table
-from hitoku.io.argus.text import quoted, write_text
+from hitoku.io.argus.text import StandIns, quoted, stand_ins, write_text
 from hitoku.io.release.read import read_numbers, read_release
 from hitoku.model.arrays import Integers
 from hitoku.model.need import Need

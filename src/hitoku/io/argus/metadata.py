@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, NoReturn, get_args
 
 from hitoku.errors import DataError, OutputError, ParameterError, did_you_mean
+from hitoku.io.argus.columns import COLUMN_PARTS, NUMERIC_PARTS, Layout, Part, Variable, written
 from hitoku.io.argus.text import Word, found_file, lines_of, quoted, read_text, words_of, write_text
-from hitoku.io.argus.variable import COLUMN_PARTS, NUMERIC_PARTS, Layout, Part, Variable, written
 
 __all__ = ["Metadata", "Variable", "parse_metadata", "read_metadata", "write_metadata"]
 

@@ -8,15 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.errors import DataError, OutputError, ParameterError, some
-from hitoku.io.argus.columns import bare, digits, parsed_numbers, separated
+from hitoku.errors import DataError, ParameterError
+from hitoku.io.argus.columns import bare, parsed_numbers, separated
 from hitoku.io.argus.metadata import Metadata, Variable
-from hitoku.io.argus.text import read_text, write_text
+from hitoku.io.argus.text import read_text
 from hitoku.model.arrays import Floats
-from hitoku.model.frames import numbers, opened, texts
-
-# τ-ARGUS reads no longer ones.
-MAX_RECORD = 32_000
 
 
 def read_microdata(
@@ -70,34 +66,6 @@ def read_microdata(
             for v, entries in zip(chosen, columns, strict=True)
         }
     )
-
-
-def write_microdata(path: str | Path, frame: Any, metadata: Metadata) -> None:
-    """Write the columns that the metadata name, without a header; compressed when the name ends in ``.gz``.
-
-    In fixed columns everything is flush right, as τ-ARGUS expects. A number is written with as many decimals
-    as it has; one that does not fit its column is refused.
-    """
-    path = Path(path)
-    if metadata.layout == "table":
-        raise ParameterError("these metadata describe a table, not records", where=path.name)
-    data = opened(frame)
-    fields: list[list[str]] = []
-    for variable in metadata.variables:
-        if variable.is_number:
-            column = [digits(number) for number in numbers(data, variable.name).tolist()]
-        else:
-            column = texts(data, variable.name).tolist()
-        _refuse_unwritable(variable, column, metadata, path.name)
-        fields.append(column)
-    if metadata.layout == "free":
-        separator = str(metadata.separator)
-        quote = [v.is_number for v in metadata.variables]
-        shown = [c if plain else [f'"{code}"' for code in c] for c, plain in zip(fields, quote, strict=True)]
-        lines = [separator.join(record) for record in zip(*shown, strict=True)]
-    else:
-        lines = _flush_right(metadata.variables, fields, len(data), path.name)
-    write_text(path, lines, "microdata")
 
 
 def _fixed(text: str, variables: Sequence[Variable], where: str) -> list[list[str]]:
@@ -158,55 +126,3 @@ def _numbers(variable: Variable, entries: Sequence[str], where: str) -> Floats:
             fix="impute or drop these records: τ-ARGUS would add up the missing code as if it were a number",
         )
     return values
-
-
-def _refuse_unwritable(variable: Variable, column: Sequence[str], metadata: Metadata, where: str) -> None:
-    """Refuse codes that would be read back as something else."""
-    separator = metadata.separator if metadata.layout == "free" else None
-    for code in dict.fromkeys(column):
-        empty = not code.strip() or code != code.rstrip() or '"' in code or len(code.splitlines()) != 1
-        if empty or "\t" in code or (separator is not None and separator in code):
-            raise OutputError(
-                f"column {variable.name!r} has a code that the file cannot hold"
-                if variable.is_number
-                else f"code {code!r} of {variable.name!r} cannot be written",
-                where=where,
-                fix="a code is not empty, ends in no blank and holds no quote, tab, line break or separator",
-            )
-    if variable.length is not None:
-        wide = [code for code in dict.fromkeys(column) if len(code) > variable.length]
-        if wide:
-            named = "" if variable.is_number else f": {some(repr(code) for code in wide)}"
-            raise OutputError(
-                f"{len(wide)} entries of {variable.name!r} are wider than {variable.length} signs{named}",
-                where=where,
-                fix="widen the variable in the metadata, or round the numbers",
-            )
-
-
-def _flush_right(
-    variables: Sequence[Variable], fields: Sequence[Sequence[str]], n_records: int, where: str
-) -> list[str]:
-    """Put every field at the end of its columns."""
-    places = [_place(variable) for variable in variables]
-    width = max(place.stop for place in places)
-    if width > MAX_RECORD:
-        raise OutputError(
-            f"a record of {width} signs is too long for τ-ARGUS",
-            where=where,
-            fix=f"it reads {MAX_RECORD} signs",
-        )
-    records = np.full((n_records, width), " ", dtype="<U1")
-    taken = np.zeros(width, dtype=bool)
-    for variable, place, column in zip(variables, places, fields, strict=True):
-        if taken[place].any():
-            raise OutputError(
-                f"variable {variable.name!r} shares columns with another",
-                where=where,
-                fix="give every variable columns of its own before writing",
-            )
-        taken[place] = True
-        size = place.stop - place.start
-        flush = np.char.rjust(np.array(column, dtype=f"<U{size}"), size)
-        records[:, place] = flush.view("<U1").reshape(n_records, size)
-    return [str(line) for line in records.view(f"<U{width}").ravel()]

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from hitoku.errors import DataError, HierarchyError, OutputError, did_you_mean, some
-from hitoku.io.argus.text import lines_of, quoted, read_text, words_of, write_text
+from hitoku.errors import DataError, HierarchyError, did_you_mean, some
+from hitoku.io.argus.text import lines_of, read_text, words_of
 from hitoku.model.hierarchy import Hierarchy
 
 TREE = "<TREERECODE>"
@@ -212,25 +212,6 @@ def parse_recode(text: str, *, name: str = "recoding") -> Recode:
     return GroupRecode(tuple(rules), missing, code_list)
 
 
-def write_recode(path: str | Path, recode: Recode) -> None:
-    """Write a ``.grc`` file."""
-    if isinstance(recode, TreeRecode):
-        lines = [TREE, *recode.closed]
-    else:
-        lines = [f"{new}: {', '.join(map(_written, ranges))}" for new, ranges in recode.rules]
-        if recode.missing:
-            lines.append(" ".join(["<MISSING>", *(quoted(code, "missing code") for code in recode.missing)]))
-        if recode.code_list is not None:
-            lines.append(f"<CODELIST> {quoted(recode.code_list, 'file name')}")
-    if parse_recode("\n".join(lines), name=Path(path).name) != recode:
-        raise OutputError(
-            "this recoding cannot be written as a .grc file",
-            where=Path(path).name,
-            fix="codes hold no comma, colon, hyphen or quote and neither start nor end in a blank",
-        )
-    write_text(path, lines, "recoding")
-
-
 def _covers(ranges: Sequence[Range], code: str, width: int, missing: set[str]) -> bool:
     own = code.rjust(width)
     for low, high in ranges:
@@ -274,12 +255,6 @@ def _range(text: str, where: str) -> Range:
                 fix="codes are compared as text, flush right; put the smaller one first",
             )
     return Range(low, high)
-
-
-def _written(part: Range) -> str:
-    if part.low is not None and part.low == part.high:
-        return f'"{part.low}"' if "-" in part.low else part.low
-    return f"{part.low or ''}-{part.high or ''}"
 
 
 def _bare(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Safe files of τ-ARGUS read back: code and value, pivot table, SBS.
+"""Safe files of τ-ARGUS read back: code and value, pivot table, SBS; and compared with the true table.
 
 An intermediate file is a table with its metadata: see :mod:`hitoku.io.argus.table_file`.
 """
@@ -12,25 +12,17 @@ from pathlib import Path
 
 import numpy as np
 
-from hitoku.errors import DataError, TableError
-from hitoku.io.argus.judged import UNSAFE, ArgusStatus
-from hitoku.io.argus.safe_file import EMPTY, WITHHELD
+from hitoku.errors import DataError, TableError, some
+from hitoku.io.argus.cell_status import UNSAFE, ArgusStatus
+from hitoku.io.argus.safe_files import EMPTY, WITHHELD
 from hitoku.io.argus.text import read_text
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.table import Table
+from hitoku.model.verdict import Finding, Severity
 
 HIDDEN = (*UNSAFE, ArgusStatus.SECONDARY, ArgusStatus.SECONDARY_BY_HAND)
 # Whole numbers below this one are told apart by doubles.
 MOST = 2**53
-# What a flag of an SBS file says, as a status; B and C are rules alike.
-OF_FLAG = {
-    "V": ArgusStatus.SAFE,
-    "A": ArgusStatus.FREQUENCY,
-    "B": ArgusStatus.RULE,
-    "C": ArgusStatus.RULE,
-    "F": ArgusStatus.RULE,
-    "D": ArgusStatus.SECONDARY,
-}
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -66,27 +58,6 @@ class SafeCells:
 
     def __repr__(self) -> str:
         return f"SafeCells({len(self):_} cells, {int(self.withheld.sum()):_} withheld)"
-
-    def withheld_in(self, table: Table) -> Mask:
-        """Find the withheld cells in a table: the pattern that somebody else chose, to be audited.
-
-        Blanks around a code do not count.
-        """
-        places = {
-            tuple(code.strip() for code in table.labels.codes_of(cell)): cell for cell in range(table.n_cells)
-        }
-        mask = np.zeros(table.n_cells, dtype=bool)
-        for codes, hidden in zip(self.codes, self.withheld.tolist(), strict=True):
-            if hidden:
-                cell = places.get(tuple(code.strip() for code in codes))
-                if cell is None:
-                    raise TableError(
-                        "the safe file withholds a cell that the table does not have",
-                        where=f"cell {', '.join(codes)}",
-                        fix="compare it with the table it was made from",
-                    )
-                mask[cell] = True
-        return mask
 
 
 def read_code_value(path: str | Path, n_variables: int, *, statuses: bool = False) -> SafeCells:
@@ -130,42 +101,6 @@ def read_code_value(path: str | Path, n_variables: int, *, statuses: bool = Fals
         status=status,
         withheld=withheld,
         empty=empty,
-    )
-
-
-def read_sbs(path: str | Path, n_variables: int, *, levels: bool = False) -> SafeCells:
-    """Read a file of type 4: codes, value, contributors, flag, and the dominance that only some cells have.
-
-    Parameters
-    ----------
-    path
-        The file.
-    n_variables
-        How many codes a cell has.
-    levels
-        The level of every code stands after it (option HL).
-    """
-    path = Path(path)
-    step = 2 if levels else 1
-    rows = _rows(path, n_variables * step + 3)
-    end = n_variables * step
-    flags = [row[end + 2].strip() for row in rows]
-    strange = [flag for flag in flags if flag not in OF_FLAG]
-    if strange:
-        raise DataError(
-            f"{strange[0]!r} is no flag of an SBS file",
-            where=path.name,
-            fix=f"give the number of variables, levels=True with option HL; flags are {', '.join(OF_FLAG)}",
-        )
-    status = np.array([int(OF_FLAG[flag]) for flag in flags])
-    return SafeCells(
-        names=(),
-        codes=tuple(tuple(row[:end:step]) for row in rows),
-        value=np.array([_value(row[end], path.name) for row in rows]),
-        status=status,
-        withheld=status != ArgusStatus.SAFE,
-        empty=np.zeros(len(rows), dtype=bool),
-        frequency=np.array([_count(row[end + 1], "number of contributors", path.name) for row in rows]),
     )
 
 
@@ -213,3 +148,62 @@ def _count(text: str, what: str, where: str) -> int:
             f"a {what} is not a whole number", where=where, fix="give the number of variables of this table"
         )
     return int(number)
+
+
+MOST_DECIMALS = 6
+NAMED = 3
+
+
+def read_suppressed_table(path: str | Path, table: Table) -> tuple[Mask, list[Finding]]:
+    """Read a safe file with codes and values: what it withholds, and what it shows with another value.
+
+    A cell that the file does not have is not published.
+
+    Parameters
+    ----------
+    path
+        A code-value or pivot file, with statuses or without.
+    table
+        The true table.
+    """
+    cells = read_code_value(path, len(table.labels.names))
+    places = {
+        tuple(code.strip() for code in table.labels.codes_of(cell)): cell for cell in range(table.n_cells)
+    }
+    withheld = np.ones(table.n_cells, dtype=np.bool_)
+    step = 0.5 * 10.0 ** -_decimals(cells)
+    other: list[str] = []
+    for codes, value, hidden, empty in zip(
+        cells.codes, cells.value.tolist(), cells.withheld.tolist(), cells.empty.tolist(), strict=True
+    ):
+        cell = places.get(tuple(code.strip() for code in codes))
+        if cell is None:
+            raise TableError(
+                "the safe file has a cell that the table does not have",
+                where=f"{Path(path).name}, cell {', '.join(codes)}",
+                fix="compare it with the table it was made from; totals are written as the table writes them",
+            )
+        withheld[cell] = hidden
+        shown = 0.0 if empty else value
+        if not hidden and abs(shown - float(table.value[cell])) > step * (1 + 1e-6):
+            other.append(f"[{table.describe(cell)}]")
+    if not other:
+        return withheld, []
+    reason = f"{len(other)} cell(s) are published with another value than the table has"
+    return withheld, [
+        Finding(
+            severity=Severity.FAIL,
+            place=some(other, NAMED),
+            reason=reason,
+            advice="give the table that the safe file was made from",
+        )
+    ]
+
+
+def _decimals(cells: SafeCells) -> int:
+    """Count the decimals that the file shows."""
+    shown = cells.value[np.isfinite(cells.value)]
+    for decimals in range(MOST_DECIMALS):
+        if np.allclose(shown, np.round(shown, decimals), rtol=0, atol=10.0 ** -(MOST_DECIMALS + 3)):
+            return decimals
+    return MOST_DECIMALS

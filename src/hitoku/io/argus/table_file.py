@@ -14,11 +14,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from hitoku.errors import DataError, ParameterError, TableError, did_you_mean, some
-from hitoku.io.argus.columns import bare, parsed_numbers, separated
+from hitoku.io.argus.columns import Part, bare, parsed_numbers, separated
 from hitoku.io.argus.metadata import Metadata, Variable
 from hitoku.io.argus.text import read_text
 from hitoku.io.argus.tree import tree_of
-from hitoku.io.argus.variable import Part
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.contributors import Contributors
 from hitoku.model.dimension import Dimension, Labels

@@ -10,12 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from hitoku.errors import OutputError, TableError
-from hitoku.io.argus.columns import digits
+from hitoku.io.argus.columns import Part, digits
 from hitoku.io.argus.metadata import Metadata, Variable, write_metadata
 from hitoku.io.argus.table_file import EMPTY, PROTECTED, SAFE, UNSAFE, Letters
 from hitoku.io.argus.text import quoted, write_text
 from hitoku.io.argus.tree import LEAD, write_tree
-from hitoku.io.argus.variable import Part
 from hitoku.model.arrays import Floats
 from hitoku.model.dimension import Dimension
 from hitoku.model.hierarchy import Hierarchy

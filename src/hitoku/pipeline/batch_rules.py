@@ -1,17 +1,16 @@
-"""Cells with their τ-ARGUS status: what the rules and people's marks say before anything is suppressed."""
+"""The rules of a τ-ARGUS batch applied to a table, with what people marked."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from enum import IntEnum
+from dataclasses import replace
 
 import numpy as np
 
-from hitoku.io.argus.safety import Safety
+from hitoku.io.argus.batch_request import Safety
+from hitoku.io.argus.cell_status import BY_HAND, ArgusStatus, Judged, Marks
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.need import Need
-from hitoku.model.protection import Protection
 from hitoku.model.table import Table
 from hitoku.rules.assess import name_of
 from hitoku.rules.dominance import Dominance
@@ -24,24 +23,6 @@ from hitoku.rules.request import Request
 from hitoku.rules.rule import Rule
 from hitoku.rules.zero import Zero
 
-
-class ArgusStatus(IntEnum):
-    """How τ-ARGUS numbers what it knows about a cell."""
-
-    SAFE = 1
-    SAFE_BY_HAND = 2
-    RULE = 3
-    REQUEST = 4
-    FREQUENCY = 5
-    ZERO = 6
-    BY_HAND = 9
-    PROTECTED = 10
-    SECONDARY = 11
-    SECONDARY_BY_HAND = 12
-    EMPTY = 14
-
-
-UNSAFE = (ArgusStatus.RULE, ArgusStatus.REQUEST, ArgusStatus.FREQUENCY, ArgusStatus.ZERO, ArgusStatus.BY_HAND)
 # The first rule that hits a cell gives its status, in this order.
 ORDER = ("dominance", "p_percent", "prior_posterior", "request", "min_frequency", "few_contributors", "zero")
 STATUS_OF = {
@@ -50,83 +31,6 @@ STATUS_OF = {
     "few_contributors": ArgusStatus.FREQUENCY,
     "zero": ArgusStatus.ZERO,
 }
-BY_HAND = "given"  # what a need calls cells that somebody marked
-
-
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Marks:
-    """What people said about single cells of a table that was read.
-
-    Parameters
-    ----------
-    unsafe, protected, withheld
-        Cells marked as unsafe, as never to be withheld, as withheld already.
-    lower, upper
-        Levels that were given, zero where they were not; those of safe cells mean nothing.
-    """
-
-    unsafe: Mask
-    protected: Mask
-    withheld: Mask
-    lower: Floats
-    upper: Floats
-
-
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Judged:
-    """A table with what must be protected in it.
-
-    Parameters
-    ----------
-    table
-        Values, costs, cells that stay published, known bounds.
-    need
-        Unsafe cells and their levels.
-    status
-        Numbers of :class:`ArgusStatus`.
-    safety
-        The rules that were applied.
-    decimals
-        Decimals of the values in files.
-    shown
-        Values for files where those of the table were made to add up; None: those of the table.
-    """
-
-    table: Table
-    need: Need
-    status: Integers
-    safety: Safety
-    decimals: int = 0
-    shown: Floats | None = None
-
-    @property
-    def step(self) -> float:
-        """One unit of the last decimal, the least level there is."""
-        return float(10.0**-self.decimals)
-
-    @property
-    def withheld(self) -> Mask:
-        """Cells that are withheld before any method runs, besides the unsafe ones."""
-        return np.isin(self.status, (ArgusStatus.SECONDARY, ArgusStatus.SECONDARY_BY_HAND))
-
-    def after(self, protection: Protection | None) -> Integers:
-        """Return the status of every cell once a method has decided."""
-        if protection is None:
-            return self.status
-        added = protection.withheld & ~self.need.unsafe & ~self.withheld
-        by_hand = np.where(
-            self.status == ArgusStatus.SAFE_BY_HAND,
-            int(ArgusStatus.SECONDARY_BY_HAND),
-            int(ArgusStatus.SECONDARY),
-        )
-        return np.where(added, by_hand, self.status)
-
-    def range_of(self, percent: float) -> Floats:
-        """Return a level in percent of every value, one last decimal at least."""
-        return np.maximum(percent / 100 * np.abs(self.table.value), self.step)
-
-    def __repr__(self) -> str:
-        return f"Judged({self.table!r}, {self.need!r})"
 
 
 def judge(
@@ -163,7 +67,7 @@ def judge(
 
     Examples
     --------
-    >>> from hitoku.io.argus.safety import parse_safety
+    >>> from hitoku.io.argus.batch_request import parse_safety
     >>> from hitoku.testing import one_cell
     >>> judged = judge(one_cell(80, 15, 5), parse_safety("P(10,1)|FREQ(5,20)", print))
     >>> int(judged.status[0]), judged.need.why(0), float(judged.need.upper[0])
