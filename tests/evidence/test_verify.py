@@ -186,7 +186,7 @@ def alone(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
     """Run the file by itself, elsewhere, with the standard library only."""
     lonely = folder.parent / "elsewhere"
     lonely.mkdir(exist_ok=True)
-    for name in ("verify.py", "verify_files.py", "verify_premises.py"):
+    for name in ("verify.py", "verify_files.py", "verify_premises.py", "verify_rows.py"):
         shutil.copy(Path(verifier.__file__).with_name(name), lonely / name)
     command = [sys.executable, "-I", "-S", str(lonely / "verify.py"), *(args or (str(folder),))]
     return subprocess.run(command, capture_output=True, text=True, check=False)

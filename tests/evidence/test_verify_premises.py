@@ -17,7 +17,7 @@ from tests.oracles.forgeries import reseal
 
 import hitoku as ht
 from hitoku.evidence import verify as verifier
-from hitoku.evidence import verify_premises
+from hitoku.evidence import verify_premises, verify_rows
 from hitoku.evidence.grid import exact_rows
 from hitoku.io.release.evidence_files import write_hierarchies
 from hitoku.model.dimension import Dimension, Labels
@@ -90,14 +90,27 @@ def test_the_answer_names_what_is_taken_on_trust(released):
 def test_rows_say_what_was_proved_again(released):
     rows = {row.attacker: row for row in ht.verify(released).rows}
     assert list(rows) == list(ATTACKERS)
-    assert {who: rows[who].label for who in verifier.LABELS} == {
-        who: ATTACKERS[who][0] for who in verifier.LABELS
+    assert {who: rows[who].label for who in verify_rows.LABELS} == {
+        who: ATTACKERS[who][0] for who in verify_rows.LABELS
     }
     for who in ("outsider", "attributes"):
         assert rows[who].status == "proved"
         assert rows[who].checked.startswith("proved again here")
     assert rows["released"].status == "not considered"
     assert rows["released"].checked == ""
+
+
+def test_certificate_alone_takes_the_rules_on_trust(tmp_path):
+    """A certificate has no rules, so that it proves intervals and not how many units a group must have."""
+    outcome = ht.protect(ht.Table.from_array([[20, 15, 9], [72, 1, 30]]), rules=["min_frequency:n=3"])
+    folder = outcome.write(tmp_path / "release")
+    whole, alone = ht.verify(folder), ht.verify(next((folder / "checker").glob("certificate.json*")))
+    assert whole.ok
+    assert alone.ok
+    told = [{row.attacker: row.checked for row in each.rows}["groups"] for each in (whole, alone)]
+    assert told == ["proved again here by the same witnesses", verify_rows.WITHOUT_RULES]
+    assert verify_rows.TRUSTED_RULES in alone.trusted
+    assert verify_rows.TRUSTED_RULES not in whole.trusted
 
 
 def test_a_row_that_only_hitoku_audited_is_not_called_proved_here(tmp_path):
@@ -281,7 +294,7 @@ def test_derivable_groups_are_proved_by_the_same_witnesses(folder):
     assert answer.ok, answer.reason
     assert answer.rows[1].checked == "proved again here by the same witnesses"
     alone = ht.verify(folder / "checker" / "certificate.json.gz")
-    assert alone.rows[1].checked == "by hitoku, not checked here"
+    assert alone.rows[1].checked == verify_rows.WITHOUT_RULES
 
 
 # Trial S9: 2 and 1 are withheld beside 40 and 9 of 52; each may be up to 3, and all others are published.
@@ -353,7 +366,7 @@ def test_a_folder_needs_the_files_beside_verify_py_and_a_certificate_does_not(re
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert run(released / "checker" / "certificate.json.gz").returncode == 0
-    for name in ("verify_files.py", "verify_premises.py"):
+    for name in ("verify_files.py", "verify_premises.py", "verify_rows.py"):
         done = run(released)
         assert done.returncode == 2
         assert f"needs {name} beside verify.py" in done.stdout

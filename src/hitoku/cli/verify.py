@@ -26,7 +26,7 @@ def verify(
 
     The answer has the verdict's rows with what was proved again, and the premises that are taken on trust.
     Several paths end with a list of those that fail: so old releases are found that do not pass any more.
-    The same check runs without hitoku: evidence/verify.py and verify_premises.py need Python alone.
+    The same check runs without hitoku: the files evidence/verify*.py need Python alone.
 
     [bold]Examples[/bold]
 

@@ -17,11 +17,12 @@ fractions only, so no rounding can deceive it. It checks, in this order, that
    every cell that is not withheld as it is in the table, and no withheld one, and so do linked tables;
 6. every row of the verdict that says "proved" is one of these proofs.
 
-Beside it stand files for what goes beyond a certificate by itself; they need nothing but Python either.
-verify_files.py does check 5 of a release folder. verify_premises.py derives the premises of the proof (how
-cells add up, which of them are unsafe) from the other files in checker/, as far as they follow from these;
-the answer lists what is taken on trust. verify_blocks.py and verify_witnesses.py check a claim about a reader
-who knows the method, its parameters and its rules: they run the method again.
+Beside it stand files for what goes beyond the proof in a certificate; they need nothing but Python either.
+verify_files.py does check 5 of a release folder, and verify_rows.py check 6; without it, the answer about a
+certificate alone has no verdict. verify_premises.py derives the premises of the proof (how cells add up, and
+which of them are unsafe) from the other files in checker/, as far as they follow from these; the answer lists
+what is taken on trust. verify_blocks.py and verify_witnesses.py check a claim about an attacker who knows the
+method, its parameters and its rules: they run the method again.
 
 Of a release that withholds nothing but publishes other values, 3 and 4 read: what is published adds up and
 keeps the known bounds; every unsafe cell is published at least as far below, or above, its value as it must
@@ -53,14 +54,6 @@ TRUSTED_NONE = "that none is unsafe is taken on trust"
 NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+|/[1-9][0-9]*)?", re.ASCII)
 UNREADABLE = (OSError, EOFError, zlib.error, ValueError)
 MALFORMED = (*UNREADABLE, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError)
-# Rows of a verdict that a certificate can prove.
-LABELS = {
-    "outsider": "outsider, single cells",
-    "groups": "derivable groups of units",
-    "attributes": "attribute disclosure (group, direct)",
-    "method": "an attacker who knows the method",
-}
-STATUSES = ("proved", "passed", "failed", "not decided", "not considered")
 
 
 class CheckedRow(NamedTuple):
@@ -419,39 +412,6 @@ def printable(text: Any) -> str:
     return "".join(c for c in str(text) if c.isprintable())
 
 
-def checked_rows(content: dict[str, Any], again: dict[str, str], *, alone: bool) -> tuple[CheckedRow, ...]:
-    """Check 6: what the verdict calls proved was proved here."""
-    if "verdict" not in content:
-        result = {NONE_UNSAFE: "on trust"}
-        return tuple(
-            CheckedRow(who, LABELS[who], result.get(how, "proved"), "", how) for who, how in again.items()
-        )
-    rows = []
-    for row in content["verdict"]["rows"]:
-        who, status = row["attacker"], row["status"]
-        label, reason = printable(row["label"]), printable(row["reason"])
-        demand(status in STATUSES, f"{label}: a result that is none", 2)
-        demand(status != "failed" or not row["in_scope"], f"hitoku itself refuses it: {label}: {reason}")
-        how = ""
-        if status in {"proved", "passed"} and row["applies"]:
-            # How many units a group must have follows from the rules in checker/.
-            there = who in again or status == "passed" or (alone and who == "groups")
-            demand(there, f"{label}: called proved, and there is no proof of it")
-            how = again.get(who, "by hitoku, not checked here")
-        rows.append(CheckedRow(who, label, status if row["applies"] else "does not apply", reason, how))
-    claimed = {row.attacker for row in rows}
-    demand(claimed >= again.keys(), "the verdict lacks a row for what is proved", 2)
-    return tuple(rows)
-
-
-def proved_again(content: dict[str, Any]) -> dict[str, str]:
-    """Say for each attacker of whom the certificate speaks what checks 1 to 4 proved."""
-    n_unsafe, n_groups = len(content["unsafe"]), len(content.get("groups", []))
-    found = {"outsider": f"proved again here for {n_unsafe} unsafe cells" if n_unsafe else NONE_UNSAFE}
-    found |= {"attributes": f"proved again here for {n_groups} groups"} if n_groups else {}
-    return found | ({"method": "proved again here: the method was run again"} if "reader" in content else {})
-
-
 def verify(path: str | Path) -> Verification:
     """Check a certificate, or a release folder that holds one."""
     path = Path(path)
@@ -462,19 +422,23 @@ def verify(path: str | Path) -> Verification:
         demand(len(found) > 0, f"{path.name}: no certificate in checker/, so nothing is proved", 2)
         demand(len(found) == 1, f"{path.name}: not exactly one certificate in checker/", 2)
         content = read(found[0])
-        said, again = [prove(content)], proved_again(content)
+        said, again = [prove(content)], dict[str, str]()
         if folder is None:
             said += [] if content["unsafe"] else [TRUSTED_NONE]
             trusted = trusted_alone(content)
         else:
             files, premises = beside("verify_files.py"), beside("verify_premises.py")
             said.append(files.published(content, path / "public", demand, number))
-            note, trusted, besides = premises.derived(content, path / "checker", demand, files.plain)
-            said, again = said + ([note] if note else []), again | besides
-        rows = checked_rows(content, again, alone=folder is None)
+            note, trusted, again = premises.derived(content, path / "checker", demand, files.plain)
+            said += [note] if note else []
         left_open = printable("; ".join(content.get("remarks", [])))
         reason = "; ".join(said) + (f". Not covered: {left_open}" if left_open else "")
-        headline = printable(content["verdict"]["headline"]) if "verdict" in content else ""
+        headline, rows = "", ()
+        if folder is not None or Path(__file__).with_name("verify_rows.py").is_file():
+            verdict = beside("verify_rows.py")
+            listed, taken = verdict.checked(content, again, folder is None, demand, printable)
+            headline = printable(content["verdict"]["headline"]) if "verdict" in content else ""
+            rows, trusted = tuple(CheckedRow(*row) for row in listed), trusted + taken
         return Verification(True, reason, 0, headline, rows, tuple(map(printable, trusted)))
     except Refuted as failure:
         reason, code = failure.args

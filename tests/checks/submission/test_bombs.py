@@ -27,8 +27,21 @@ def test_a_certificate_that_unpacks_to_fill_the_memory_is_refused(folder):
     assert "two hundred times" in verify(path).reason
     assert verify(path).code == 2
     first, *others = recheck(folder).outputs
-    assert "the certificate is refuted" in str(first.findings[0])
+    assert "the certificate cannot be checked: it unpacks" in str(first.findings[0])
     assert [each.state for each in others] == ["leaves", "leaves"]
+
+
+def test_certificate_of_an_earlier_version_is_to_be_made_again(folder):
+    path = folder / "checker" / "01-people.certificate.json.gz"
+    text = gzip.decompress(path.read_bytes()).decode()
+    path.write_bytes(gzip.compress(text.replace("certificate 3", "certificate 2").encode(), mtime=0))
+    reseal(folder)
+    first = recheck(folder).outputs[0]
+    (found,) = first.findings
+    assert "written by an earlier version of hitoku: protect again" in found.reason
+    assert "refuted" not in str(found)
+    assert found.advice == "have the output made again"
+    assert first.state != "leaves"
 
 
 def test_submissions_that_somebody_mutated_end_without_a_traceback():

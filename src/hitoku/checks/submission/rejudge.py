@@ -101,7 +101,13 @@ def _proof(submission: Submission, place: int) -> list[Finding]:
         return [fault(output.name, reason, "have it made again")] if due else []
     answer = proof.verify(path)
     if not answer.ok:
-        return [fault(output.name, f"the certificate is refuted: {answer.reason}", "do not release it")]
+        # Code 2: not a certificate of this version, so that nothing is known of the proof.
+        what, advice = (
+            ("cannot be checked", "have the output made again")
+            if answer.code == 2
+            else ("is refuted", "do not release it")
+        )
+        return [fault(output.name, f"the certificate {what}: {answer.reason}", advice)]
     due_claim = claim_of(output, submission.policy)
     if due_claim is None:
         return [fault(output.name, "it has a certificate and cannot have one", "do not release it")]

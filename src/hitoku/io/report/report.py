@@ -12,7 +12,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from hitoku.evidence import verify, verify_blocks, verify_files, verify_premises, verify_witnesses
+from hitoku.evidence import (
+    verify,
+    verify_blocks,
+    verify_files,
+    verify_premises,
+    verify_rows,
+    verify_witnesses,
+)
 from hitoku.evidence.outcome import Outcome
 from hitoku.files import new_file
 from hitoku.io.cells import Cells
@@ -192,7 +199,9 @@ def page(
 
 def _verifiers(reader: Mapping[str, Any] | None) -> dict[str, str]:
     """Name the files that check the release, with their hashes; a claim about readers takes further ones."""
-    modules = [verify, verify_files, verify_premises, *([] if reader is None else [verify_blocks])]
+    modules = [verify, verify_files, verify_premises, verify_rows]
+    if reader is not None:
+        modules.append(verify_blocks)
     if reader is not None and "steps" in reader:
         modules.append(verify_witnesses)
     files = [Path(str(module.__file__)) for module in modules]
