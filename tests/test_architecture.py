@@ -105,7 +105,7 @@ WITHOUT_THE_TRUTH = {"attacks", "feasibility"}
 THE_TRUTH = ("table", "table_parts", "link", "Table")
 
 HOMELESS = {"utils", "util", "helpers", "helper", "common", "base", "misc"}
-MAX_LINES = 500
+MAX_LINES = 540
 A_CLASS = re.compile("^class ", re.MULTILINE)
 BY_NAME = re.compile("import_module|__import__")
 MACHINE_PATH = re.compile(r"(?<![\w.~])/(?:work|farm|root|home|Users|tmp/h)/")

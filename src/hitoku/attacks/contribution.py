@@ -44,12 +44,18 @@ class Contribution:
     def __post_init__(self) -> None:
         if self.cell < 0 or int(self.cell) != self.cell:
             raise ParameterError(
-                "a contribution names no cell", where="cell", fix="give the position of a cell, from 0"
+                "contribution_without_cell",
+                "a contribution names no cell",
+                where="cell",
+                fix="give the position of a cell, from 0",
             )
         if not np.isfinite(self.amount):
-            raise ParameterError("a contribution is not a finite number", where="amount")
+            raise ParameterError(
+                "contribution_not_finite", "a contribution is not a finite number", where="amount"
+            )
         if self.among is not None and (self.among < 1 or (self.sole and self.among != 1)):
             raise ParameterError(
+                "contributors_contradict_contribution",
                 "the number of contributors contradicts the contribution",
                 where="among",
                 fix="among counts all contributors of the cell: 1 for a sole one",
@@ -70,6 +76,7 @@ def contributions_of(given: Any) -> tuple[Contribution, ...]:
         listed = tuple(given)
         if not all(isinstance(item, Contribution) for item in listed):
             raise ParameterError(
+                "contributions_wrong_kind",
                 "contributions hold something else",
                 where="Insider(contributions=...)",
                 fix="give Contribution objects, or a data frame",
@@ -96,9 +103,12 @@ def shares_of(contributions: Sequence[Contribution], n_cells: int) -> list[dict[
     for item in contributions:
         if item.cell >= n_cells:
             raise ParameterError(
-                f"a contribution is to cell {item.cell} of a release of {n_cells} cells",
+                "contribution_cell_range",
+                "a contribution is to cell {cell} of a release of {n_cells} cells",
                 where="contributions",
                 fix="cells are numbered as in release.cells, from 0",
+                cell=item.cell,
+                n_cells=n_cells,
             )
         member = numbers.setdefault(item.contributor, len(numbers))
         if member == len(shares):

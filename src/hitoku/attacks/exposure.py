@@ -83,7 +83,7 @@ def fixed(matrix: sparse.csr_array) -> tuple[Mask, int]:
             elif rank == best_rank:
                 mask = mask & zero
     if best_rank < 0:
-        raise SolverError("elimination gave no rank", where="exposure")
+        raise SolverError("elimination_without_rank", "elimination gave no rank", where="exposure")
     known[open_columns[order[mask]]] = True
     return known, best_rank + int(n - len(open_columns))
 

@@ -102,11 +102,17 @@ class Group:
     def __post_init__(self) -> None:
         if self.share is not None and not 0 < self.share <= 1:
             raise ParameterError(
-                "share is no share", where="attack group", fix="give a fraction: 0.9 for 90 percent"
+                "share_range",
+                "share is no share",
+                where="attack group",
+                fix="give a fraction: 0.9 for 90 percent",
             )
         if not isinstance(self.k, int) or self.k < 0:
             raise ParameterError(
-                "k is no number of people", where="attack group", fix="give k as 0, 1, 2, ..."
+                "k_not_a_count",
+                "k is no number of people",
+                where="attack group",
+                fix="give k as 0, 1, 2, ...",
             )
         for name in ("sensitive", "identifying"):
             if isinstance(getattr(self, name), str):
@@ -334,9 +340,12 @@ def _with_outside(release: Release, groups: Sequence[Pinned]) -> Release:
 def _place(labels: Labels, variable: str, what: str) -> int:
     if variable not in labels.names:
         raise ParameterError(
-            f"the release has no variable {variable!r}",
-            where=f"attack group, {what}",
+            "variable_not_in_release",
+            "the release has no variable {variable!r}",
+            where="attack group, {what}",
             fix=did_you_mean(str(variable), labels.names),
+            variable=variable,
+            what=what,
         )
     return labels.names.index(variable)
 
@@ -348,8 +357,12 @@ def _numbers(labels: Labels, place: int, codes: Any, what: str) -> list[int]:
     for code in listed:
         if code not in known:
             raise ParameterError(
-                f"variable {labels.names[place]!r} has no code {code!r}",
-                where=f"attack group, {what}",
+                "unknown_code_of_variable",
+                "variable {variable!r} has no code {code!r}",
+                where="attack group, {what}",
                 fix=did_you_mean(str(code), known),
+                variable=labels.names[place],
+                code=code,
+                what=what,
             )
     return [known.index(code) for code in listed]

@@ -110,7 +110,10 @@ class Insider:
         object.__setattr__(self, "contributions", contributions_of(self.contributions))
         if self.coalition < 1:
             raise ParameterError(
-                "a coalition has at least one member", where="coalition", fix="give 1 or more"
+                "coalition_empty",
+                "a coalition has at least one member",
+                where="coalition",
+                fix="give 1 or more",
             )
         Interval(integer=self.integer, time_limit_s=self.time_limit_s)
 
@@ -145,9 +148,11 @@ class Insider:
                 ends = attack.ends(part, deadline=deadline)
             except TableError as error:
                 raise ParameterError(
+                    "contributions_do_not_fit_release",
                     "contributions do not fit the release: no table has them",
-                    where=f"contributors number {', '.join(str(member + 1) for member in coalition)}",
+                    where="contributors number {number}",
                     fix="check cells and amounts, and that sole contributors are alone",
+                    number=", ".join(str(member + 1) for member in coalition),
                 ) from error
             record.take(coalition, cells[~own], ends[0][~own], ends[1][~own], ends[2][~own])
         return record.bounds(release, equations), record.worst(release, equations)
@@ -199,9 +204,13 @@ class _Knowledge:
         n = sum(comb(len(inside), size) for inside in members.values() for size in sizes)
         if n > self.attack.limit:
             raise ParameterError(
-                f"{n} coalitions to try, the limit is {self.attack.limit}",
-                where=f"coalitions of up to {self.attack.coalition} contributors",
+                "too_many_coalitions",
+                "{n} coalitions to try, the limit is {limit}",
+                where="coalitions of up to {coalition} contributors",
                 fix="take a smaller coalition, name fewer contributors, or raise limit",
+                n=n,
+                limit=self.attack.limit,
+                coalition=self.attack.coalition,
             )
         for group, inside in members.items():
             for size in sizes:

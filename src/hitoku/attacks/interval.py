@@ -82,15 +82,25 @@ class Interval:
     def __post_init__(self) -> None:
         if self.mode not in MODES:
             raise ParameterError(
-                f"unknown mode {self.mode!r}", where="Interval", fix=f"use one of: {', '.join(MODES)}"
+                "unknown_mode",
+                "unknown mode {mode!r}",
+                where="Interval",
+                fix="use one of: {modes}",
+                mode=self.mode,
+                modes=", ".join(MODES),
             )
         must_be_numbers(self, "time_limit_s", "most_cells", "work_limit")
         if self.time_limit_s is not None and not self.time_limit_s >= 0:
             raise ParameterError(
-                "time_limit_s is negative", where="Interval", fix="give seconds, or None for no limit"
+                "time_limit_negative",
+                "time_limit_s is negative",
+                where="Interval",
+                fix="give seconds, or None for no limit",
             )
         if self.most_cells is not None and self.most_cells < 1:
-            raise ParameterError("most_cells is less than one", where="Interval", fix="None for no limit")
+            raise ParameterError(
+                "most_cells_range", "most_cells is less than one", where="Interval", fix="None for no limit"
+            )
 
     def infer(self, release: Release) -> Inference:
         """Return the feasibility interval of every cell."""

@@ -127,10 +127,12 @@ class Claims:
         known = cells[(lower > down) | (upper > up) | (width > down + up)]
         if len(known):
             raise NeedError(
-                f"{len(known)} cell(s) cannot reach their protection: "
-                "bounds that an outsider knows are closer",
-                where=f"cells {some((table.describe(int(p)) for p in known[:4]), 3)}",
+                "known_bounds_too_close",
+                "{n} cell(s) cannot reach their protection: bounds that an outsider knows are closer",
+                where="cells {cells}",
                 fix="ask for lower levels, or widen the table's lower and upper bounds if they are not known",
+                n=len(known),
+                cells=some((table.describe(int(p)) for p in known[:4]), 3),
             )
         return cls.within(cells, lower, upper, width, down, up)
 

@@ -61,20 +61,32 @@ def arrow_table(data: Any) -> pa.Table:
         frame: Any = nw.from_native(data)
     except TypeError as error:
         raise DataError(
-            f"cannot read a {type(data).__name__} as a data frame",
+            "not_a_data_frame",
+            "cannot read a {kind} as a data frame",
             where="data",
             fix="give a pandas, polars or pyarrow frame, or the path of a Parquet or CSV file",
+            kind=type(data).__name__,
         ) from error
     except nw.exceptions.DuplicateError as error:
-        raise DataError("two columns have the same name", where="data", fix="rename one of them") from error
+        raise DataError(
+            "duplicate_column_names", "two columns have the same name", where="data", fix="rename one of them"
+        ) from error
     if not all(isinstance(name, str) for name in frame.collect_schema().names()):
-        raise DataError("some columns are named by numbers", where="data", fix="name every column by a text")
+        raise DataError(
+            "numbered_columns",
+            "some columns are named by numbers",
+            where="data",
+            fix="name every column by a text",
+        )
     eager = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
     try:
         return pa.table({name: storable(eager[name]) for name in eager.columns})
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise DataError(
-            "a column mixes several kinds of things", where="data", fix="text for codes, numbers for values"
+            "mixed_column",
+            "a column mixes several kinds of things",
+            where="data",
+            fix="text for codes, numbers for values",
         ) from error
 
 
@@ -128,5 +140,11 @@ def list_values(column: Any) -> tuple[list[str | None], Integers]:
 def find_column(table: pa.Table, name: str) -> Any:
     """Return a column; one that is not there is asked for by the name that is like it."""
     if name not in table.column_names:
-        raise DataError(f"no column {name!r}", where="data", fix=did_you_mean(name, table.column_names))
+        raise DataError(
+            "unknown_column",
+            "no column {column!r}",
+            where="data",
+            fix=did_you_mean(name, table.column_names),
+            column=name,
+        )
     return table[name]

@@ -255,7 +255,11 @@ def read_decisions(path: str | Path) -> tuple[Decision, ...]:
         return parse_decisions(read_file(place, MOST_BYTES).decode("utf-8"), place.name)
     except UnicodeDecodeError as error:
         raise ParameterError(
-            f"cannot read the decisions {place.name!r}", where=str(place), fix="give a TOML file"
+            "decisions_unreadable",
+            "cannot read the decisions {place!r}",
+            where=str(place),
+            fix="give a TOML file",
+            place=place.name,
         ) from error
 
 
@@ -283,12 +287,12 @@ def parse_decisions(text: str, where: str) -> tuple[Decision, ...]:
         found = _File.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         raise ParameterError(
-            f"not a TOML file: {error}", where=where, fix="correct the line named"
+            "not_toml", "not a TOML file: {error}", where=where, fix="correct the line named", error=error
         ) from error
     except (ValidationError, RecursionError) as error:
         if not isinstance(error, ValidationError):
             raise ParameterError(
-                "it is nested too deeply", where=where, fix="give a list of decisions"
+                "nested_too_deeply", "it is nested too deeply", where=where, fix="give a list of decisions"
             ) from None
         first: Any = error.errors()[0]
         raise ParameterError(_wrong(first), where=_where(where, first["loc"]), fix=_fix(first)) from error

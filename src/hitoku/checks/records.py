@@ -95,18 +95,28 @@ class Records:
         """
         table = arrow_table(data)
         if len(set(table.column_names)) < table.num_columns:
-            raise DataError("two columns have the same name", where="data", fix="rename one of them")
+            raise DataError(
+                "duplicate_column_names",
+                "two columns have the same name",
+                where="data",
+                fix="rename one of them",
+            )
         if table.num_rows == 0:
-            raise DataError("the data are empty", where="data", fix="check the file or the filter before it")
+            raise DataError(
+                "data_empty", "the data are empty", where="data", fix="check the file or the filter before it"
+            )
         if unit is None:
             return cls(table, np.arange(table.num_rows), table.num_rows)
         column = find_column(table, unit)
         nameless = pc.sum(pc.is_null(column, nan_is_null=True)).as_py()
         if nameless:
             raise DataError(
-                f"column {unit!r} has {nameless} record(s) without a unit",
+                "records_without_unit",
+                "column {column!r} has {n} record(s) without a unit",
                 where="data",
                 fix="name the unit of every record, or leave unit out when each record is one",
+                column=unit,
+                n=nameless,
             )
         listed = column.combine_chunks().dictionary_encode()
         # Numbered in sorted order, so that the numbers follow from the data and not from the order of rows.
@@ -147,6 +157,7 @@ class Records:
         """Keep the records whose columns have one of the values given."""
         if not isinstance(kept, Mapping):
             raise ParameterError(
+                "filter_invalid",
                 "a filter names columns and the values that are kept",
                 where="where",
                 fix='such as where={"region": ["N", "S"]}; make a column of anything more complicated',
@@ -155,7 +166,9 @@ class Records:
         for name, values in kept.items():
             mask &= np.asarray(pc.is_in(self.column(name), value_set=self._wanted(name, values)))
         if not mask.any():
-            raise ParameterError("the filter keeps no record", where="where", fix=self._nearest(kept))
+            raise ParameterError(
+                "filter_keeps_no_record", "the filter keeps no record", where="where", fix=self._nearest(kept)
+            )
         if not kept:
             return self
         return replace(
@@ -208,9 +221,11 @@ class Records:
             return self, {}
         if gone.all():
             raise DataError(
-                f"every record has a missing value in {some(list(counted))}",
+                "every_record_has_missing_value",
+                "every record has a missing value in {columns}",
                 where="data",
                 fix="check the columns and the filter",
+                columns=some(list(counted)),
             )
         kept = ~gone
         return replace(self, table=self.table.filter(pa.array(kept)), unit=self.unit[kept]), counted
@@ -253,9 +268,12 @@ class Records:
             return pa.array(plain).cast(column.type)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
             raise ParameterError(
-                f"the filter on {name!r} has values of another kind than the column",
+                "filter_values_wrong_kind",
+                "the filter on {column!r} has values of another kind than the column",
                 where="where",
-                fix=f"give values of type {column.type}",
+                fix="give values of type {type}",
+                column=name,
+                type=column.type,
             ) from error
 
     def with_codes(self, name: str, codes: Sequence[str], place: Integers) -> Records:
@@ -276,9 +294,11 @@ class Records:
             series = nw.from_native(column, series_only=True)
         except TypeError as error:
             raise ParameterError(
-                f"cannot read a {type(column).__name__} as a column",
+                "not_a_column",
+                "cannot read a {kind} as a column",
                 where="column",
                 fix="name a column of the data",
+                kind=type(column).__name__,
             ) from error
         name = str(series.name)
         own, given = self.column(name), storable(series)
@@ -289,9 +309,11 @@ class Records:
         if given.type.equals(own.type) and given.equals(own):
             return name
         raise DataError(
-            f"{name!r} is not the column of that name in the data",
+            "not_the_column_of_data",
+            "{column!r} is not the column of that name in the data",
             where="column",
             fix="make it a column of the data before the session is opened",
+            column=name,
         )
 
     def numbers(self, name: str) -> Floats:
@@ -299,17 +321,23 @@ class Records:
         column = self.column(name)
         if not self.is_numeric(name):
             raise DataError(
-                f"column {name!r} does not hold numbers",
+                "column_not_numeric",
+                "column {column!r} does not hold numbers",
                 where="data",
                 fix="convert the column to numbers first",
+                column=name,
             )
         values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         wrong = int(np.count_nonzero(~np.isfinite(values)))
         if wrong:
             raise DataError(
-                f"column {name!r} has {wrong} missing, NaN or infinite value(s)",
+                "values_not_finite",
+                "column {column!r} has {n} missing, NaN or infinite value(s)",
                 where="data",
-                fix=f'missing="{COMPLETE}" leaves out what is missing; replace infinite values',
+                fix='missing="{complete}" leaves out what is missing; replace infinite values',
+                column=name,
+                n=wrong,
+                complete=COMPLETE,
             )
         return np.asarray(values)
 
@@ -335,9 +363,12 @@ class Records:
         nothing = int((weights <= 0).sum())
         if nothing:
             raise DataError(
-                f"column {name!r} has {nothing} weight(s) of zero or below",
+                "weights_not_positive",
+                "column {column!r} has {n} weight(s) of zero or below",
                 where="data",
                 fix="drop these records: they stand for nobody, and would be counted as units",
+                column=name,
+                n=nothing,
             )
         return weights
 
@@ -350,7 +381,9 @@ class Records:
 
     def _group(self, names: tuple[str, ...], missing: str) -> Groups:
         if len(set(names)) < len(names):
-            raise ParameterError("a variable is named twice", where="by", fix="name each once")
+            raise ParameterError(
+                "variable_repeated", "a variable is named twice", where="by", fix="name each once"
+            )
         codes = np.zeros(len(self), dtype=np.int64)
         sizes: list[list[str]] = []
         for name in names:
@@ -375,9 +408,13 @@ class Records:
         found = dict(zip(*zip(*pairs, strict=True), strict=True))
         if len(found) < len(pairs):
             raise ParameterError(
-                f"{len(pairs) - len(found)} code(s) of {fine!r} lie in several codes of {coarse!r}",
+                "codes_in_several_codes",
+                "{n} code(s) of {fine!r} lie in several codes of {coarse!r}",
                 where="nested",
                 fix="name the finer variable first, and correct the data or leave it out",
+                n=len(pairs) - len(found),
+                fine=fine,
+                coarse=coarse,
             )
         return found
 
@@ -401,15 +438,24 @@ class Records:
         if missing != CODE and None in texts:
             gone = np.array([text is None for text in texts])
             raise DataError(
-                f"column {name!r} has {int(gone[indices].sum())} missing code(s)",
+                "missing_codes",
+                "column {column!r} has {n} missing code(s)",
                 where="data",
-                fix=f'missing="{COMPLETE}" leaves them out, missing="{CODE}" puts them under {MISSING!r}',
+                fix='missing="{complete}" leaves them out, missing="{code}" puts them under {missing!r}',
+                column=name,
+                n=int(gone[indices].sum()),
+                complete=COMPLETE,
+                code=CODE,
+                missing=MISSING,
             )
         if None in texts and MISSING in texts:
             raise DataError(
-                f"column {name!r} has missing codes, and the code {MISSING!r} as well",
+                "missing_code_is_taken",
+                "column {column!r} has missing codes, and the code {code!r} as well",
                 where="data",
                 fix="rename that code: the two would become one",
+                column=name,
+                code=MISSING,
             )
         return texts, indices
 
@@ -450,9 +496,14 @@ def refuse_missing(word: str) -> None:
     """Raise unless somebody has said what becomes of missing values."""
     if word not in (COMPLETE, ERROR, CODE):
         raise ParameterError(
-            f"missing must be {COMPLETE!r}, {ERROR!r} or {CODE!r}, got {word!r}",
+            "missing_option_invalid",
+            "missing must be {complete!r}, {error!r} or {code!r}, got {given!r}",
             where="missing",
-            fix=f"{COMPLETE!r} leaves records out that have no value, and says how many",
+            fix="{complete!r} leaves records out that have no value, and says how many",
+            complete=COMPLETE,
+            error=ERROR,
+            code=CODE,
+            given=word,
         )
 
 

@@ -93,6 +93,7 @@ def audit(
     elif path.suffix.lower() == ".csv":
         if not by or not rule:
             raise ParameterError(
+                "csv_without_codes_and_rules",
                 "a CSV file says neither which columns are codes nor which rules apply",
                 where=str(path),
                 fix="give --by for every column of codes, and at least one --rule",
@@ -141,6 +142,7 @@ def _refuse_place(certificate: Path, n_folders: int) -> None:
     """Raise where no proof can be written."""
     if n_folders > 1:
         raise ParameterError(
+            "joint_audit_has_no_proof_file",
             "folders that are judged together have no proof in one file",
             where="--certificate",
             fix="leave it out; each folder keeps its own in checker/",
@@ -178,6 +180,7 @@ def _audit_together(paths: list[Path], *, as_json: bool) -> None:
     for path in paths:
         if not require_path(path).is_dir():
             raise ParameterError(
+                "joint_audit_needs_folders",
                 "only release folders can be judged together",
                 where=str(path),
                 fix="give folders that hitoku protect wrote, or one file alone",

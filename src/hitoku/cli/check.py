@@ -111,13 +111,17 @@ def check(
     elif release:
         if ledger is None or data is None:
             raise ParameterError(
+                "ledger_required_to_remember",
                 "outputs are remembered in a ledger, by who is in their cells",
                 where="--release",
                 fix="give --ledger and --data as well",
             )
         if policy is not None or unit is not None:
             raise ParameterError(
-                "policy and unit are the ledger's", where="--release", fix="leave --policy and --unit out"
+                "policy_is_of_ledger",
+                "policy and unit are the ledger's",
+                where="--release",
+                fix="leave --policy and --unit out",
             )
         gone = release_outputs(
             path,
@@ -154,7 +158,10 @@ def _report_folder(path: Path, out: Path | None, *, by_hand: bool) -> Path:
     folder = out or place.with_name(f"{place.stem if by_hand else place.name}-report")
     if folder.resolve().is_relative_to(place):
         raise ParameterError(
-            "a report inside the submission would change it", where="--out", fix="choose another folder"
+            "report_inside_submission",
+            "a report inside the submission would change it",
+            where="--out",
+            fix="choose another folder",
         )
     return folder
 
@@ -215,9 +222,11 @@ def _by_hand(
 
     if not by or policy is None:
         raise ParameterError(
-            f"{path.name} is no submission; as a table suppressed by hand, it needs columns and a policy",
+            "not_a_submission",
+            "{file} is no submission; as a table suppressed by hand, it needs columns and a policy",
             where=str(path),
             fix="hitoku check FILE --by COLUMN --value COLUMN --policy japan-2017",
+            file=path.name,
         )
     table, withheld = read_marked_cells(path, by, value, None if safe else mark, **columns)
     findings: list[Finding] = []

@@ -50,7 +50,13 @@ def demo(
 
     for name in by:
         if name not in BY:
-            raise ParameterError(f"no variable {name!r}", where="--by", fix=did_you_mean(name, BY))
+            raise ParameterError(
+                "unknown_variable",
+                "no variable {variable!r}",
+                where="--by",
+                fix=did_you_mean(name, BY),
+                variable=name,
+            )
     steps = {**DEMO_STEPS, **(COMPARING if methods else {})}
     with progress(len(steps)) as step:
         done = run_demo(

@@ -40,6 +40,7 @@ def read_recipe(data: Path, options: Mapping[str, Any], out: Path | None) -> Rec
         recipe = Recipe.of(options)
     if out is None and recipe.keys.out is None:
         raise ParameterError(
+            "output_folder_missing",
             "nothing says where to write the release",
             where=data.name if data.suffix.lower() == RECIPE else "--out",
             fix='give --out release, or add out = "release" to the recipe',
@@ -53,10 +54,13 @@ def _refuse_options(given: Sequence[str]) -> None:
         names = {"rules": "rule", "hierarchies": "hierarchy", "formats": "format", "groups": "no-groups"}
         option = names.get(given[0], given[0])
         raise ParameterError(
+            "option_contradicts_recipe",
             "a recipe says everything itself, an option for the table would contradict it",
-            where=f"--{option}",
-            fix=f"write {given[0]} into the recipe; only --out, --jobs, --memory-limit, --force, --lang "
-            "and --json go with one",
+            where="--{option}",
+            fix="write {given} into the recipe; only --out, --jobs, --memory-limit, --force, "
+            "--lang and --json go with one",
+            option=option,
+            given=given[0],
         )
 
 
@@ -85,6 +89,15 @@ def _pairs(option: str, words: Sequence[str] | None, example: str) -> list[tuple
         name, equals, text = (part.strip() for part in word.partition("="))
         if not equals or not name or not text:
             what = "names no column and file" if option == "--hierarchy" else "names no variable and code"
-            raise ParameterError(f"{word!r} {what}", where=option, fix=f"write {option} {example}")
+            raise ParameterError(
+                "argument_invalid",
+                "{argument!r} {problem}",
+                where=option,
+                fix="write {option} {example}",
+                argument=word,
+                problem=what,
+                option=option,
+                example=example,
+            )
         pairs.append((name, text))
     return pairs

@@ -9,6 +9,7 @@ from typing import Any
 from typer.core import TyperCommand
 
 from hitoku.errors import ParameterError
+from hitoku.messages import Text
 
 
 class Command(TyperCommand):
@@ -38,9 +39,12 @@ def _no_place(given: Sequence[str], left_over: Sequence[str], params: Any, comma
         if len(own) > 1:
             return _several(word, own, repeated=options[word].multiple)
     return ParameterError(
-        f"{command} has no place for {shlex.join(left_over)}",
+        "superfluous_argument",
+        "{command} has no place for {argument}",
         where=shlex.join(given),
-        fix=f"see {command} --help",
+        fix="see {command} --help",
+        command=command,
+        argument=shlex.join(left_over),
     )
 
 
@@ -71,7 +75,13 @@ def _several(option: str, words: Sequence[str], *, repeated: bool) -> ParameterE
     each = " ".join(f"{option} {shlex.quote(word)}" for word in words)
     whole = f"{option} {shlex.quote(' '.join(words))}"
     return ParameterError(
-        f"{option} takes one word, not {len(words)}",
-        where=f"{option} {shlex.join(words)}",
-        fix=f"repeat it: {each}" if repeated else f"a text with blanks needs quotation marks: {whole}",
+        "option_takes_one_word",
+        "{option} takes one word, not {n}",
+        where="{option} {words}",
+        fix=Text("repeat it: {each}", each=each)
+        if repeated
+        else Text("a text with blanks needs quotation marks: {whole}", whole=whole),
+        option=option,
+        n=len(words),
+        words=shlex.join(words),
     )

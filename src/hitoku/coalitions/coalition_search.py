@@ -181,9 +181,13 @@ class CoalitionSearch:
         n = sum(comb(len(people), size) for people in inside.values() for size in sizes)
         if n > self._limit:
             raise ParameterError(
-                f"{n} coalitions to try, the limit is {self._limit}",
-                where=f"coalitions of up to {self._size} contributors",
+                "too_many_coalitions",
+                "{n} coalitions to try, the limit is {limit}",
+                where="coalitions of up to {size} contributors",
                 fix="take a smaller coalition, name fewer contributors, or raise limit",
+                n=n,
+                limit=self._limit,
+                size=self._size,
             )
         every = (c for people in inside.values() for size in sizes for c in combinations(people, size))
         return tuple(dict.fromkeys(every))
@@ -251,6 +255,7 @@ class CoalitionSearch:
         """Return how far witnesses take cells for a coalition that can object to some, and what it knows."""
         if self._deadline.over:
             raise SolverError(
+                "time_over_before_every_contributor",
                 "time was over before every contributor had been tried",
                 where="attack insider",
                 fix="raise time_limit_s, or leave it out",

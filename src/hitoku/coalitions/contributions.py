@@ -91,11 +91,21 @@ def parse_insiders(word: str, where: str = "insiders") -> tuple[str, int]:
     """
     name, _, rest = word.partition(":")
     if name not in INSIDERS:
-        raise ParameterError(f"no insiders {name!r}", where=where, fix=did_you_mean(name, INSIDERS))
+        raise ParameterError(
+            "unknown_insiders",
+            "no insiders {insiders!r}",
+            where=where,
+            fix=did_you_mean(name, INSIDERS),
+            insiders=name,
+        )
     found = re.fullmatch(r"(?:coalition=([1-9][0-9]?))?", rest)
     if found is None or (rest and name == "none"):
         raise ParameterError(
-            f"cannot read {word!r}", where=where, fix="write singletons, or contributors:coalition=2"
+            "argument_unreadable",
+            "cannot read {word!r}",
+            where=where,
+            fix="write singletons, or contributors:coalition=2",
+            word=word,
         )
     return name, int(found[1] or 1)
 
@@ -127,6 +137,7 @@ def contributions_in(table: Table) -> tuple[Contribution, ...]:
     contributors = table.contributors
     if contributors is None:
         raise NeedError(
+            "contributors_unknown",
             "the table does not say who contributes to its cells",
             where="insiders",
             fix="start from records with tabulate(..., value=..., unit=...), or choose insiders none",

@@ -99,9 +99,12 @@ class Knowledge:
                 bounded = self._release.lower[cell] >= 0
                 if (known and abs(off) > self._slack[cell]) or (bounded and off > self._slack[cell]):
                     raise ParameterError(
+                        "contribution_does_not_fit_table",
                         "a contribution does not fit the table",
-                        where=f"contributor number {number + 1}, cell {self._release.describe(cell)}",
+                        where="contributor number {number}, cell {cell}",
                         fix="check cells and amounts, and that sole contributors are alone",
+                        number=number + 1,
+                        cell=self._release.describe(cell),
                     )
 
     def sight(self, shares: Shares) -> Iterator[Sight]:

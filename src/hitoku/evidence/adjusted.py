@@ -293,6 +293,7 @@ def audit_adjusted(
     """Audit a release that withholds nothing and shows other values; see :func:`hitoku.audit`."""
     if insiders is not None:
         raise ParameterError(
+            "insiders_need_withheld_cells",
             "insiders subtract what they know from withheld cells, and nothing is withheld",
             where="insiders",
             fix="leave insiders out for an adjusted release; attack it with adjustment instead",

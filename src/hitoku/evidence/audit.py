@@ -89,6 +89,7 @@ def audit(
         return audit_adjusted(table, need, release, grid, insiders)
     if release.integer and grid.scale != 1:
         raise TableError(
+            "release_claims_whole_numbers",
             "the release says that values are whole numbers, the table has others",
             where="release.integer",
             fix="make the release from this table",
@@ -138,18 +139,29 @@ def _refuse_strangers(table: Table, need: Need, release: Release, grid: Grid) ->
     """Raise when need or release belong to another table; tell whether its values were adjusted."""
     if len(need) != table.n_cells:
         raise NeedError(
-            f"a need of {len(need)} cells for a table of {table.n_cells}", fix="assess this very table"
+            "need_of_other_table",
+            "a need of {n_need} cells for a table of {n_table}",
+            fix="assess this very table",
+            n_need=len(need),
+            n_table=table.n_cells,
         )
     if release.n_cells != table.n_cells:
         raise ProtectionError(
-            f"a release of {release.n_cells} cells for a table of {table.n_cells}", fix="audit its own table"
+            "release_size_differs",
+            "a release of {n_release} cells for a table of {n_table}",
+            fix="audit its own table",
+            n_release=release.n_cells,
+            n_table=table.n_cells,
         )
     withheld = release.withheld
     differs = np.flatnonzero(~withheld & ~grid.same(release.published))
     if len(differs) == 0 or not withheld.any():
         return len(differs) > 0
     raise ProtectionError(
-        f"{len(differs)} published value(s) are not the table's: this is a release of another table",
-        where=f"first cell {table.describe(int(differs[0]))}",
+        "release_of_other_table",
+        "{n} published value(s) are not the table's: this is a release of another table",
+        where="first cell {cell}",
         fix="audit the table that the release was made from",
+        n=len(differs),
+        cell=table.describe(int(differs[0])),
     )

@@ -302,9 +302,11 @@ def outside_bounds(release: Release, cell: int, value: Fraction) -> tuple[Fracti
         exact_high is not None and exact_high < value - hair
     ):
         raise TableError(
+            "value_outside_known_bounds",
             "a value lies outside the bounds that the release says an outsider knows",
-            where=f"cell {release.describe(cell)}",
+            where="cell {cell}",
             fix="make the release from this table, or widen its bounds",
+            cell=release.describe(cell),
         )
     if exact_low is not None:
         exact_low = min(exact_low, value)

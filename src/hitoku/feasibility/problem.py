@@ -72,6 +72,7 @@ class Problem:
             lower, upper = np.ceil(lower), np.floor(upper)
             if not np.array_equal(published, np.round(published)):
                 raise ParameterError(
+                    "whole_numbers_contradicted",
                     "whole numbers are asked for, but a published cell is not whole",
                     where="integer=True",
                     fix="leave integer=False for magnitudes",
@@ -145,6 +146,7 @@ class Problem:
 def contradiction() -> TableError:
     """Say that no table fits; which relation fails first is an accident of the order, so none is named."""
     return TableError(
+        "release_contradicts_itself",
         "no table fits this release: its published cells, relations and bounds contradict each other",
         where="release",
         fix="check that totals were published unrounded, and that lower and upper hold for the true values",
@@ -163,7 +165,10 @@ def _refuse_broken(release: Release, matrix: sparse.csr_array, rhs: Floats, size
         total = cells[signs < 0] if np.any(signs < 0) else cells
         named.append(f"[{release.describe(int(total[0]))}]")
     raise TableError(
-        f"{len(failing)} published total(s) differ from their published parts",
-        where=f"totals {some(named, 3)}",
+        "published_totals_differ",
+        "{n} published total(s) differ from their published parts",
+        where="totals {named}",
         fix="publish totals that add up, or leave out the relations that do not hold",
+        n=len(failing),
+        named=some(named, 3),
     )

@@ -118,8 +118,10 @@ def _point(solution: Solution) -> Floats:
     if solution.status is not SolverStatus.OPTIMAL or solution.x is None:
         # Zero always fits, so anything but an optimum is a failure of the solver.
         raise SolverError(
-            f"the solver ended with {solution.status} on a program that has an optimum",
+            "solver_lost_optimum",
+            "the solver ended with {status} on a program that has an optimum",
             where="feasibility",
             fix="look for values of very different size in one table, or split it",
+            status=solution.status,
         )
     return solution.x

@@ -116,14 +116,21 @@ def write_jj(path: str | Path, table: Table, need: Need, protection: Protection 
     """
     if len(need) != table.n_cells:
         raise NeedError(
-            f"a need of {len(need)} cells for a table of {table.n_cells}", fix="assess this very table"
+            "need_of_other_table",
+            "a need of {n_need} cells for a table of {n_table}",
+            fix="assess this very table",
+            n_need=len(need),
+            n_table=table.n_cells,
         )
     secondary = np.zeros(table.n_cells, dtype=bool)
     if protection is not None:
         if len(protection.withheld) != table.n_cells:
             raise ProtectionError(
-                f"a protection of {len(protection.withheld)} cells for a table of {table.n_cells}",
+                "protection_of_other_table",
+                "a protection of {n_protection} cells for a table of {n_table}",
                 fix="protect this very table",
+                n_protection=len(protection.withheld),
+                n_table=table.n_cells,
             )
         secondary = protection.withheld & ~need.unsafe
     status = np.full(table.n_cells, "s")
@@ -188,7 +195,11 @@ class _Lines:
     def next(self, due: str) -> list[str]:
         if self.place == len(self.lines):
             raise DataError(
-                f"the file ends where {due} is due", where=self.name, fix="the file is cut off: get it again"
+                "jj_file_ends_early",
+                "the file ends where {expected} is due",
+                where=self.name,
+                fix="the file is cut off: get it again",
+                expected=due,
             )
         self.place += 1
         return self.lines[self.place - 1][1]
@@ -228,7 +239,10 @@ def _read(path: Path) -> _File:
         lines = _Lines(path.name, unpacked(raw).decode("ascii").splitlines())
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise DataError(
-            "cannot read the JJ file", where=str(path), fix="give a text file in JJ format, plain or gzip"
+            "jj_file_unreadable",
+            "cannot read the JJ file",
+            where=str(path),
+            fix="give a text file in JJ format, plain or gzip",
         ) from error
     if len(words := lines.next("the constant")) != 1:
         lines.refuse("a JJ file starts with a constant, alone on a line")

@@ -78,7 +78,13 @@ def speaker(lang: str, kind: str = PAGES) -> Callable[[str], str]:
     ('秘匿', 'withheld', 'Gullhaven')
     """
     if lang not in languages():
-        raise ParameterError(f"no language {lang!r}", where="--lang", fix=did_you_mean(lang, languages()))
+        raise ParameterError(
+            "unknown_language",
+            "no language {language!r}",
+            where="--lang",
+            fix=did_you_mean(lang, languages()),
+            language=lang,
+        )
     return str if lang == ENGLISH else catalogue(lang, kind).say
 
 

@@ -94,10 +94,14 @@ def marked_cells(frame: Any, labels: Labels, mark: str | None, where: str) -> Ma
     strange = sorted(set(words.tolist()) - WITHHELD - PUBLISHED)
     if strange:
         raise DataError(
-            f"column {mark!r} has {len(strange)} mark(s) that are not understood",
+            "marks_not_understood",
+            "column {column!r} has {n} mark(s) that are not understood",
             column=mark,
-            where=f"{where}, marks {some(repr(word) for word in strange)}",
+            where="{place}, marks {strange}",
             fix="write 'withheld' or leave the mark empty",
+            n=len(strange),
+            place=where,
+            strange=some(repr(word) for word in strange),
         )
     places = [texts(wrapped, name) for name in labels.names]
     cell_of = {labels.codes_of(cell): cell for cell in range(len(labels))}
@@ -106,9 +110,12 @@ def marked_cells(frame: Any, labels: Labels, mark: str | None, where: str) -> Ma
         if codes not in cell_of:
             named = ", ".join(f"{name}={code}" for name, code in zip(labels.names, codes, strict=True))
             raise DataError(
+                "marked_cell_not_in_table",
                 "a cell is marked that the table does not have",
-                where=f"{where}, {named}",
+                where="{place}, {named}",
                 fix="use the table's own codes; totals are written as the table writes them",
+                place=where,
+                named=named,
             )
         withheld[cell_of[codes]] = True
     return withheld

@@ -311,19 +311,23 @@ def _price(table: Table, method: Any) -> Floats:
 def _refuse_given_away(table: Table, short: Attributions) -> None:
     if len(short):
         raise ScopeError(
-            f"the pattern gives {len(short)} group(s) away, and this method may not add cells to it",
+            "pattern_gives_groups_away",
+            "the pattern gives {n} group(s) away, and this method may not add cells to it",
             where=_named(table, short),
             fix="protect the table with greedy or optimal, or merge codes",
+            n=len(short),
         )
 
 
 def unreachable(table: Table, short: Attributions) -> NeedError:
     """Make the error for groups that no pattern keeps open."""
     return NeedError(
-        f"{len(short)} group(s) are given away, though everything in reach is withheld that may be",
+        "groups_derivable",
+        "{n} group(s) are given away, though everything in reach is withheld that may be",
         where=_named(table, short),
         fix="let more be withheld (keep, fixed: margins too), merge codes, take a smaller k, or leave out a "
         "variable of which one code is left",
+        n=len(short),
     )
 
 

@@ -92,7 +92,10 @@ class Auto:
         must_be_numbers(self, "time_limit_s")
         if self.time_limit_s is not None and not self.time_limit_s > 0:
             raise ParameterError(
-                "time_limit_s must be positive", where="time_limit_s", fix="leave it out for no limit"
+                "time_limit_not_positive",
+                "time_limit_s must be positive",
+                where="time_limit_s",
+                fix="leave it out for no limit",
             )
 
     def __repr__(self) -> str:
@@ -165,6 +168,7 @@ class Auto:
         """Take a method that may be known."""
         if self.keep is not None or self.start is not None:
             raise ParameterError(
+                "known_method_decides_alone",
                 "a method that readers may know decides by itself what is withheld",
                 where="auto, secret=False",
                 fix="leave out keep and start",

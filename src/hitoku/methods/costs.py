@@ -57,13 +57,17 @@ def _named(table: Table, name: str) -> Floats:
         return np.abs(table.value)
     column = {"frequency": table.frequency, "own": table.cost}
     if name not in column:
-        raise ParameterError(f"no cost named {name!r}", where="cost", fix=did_you_mean(name, COSTS))
+        raise ParameterError(
+            "unknown_cost", "no cost named {name!r}", where="cost", fix=did_you_mean(name, COSTS), name=name
+        )
     found = column[name]
     if found is None:
         raise ParameterError(
-            f"cost is {name!r}, but the table came without that column",
+            "cost_column_missing",
+            "cost is {name!r}, but the table came without that column",
             where="cost",
             fix="give the table that column, or use cost='value' or an array",
+            name=name,
         )
     return found.astype(np.float64)
 
@@ -73,16 +77,25 @@ def _given(table: Table, cost: ArrayLike) -> Floats:
         array = np.array(cost, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ParameterError(
-            "cost is neither a word nor numbers", where="cost", fix=f"use one of: {', '.join(COSTS)}"
+            "cost_wrong_kind",
+            "cost is neither a word nor numbers",
+            where="cost",
+            fix="use one of: {costs}",
+            costs=", ".join(COSTS),
         ) from error
     if array.shape != (table.n_cells,):
         raise ParameterError(
-            f"cost has shape {array.shape}, the table {table.n_cells} cells",
+            "cost_shape",
+            "cost has shape {shape}, the table {n_cells} cells",
             where="cost",
             fix="give one number per cell in the order of table.cells",
+            shape=array.shape,
+            n_cells=table.n_cells,
         )
     if not np.isfinite(array).all() or np.any(array < 0):
-        raise ParameterError("a cost is negative or not finite", where="cost", fix="costs start at zero")
+        raise ParameterError(
+            "cost_not_finite", "a cost is negative or not finite", where="cost", fix="costs start at zero"
+        )
     return array
 
 

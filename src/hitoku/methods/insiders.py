@@ -249,7 +249,10 @@ def unreachable(table: Table, cells: Iterable[int]) -> NeedError:
     """Make the error for cells that cannot be protected from a contributor."""
     places = [int(cell) for cell in cells]
     return NeedError(
-        f"{len(places)} cell(s) cannot be protected from somebody who knows their own contributions",
-        where=f"cells {some((f'[{table.describe(cell)}]' for cell in places[:4]), 3)}",
+        "insiders_out_of_reach",
+        "{n} cell(s) cannot be protected from somebody who knows their own contributions",
+        where="cells {cells}",
         fix="let more be withheld (keep, fixed: margins too), merge codes, or choose insiders none",
+        n=len(places),
+        cells=some((f"[{table.describe(cell)}]" for cell in places[:4]), 3),
     )

@@ -37,7 +37,11 @@ def kept(table: Table, keep: Keep | ArrayLike | None) -> Mask:
     if isinstance(keep, str):
         if keep != "margins":
             raise ParameterError(
-                f"no cells named {keep!r} to keep", where="keep", fix=did_you_mean(keep, ["margins"])
+                "unknown_keep",
+                "no cells named {keep!r} to keep",
+                where="keep",
+                fix=did_you_mean(keep, ["margins"]),
+                keep=keep,
             )
         stay = ~table.inner & table.shown
     elif keep is None:
@@ -66,9 +70,12 @@ def by_hand(table: Table, start: ArrayLike | Protection | None, stay: Mask) -> M
     places = np.flatnonzero(withheld & stay)
     if len(places):
         raise ProtectionError(
-            f"{len(places)} cell(s) withheld by hand must stay published",
-            where=f"cells {some((table.describe(int(p)) for p in places[:4]), 3)}",
+            "withheld_cells_must_be_published",
+            "{n} cell(s) withheld by hand must stay published",
+            where="cells {cells}",
             fix="take them out of start, or out of keep or fixed",
+            n=len(places),
+            cells=some((table.describe(int(p)) for p in places[:4]), 3),
         )
     return withheld
 
@@ -89,12 +96,19 @@ def refuse_unsafe(table: Table, need: Need, stay: Mask) -> None:
     """Raise when a need is not for this table, or an unsafe cell is among those that stay published."""
     if len(need) != table.n_cells:
         raise NeedError(
-            f"a need of {len(need)} cells for a table of {table.n_cells}", fix="assess this very table"
+            "need_of_other_table",
+            "a need of {n_need} cells for a table of {n_table}",
+            fix="assess this very table",
+            n_need=len(need),
+            n_table=table.n_cells,
         )
     places = np.flatnonzero(need.unsafe & stay)
     if len(places):
         raise NeedError(
-            f"{len(places)} unsafe cell(s) may not be withheld",
-            where=f"cells {some((table.describe(int(p)) for p in places[:4]), 3)}",
+            "unsafe_cells_must_be_kept",
+            "{n} unsafe cell(s) may not be withheld",
+            where="cells {cells}",
             fix="take them out of keep or fixed, or merge their codes until they are safe",
+            n=len(places),
+            cells=some((table.describe(int(p)) for p in places[:4]), 3),
         )

@@ -74,9 +74,11 @@ def out_of_scale(table: Table, need: Need, error: SolverError) -> NeedError | So
 def _refusal(table: Table, need: Need, where: str) -> NeedError:
     apart = np.log10(orders_apart(table, need))
     return NeedError(
-        f"levels and values are {apart:.0f} orders of magnitude apart: solvers tell fewer apart",
+        "scales_too_far_apart",
+        "levels and values are {magnitudes:.0f} orders of magnitude apart: solvers tell fewer apart",
         where=where,
         fix="protect small and large units apart, publish in larger units, or try the method circulation",
+        magnitudes=apart,
     )
 
 

@@ -203,7 +203,10 @@ def _nearest(table: Table, cell: int, candidates: Mask, cost: Floats) -> int | N
 def _unreachable(table: Table, cells: Integers) -> NeedError:
     whose = "a count cannot" if len(cells) == 1 else f"{len(cells)} counts cannot"
     return NeedError(
-        f"{whose} be protected over whole numbers, though everything in reach is withheld that may be",
-        where=f"cells {some((table.describe(int(cell)) for cell in cells[:4]), 3)}",
+        "whole_number_protection_out_of_reach",
+        "{cells} be protected over whole numbers, though everything in reach is withheld that may be",
+        where="cells {cells_2}",
         fix="let more be withheld (keep, fixed: margins too), merge codes, or ask for a smaller width",
+        cells=whose,
+        cells_2=some((table.describe(int(cell)) for cell in cells[:4]), 3),
     )

@@ -65,8 +65,11 @@ def loss(table: Table, decision: Protection | Release) -> Loss:
     withheld = decision.withheld
     if len(withheld) != table.n_cells:
         raise ProtectionError(
-            f"a decision about {len(withheld)} cells for a table of {table.n_cells}",
+            "decision_size",
+            "a decision about {n_decisions} cells for a table of {n_cells}",
             fix="measure the loss of this very table",
+            n_decisions=len(withheld),
+            n_cells=table.n_cells,
         )
     withheld = withheld & table.shown
     inner, size = table.inner & table.shown, np.where(table.shown, np.abs(table.value), 0.0)
@@ -100,8 +103,12 @@ def reached(table: Table, need: Need, bounds: Bounds) -> Floats:
     """
     if len(need) != table.n_cells or len(bounds.lower) != table.n_cells:
         raise NeedError(
-            f"a table of {table.n_cells} cells, a need of {len(need)}, bounds of {len(bounds.lower)}",
+            "bounds_size",
+            "a table of {n_cells} cells, a need of {n_need}, bounds of {n_bounds}",
             fix="give the need and the bounds of this very table",
+            n_cells=table.n_cells,
+            n_need=len(need),
+            n_bounds=len(bounds.lower),
         )
     cells = need.unsafe
     value, low, high = table.value[cells], bounds.lower[cells], bounds.upper[cells]

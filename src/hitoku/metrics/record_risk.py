@@ -205,12 +205,14 @@ def _refuse_others(table: Table, bounds: Bounds, leaves: Shares, *, counts: bool
     """Raise unless the shares are those behind the table, and amounts bound each other."""
     if not table.dimensions or len(bounds.lower) != table.n_cells:
         raise ScopeError(
+            "record_risk_needs_one_table",
             "risk per record is worked out for one table at a time, a cross of variables",
             where="risk per record",
             fix="give the release of a single table; of linked tables, one after the other",
         )
     if not counts and np.any(leaves.amount < 0):
         raise ScopeError(
+            "record_risk_needs_positive_amounts",
             "some amounts are below zero: then no sum bounds its parts",
             where="risk per record",
             fix="look at amounts that are not negative",
@@ -219,6 +221,7 @@ def _refuse_others(table: Table, bounds: Bounds, leaves: Shares, *, counts: bool
     found = np.bincount(leaves.cell, weights=leaves.amount, minlength=len(inner))
     if np.any(np.abs(found - table.value[inner]) > ADDITIVITY * np.maximum(1.0, np.abs(found))):
         raise DataError(
+            "records_do_not_add_up",
             "the records do not add up to the table",
             where="risk per record",
             fix="give the records from which the table was made, with the same columns and filter",

@@ -90,8 +90,12 @@ def known(table: Table, need: Need, release: Release, *, norm: Norm = "l1", delt
     """
     if len(need) != table.n_cells or release.n_cells != table.n_cells:
         raise NeedError(
-            f"a table of {table.n_cells} cells, a need of {len(need)}, a release of {release.n_cells}",
+            "recovery_size",
+            "a table of {n_cells} cells, a need of {n_need}, a release of {n_release}",
             fix="give the need and the release of this very table",
+            n_cells=table.n_cells,
+            n_need=len(need),
+            n_release=release.n_cells,
         )
     unsafe, moved = need.unsafe, release.published - table.value
     raised = moved >= 0
@@ -128,7 +132,10 @@ def errors(table: Table, need: Need, estimates: Estimates, *, tolerance: float =
     """Compare estimates with the truth at the unsafe cells."""
     if tolerance < 0 or 100 * tolerance >= ENDS[1]:
         raise ParameterError(
-            "the tolerance of a hit lies outside the first interval", where="tolerance", fix="try 1e-6"
+            "tolerance_outside_interval",
+            "the tolerance of a hit lies outside the first interval",
+            where="tolerance",
+            fix="try 1e-6",
         )
     truth = table.value[need.unsafe]
     decided = ~estimates.undecided

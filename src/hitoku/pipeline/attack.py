@@ -23,6 +23,7 @@ from hitoku.errors import DataError, ParameterError
 from hitoku.evidence.attacked import judge_attack
 from hitoku.io.recipe.recipe import Counts, Recipe
 from hitoku.io.release.read import read_numbers, read_release
+from hitoku.messages import Text
 from hitoku.metrics.recovery import known
 from hitoku.model.contributors import Contributors
 from hitoku.model.need import Need
@@ -66,6 +67,7 @@ class AttackedFolder:
         count = read_numbers(self.path, labels, "contributors")
         if count is None:
             raise DataError(
+                "release_without_contributors",
                 "the release does not say who contributes to its cells",
                 where=str(self.path / "checker" / "cells.csv"),
                 fix="attack a release of magnitudes, made from records",
@@ -120,9 +122,11 @@ class AttackedFolder:
         file = self.path / "checker" / "recipe.toml"
         if not file.is_file():
             raise DataError(
+                "release_without_method",
                 "the release does not say how it was made",
-                where=f"{file.relative_to(self.path)} is missing",
+                where="{relative_to} is missing",
                 fix="attack a folder that hitoku protect wrote",
+                relative_to=file.relative_to(self.path),
             )
         return Recipe.read(file)
 
@@ -152,6 +156,7 @@ class AttackedFolder:
             or any(table.start or table.mark for table in recipe.tables.values())
         ):
             raise ParameterError(
+                "pattern_not_of_method",
                 "the pattern does not follow from this table, its rules and the method alone",
                 where="checker/recipe.toml: counts, insiders or cells withheld by hand",
                 fix="nobody can run the method again without knowing those; attack another release",
@@ -202,9 +207,13 @@ def attack_folder(folder: AttackedFolder, word: str) -> list[Finding]:
     name, given = parsed(word, "attack")
     if name in ATTACKS and folder.adjusted != ATTACKS[name].adjusted:
         raise ParameterError(
-            f"attack {name} says nothing about values that were {'' if folder.adjusted else 'not '}adjusted",
+            "attack_not_for_adjusted",
+            "attack {attack} says nothing about values that were {how}adjusted",
             where=str(folder.path),
-            fix=f"use {'--attack adjustment' if folder.adjusted else 'another attack, such as interval'}",
+            fix="use {kind}",
+            attack=name,
+            how="" if folder.adjusted else "not ",
+            kind=Text("--attack adjustment") if folder.adjusted else Text("another attack, such as interval"),
         )
     supplied = {parameter: partial(supply, folder, given) for parameter, supply in SUPPLIED.items()}
     attack: Attack = from_word(word, ATTACKS, "attack", supplied=supplied)

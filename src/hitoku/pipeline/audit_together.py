@@ -67,7 +67,7 @@ def audit_together(folders: Sequence[str | Path]) -> AuditedTogether:
         Release folders as hitoku wrote them.
     """
     if len(folders) < 2:
-        raise ParameterError("one folder", where="folders", fix="audit it alone")
+        raise ParameterError("single_folder", "one folder", where="folders", fix="audit it alone")
     read = [read_release(folder) for folder in folders]
     names = _names(folders)
     wider = _widened([Path(folder) for folder in folders], [table for table, _, _ in read])
@@ -207,7 +207,9 @@ def _names(folders: Sequence[str | Path]) -> list[str]:
     """Name folders by their last part, by their whole path where that is not enough."""
     short = [Path(folder).name for folder in folders]
     if len({Path(folder).resolve() for folder in folders}) < len(folders):
-        raise ParameterError("a folder is named twice", where="folders", fix="name each folder once")
+        raise ParameterError(
+            "folder_repeated", "a folder is named twice", where="folders", fix="name each folder once"
+        )
     return short if len(set(short)) == len(short) else [str(folder) for folder in folders]
 
 
@@ -233,6 +235,7 @@ def _parts(folder: Path, name: str, table: Table) -> dict[str, tuple[Table, Inte
             found[f"{name}/{part}"] = (one, cells)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         raise DataError(
+            "folder_without_cells",
             "the folder does not say which cells its tables show",
             where=str(file),
             fix="write the release again with this version of hitoku, or audit the folder alone",

@@ -140,9 +140,11 @@ class _Runner:
             _refuse_strange_codes(write, judged[write.table - 1].table)
             if "AR" in write.options and self.adjusts(session, write.table):
                 raise OutputError(
+                    "no_intervals_of_adjusted",
                     "there are no intervals where values are adjusted instead of withheld",
-                    where=f"line {write.line} of the batch, option AR",
+                    where="line {line} of the batch, option AR",
                     fix="leave AR+ out",
+                    line=write.line,
                 )
         for one in session.suppress:
             if one.table == 0:
@@ -233,9 +235,11 @@ class _Runner:
             parameter = next((name for name in TAKEN_AS["withhold"] if name in known), None)
             if parameter is None:
                 raise ParameterError(
-                    f"method {self.word} cannot be told what is withheld already",
+                    "method_cannot_extend_pattern",
+                    "method {method} cannot be told what is withheld already",
                     where="--method",
                     fix="use greedy or optimal, or take marks m out of the a priori file",
+                    method=self.word,
                 )
             given[parameter] = withheld
         told: Method = replace(method, **given)
@@ -298,9 +302,13 @@ def _refuse_strange_codes(write: Write, table: Table) -> None:
         strange = [word for word in (name, *codes) if not word.isascii()]
         if strange:
             raise OutputError(
-                f"{strange[0]!r} cannot be written to a safe file, which is read as ASCII",
-                where=f"line {write.line} of the batch, variable {name}",
+                "not_ascii",
+                "{text!r} cannot be written to a safe file, which is read as ASCII",
+                where="line {line} of the batch, variable {variable}",
                 fix="rename it in the data and the tree; a JJ file (type 6) holds no codes",
+                text=strange[0],
+                line=write.line,
+                variable=name,
             )
 
 

@@ -74,9 +74,13 @@ def build(ready: Ready, sources: Sources) -> tuple[Judged, list[str]]:
         )
         if entries and len(passed_over) == len(entries):
             raise DataError(
-                f"none of the {len(entries)} lines can be applied; the first: {passed_over[0]}",
-                where=f"a priori file {path.name}",
+                "apriori_lines_not_applied",
+                "none of the {n} lines can be applied; the first: {first}",
+                where="a priori file {file}",
                 fix="check that its codes, and their order, are those of the table",
+                n=len(entries),
+                first=passed_over[0],
+                file=path.name,
             )
         notes.append(f"a priori file {path.name}: {len(entries) - len(passed_over)} lines applied")
         notes += [f"passed over: {line}" for line in (*unread, *passed_over)]
@@ -227,9 +231,11 @@ def _recode(
     if isinstance(recode, GroupRecode):
         if variable.hierarchical:
             raise DataError(
-                f"{name} has a tree: its codes are not put together by rules",
+                "tree_not_recoded",
+                "{variable} has a tree: its codes are not put together by rules",
                 where=one.file,
                 fix="close branches: <TREERECODE> and the codes to close, or a level",
+                variable=name,
             )
         known = list(dict.fromkeys([*frame[name], *absent]))
         new = recode.recoded(known, missing=variable.missing, length=variable.length)

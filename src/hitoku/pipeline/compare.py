@@ -69,7 +69,12 @@ def compare(
     ['proved']
     """
     if not methods or isinstance(methods, str):
-        raise ParameterError("no methods to compare", where="compare", fix="give a list of at least one")
+        raise ParameterError(
+            "no_methods_to_compare",
+            "no methods to compare",
+            where="compare",
+            fix="give a list of at least one",
+        )
     words = methods.values() if isinstance(methods, Mapping) else methods
     given = [method_from_word(one, METHODS) if isinstance(one, str) else one for one in words]
     if rules is not None:

@@ -70,11 +70,13 @@ def parse_jobs(jobs: Jobs) -> tuple[str, int | str | None]:
         if WHOLE.fullmatch(backend) and not given:
             backend, given = "loky", backend
     if backend not in BACKENDS or (backend == "loky" and given and not WHOLE.fullmatch(given)):
-        raise ParameterError(f"jobs is {jobs!r}, which names no place to work", where="jobs", fix=FIX)
+        raise ParameterError(
+            "jobs_unknown", "jobs is {jobs!r}, which names no place to work", where="jobs", fix=FIX, jobs=jobs
+        )
     if backend != "loky":
         return backend, given
     if given == "0":
-        raise ParameterError("jobs is 0: nobody would work", where="jobs", fix=FIX)
+        raise ParameterError("jobs_zero", "jobs is 0: nobody would work", where="jobs", fix=FIX)
     return backend, int(given) if given else None if jobs is None else -1
 
 
@@ -86,9 +88,12 @@ def _run(task: Callable[[], Any], version: str) -> Any:
     found = metadata.version("hitoku")
     if found != version:
         raise TableError(
-            f"a worker has hitoku {found}, here it is {version}",
+            "worker_version_differs",
+            "a worker has hitoku {found}, here it is {own}",
             where="jobs",
             fix="install the same version of hitoku where the work is done",
+            found=found,
+            own=version,
         )
     return task()
 
@@ -111,10 +116,13 @@ def _sent_to(backend: str, address: str) -> Iterator[None]:
             if type(error).__module__.partition(".")[0] not in {"py4j", "pyspark", "distributed"}:
                 raise
             raise TableError(
-                f"work sent to {backend} came to nothing ({type(error).__name__})",
+                "work_lost",
+                "work sent to {backend} came to nothing ({kind})",
                 where="jobs",
-                fix=f"install hitoku {metadata.version('hitoku')} where the work is done, and look at the "
-                f"messages of {backend}",
+                fix="install hitoku {version} where the work is done, and look at the messages of {backend}",
+                backend=backend,
+                kind=type(error).__name__,
+                version=metadata.version("hitoku"),
             ) from error
 
 
@@ -131,7 +139,11 @@ def _client(backend: str, address: str) -> Iterator[None]:
         opened = distributed.Client(address, timeout=30) if address else _own_client(distributed)
     except OSError as error:
         raise ParameterError(
-            f"nobody answers at {address!r}", where="jobs", fix="check the address of the scheduler"
+            "no_answer_at_address",
+            "nobody answers at {address!r}",
+            where="jobs",
+            fix="check the address of the scheduler",
+            address=address,
         ) from error
     try:
         yield
@@ -154,5 +166,10 @@ def _imported(package: str, extra: str) -> Any:
         return import_module(package)
     except ImportError:
         raise ParameterError(
-            f"{package} is not installed here", where="jobs", fix=f"install hitoku[{extra}]"
+            "package_missing",
+            "{package} is not installed here",
+            where="jobs",
+            fix="install hitoku[{extra}]",
+            package=package,
+            extra=extra,
         ) from None

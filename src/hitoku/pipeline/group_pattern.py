@@ -114,8 +114,10 @@ def _priced(method: Method, table: Table, units: Table, withheld: Mask) -> Metho
 
 def _unreachable(size: GroupSize, error: NeedError) -> NeedError:
     return NeedError(
-        f"a group of fewer than {size.n} units can be derived, whatever else is withheld",
+        "small_group_derivable",
+        "a group of fewer than {size} units can be derived, whatever else is withheld",
         where=error.where,
         fix="let more be withheld (keep, fixed: margins too), merge codes, or leave derivable groups out "
         "with groups=False",
+        size=size.n,
     )

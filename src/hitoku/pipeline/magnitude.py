@@ -178,6 +178,7 @@ def counts_of(table: Table) -> Table:
     """
     if table.frequency is None:
         raise RuleError(
+            "contributor_counts_unknown",
             "the table does not say how many contributors are in its cells",
             where="frequency",
             fix="start from records with tabulate(..., value=...), or give from_array frequency=",
@@ -185,10 +186,13 @@ def counts_of(table: Table) -> Table:
     failing = broken(table.relations, table.frequency.astype(np.float64))
     if len(failing):
         raise TableError(
-            f"the counts do not add up: {len(failing)} of {table.relations.shape[0]} relations fail",
+            "counts_not_additive",
+            "the counts do not add up: {n_failing} of {n_relations} relations fail",
             where="frequency",
             fix="somebody is counted in several cells: tabulate without unit= (holding= may stay) to count "
             "records",
+            n_failing=len(failing),
+            n_relations=table.relations.shape[0],
         )
     return counted_table(table, table.frequency)
 
@@ -197,12 +201,18 @@ def _share(table: Table, share: ArrayLike) -> Any:
     given = np.asarray(share, dtype=np.float64)
     if given.ndim and given.shape != (table.n_cells,):
         raise ParameterError(
-            f"width_share has shape {given.shape}, the table {table.n_cells} cells",
+            "width_share_shape",
+            "width_share has shape {shape}, the table {n_cells} cells",
             where="width_share",
             fix="give one number, or one per cell in the order of table.cells",
+            shape=given.shape,
+            n_cells=table.n_cells,
         )
     if not np.isfinite(given).all() or np.any(given < 0):
         raise ParameterError(
-            "a share is negative or not finite", where="width_share", fix="0.3 stands for 30 percent"
+            "width_share_invalid",
+            "a share is negative or not finite",
+            where="width_share",
+            fix="0.3 stands for 30 percent",
         )
     return given

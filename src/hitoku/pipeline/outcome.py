@@ -79,6 +79,7 @@ class WritableOutcome(Outcome):
         """
         if self.verdict.refused and not force:
             raise ProtectionError(
+                "release_not_safe",
                 "the release is not safe, so it is not written",
                 where=str(self.verdict),
                 fix="look at outcome.verdict and outcome.audit.findings, change rules or method, or say "

@@ -285,9 +285,11 @@ def _folder(recipe: Recipe, out: str | Path | None) -> Path | None:
         # A recipe comes from anybody; who runs it says where else it may write.
         if not folder.resolve().is_relative_to(recipe.folder.resolve()):
             raise OutputError(
-                f"the recipe writes to {recipe.keys.out!r}, outside the folder it stands in",
+                "recipe_writes_outside_folder",
+                "the recipe writes to {folder!r}, outside the folder it stands in",
                 where=str(recipe.folder),
                 fix="choose a folder below, or say so yourself: --out FOLDER",
+                folder=recipe.keys.out,
             )
     else:
         return None

@@ -63,6 +63,7 @@ def record_risk(
     """
     if _adjusted(table, release):
         raise ScopeError(
+            "record_risk_release_differs",
             "the release shows other values than the table has: intervals say nothing about it",
             where="risk per record",
             fix="use the attack adjustment",
@@ -83,14 +84,17 @@ def record_risk_of_folder(folder: str | Path, data: str | Path) -> RecordRisk:
     checker = Path(folder) / "checker"
     if not (checker / "recipe.toml").is_file():
         raise DataError(
+            "record_risk_origin_unknown",
             "the release does not say how it was made from records",
-            where=f"{checker.name}/recipe.toml is missing",
+            where="{checker}/recipe.toml is missing",
             fix="give a folder that hitoku protect wrote; from Python, use hitoku.record_risk",
+            checker=checker.name,
         )
     recipe = Recipe.read(checker / "recipe.toml")
     keys = next(iter(recipe.tables.values()))
     if len(recipe.tables) != 1 or keys.data is None or keys.weight is not None or keys.engine != "duckdb":
         raise ScopeError(
+            "record_risk_needs_own_table",
             "risk per record is worked out for a single table made here from records without weights",
             where=str(checker / "recipe.toml"),
             fix="protect the table alone, from records; weights stand for people who are not in the data",
@@ -115,6 +119,7 @@ def write_record_risk(path: str | Path, risk: RecordRisk) -> None:
     file = Path(path)
     if "public" in file.resolve().parts[-3:]:
         raise OutputError(
+            "record_risk_not_public",
             "risk per record names contributors, and must not stand in a public folder",
             where=str(file),
             fix="write it into the folder checker, or elsewhere",

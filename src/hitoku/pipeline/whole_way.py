@@ -115,15 +115,29 @@ def _table(data: Any, by: Sequence[str], value: str | None, cells: bool, making:
         given = [*(["by"] if by else []), *(["value"] if value else []), *making]
         if given:
             raise ParameterError(
-                "a table is made already", where=given[0], fix="leave it out, or give records instead"
+                "table_already_made",
+                "a table is made already",
+                where=given[0],
+                fix="leave it out, or give records instead",
             )
         return data
     allowed = list(inspect.signature(frame_parts if cells else tabulate).parameters)
     for name in making:
         if name not in allowed:
-            raise ParameterError(f"no argument {name!r}", where="protect", fix=did_you_mean(name, allowed))
+            raise ParameterError(
+                "unknown_argument",
+                "no argument {argument!r}",
+                where="protect",
+                fix=did_you_mean(name, allowed),
+                argument=name,
+            )
     if not cells:
         return tabulate(data, by, value=value, **making)
     if value is None:
-        raise ParameterError("cells have a value", where="value", fix="name the column: value='turnover'")
+        raise ParameterError(
+            "cells_without_value_option",
+            "cells have a value",
+            where="value",
+            fix="name the column: value='turnover'",
+        )
     return Table.from_frame(data, by, value, **making)

@@ -50,7 +50,10 @@ def before_and_after(
     """
     if not found or not need.unsafe.any():
         raise ParameterError(
-            "nothing to draw", where="before_and_after", fix="give bounds, and a need with unsafe cells"
+            "chart_empty",
+            "nothing to draw",
+            where="before_and_after",
+            fix="give bounds, and a need with unsafe cells",
         )
     size = (8.4, 0.9 + 1.7 * len(found))
     figure = Figure(figsize=size, facecolor=PAPER, layout="constrained")

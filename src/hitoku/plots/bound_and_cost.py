@@ -38,6 +38,7 @@ def bound_and_cost(protection: Protection, *, title: str | None = None) -> Figur
     """
     if not protection.trace:
         raise ParameterError(
+            "no_search_trace",
             "this protection has no trace of a search to draw",
             where="bound_and_cost",
             fix="draw one that Optimal found; small two-way tables are settled without a search",

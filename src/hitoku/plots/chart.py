@@ -48,22 +48,35 @@ def chart(output: Output, kind: str = "bar", *, column: str | None = None) -> Fi
     kinds: dict[str, Callable[..., None]] = {"bar": _bars, "line": _lines, "step": _steps, "box": _boxes}
     if kind in {"scatter", "points"}:
         raise ParameterError(
+            "scatter_plot_shows_units",
             "a scatter plot shows every unit",
             where="kind",
             fix="means by group as a line, a histogram, or a regression show the same to the reader",
         )
     if kind not in kinds:
-        raise ParameterError(f"no chart {kind!r}", where="kind", fix=did_you_mean(kind, kinds))
+        raise ParameterError(
+            "unknown_chart", "no chart {chart!r}", where="kind", fix=did_you_mean(kind, kinds), chart=kind
+        )
     if output.status is Clearance.FAIL:
         raise ParameterError(
-            f"{output.name!r} does not leave", where="output", fix="draw it when nothing about it fails"
+            "output_not_released",
+            "{output!r} does not leave",
+            where="output",
+            fix="draw it when nothing about it fails",
+            output=output.name,
         )
     published = _without_totals(output)
     by = [name for name in published if name in output.asked.variables]
     numbers = [name for name in published if name not in by and name != "term"]
     chosen = numbers[-1] if column is None else column
     if chosen not in numbers:
-        raise ParameterError(f"no column {chosen!r}", where="column", fix=did_you_mean(chosen, numbers))
+        raise ParameterError(
+            "unknown_column",
+            "no column {column!r}",
+            where="column",
+            fix=did_you_mean(chosen, numbers),
+            column=chosen,
+        )
     figure = Figure(figsize=(7.2, 4.0), facecolor=PAPER, layout="constrained")
     axes = figure.add_subplot()
     kinds[kind](axes, published, by, chosen)
@@ -90,7 +103,11 @@ def _series(
     """Arrange numbers: places along the axis, and one list of heights for each code of the last variable."""
     if len(by) > 2:
         raise ParameterError(
-            f"a chart shows one or two variables, not {len(by)}", where="chart", fix="choose fewer"
+            "chart_variables",
+            "a chart shows one or two variables, not {n}",
+            where="chart",
+            fix="choose fewer",
+            n=len(by),
         )
     rows = list(zip(*(published[name] for name in by), strict=True)) if by else [("all",)]
     if not by and len(published[column]) > 1:
@@ -139,7 +156,10 @@ def _steps(axes: Axes, published: Mapping[str, Sequence[Any]], by: Sequence[str]
     times = [name for name in published if name not in by and name != column]
     if len(times) != 1:
         raise ParameterError(
-            "a step chart needs one column of times", where="kind", fix='use "bar" or "line"'
+            "step_chart_needs_times",
+            "a step chart needs one column of times",
+            where="kind",
+            fix='use "bar" or "line"',
         )
     groups = (
         list(zip(*(published[name] for name in by), strict=True)) if by else [()] * len(published[column])
@@ -159,9 +179,11 @@ def _boxes(axes: Axes, published: Mapping[str, Sequence[Any]], by: Sequence[str]
     missing = [name for name in BOX if name not in published]
     if missing:
         raise ParameterError(
-            f"a box needs {', '.join(missing)}",
+            "box_incomplete",
+            "a box needs {missing}",
             where="kind",
             fix='ask for table(by, value, ["p25", "median", "p75"])',
+            missing=", ".join(missing),
         )
     ends = next((pair for pair in WHISKERS if set(pair) <= published.keys()), (BOX[0], BOX[2]))
     labels = [", ".join(map(str, row)) for row in zip(*(published[name] for name in by), strict=True)] or [

@@ -42,6 +42,7 @@ def deviations(audits: Mapping[str, AdjustedAudit]) -> Figure:
     """
     if not audits or not all(isinstance(found, AdjustedAudit) for found in audits.values()):
         raise ParameterError(
+            "not_an_adjusted_release",
             "deviations are drawn of adjusted releases",
             where="deviations",
             fix="give audits of releases that withhold nothing and show other values",

@@ -32,9 +32,11 @@ def heat_map(release: Release, *, title: str = "") -> Figure:
     labels = release.labels
     if len(labels.names) != 2 or labels.positions is not None:
         raise ParameterError(
-            f"a heat map of a table with {len(labels.names)} variable(s)",
+            "heat_map_variables",
+            "a heat map of a table with {n} variable(s)",
             where="heat_map",
             fix="draw a table of two variables",
+            n=len(labels.names),
         )
     shown, codes = release.published.reshape(labels.shape), labels.codes
     if len(release.dimensions) == 2:

@@ -48,7 +48,10 @@ def intervals(table: Table, need: Need, bounds: Bounds, *, most: int = 40, title
     held = reached(table, need, bounds)
     if len(held) == 0 or most < 1:
         raise ParameterError(
-            "no unsafe cells to draw", where="intervals", fix="give a need with unsafe cells, and most >= 1"
+            "no_unsafe_cells",
+            "no unsafe cells to draw",
+            where="intervals",
+            fix="give a need with unsafe cells, and most >= 1",
         )
     cells = np.flatnonzero(need.unsafe)
     met = need.met(table.value, bounds)[cells]

@@ -35,7 +35,10 @@ def loss_against_protection(comparison: Comparison, *, title: str = "") -> Figur
     """
     if len(comparison) == 0:
         raise ParameterError(
-            "no methods to draw", where="loss_against_protection", fix="compare at least one method"
+            "no_methods_to_draw",
+            "no methods to draw",
+            where="loss_against_protection",
+            fix="compare at least one method",
         )
     figure = Figure(figsize=(8.4, 4.2), facecolor=PAPER, layout="constrained")
     axes = figure.add_subplot()

@@ -31,10 +31,13 @@ def pinned_groups(releases: Mapping[str, Release], attack: Group) -> Figure:
     1
     """
     if not releases:
-        raise ParameterError("no release to draw", where="pinned_groups", fix="give at least one")
+        raise ParameterError(
+            "no_releases_to_draw", "no release to draw", where="pinned_groups", fix="give at least one"
+        )
     first = next(iter(releases.values()))
     if len(first.labels.names) != 2 or any(r.labels.codes != first.labels.codes for r in releases.values()):
         raise ParameterError(
+            "not_one_two_way_table",
             "these are no releases of one two-way table",
             where="pinned_groups",
             fix="draw releases of one table of two variables",

@@ -28,9 +28,11 @@ def protected_table(release: Release, bounds: Bounds | None = None, *, title: st
     """
     if len(release.labels.names) != 2 or release.labels.positions is not None:
         raise ParameterError(
-            f"a picture of a table with {len(release.labels.names)} variable(s)",
+            "picture_variables",
+            "a picture of a table with {n} variable(s)",
             where="protected_table",
             fix="draw a table of two variables",
+            n=len(release.labels.names),
         )
     rows, columns = release.labels.codes
     size = (1.6 + 0.95 * len(columns), 0.9 + 0.42 * len(rows))

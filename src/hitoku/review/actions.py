@@ -380,5 +380,12 @@ def field_of(call: Call, name: str, *, most: int = 20_000) -> str:
     """Return a text of a form; one that is too long is refused."""
     text = call.form.get(name, "").replace("\r\n", "\n")
     if len(text) > most:
-        raise ParameterError(f"{name} has more than {most:_} characters", where=name, fix="shorten it")
+        raise ParameterError(
+            "text_too_long",
+            "{name} has more than {most:_} characters",
+            where=name,
+            fix="shorten it",
+            name=name,
+            most=most,
+        )
     return text

@@ -60,13 +60,22 @@ def restored(source: Path, folder: Path, database: str = "") -> Kept:
     hashes = json.loads((source / HASHES).read_text("utf-8"))
     for name, digest in hashes.items():
         if not (source / name).is_file() or sha256(source / name) != digest:
-            raise DataError(f"the backup was changed: {name}", where=str(source), fix="use another backup")
+            raise DataError(
+                "backup_changed",
+                "the backup was changed: {file}",
+                where=str(source),
+                fix="use another backup",
+                file=name,
+            )
     whole = json.loads((source / TABLES).read_text("utf-8"))
     if whole["form"] not in forms():
         raise DataError(
-            f"the backup has form {whole['form']}, this version knows forms up to {newest()}",
+            "backup_form_unknown",
+            "the backup has form {form}, this version knows forms up to {newest}",
             where=str(source),
             fix="restore it with the version that wrote it",
+            form=whole["form"],
+            newest=newest(),
         )
     with new_folder(folder) as draft:
         entries = _filled(draft, source, whole, database)
@@ -88,7 +97,11 @@ def _filled(folder: Path, source: Path, whole: dict[str, Any], database: str) ->
     desk.engine.dispose()  # its file is closed before the folder gets its name
     if wrong:
         raise DataError(
-            f"the restored log is not whole: {wrong[0]}", where=str(source), fix="use another backup"
+            "log_not_whole",
+            "the restored log is not whole: {problem}",
+            where=str(source),
+            fix="use another backup",
+            problem=wrong[0],
         )
     return entries
 

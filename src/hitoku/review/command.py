@@ -53,7 +53,10 @@ def run(
         return
     if demo == (folder is not None):
         raise ParameterError(
-            "what should be served?", where="--folder", fix="give --folder FOLDER, or --demo to try it"
+            "nothing_to_serve",
+            "what should be served?",
+            where="--folder",
+            fix="give --folder FOLDER, or --demo to try it",
         )
     _require_extra()
     if demo:
@@ -305,7 +308,9 @@ def _demo(folder: Path, host: str, port: int) -> None:
     from hitoku.review.demo import PASSWORD, PEOPLE, make_demo
 
     if host not in {"127.0.0.1", "localhost", "::1"}:
-        raise ParameterError("the demo stays on this machine", where="--host", fix="leave --host out")
+        raise ParameterError(
+            "demo_is_local", "the demo stays on this machine", where="--host", fix="leave --host out"
+        )
     typer.echo("making up a centre ...", err=True)
     desk = make_demo(folder)
     typer.echo(f"\nopen http://{host}:{port}/ and sign in; everybody's password is {PASSWORD}\n", err=True)
@@ -353,7 +358,9 @@ def _require_extra() -> None:
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise HitokuError(
-            f"the review application needs {error.name}",
+            "review_package_missing",
+            "the review application needs {package}",
             where="hitoku serve",
             fix="pip install 'hitoku[review]'",
+            package=error.name,
         ) from error

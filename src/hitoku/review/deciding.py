@@ -13,6 +13,7 @@ from sqlalchemy.engine import Connection, Row
 
 from hitoku.errors import ParameterError, some
 from hitoku.files import sha256
+from hitoku.messages import Text
 from hitoku.review import log
 from hitoku.review.desk import latest, move, present
 from hitoku.review.reviewing import LONGEST, Outputs, outputs_of
@@ -100,17 +101,30 @@ def decide(
     row = connection.execute(sa.select(output).where(output.c.id == output_id)).one()
     turn = latest(connection, number)
     if turn is None or row.submission != turn.id:
-        raise StateError("this output is of an earlier turn", fix="open the request again")
+        raise StateError(
+            "output_of_earlier_turn", "this output is of an earlier turn", fix="open the request again"
+        )
     if len(reason) > LONGEST:
-        raise ParameterError(f"a reason has at most {LONGEST:_} characters", where="reason", fix="shorten it")
+        raise ParameterError(
+            "reason_too_long",
+            "a reason has at most {most:_} characters",
+            where="reason",
+            fix="shorten it",
+            most=LONGEST,
+        )
     if choice == "refuse" and not reason.strip():
         raise StateError(
-            "a refusal needs a reason that the researcher can read", fix="write what must change"
+            "refusal_without_reason",
+            "a refusal needs a reason that the researcher can read",
+            fix="write what must change",
         )
     if choice == "approve" and not reason.strip() and (row.status != "pass" or cells):
         raise StateError(
-            f"the rules say {row.status}{', and cells are let go' if cells else ''}: that needs a reason",
+            "decision_without_reason",
+            "the rules say {status}{kind}: that needs a reason",
             fix="write why it may leave all the same",
+            status=row.status,
+            kind=Text(", and cells are let go") if cells else "",
         )
     values = {
         "person": who.id,
@@ -149,6 +163,7 @@ def approve_passing(connection: Connection, number: int, who: Person) -> int:
         recommended.get(each.id) != "approve" for each in listed
     ):
         raise StateError(
+            "not_everything_passed",
             "not everything passed",
             fix="decide about each output by itself: bulk approval is for what is plain",
         )
@@ -162,7 +177,12 @@ def finish(connection: Connection, number: int, who: Person) -> RequestState:
     """End phase 2: approved when anything may leave, rejected when nothing may."""
     made = docket(connection, number)
     if made.obstacle or not made.decisions:
-        raise StateError(f"phase 2 cannot be finished: {made.obstacle}", fix="decide about each output")
+        raise StateError(
+            "phase_2_not_finished",
+            "phase 2 cannot be finished: {obstacle}",
+            fix="decide about each output",
+            obstacle=made.obstacle,
+        )
     approved = [place for place, each in made.decisions.items() if each.choice == "approve"]
     return move(connection, number, Event.APPROVE if approved else Event.REJECT, who.login, approved=approved)
 
@@ -189,7 +209,12 @@ def facts_of_form(form: Mapping[str, str]) -> dict[str, Any]:
     for name, word in seen.items():
         if word not in SEEN:
             raise ParameterError(
-                f"{name}: no such word", where="observability", fix=f"one of {', '.join(SEEN)}"
+                "fact_word_unknown",
+                "{name}: no such word",
+                where="observability",
+                fix="one of {seen}",
+                name=name,
+                seen=", ".join(SEEN),
             )
     if seen:
         found["observability"] = seen
@@ -217,7 +242,9 @@ def cells_of_form(form: Mapping[str, str], withheld: Mapping[str, dict[str, str]
     """
     asked = [name.removeprefix("open-") for name in form if name.startswith("open-")]
     if not set(asked) <= withheld.keys():
-        raise ParameterError("a cell that is not withheld", where="cells", fix="open the page again")
+        raise ParameterError(
+            "cell_not_withheld", "a cell that is not withheld", where="cells", fix="open the page again"
+        )
     return [withheld[each] for each in asked]
 
 
@@ -236,10 +263,15 @@ def expiry_of_form(form: Mapping[str, str], today: date) -> str | None:
         day = date.fromisoformat(text)
     except ValueError:
         raise ParameterError(
-            "the last day is written as 2027-03-31", where="expires", fix="correct it, or leave it empty"
+            "last_day_format",
+            "the last day is written as 2027-03-31",
+            where="expires",
+            fix="correct it, or leave it empty",
         ) from None
     if day < today:
-        raise ParameterError("the last day has passed", where="expires", fix="choose a later one")
+        raise ParameterError(
+            "last_day_passed", "the last day has passed", where="expires", fix="choose a later one"
+        )
     return day.isoformat()
 
 
@@ -269,7 +301,15 @@ def _number(text: str, name: str, above: float, below: float) -> float:
     except ValueError:
         value = above
     if not above < value < below:
-        raise ParameterError(f"{name} must lie between {above} and {below}", where=name, fix="correct it")
+        raise ParameterError(
+            "setting_range",
+            "{name} must lie between {low} and {high}",
+            where=name,
+            fix="correct it",
+            name=name,
+            low=above,
+            high=below,
+        )
     return value
 
 
@@ -278,6 +318,7 @@ def _cell(line: str) -> dict[str, str]:
     pairs = [part.partition("=") for part in line.split(",")]
     if not all(equals and name.strip() and code.strip() for name, equals, code in pairs):
         raise ParameterError(
+            "structural_zero_format",
             "a structural zero is written variable=code, variable=code",
             where="zeros",
             fix="one cell per line",

@@ -38,7 +38,10 @@ def _begin(connection: Connection) -> None:
     """Add what every centre begins with; a run that was killed may have done so, in a database elsewhere."""
     if any(connection.scalar(sa.select(sa.func.count()).select_from(each)) for each in (person, project)):
         raise ParameterError(
-            "the database belongs to a centre already", where="--database", fix="name another database"
+            "database_taken",
+            "the database belongs to a centre already",
+            where="--database",
+            fix="name another database",
         )
     if not connection.scalar(sa.select(sa.func.count()).select_from(policies)):
         add_shipped(connection)
@@ -71,13 +74,25 @@ def add_project(
     """
     names = connection.scalars(sa.select(policies.c.name).distinct()).all()
     if policy not in names:
-        raise ParameterError(f"no policy {policy!r}", where="policy", fix=did_you_mean(policy, names))
+        raise ParameterError(
+            "unknown_policy",
+            "no policy {policy!r}",
+            where="policy",
+            fix=did_you_mean(policy, names),
+            policy=policy,
+        )
     if connection.execute(sa.select(project.c.id).where(project.c.name == name)).first():
         raise ParameterError(
-            f"there is a project {name!r} already", where="project", fix="choose another name"
+            "project_exists",
+            "there is a project {project!r} already",
+            where="project",
+            fix="choose another name",
+            project=name,
         )
     if not name.strip() or "/" in name or name.startswith("."):
-        raise ParameterError("a project's name has no slash and no dot in front", where="project")
+        raise ParameterError(
+            "project_name_invalid", "a project's name has no slash and no dot in front", where="project"
+        )
     slug = "".join(letter if letter.isalnum() else "-" for letter in name.lower())
     place = ledger or (desk.folder / "ledgers" / f"{slug}.ledger" if data is not None else None)
     made = connection.execute(
@@ -96,9 +111,12 @@ def add_member(connection: Connection, project_name: str, login: str) -> None:
     who = connection.scalar(sa.select(person.c.id).where(person.c.login == login))
     if where is None or who is None:
         raise ParameterError(
-            f"no project {project_name!r}, or nobody with the login {login!r}",
+            "unknown_project_or_login",
+            "no project {project!r}, or nobody with the login {login!r}",
             where="member",
             fix="add them first",
+            project=project_name,
+            login=login,
         )
     connection.execute(sa.insert(member).values(project=where, person=who))
     log.append(connection, log.SYSTEM, "member added", project=where, login=login)

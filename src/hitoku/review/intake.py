@@ -99,9 +99,11 @@ def files_in(folder: Path) -> list[Path]:
 def refused(what: str) -> DataError:
     """Return the error that a submission cannot be taken."""
     return DataError(
-        f"the submission is not taken: {what}",
+        "submission_not_taken",
+        "the submission is not taken: {reason}",
         where="upload",
         fix="send the folder that Session.submit wrote, packed as it is",
+        reason=what,
     )
 
 
@@ -212,7 +214,10 @@ def _take(desk: Desk, place: Path) -> None:
         row = connection.execute(sa.select(project.c.id).where(project.c.name == name)).first()
     if who is None or row is None:
         raise DataError(
-            "nobody of this login, or no such project", where="inbox", fix="ask the administrator"
+            "unknown_login_or_project",
+            "nobody of this login, or no such project",
+            where="inbox",
+            fix="ask the administrator",
         )
     words = _words(place.with_suffix(".toml") if place.is_file() else place.with_name(f"{place.name}.toml"))
     # The same bytes at the same place are the same submission, however often a worker dies over them.
@@ -242,7 +247,11 @@ def _words(path: Path) -> dict[str, str]:
         given = tomllib.loads(read_file(path, MOST_WORDS).decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise DataError(
-            f"{path.name!r} is no TOML file", where="inbox", fix="write title, context, controls"
+            "file_not_toml",
+            "{file!r} is no TOML file",
+            where="inbox",
+            fix="write title, context, controls",
+            file=path.name,
         ) from error
     path.unlink()
     return {name: text for name, text in given.items() if isinstance(text, str)}

@@ -142,9 +142,11 @@ def read_export(path: Path) -> list[dict[str, Any]]:
         return [{name: entry[name] for name in COLUMNS} for entry in found]
     except (OSError, ValueError, TypeError, KeyError, csv.Error) as error:
         raise DataError(
-            f"{path.name!r} is no exported log",
+            "not_an_exported_log",
+            "{file!r} is no exported log",
             where=str(path),
             fix="give the log.csv that the page /log hands out",
+            file=path.name,
         ) from error
 
 

@@ -161,7 +161,12 @@ def require_safe(address: str) -> None:
     parts = urlsplit(address)
     near = parts.hostname in {"127.0.0.1", "localhost", "::1"}
     if not (parts.scheme == "https" or (parts.scheme == "http" and near)):
-        raise ParameterError("the identity provider is not reached by https", where="oidc", fix="https://...")
+        raise ParameterError(
+            "identity_provider_without_https",
+            "the identity provider is not reached by https",
+            where="oidc",
+            fix="https://...",
+        )
 
 
 class _Stay(urllib.request.HTTPRedirectHandler):
@@ -182,6 +187,7 @@ def _fetch(address: str, form: Mapping[str, str] | None = None, authorisation: s
             found = json.loads(answer.read(MOST_BYTES))
     except (urllib.error.URLError, OSError, ValueError) as error:
         raise DataError(
+            "identity_provider_answer",
             "the identity provider does not answer as it should",
             where="oidc",
             fix="try again, or tell the administrator",
@@ -192,4 +198,10 @@ def _fetch(address: str, form: Mapping[str, str] | None = None, authorisation: s
 
 
 def _refused(why: str) -> HitokuError:
-    return DataError(f"the identity provider's word does not count: {why}", where="oidc", fix="sign in again")
+    return DataError(
+        "identity_not_accepted",
+        "the identity provider's word does not count: {reason}",
+        where="oidc",
+        fix="sign in again",
+        reason=why,
+    )

@@ -25,7 +25,9 @@ def add_version(connection: Connection, text: str, by: str) -> int:
     read = parsed(text, "policy")
     same = (policy.c.name == read.name) & (policy.c.digest == read.hash)
     if connection.execute(sa.select(policy.c.id).where(same)).first():
-        raise ParameterError("this version is there already", where="policy", fix="change something")
+        raise ParameterError(
+            "policy_version_exists", "this version is there already", where="policy", fix="change something"
+        )
     connection.execute(sa.update(policy).where(policy.c.name == read.name).values(current=False))
     made = connection.execute(
         sa.insert(policy).values(
@@ -90,7 +92,7 @@ def dry_run_task(connection: Connection, desk: Desk, number: int) -> dict[str, A
     """Say what a dry run looks at: every output that left, and the policy to try."""
     row = version(connection, number)
     if row is None:
-        raise DataError("no such policy", where="policy", fix="choose one of the list")
+        raise DataError("no_such_policy", "no such policy", where="policy", fix="choose one of the list")
     path = desk.policy_file(number)
     if not path.exists():
         write_file(path, row.text.encode())

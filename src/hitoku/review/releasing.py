@@ -34,8 +34,10 @@ def ask_release(connection: Connection, number: int, who: Person) -> None:
     row = _project(connection, number)
     if not row.data or not row.ledger:
         raise StateError(
-            f"project {row.name} has no data or no ledger: what leaves could not be remembered",
+            "project_without_ledger",
+            "project {project} has no data or no ledger: what leaves could not be remembered",
             fix="ask the administrator: hitoku serve add-project",
+            project=row.name,
         )
     if jobs.of(connection, Job.RELEASE, number) is None:
         log.append(connection, who.login, "release asked", request=number)
@@ -47,7 +49,7 @@ def release_task(connection: Connection, desk: Desk, number: int) -> dict[str, A
     row, turn = _project(connection, number), latest(connection, number)
     asked = jobs.of(connection, Job.RELEASE, number)
     if turn is None or asked is None:
-        raise DataError("nothing to release", where=f"request {number}")
+        raise DataError("nothing_to_release", "nothing to release", where="request {number}", number=number)
     return {
         "kind": "release",
         "submission": str(desk.submitted(turn.id)),
@@ -132,7 +134,13 @@ def packed(connection: Connection, desk: Desk, number: int) -> bytes:
     row = connection.execute(sa.select(release).where(release.c.request == number)).first()
     folder = desk.released(number)
     if row is None or not folder.is_dir():
-        raise DataError("nothing has left", where=f"request {number}", fix="release it first")
+        raise DataError(
+            "nothing_released",
+            "nothing has left",
+            where="request {number}",
+            fix="release it first",
+            number=number,
+        )
     content = {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
     content[LOG_HEAD] = json.dumps({"entries": row.entries, "digest": row.head}, indent=1).encode() + b"\n"
     content["letter.txt"] = letter(connection, desk, number).encode()

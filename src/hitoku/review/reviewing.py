@@ -101,7 +101,9 @@ def cast(connection: Connection, number: int, output_id: int, who: Person, choic
     turn = latest(connection, number)
     place = connection.scalar(sa.select(output.c.submission).where(output.c.id == output_id))
     if turn is None or place != turn.id:
-        raise StateError("this output is of an earlier turn", fix="open the request again")
+        raise StateError(
+            "output_of_earlier_turn", "this output is of an earlier turn", fix="open the request again"
+        )
     own = _own(connection, turn.id, who.id)
     if own is None:
         connection.execute(sa.insert(review).values(submission=turn.id, person=who.id))
@@ -109,7 +111,9 @@ def cast(connection: Connection, number: int, output_id: int, who: Person, choic
         own = _own(connection, turn.id, who.id)
     if own is None or own.submitted is not None:
         raise StateError(
-            "your review is submitted and cannot be changed", fix="settle it with the other reviewer"
+            "review_submitted",
+            "your review is submitted and cannot be changed",
+            fix="settle it with the other reviewer",
         )
     this = (vote.c.review == own.id) & (vote.c.output == output_id)
     before = connection.scalar(sa.select(vote.c.choice).where(this))
@@ -138,7 +142,10 @@ def submit_review(connection: Connection, number: int, who: Person) -> None:
         return
     if own.obstacle or not own.votes:
         raise StateError(
-            f"the review cannot be submitted: {own.obstacle or 'no votes'}", fix="decide about each"
+            "review_not_submittable",
+            "the review cannot be submitted: {obstacle}",
+            fix="decide about each",
+            obstacle=own.obstacle or "no votes",
         )
     turn = latest(connection, number)
     assert turn is not None  # noqa: S101 - there are votes
@@ -212,7 +219,12 @@ def _agreed(connection: Connection, number: int, choices: Mapping[int, str]) -> 
         else:
             open_ones.append(each.name)
     if open_ones:
-        raise StateError(f"votes differ on {some(open_ones, 3)}", fix="agree on each of them first")
+        raise StateError(
+            "votes_differ",
+            "votes differ on {outputs}",
+            fix="agree on each of them first",
+            outputs=some(open_ones, 3),
+        )
     return agreed
 
 
@@ -234,8 +246,10 @@ def give_back(connection: Connection, number: int, who: Person) -> None:
     silent = unexplained(connection, number)
     if silent:
         raise StateError(
-            f"the researcher would not know what to change: {some(silent, 3)}",
+            "review_without_request",
+            "the researcher would not know what to change: {outputs}",
             fix="write a public comment on each of them",
+            outputs=some(silent, 3),
         )
     move(connection, number, Event.RETURN, who.login)
 
@@ -300,7 +314,11 @@ def say(
     said = text.strip()
     if not 0 < len(said) <= LONGEST:
         raise ParameterError(
-            f"a comment has 1 to {LONGEST:_} characters", where="comment", fix="write something"
+            "comment_length",
+            "a comment has 1 to {most:_} characters",
+            where="comment",
+            fix="write something",
+            most=LONGEST,
         )
     turn = connection.scalar(sa.select(request.c.turn).where(request.c.id == number)) or 0
     made = connection.execute(

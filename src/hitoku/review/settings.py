@@ -109,16 +109,21 @@ def read_settings(folder: Path) -> ReviewSettings:
     path = folder / FILE
     if not path.is_file():
         raise ParameterError(
-            f"no {FILE} in {folder.name or folder}", where=str(folder), fix="hitoku serve init FOLDER"
+            "settings_missing",
+            "no {file} in {folder}",
+            where=str(folder),
+            fix="hitoku serve init FOLDER",
+            file=FILE,
+            folder=folder.name or folder,
         )
     try:
         return ReviewSettings.model_validate(tomllib.loads(path.read_text("utf-8")))
     except tomllib.TOMLDecodeError as error:
         raise ParameterError(
-            f"not a TOML file: {error}", where=str(path), fix="correct the line named"
+            "not_toml", "not a TOML file: {error}", where=str(path), fix="correct the line named", error=error
         ) from error
     except UnicodeDecodeError:
-        raise ParameterError("not UTF-8 text", where=str(path), fix="save it as UTF-8") from None
+        raise ParameterError("not_utf8", "not UTF-8 text", where=str(path), fix="save it as UTF-8") from None
     except ValidationError as error:
         first: Any = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])

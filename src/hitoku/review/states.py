@@ -99,8 +99,11 @@ def after(state: RequestState | None, event: Event) -> RequestState:
         return TRANSITIONS[state, event]
     except KeyError:
         raise StateError(
-            f"a request that is {state or 'not there'} cannot be: {event}",
+            "state_forbids_event",
+            "a request that is {state} cannot be: {event}",
             fix="look at the request again: somebody may have been quicker",
+            state=state or "not there",
+            event=event,
         ) from None
 
 

@@ -111,9 +111,11 @@ def writable(engine: Engine) -> Iterator[None]:
         yield
     except OperationalError as error:
         raise OutputError(
-            f"cannot write the database: {error.orig}",
+            "cannot_write_database",
+            "cannot write the database: {reason}",
             where=engine.url.render_as_string(hide_password=True),
             fix="nothing was written; make room on the disk, and check permissions",
+            reason=error.orig,
         ) from None
 
 
@@ -155,6 +157,7 @@ def require_current(engine: Engine) -> None:
             found = MigrationContext.configure(connection).get_current_revision()
     except OperationalError as error:
         raise DataError(
+            "database_silent",
             "the database does not answer",
             where=engine.url.render_as_string(hide_password=True),
             fix="start it, or correct the setting database",

@@ -48,7 +48,12 @@ def new_request(
     ):
         if not 0 < len(text.strip()) <= longest:
             raise ParameterError(
-                f"the {word} must have 1 to {longest:_} characters", where=word, fix="fill it in"
+                "text_length",
+                "the {what} must have 1 to {most:_} characters",
+                where=word,
+                fix="fill it in",
+                what=word,
+                most=longest,
             )
     made = connection.execute(
         sa.insert(request).values(
@@ -119,7 +124,12 @@ def _take_in(
 
 def _require_member(connection: Connection, who: Person, project_id: int) -> None:
     if project_id not in {row.id for row in projects_of(connection, who)}:
-        raise ParameterError("this project is not yours", where="project", fix="choose one of your projects")
+        raise ParameterError(
+            "project_not_yours",
+            "this project is not yours",
+            where="project",
+            fix="choose one of your projects",
+        )
 
 
 def projects_of(connection: Connection, who: Person) -> Sequence[Row[tuple[object, ...]]]:

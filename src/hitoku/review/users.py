@@ -44,14 +44,29 @@ def add_person(
     wanted = sorted(set(roles))
     for each in wanted:
         if each not in set(Role):
-            raise ParameterError(f"no role {each!r}", where="role", fix=did_you_mean(each, Role))
+            raise ParameterError(
+                "unknown_role", "no role {role!r}", where="role", fix=did_you_mean(each, Role), role=each
+            )
     if not wanted:
-        raise ParameterError(f"{login} has no role", where="role", fix=f"give one of: {', '.join(Role)}")
+        raise ParameterError(
+            "person_without_role",
+            "{login} has no role",
+            where="role",
+            fix="give one of: {Role}",
+            login=login,
+            Role=", ".join(Role),
+        )
     if not login.strip() or login != login.strip() or len(login) > 100:
-        raise ParameterError("a login is 1 to 100 characters without spaces around", where="login")
+        raise ParameterError(
+            "login_invalid", "a login is 1 to 100 characters without spaces around", where="login"
+        )
     if connection.execute(sa.select(person.c.id).where(person.c.login == login)).first():
         raise ParameterError(
-            f"there is a person {login!r} already", where="login", fix="choose another login"
+            "person_exists",
+            "there is a person {login!r} already",
+            where="login",
+            fix="choose another login",
+            login=login,
         )
     hashed = None if password is None else hash_password(password)
     made = connection.execute(
@@ -68,7 +83,11 @@ def hash_password(password: str) -> str:
     """Hash a password; one that is too short is refused."""
     if len(password) < SHORTEST:
         raise ParameterError(
-            f"the password has fewer than {SHORTEST} characters", where="password", fix="choose a longer one"
+            "password_too_short",
+            "the password has fewer than {least} characters",
+            where="password",
+            fix="choose a longer one",
+            least=SHORTEST,
         )
     return HASHER.hash(password)
 
@@ -191,7 +210,13 @@ def _row(connection: Connection, login: str) -> Row[tuple[object, ...]]:
     found = connection.execute(sa.select(person).where(person.c.login == login)).first()
     if found is None:
         logins = connection.scalars(sa.select(person.c.login)).all()
-        raise ParameterError(f"no person {login!r}", where="login", fix=did_you_mean(login, logins))
+        raise ParameterError(
+            "unknown_person",
+            "no person {login!r}",
+            where="login",
+            fix=did_you_mean(login, logins),
+            login=login,
+        )
     return found
 
 

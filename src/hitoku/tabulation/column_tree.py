@@ -42,9 +42,13 @@ def read_column_tree(
     for fine, coarse in zip([name, *groups], groups, strict=False):
         if not atoms.determines(fine, coarse):
             raise DataError(
-                f"column {coarse!r} does not group the codes of {fine!r}: {_torn(atoms, fine, coarse)}",
+                "columns_not_nested",
+                "column {coarse!r} does not group the codes of {fine!r}: {examples}",
                 where="hierarchies",
                 fix="correct these records, or leave the column out; columns are named fine to coarse",
+                coarse=coarse,
+                fine=fine,
+                examples=_torn(atoms, fine, coarse),
             )
     levels = [
         [column.codes[n] for n in column.number]

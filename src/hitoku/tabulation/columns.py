@@ -89,7 +89,9 @@ def columns_of(path: str | Path) -> tuple[int, tuple[Column, ...]]:
         n_records, *found = ask(f"SELECT {', '.join(asked)} FROM records")[0]
     if not n_records:
         where = Path(path).name
-        raise DataError("the data are empty", where=where, fix="check the file or the filter before it")
+        raise DataError(
+            "data_empty", "the data are empty", where=where, fix="check the file or the filter before it"
+        )
     columns = [
         Column(name, kind, *found[4 * place : 4 * place + 4])
         for place, (name, kind) in enumerate(types.items())

@@ -52,10 +52,14 @@ class Ranking:
         needed = math.ceil(top / min(1.0, numbers.smallest_weight))
         if needed > LONGEST_LIST:
             raise ParameterError(
-                f"{needed} contributors per cell would be needed to fill {top} ranks with these weights",
+                "weights_need_more_ranks",
+                "{needed} contributors per cell would be needed to fill {top} ranks with these weights",
                 where="weight",
-                fix=f"use weights of at least {top / LONGEST_LIST:.2g} (a record stands for itself at "
+                fix="use weights of at least {top_2:.2g} (a record stands for itself at "
                 "least), or ask for a smaller top",
+                needed=needed,
+                top=top,
+                top_2=top / LONGEST_LIST,
             )
         # One more than needed: a mean weight may come out just below the smallest by rounding. And one that
         # fills no rank, to tell whether there were still more.
@@ -143,6 +147,7 @@ class State:
             largest[:] = cells[:, cell_rows.FIRST : ranking.end]
         elif cell_rows.fill_ranks(cells, ranking.end, largest):
             raise DataError(
+                "zero_weights_leave_ranks_open",
                 "weights of zero leave too few contributors to fill the ranks of some cells",
                 where=where,
                 fix="drop records whose weight is zero: they stand for nobody",

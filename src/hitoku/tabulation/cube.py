@@ -84,10 +84,13 @@ def cube_of(
         n_missing = sum(found[raw] for raw, code in codes.items() if code is None)
         if n_missing and missing == "error":
             raise DataError(
-                f"column {name!r} has {n_missing} missing code(s)",
+                "missing_codes",
+                "column {column!r} has {n} missing code(s)",
                 column=name,
                 where=engine.where,
-                fix=f'give them a code first, or missing="code" to put them under {MISSING!r}',
+                fix='give them a code first, or missing="code" to put them under {missing!r}',
+                n=n_missing,
+                missing=MISSING,
             )
         wanted = {raw: MISSING if code is None else code for raw, code in codes.items()}
         if name in hierarchies:
@@ -115,10 +118,13 @@ def cube_of(
 def _refuse_total(name: str, total: str, times: Mapping[str, int], where: str) -> None:
     if total in times:
         raise DataError(
-            f"column {name!r} has {total!r}, the code of the total, in {times[total]:,} record(s)",
+            "total_code_in_records",
+            "column {column!r} has {total!r}, the code of the total, in {n:,} record(s)",
             column=name,
             where=where,
             fix="leave rows with totals out; a table that has its totals is given as cells, not as records",
+            total=total,
+            n=times[total],
         )
 
 
@@ -126,16 +132,20 @@ def _refuse_hierarchies(hierarchies: Hierarchies, by: Sequence[str]) -> None:
     for name, given in hierarchies.items():
         if name not in by:
             raise ParameterError(
-                f"a hierarchy for {name!r}, which is not a variable of the table",
+                "hierarchy_of_unknown_variable",
+                "a hierarchy for {variable!r}, which is not a variable of the table",
                 where="hierarchies",
                 fix=did_you_mean(name, by),
+                variable=name,
             )
         groupings = given if isinstance(given, list | tuple) else [given]
         if not groupings or not all(isinstance(grouping, Hierarchy) for grouping in groupings):
             raise ParameterError(
-                f"the hierarchy of {name!r} is not a Hierarchy, nor a list of them",
+                "not_a_hierarchy",
+                "the hierarchy of {variable!r} is not a Hierarchy, nor a list of them",
                 where="hierarchies",
                 fix="make one with Hierarchy.from_tree, from_parents, from_levels or flat",
+                variable=name,
             )
 
 
@@ -148,10 +158,14 @@ def _places(
     groups = [code for code in strangers if code in dimension.position]
     if groups:
         raise DataError(
-            f"column {dimension.name!r} has {len(groups)} code(s) that are groups, not leaves",
+            "codes_are_groups",
+            "column {column!r} has {n} code(s) that are groups, not leaves",
             column=dimension.name,
-            where=f"{where}, codes {some(repr(code) for code in groups)}",
+            where="{place}, codes {codes}",
             fix="records belong to the finest codes; add a leaf such as 'not further known' to the group",
+            n=len(groups),
+            place=where,
+            codes=some(repr(code) for code in groups),
         )
     if strangers and unseen == "error":
         raise unseen_codes(dimension.name, strangers, dimension.leaves, where)
@@ -174,9 +188,13 @@ def texts(found: Mapping[str | None, int], kind: str) -> dict[str | None, str | 
 
 def _no_code(name: str, code: str, option: str) -> ParameterError:
     return ParameterError(
-        f'{option}="code" needs the code {code!r} in the hierarchy of {name!r}',
+        "code_option_without_code",
+        '{option}="code" needs the code {code!r} in the hierarchy of {variable!r}',
         where="hierarchies",
-        fix=f"add {code!r} as a leaf, or correct the data",
+        fix="add {code!r} as a leaf, or correct the data",
+        option=option,
+        code=code,
+        variable=name,
     )
 
 

@@ -36,6 +36,7 @@ def translate_errors(where: str) -> Iterator[None]:
         yield
     except duckdb.OutOfMemoryException as error:
         raise TableError(
+            "out_of_memory",
             "the data do not fit into the memory allowed",
             where=where,
             fix="raise memory_limit, or tabulate fewer variables at a time",
@@ -54,9 +55,11 @@ def translate_errors(where: str) -> Iterator[None]:
             told = ragged(where, int(line["line"]), n_found, n_named) if n_found else None
             raise (told or unreadable(where, int(line["line"]))) from None
         raise DataError(
-            f"the records could not be read ({type(error).__name__})",
+            "records_not_read",
+            "the records could not be read ({kind})",
             where=where,
             fix="check that the file is whole and every column holds one kind of thing",
+            kind=type(error).__name__,
         ) from error
 
 
@@ -101,9 +104,12 @@ def connect(
         connection.execute("SET enable_progress_bar = false")
     except duckdb.Error as error:
         raise ParameterError(
+            "engine_limits_invalid",
             "memory_limit or threads cannot be used",
-            where=f"memory_limit={memory_limit!r}, threads={threads!r}",
+            where="memory_limit={memory_limit!r}, threads={threads!r}",
             fix='write a size such as memory_limit="4GB" and a whole number of threads',
+            memory_limit=memory_limit,
+            threads=threads,
         ) from error
     return connection
 

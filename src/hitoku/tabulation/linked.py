@@ -96,7 +96,9 @@ def link(data: Any, tables: Mapping[str, Mapping[str, Any]], **options: Any) -> 
     (LinkedTables(2 tables, 11 distinct cells), 'town=c, county=Total, size=Total')
     """
     if len(tables) < 2:
-        raise ParameterError("one table has nothing to link with", where="tables", fix="use tabulate")
+        raise ParameterError(
+            "single_table_to_link", "one table has nothing to link with", where="tables", fix="use tabulate"
+        )
     specs = {name: _spec({**options, **given}) for name, given in tables.items()}
     common = {name: options.get(name) for name in ("file", "memory_limit", "threads")}
     with opened_once(given_to(options.get("engine", "duckdb"), data), **common) as opened:
@@ -107,7 +109,12 @@ def _spec(given: Mapping[str, Any]) -> TableSpec:
     own = {name: given[name] for name in ("where", "hierarchies") if given.get(name) is not None}
     others = {name: value for name, value in given.items() if name not in {"by", "where", "hierarchies"}}
     if "by" not in given:
-        raise ParameterError("a table without variables", where="tables", fix='give by=["region", ...]')
+        raise ParameterError(
+            "table_without_variables",
+            "a table without variables",
+            where="tables",
+            fix='give by=["region", ...]',
+        )
     return TableSpec(by=given["by"], options=others, **own)
 
 

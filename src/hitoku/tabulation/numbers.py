@@ -115,7 +115,10 @@ def numbers_of(engine: Measured, decimals: int | None = None) -> Numbers:
     facts = engine.facts()
     if facts.n_records == 0:
         raise DataError(
-            "the data are empty", where=engine.where, fix="check the file or the filter before it"
+            "data_empty",
+            "the data are empty",
+            where=engine.where,
+            fix="check the file or the filter before it",
         )
     _refuse_numbers(facts, engine)
     value, weight = "x" in engine.names, "w" in engine.names
@@ -197,17 +200,21 @@ def _refuse_numbers(facts: NumberFacts, engine: Measured) -> None:
         raise infinite(engine.names["x"], facts.bad_values, engine.where)
     if facts.bad_weights:
         raise DataError(
-            f"column {engine.names['w']!r} has {facts.bad_weights} missing, NaN or infinite weight(s)",
+            "weights_not_finite",
+            "column {column!r} has {n} missing, NaN or infinite weight(s)",
             column=engine.names["w"],
             where=engine.where,
             fix="fill or drop these records; a record that stands for itself has weight 1",
+            n=facts.bad_weights,
         )
     if facts.below:
         raise DataError(
-            f"column {engine.names['w']!r} has {facts.below} negative weight(s)",
+            "weights_negative",
+            "column {column!r} has {n} negative weight(s)",
             column=engine.names["w"],
             where=engine.where,
             fix="a weight is the number of units that a record stands for; leave negative ones out",
+            n=facts.below,
         )
 
 
@@ -215,9 +222,12 @@ def _refuse_large(decimals: int, size: float, where: str) -> None:
     if 10.0**decimals * size >= EXACT:
         most = max(math.floor(math.log10(EXACT / size)), 0)
         raise ParameterError(
-            f"decimals={decimals} asks for more digits than sums of this size have",
+            "too_many_decimals",
+            "decimals={decimals} asks for more digits than sums of this size have",
             where=where,
-            fix=f"decimals={most} is the most for these data, or give the values in thousands",
+            fix="decimals={most} is the most for these data, or give the values in thousands",
+            decimals=decimals,
+            most=most,
         )
 
 

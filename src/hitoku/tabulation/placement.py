@@ -202,6 +202,7 @@ def shares_in(
     leaves = [coded[given[d.name]].leaves(d) for d in dimensions]
     if any(np.any(leaf[kept] == NOWHERE) for leaf in leaves):
         raise DataError(
+            "codes_not_in_table",
             "records have codes that the table lacks",
             where=place,
             fix="give the records from which the table was made",

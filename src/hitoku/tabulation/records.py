@@ -51,15 +51,19 @@ def read_frame(path: Path) -> Any:
         rows: Any = pd.read_excel(path, header=None, dtype=object)
     except ImportError:
         raise DataError(
+            "excel_package_missing",
             "a package that reads Excel files is missing",
             where=path.name,
             fix="install hitoku[excel], or save the sheet as CSV",
         ) from None
     except Exception as error:  # noqa: BLE001 - readers raise anything on a broken file, and may quote it
         raise DataError(
-            f"cannot read {path.name!r}: {type(error).__name__}",
+            "cannot_read",
+            "cannot read {file!r}: {reason}",
             where=str(path),
             fix="check that the file opens in the program that wrote it",
+            file=path.name,
+            reason=type(error).__name__,
         ) from None
     return _named(rows, path.name)
 
@@ -87,14 +91,19 @@ def _read_sas(path: Path) -> Any:
 
 def _named(rows: Any, where: str) -> Any:
     if not len(rows):
-        raise DataError("the sheet is empty", where=where, fix="the first row names the columns")
+        raise DataError(
+            "sheet_empty", "the sheet is empty", where=where, fix="the first row names the columns"
+        )
     names = [str(name) if isinstance(name, str | int) else "" for name in rows.iloc[0]]
     twice = [name for place, name in enumerate(names) if name and name in names[:place]]
     if twice:
         raise DataError(
-            f"two columns are called {twice[0]!r}",
-            where=f"{where}, first row",
+            "columns_called_alike",
+            "two columns are called {name!r}",
+            where="{place}, first row",
             fix="give every column a name of its own",
+            name=twice[0],
+            place=where,
         )
     below = rows.iloc[1:].set_axis(range(len(names)), axis=1)
     kept = [place for place, name in enumerate(names) if name]
@@ -108,9 +117,15 @@ CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
 def kind_of(path: Path) -> str:
     """Tell the kind of a file by its name: "parquet", "text" or "frame"."""
     if not path.exists():
-        raise DataError(f"no file {path.name!r}", where=str(path), fix="check the path")
+        raise DataError("no_file", "no file {file!r}", where=str(path), fix="check the path", file=path.name)
     if path.is_dir():
-        raise DataError(f"{path.name or str(path)!r} is a folder", where=str(path), fix="name one file in it")
+        raise DataError(
+            "file_is_folder",
+            "{file!r} is a folder",
+            where=str(path),
+            fix="name one file in it",
+            file=path.name or str(path),
+        )
     name = path.name.lower()
     if name.endswith(PARQUET):
         return "parquet"
@@ -119,10 +134,12 @@ def kind_of(path: Path) -> str:
     if name.endswith((*STATA, *EXCEL, *SAS)):
         return "frame"
     raise DataError(
-        f"cannot tell what kind of file {path.name!r} is",
+        "unknown_file_kind",
+        "cannot tell what kind of file {file!r} is",
         where=str(path),
         fix="give a frame, or a file that ends in .parquet, .csv (.csv.gz, .tsv, .txt), .xlsx, .dta, "
         ".sas7bdat or .xpt",
+        file=path.name,
     )
 
 
@@ -255,11 +272,15 @@ def arrow_of(data: Any, columns: Mapping[str, str]) -> tuple[pa.Table, str]:
         frame = nw.from_native(data)
     except TypeError as error:
         raise DataError(
-            f"cannot read a {type(data).__name__} as a data frame",
+            "not_a_data_frame",
+            "cannot read a {kind} as a data frame",
             fix="give a pandas, polars or pyarrow frame, a DuckDB relation, or a path",
+            kind=type(data).__name__,
         ) from error
     except nw.exceptions.DuplicateError as error:
-        raise DataError("two columns have the same name", where="data", fix="rename one of them") from error
+        raise DataError(
+            "duplicate_column_names", "two columns have the same name", where="data", fix="rename one of them"
+        ) from error
     require(columns.values(), frame.collect_schema().names(), "data")
     if isinstance(frame, nw.LazyFrame):
         frame = frame.select(list(dict.fromkeys(columns.values()))).collect()
@@ -278,7 +299,8 @@ def _arrow_column(series: nw.Series[Any], column: str) -> pa.Array:
     if all(isinstance(entry, str | int) for entry, gone in zip(listed, missing, strict=True) if not gone):
         return pa.array([None if gone else str(e) for e, gone in zip(listed, missing, strict=True)])
     raise DataError(
-        f"column {column!r} mixes several kinds of things",
+        "column_mixes_kinds",
+        "column {column!r} mixes several kinds of things",
         column=column,
         where="data",
         fix="give it one type: text for codes, numbers for values",
@@ -293,7 +315,7 @@ def require(wanted: Iterable[str], found: Sequence[str], where: str) -> None:
             fix = did_you_mean(column, found)
             if len(several) > 1 and set(several) <= set(found):
                 fix = f"name each column by itself: {', '.join(map(repr, several))}"
-            raise DataError(f"no column {column!r}", column=column, where=where, fix=fix)
+            raise DataError("unknown_column", "no column {column!r}", column=column, where=where, fix=fix)
 
 
 # Numbers as programs write them.

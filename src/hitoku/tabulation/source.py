@@ -175,17 +175,23 @@ def refuse_filter(column: str, codes: Sequence[str], found: Iterable[str | None]
     """Raise on a filter that is none, or that asks for a code which no record has."""
     if isinstance(codes, str) or not codes:
         raise ParameterError(
-            f"the filter on {column!r} is not a list of codes",
+            "filter_not_a_list",
+            "the filter on {column!r} is not a list of codes",
             where="where",
-            fix=f'write where={{{column!r}: ["A", "B"]}}',
+            fix='write where={{column!r}: ["A", "B"]}',
+            column=column,
         )
     known = {each for each in found if each is not None}
     for wanted in map(str, codes):
         if wanted not in known:
             raise DataError(
-                f"no record has {column!r} = {wanted!r}",
-                where=f"{where}, where",
+                "no_record_with_code",
+                "no record has {column!r} = {code!r}",
+                where="{place}, where",
                 fix=did_you_mean(wanted, sorted(known)),
+                column=column,
+                code=wanted,
+                place=where,
             )
 
 
@@ -196,6 +202,7 @@ def _is_view(source: Source) -> bool:
 def records_changed(where: str) -> DataError:
     """Return what is said when records are no longer those that were looked at first."""
     return DataError(
+        "records_changed_while_read",
         "the number of records changed while they were read",
         where=where,
         fix="let nobody write to the data meanwhile, or work on a copy",

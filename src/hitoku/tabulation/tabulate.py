@@ -43,9 +43,12 @@ class KnownZeros:
         if len(held):
             labels = Labels.cross(dimensions)
             raise DataError(
-                f"{len(held)} cell(s) declared as structural zeros hold records",
-                where=f"cells {some((labels.describe(int(c)) for c in held[:3]), 3)}",
+                "structural_zeros_hold_records",
+                "{n} cell(s) declared as structural zeros hold records",
+                where="cells {cells}",
                 fix="correct the records, or take these cells from structural_zeros",
+                n=len(held),
+                cells=some((labels.describe(int(c)) for c in held[:3]), 3),
             )
 
 
@@ -56,9 +59,13 @@ def known_zeros(given: Any, by: Sequence[str], dimensions: Sequence[Dimension]) 
         mask = np.asarray(given)
         if mask.dtype != np.bool_ or mask.size != np.prod(shape, dtype=np.int64):
             raise ParameterError(
-                f"a mask of {mask.size} {mask.dtype.name} entries for {np.prod(shape, dtype=np.int64)} cells",
+                "structural_zeros_shape",
+                "a mask of {n_mask} {dtype} entries for {n_cells} cells",
                 where=ZEROS,
                 fix="give one boolean per cell in the order of table.cells, or a frame with the codes",
+                n_mask=mask.size,
+                dtype=mask.dtype.name,
+                n_cells=np.prod(shape, dtype=np.int64),
             )
         mask = mask.reshape(shape).copy()
     else:
@@ -132,10 +139,12 @@ def refuse_unnamed_totals(
                 others = sums[-1] - sums[place]
                 if sums[place] and abs(sums[place] - others) <= ADDITIVITY * abs(others):
                     raise DataError(
-                        f"{told}, the sum of all other codes: these rows are totals",
+                        "totals_in_records",
+                        "{rows}, the sum of all other codes: these rows are totals",
                         where=where,
                         fix="leave rows with totals out; a table that has its totals is given as cells, "
                         "not as records; if it is a code like others, list all codes in a hierarchy",
+                        rows=told,
                     )
             READING.warning("%s: %s, a word for totals; it was taken for a code like others", where, told)
 
@@ -335,32 +344,51 @@ def _columns(
 ) -> dict[str, str]:
     """Our short names of the columns wanted."""
     if isinstance(by, str):
-        raise ParameterError("by is one text, not a list", where="by", fix=f"write by=[{by!r}]")
+        raise ParameterError(
+            "by_is_one_text", "by is one text, not a list", where="by", fix="write by=[{by!r}]", by=by
+        )
     if not isinstance(by, Sequence):
         raise ParameterError(
-            f"by is of type {type(by).__name__}, not a list",
+            "by_not_a_list",
+            "by is of type {kind}, not a list",
             where="by",
             fix="name the columns: by=['region']",
+            kind=type(by).__name__,
         )
     for role, name in (("value", value), ("weight", weight), ("unit", unit), ("holding", holding)):
         _refuse_column(name, role)
     for name in by:
         _refuse_column(name, "by")
     if not by:
-        raise ParameterError("no variables to tabulate by", where="by", fix="name at least one column")
+        raise ParameterError(
+            "no_variables", "no variables to tabulate by", where="by", fix="name at least one column"
+        )
     twice = [name for place, name in enumerate(by) if name in by[:place]]
     if twice:
-        raise ParameterError(f"variable {twice[0]!r} is named twice", where="by", fix="name it once")
+        raise ParameterError(
+            "variable_named_twice",
+            "variable {variable!r} is named twice",
+            where="by",
+            fix="name it once",
+            variable=twice[0],
+        )
     for role, name in (("value", value), ("weight", weight)):
         if name is not None and name in by:
             raise ParameterError(
-                f"column {name!r} is both {role} and a variable of the table",
-                where=f"by, {role}",
+                "column_is_also_variable",
+                "column {column!r} is both {role} and a variable of the table",
+                where="by, {role}",
                 fix="a column either holds codes or numbers to add",
+                column=name,
+                role=role,
             )
     if value is not None and value == weight:
         raise ParameterError(
-            f"column {value!r} is both value and weight", where="value, weight", fix="name two columns"
+            "column_is_value_and_weight",
+            "column {column!r} is both value and weight",
+            where="value, weight",
+            fix="name two columns",
+            column=value,
         )
     roles = {"x": value, "w": weight, "u": unit, "h": holding}
     columns = {f"c{number}": name for number, name in enumerate(by)}
@@ -371,9 +399,12 @@ def _refuse_column(name: object, role: str) -> None:
     """Raise where the numbers of a column stand instead of its name: compared with names they break."""
     if hasattr(name, "__array__") and not isinstance(name, np.generic):
         raise ParameterError(
-            f"{role} is of type {type(name).__name__}, not the name of a column",
+            "column_name_wrong_type",
+            "{role} is of type {kind}, not the name of a column",
             where=role,
             fix="put the numbers into a column of the data, and name it",
+            role=role,
+            kind=type(name).__name__,
         )
 
 
@@ -383,18 +414,22 @@ def _refuse_decimals(decimals: int | None) -> None:
     ):
         return
     raise ParameterError(
-        f"decimals must be a whole number from 0 to 9, got {decimals!r}",
+        "decimals_range",
+        "decimals must be a whole number from 0 to 9, got {decimals!r}",
         where="decimals",
         fix="2 keeps cents; leave it out to keep values as they are",
+        decimals=decimals,
     )
 
 
 def _refuse_parameters(top: int, magnitude: str | None, missing: str, unseen: str) -> None:
     if isinstance(top, bool) or not isinstance(top, int) or top < 1:
         raise ParameterError(
-            f"top must be a whole number above zero, got {top!r}",
+            "top_invalid",
+            "top must be a whole number above zero, got {top!r}",
             where="top",
             fix="3 suits dominance and p% rules with one intruder",
+            top=top,
         )
     choices: list[tuple[str, str | None, tuple[str | None, ...]]] = [
         ("magnitude", magnitude, (None, "signed", "abs")),
@@ -404,4 +439,12 @@ def _refuse_parameters(top: int, magnitude: str | None, missing: str, unseen: st
     for name, given, allowed in choices:
         if given not in allowed:
             words = " or ".join(repr(word) for word in allowed)
-            raise ParameterError(f"{name} must be {words}, got {given!r}", where=name, fix=f"use {words}")
+            raise ParameterError(
+                "option_invalid",
+                "{option} must be {options}, got {given!r}",
+                where=name,
+                fix="use {options}",
+                option=name,
+                options=words,
+                given=given,
+            )

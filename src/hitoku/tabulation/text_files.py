@@ -78,21 +78,35 @@ class FileFormat:
             _codec(self.encoding)
         if self.separator is not None and (len(self.separator) != 1 or self.separator in '"\r\n'):
             raise ParameterError(
-                f"separator cannot be {self.separator!r}",
+                "separator_invalid",
+                "separator cannot be {separator!r}",
                 where="separator",
                 fix=r'use one sign, such as ";" or "," or "\t" for a tab',
+                separator=self.separator,
             )
         if self.decimal not in {None, ".", ","}:
-            raise ParameterError(f"decimal cannot be {self.decimal!r}", where="decimal", fix='use "." or ","')
+            raise ParameterError(
+                "decimal_invalid",
+                "decimal cannot be {decimal!r}",
+                where="decimal",
+                fix='use "." or ","',
+                decimal=self.decimal,
+            )
         if self.thousands is not None and self.thousands not in THOUSANDS:
             raise ParameterError(
-                f"thousands cannot be {self.thousands!r}",
+                "thousands_invalid",
+                "thousands cannot be {thousands!r}",
                 where="thousands",
                 fix="""use "," or "." or " " or "'", or "" for none""",
+                thousands=self.thousands,
             )
         if self.decimal is not None and self.decimal == self.thousands:
             raise ParameterError(
-                f"decimal and thousands are both {self.decimal!r}", where="decimal, thousands", fix="give two"
+                "decimal_is_thousands",
+                "decimal and thousands are both {sign!r}",
+                where="decimal, thousands",
+                fix="give two",
+                sign=self.decimal,
             )
 
 
@@ -170,9 +184,11 @@ def look_at(path: Path, given: FileFormat | None = None) -> TextFile:
         head = "".join(islice(lines, LINES_LOOKED_AT))
     if not head.strip():
         raise DataError(
-            f"the file {path.name!r} is empty",
+            "file_empty",
+            "the file {file!r} is empty",
             where=str(path),
             fix="check that it was written; its first line names the columns",
+            file=path.name,
         )
     separator = given.separator or _find_separator(head, path.name)
     header = next(_parsed(head, separator), None) or [""]
@@ -180,9 +196,12 @@ def look_at(path: Path, given: FileFormat | None = None) -> TextFile:
     twice = [name for place, name in enumerate(names) if name in names[:place]]
     if twice:
         raise DataError(
-            f"two columns are called {twice[0]!r}",
-            where=f"{path.name}, line 1",
+            "columns_called_alike",
+            "two columns are called {name!r}",
+            where="{file}, line 1",
             fix="give every column a name of its own",
+            name=twice[0],
+            file=path.name,
         )
     return TextFile(path, encoding, separator, tuple(header))
 
@@ -196,13 +215,21 @@ def open_text(path: Path, encoding: str) -> Iterator[IO[str]]:
             yield text
     except (UnicodeDecodeError, UnicodeError):
         raise DataError(
-            f"the file is not written in {encoding}",
+            "encoding_wrong",
+            "the file is not written in {encoding}",
             where=path.name,
-            fix=f"say its encoding, for example one of {', '.join(ENCODINGS)}",
+            fix="say its encoding, for example one of {encodings}",
+            encoding=encoding,
+            encodings=", ".join(ENCODINGS),
         ) from None
     except (OSError, EOFError) as error:
         raise DataError(
-            f"cannot read {path.name!r}: {type(error).__name__}", where=str(path), fix="check the file"
+            "cannot_read",
+            "cannot read {file!r}: {reason}",
+            where=str(path),
+            fix="check the file",
+            file=path.name,
+            reason=type(error).__name__,
         ) from None
 
 
@@ -210,23 +237,35 @@ def ragged(where: str, line: int, n_found: int, n_named: int) -> DataError:
     """Explain a line with too many or too few entries."""
     if n_found > n_named:
         return DataError(
-            f"a line has more entries than the {n_named} column(s) that the first line names",
-            where=f"{where}, line {line}",
+            "line_too_long",
+            "a line has more entries than the {n} column(s) that the first line names",
+            where="{place}, line {line}",
             fix="put a text with the separator in it, or a number with a comma, into double quotes",
+            n=n_named,
+            place=where,
+            line=line,
         )
     return DataError(
-        f"a line has {n_found} of the {n_named} entries for the columns that the first line names",
-        where=f"{where}, line {line}",
+        "line_too_short",
+        "a line has {n_found} of the {n_named} entries for the columns that the first line names",
+        where="{place}, line {line}",
         fix="complete the line, or say the separator",
+        n_found=n_found,
+        n_named=n_named,
+        place=where,
+        line=line,
     )
 
 
 def unreadable(where: str, line: int) -> DataError:
     """Explain a line that is no CSV."""
     return DataError(
+        "line_not_split",
         "a line cannot be split into columns",
-        where=f"{where}, line {line}",
+        where="{place}, line {line}",
         fix='close every double quote; one inside a text is doubled: "5"" pipes"',
+        place=where,
+        line=line,
     )
 
 
@@ -243,7 +282,11 @@ def _codec(name: str) -> str:
             raise LookupError  # noqa: TRY301
     except (LookupError, ValueError):
         raise ParameterError(
-            f"no encoding {name!r}", where="encoding", fix=did_you_mean(name, ENCODINGS)
+            "unknown_encoding",
+            "no encoding {encoding!r}",
+            where="encoding",
+            fix=did_you_mean(name, ENCODINGS),
+            encoding=name,
         ) from None
     return wanted
 
@@ -266,9 +309,12 @@ def _find_encoding(path: Path) -> str:
         return fits[0]
     what = f"fits more than one encoding: {' and '.join(fits)}" if fits else "is in no encoding that is known"
     raise DataError(
-        f"the file is not UTF-8 and {what}",
+        "encoding_unknown",
+        "the file is not UTF-8 and {hint}",
         where=path.name,
-        fix=f"say its encoding, for example one of {', '.join(ENCODINGS)}",
+        fix="say its encoding, for example one of {encodings}",
+        hint=what,
+        encodings=", ".join(ENCODINGS),
     )
 
 
@@ -279,7 +325,12 @@ def _open_checked(path: Path) -> Iterator[IO[bytes]]:
             yield file
     except (OSError, EOFError) as error:
         raise DataError(
-            f"cannot read {path.name!r}: {type(error).__name__}", where=str(path), fix="check the file"
+            "cannot_read",
+            "cannot read {file!r}: {reason}",
+            where=str(path),
+            fix="check the file",
+            file=path.name,
+            reason=type(error).__name__,
         ) from None
 
 
@@ -312,9 +363,11 @@ def _find_separator(head: str, where: str) -> str:
     fits = even or named
     if len(fits) > 1:
         raise DataError(
-            f"more than one separator fits: {some(SEPARATORS[sign] for sign in fits)}",
+            "separator_ambiguous",
+            "more than one separator fits: {separators}",
             where=where,
             fix="say the separator",
+            separators=some(SEPARATORS[sign] for sign in fits),
         )
     return fits[0] if fits else ","
 
@@ -423,10 +476,13 @@ def style_of(
     if len(found) > 1:
         first, second = list(found.values())[:2]
         raise DataError(
-            f"the numbers of column {name!r} can be read in two ways: {first}, or {second}",
+            "number_style_ambiguous",
+            "the numbers of column {column!r} can be read in two ways: {first}, or {second}",
             column=name,
             where=where,
             fix='say which sign stands before decimals: decimal "." or decimal ","',
+            first=first,
+            second=second,
         )
     return next(iter(found.values()), None)
 

@@ -105,20 +105,32 @@ class Adjustment:
     def __post_init__(self) -> None:
         if isinstance(self.scenario, str) and self.scenario not in SCENARIOS:
             raise ParameterError(
-                f"no scenario {self.scenario!r}",
+                "unknown_scenario",
+                "no scenario {scenario!r}",
                 where="Adjustment",
                 fix=did_you_mean(self.scenario, SCENARIOS, otherwise="B1, B2, B3, C, or an own Scenario"),
+                scenario=self.scenario,
             )
         for name, words in (("norm", NORMS), ("level_of", LEVEL_OF), ("draws", DRAWS)):
             word = getattr(self, name)
             if word not in words:
                 raise ParameterError(
-                    f"no {name} {word!r}", where="Adjustment", fix=did_you_mean(str(word), words)
+                    "unknown_choice",
+                    "no {name} {word!r}",
+                    where="Adjustment",
+                    fix=did_you_mean(str(word), words),
+                    name=name,
+                    word=word,
                 )
         for name, least in (("replications", 1), ("seed", 0), ("error", 0), ("delta", 0), ("penalty", 0)):
             if not (np.isfinite(getattr(self, name)) and getattr(self, name) >= least):
                 raise ParameterError(
-                    f"{name} must be a number of at least {least}", where="Adjustment", fix="raise it"
+                    "number_too_small",
+                    "{name} must be a number of at least {least}",
+                    where="Adjustment",
+                    fix="raise it",
+                    name=name,
+                    least=least,
                 )
 
     @property
@@ -130,6 +142,7 @@ class Adjustment:
         """Estimate every cell with what is ``known``; nothing is proved."""
         if self.known is None:
             raise ParameterError(
+                "adjustment_unknown",
                 "this attacker knows nothing of how the table was adjusted",
                 where="Adjustment",
                 fix="give known: Known.of(release, need), or metrics.recovery.known(table, need, release)",
@@ -167,9 +180,12 @@ class Adjustment:
             return Estimates(value=nothing, soft=np.array([soft]), excess=np.zeros_like(nothing))
         if found.deviation is None or found.excess is None:
             raise SolverError(
-                f"the attacker's problem ended without an answer ({found.status})",
-                where=f"replication {replication + 1}",
+                "attacker_problem_unanswered",
+                "the attacker's problem ended without an answer ({status})",
+                where="replication {replication}",
                 fix="check that bounds and published values of the release fit together",
+                status=found.status,
+                replication=replication + 1,
             )
         return Estimates(
             value=(release.published - found.deviation)[None],
@@ -181,9 +197,11 @@ class Adjustment:
         """Draw what is unknown and write the attacker's problem down, all bounds hard; (11) and (13)."""
         if release.withheld.any():
             raise ParameterError(
-                f"{int(release.withheld.sum())} cells of the release are withheld",
+                "withheld_cells_in_release",
+                "{n_withheld} cells of the release are withheld",
                 where="Adjustment",
                 fix="an adjusted table publishes every cell; for withheld ones there is Interval",
+                n_withheld=int(release.withheld.sum()),
             )
         scenario, published, n = self.knows, release.published, release.n_cells
         # All of them, whatever the scenario: replication 3 then guesses the same values in every scenario.
@@ -240,6 +258,7 @@ def _weight(guessed: Floats, norm: Norm) -> Floats:
 def _room(known: Known, n_cells: int) -> tuple[Floats, Floats]:
     if known.room is None:
         raise ParameterError(
+            "room_not_given",
             "this attacker knows the room of every cell, and nobody told",
             where="Known",
             fix="give room, or choose a scenario without it",

@@ -61,14 +61,21 @@ class Scenario:
         for fact in sorted(knows):
             if fact not in FACTS:
                 raise ParameterError(
-                    f"no fact {fact!r} to know", where="Scenario", fix=did_you_mean(fact, FACTS)
+                    "unknown_fact",
+                    "no fact {fact!r} to know",
+                    where="Scenario",
+                    fix=did_you_mean(fact, FACTS),
+                    fact=fact,
                 )
             for needed in NEEDS.get(fact, ()):
                 if needed not in knows:
                     raise ParameterError(
-                        f"{fact} are known of the unsafe cells, and these are not known",
+                        "unsafe_cells_not_known",
+                        "{fact} are known of the unsafe cells, and these are not known",
                         where="Scenario",
-                        fix=f"add {needed!r}, or take {fact!r} away",
+                        fix="add {needed!r}, or take {fact!r} away",
+                        fact=fact,
+                        needed=needed,
                     )
         object.__setattr__(self, "knows", knows)
 
@@ -128,6 +135,7 @@ class Known:
     def __post_init__(self) -> None:
         if not np.all(np.isfinite(self.deviation) & (np.asarray(self.deviation) >= 0)):
             raise ParameterError(
+                "relative_deviation_range",
                 "the largest relative deviation is negative or not finite",
                 where="Known",
                 fix="give a share: 0.1 for ten percent",
@@ -152,9 +160,12 @@ class Known:
         """
         if len(need) != release.n_cells:
             raise ParameterError(
-                f"a need of {len(need)} cells for a release of {release.n_cells}",
+                "need_of_other_release",
+                "a need of {n_need} cells for a release of {n_cells}",
                 where="Known",
                 fix="give the need of this very table",
+                n_need=len(need),
+                n_cells=release.n_cells,
             )
         up = np.broadcast_to(np.asarray(raised, dtype=np.bool_), (release.n_cells,))
         size = np.abs(np.where(release.withheld, 0.0, release.published))
@@ -179,9 +190,11 @@ class Known:
         given = getattr(self, name)
         if given is None:
             raise ParameterError(
-                f"this attacker knows {name}, and nobody told",
+                "knowledge_not_given",
+                "this attacker knows {name}, and nobody told",
                 where="Known",
-                fix=f"give {name}, or choose a scenario without it",
+                fix="give {name}, or choose a scenario without it",
+                name=name,
             )
         return frozen(given, np.bool_ if name == "unsafe" else np.float64, shape=(n_cells,), what=name)
 

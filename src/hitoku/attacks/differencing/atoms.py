@@ -232,8 +232,11 @@ def number_of_atoms(points: Sequence[int], most: int = MOST_ATOMS) -> int:
     n_atoms = int(np.prod(points, dtype=np.float64))
     if n_atoms > most:
         raise ParameterError(
-            f"{n_atoms} combinations of codes, more than {most} can be told apart",
+            "too_many_code_combinations",
+            "{n} combinations of codes, more than {most} can be told apart",
             where="differencing",
             fix="test fewer releases or variables together",
+            n=n_atoms,
+            most=most,
         )
     return n_atoms

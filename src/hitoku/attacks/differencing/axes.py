@@ -119,9 +119,12 @@ def _splits(name: str, releases: Sequence[Release]) -> dict[str, frozenset[str]]
                 leaves = frozenset(dimension.leaves[int(leaf)] for leaf in own)
                 if code != dimension.total and parts.setdefault(code, leaves) != leaves:
                     raise ParameterError(
-                        f"code {code!r} of {name!r} is split differently in two releases",
+                        "code_split_differently",
+                        "code {code!r} of {variable!r} is split differently in two releases",
                         where="differencing",
                         fix="say what it means in both: meanings={variable: {code: [finer codes]}}",
+                        code=code,
+                        variable=name,
                     )
     return parts
 

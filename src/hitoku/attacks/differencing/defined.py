@@ -43,9 +43,11 @@ class Defined:
     def __post_init__(self) -> None:
         if list(map(len, self.sizes)) != list(map(len, self.definition.parts)):
             raise DataError(
+                "counts_not_per_cell",
                 "not one count for each cell",
-                where=f"output {self.name}",
+                where="output {output}",
                 fix="count the units of every cell",
+                output=self.name,
             )
 
     def __repr__(self) -> str:

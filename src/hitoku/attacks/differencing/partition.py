@@ -117,9 +117,11 @@ class Partition:
         given = np.asarray(codes)
         if given.ndim != 1 or given.dtype.kind not in "iu" or (len(given) and given.min() < 0):
             raise DataError(
+                "cell_numbers_invalid",
                 "cell numbers must be whole numbers from 0, one per unit",
-                where=f"output {output}",
+                where="output {output}",
                 fix="number the published cells from 1, and give 0 to units outside of them",
+                output=output,
             )
         whole = frozen(given, np.int32, shape=given.shape, what="cell numbers")
         n = int(whole.max(initial=0))

@@ -61,6 +61,7 @@ class DifferencingSearch:
     ) -> None:
         if threshold < 1 or depth < 1:
             raise ParameterError(
+                "threshold_and_depth_range",
                 "threshold and depth must be positive",
                 where="differencing",
                 fix="10 units and 3 outputs are usual",
@@ -107,6 +108,7 @@ class DifferencingSearch:
         codes = _added_up(certificates, self._places, None if alike is None else alike.first, self.n_units)
         if codes.min(initial=0) < 0 or codes.max(initial=0) > len(certificates):
             raise DataError(
+                "derived_group_not_additive",
                 "a derived group does not add up from its cells",
                 where="differencing",
                 fix="restore the outputs together with what was derived from them",
@@ -193,6 +195,7 @@ class DifferencingSearch:
         taken = frozenset[str]().union(*(part.outputs for part in self.released))
         if len(names) > 1 or names & taken:
             raise ParameterError(
+                "output_name_missing",
                 "an output needs one name of its own",
                 where="differencing",
                 fix="name every output differently",
@@ -200,9 +203,12 @@ class DifferencingSearch:
         wrong = [part for part in output if part.n_units != self.n_units]
         if wrong:
             raise DataError(
-                f"an output covers {wrong[0].n_units} units, the ledger {self.n_units}",
+                "output_units_differ",
+                "an output covers {n_output} units, the ledger {n_ledger}",
                 where="differencing",
                 fix="number the units of one data set in one order",
+                n_output=wrong[0].n_units,
+                n_ledger=self.n_units,
             )
         return next(iter(names), "")
 

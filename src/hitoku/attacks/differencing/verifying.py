@@ -49,5 +49,8 @@ def verify(groups: Sequence[Any], places: Mapping[Place, Partition]) -> None:
                 (total != 0) & (total != 1)
             ):
                 raise SolverError(
-                    "a group does not add up from its cells", where="differencing", fix="report this"
+                    "group_not_additive",
+                    "a group does not add up from its cells",
+                    where="differencing",
+                    fix="report this",
                 )

@@ -66,7 +66,7 @@ class Likelihood:
     def __post_init__(self) -> None:
         if not self.ratio >= 1:
             raise ParameterError(
-                "ratio must be at least 1", where="Likelihood", fix="20 asks for twenty to one"
+                "ratio_range", "ratio must be at least 1", where="Likelihood", fix="20 asks for twenty to one"
             )
 
     def keeps(self, likelihood: Floats) -> Mask:

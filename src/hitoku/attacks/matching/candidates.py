@@ -55,6 +55,7 @@ class Lattice:
         """Solve the equations of a release over the whole numbers."""
         if not release.integer:
             raise ParameterError(
+                "candidates_not_whole_numbers",
                 "candidates are tables of whole numbers, and this release does not say that it is one",
                 where="release",
                 fix="attack tables of counts; for magnitudes use Interval",
@@ -64,6 +65,7 @@ class Lattice:
         low, high = bounds.lower[withheld], bounds.upper[withheld]
         if not np.isfinite(high).all() or not np.isfinite(low).all():
             raise ParameterError(
+                "candidates_infinite",
                 "infinitely many tables fit this release",
                 where="release",
                 fix="publish the total, or give upper bounds that an outsider knows",

@@ -99,6 +99,7 @@ def unfinished(feasible: Bounds, release: Release, null_dimension: int, strategy
 def nobody() -> ParameterError:
     """Say that no candidate matches: then the release was not made in this way."""
     return ParameterError(
+        "no_table_leads_to_release",
         "no table leads to this release by this method, rules and width",
         where="Matching",
         fix="give the method, rules and width with which the release was made, fixed cells among its keep",

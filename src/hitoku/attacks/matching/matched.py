@@ -87,9 +87,15 @@ class Matched:
         Equally probable values are taken together, so that the answer does not depend on their order.
         """
         if not 0 < share <= 1:
-            raise ParameterError("share must lie in (0, 1]", where="credible", fix="0.95 for 95 percent")
+            raise ParameterError(
+                "share_outside_unit_interval",
+                "share must lie in (0, 1]",
+                where="credible",
+                fix="0.95 for 95 percent",
+            )
         if not self.posterior:
             raise ParameterError(
+                "posterior_incomplete",
                 "there is no posterior: not all candidates were looked at",
                 where="credible",
                 fix="raise limit, or attack a smaller table",

@@ -111,27 +111,45 @@ class Matching:
     def __post_init__(self) -> None:
         if self.strategy not in STRATEGIES:
             raise ParameterError(
-                f"no strategy named {self.strategy!r}",
+                "unknown_strategy",
+                "no strategy named {strategy!r}",
                 where="Matching",
                 fix=did_you_mean(self.strategy, STRATEGIES),
+                strategy=self.strategy,
             )
         if not hasattr(self.method, "protect"):
             raise ParameterError(
-                f"an object of type {type(self.method).__name__} is no method",
+                "not_a_method",
+                "an object of type {kind} is no method",
                 where="method",
                 fix="give the method that made the release, such as Optimal(keep='margins')",
+                kind=type(self.method).__name__,
             )
         must_be_numbers(self, "time_limit_s", "limit")
         if self.time_limit_s is not None and not self.time_limit_s >= 0:
             raise ParameterError(
-                "time_limit_s is negative", where="Matching", fix="give seconds, or None for no limit"
+                "time_limit_negative",
+                "time_limit_s is negative",
+                where="Matching",
+                fix="give seconds, or None for no limit",
             )
         if self.walks < 1:
-            raise ParameterError("walks must be positive", where="walks", fix="leave it out for the default")
+            raise ParameterError(
+                "walks_not_positive",
+                "walks must be positive",
+                where="walks",
+                fix="leave it out for the default",
+            )
         if self.limit is not None and self.limit < 1:
-            raise ParameterError("limit must be positive", where="limit", fix="leave it out for the default")
+            raise ParameterError(
+                "limit_not_positive",
+                "limit must be positive",
+                where="limit",
+                fix="leave it out for the default",
+            )
         if self.strategy == "sample" and not isinstance(self.attacker, Support):
             raise ParameterError(
+                "walk_is_incomplete",
                 "a walk meets some candidates only: likelihoods and posteriors need all of them",
                 where="strategy='sample'",
                 fix="use attacker=Support(), or another strategy",
@@ -227,6 +245,7 @@ class Matching:
         board = None if suppressor.random else Board.of(release, suppressor)
         if board is None and self.strategy == "shave":
             raise ParameterError(
+                "release_cannot_be_shaved",
                 "this release cannot be shaved",
                 where="strategy='shave'",
                 fix="shaving takes Optimal(keep='margins') with MinFrequency and a width, on small two-way "

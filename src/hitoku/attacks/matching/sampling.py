@@ -143,6 +143,7 @@ def fitting(release: Release, start: ArrayLike) -> Integers:
         or np.any(release.relations @ values != 0)
     ):
         raise ParameterError(
+            "start_table_does_not_fit",
             "the table to start from does not fit the release",
             where="start",
             fix="give the values of all cells of the table that was protected",

@@ -46,6 +46,7 @@ def possible_parameters(release: Release, rule: MinFrequency) -> list[Pair]:
     widest = float(np.max(bounds.width[release.withheld], initial=0.0))
     if not np.isfinite(widest):
         raise ParameterError(
+            "withheld_cell_unbounded",
             "a withheld cell has no upper bound, so every width is possible",
             where="less_informed",
             fix="publish a total, or give the table known upper bounds",
@@ -95,6 +96,7 @@ def less_informed(
     found = [one for one in _each(attack, rule, release, tried, progress) if one is not None]
     if not found:
         raise ParameterError(
+            "no_threshold_and_width_fit",
             "no threshold and width lead to this release by this method",
             where="less_informed",
             fix="give the method with which the release was made",
@@ -110,6 +112,7 @@ def _rule_of(attack: Matching) -> MinFrequency:
     first: Any = attack.rules[0] if len(attack.rules) == 1 else None
     if not isinstance(first, MinFrequency):
         raise ParameterError(
+            "threshold_unknown",
             "the threshold of one rule is unknown, and it is not MinFrequency alone",
             where="less_informed",
             fix="give an attack with rules=[MinFrequency(...)]",

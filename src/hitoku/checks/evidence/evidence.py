@@ -180,7 +180,14 @@ def _plain(value: Any) -> Any:
 
 def refuse(what: str, where: str, part: str = "evidence") -> DataError:
     """Return the error for a part of an output that is not as its type writes it."""
-    return DataError(f"{part}: {what}", where=where, fix="have the output made again")
+    return DataError(
+        "evidence_invalid",
+        "{part}: {problem}",
+        where=where,
+        fix="have the output made again",
+        part=part,
+        problem=what,
+    )
 
 
 def read_checked(make: Callable[[], T], where: str, part: str = "evidence") -> T:

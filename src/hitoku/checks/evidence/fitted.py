@@ -111,10 +111,12 @@ def read_fitted(result: Any, exog: Any = None, endog: Any = None) -> FittedModel
             found = _read_statsmodels(result)
     except (AttributeError, TypeError, ValueError) as error:
         raise DataError(
-            f"a {type(result).__name__} is no fitted model that can be read",
+            "not_a_fitted_model",
+            "a {kind} is no fitted model that can be read",
             where="model",
             fix="hand over what statsmodels or linearmodels return from .fit(), a linear model of "
             "scikit-learn with exog= and endog=, or a formula",
+            kind=type(result).__name__,
         ) from error
     n_terms = len(found.names)
     if (
@@ -124,6 +126,7 @@ def read_fitted(result: Any, exog: Any = None, endog: Any = None) -> FittedModel
         or len(found.estimates) != n_terms
     ):
         raise DataError(
+            "model_lengths_differ",
             "design, outcome and coefficients of the model have unequal lengths",
             where="model",
             fix="models with one equation and one coefficient per column are supported",
@@ -191,9 +194,11 @@ def _read_estimator(model: Any, exog: Any, endog: Any) -> FittedModel:
     """Read a linear model of scikit-learn, which keeps neither design nor outcome nor standard errors."""
     if exog is None or endog is None:
         raise DataError(
-            f"a {type(model).__name__} does not say what it was fitted on",
+            "model_without_design",
+            "a {kind} does not say what it was fitted on",
             where="model",
             fix="give design and outcome as well: regression(model, exog=X, endog=y)",
+            kind=type(model).__name__,
         )
     design, outcome = np.asarray(exog, dtype=np.float64), np.asarray(endog)
     names = [str(name) for name in getattr(exog, "columns", range(1, design.shape[1] + 1))]

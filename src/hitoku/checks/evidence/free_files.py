@@ -81,7 +81,14 @@ def _listed(suffixes: tuple[str, ...]) -> str:
 
 
 def _refused(name: str, what: str, fix: str) -> DataError:
-    return DataError(f"the file {name!r} {what}", where="hand_over_file", fix=fix)
+    return DataError(
+        "attached_file_invalid",
+        "the file {file!r} {problem}",
+        where="hand_over_file",
+        fix=fix,
+        file=name,
+        problem=what,
+    )
 
 
 def _clean_text(name: str, content: bytes) -> bytes:

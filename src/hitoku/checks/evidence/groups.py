@@ -272,9 +272,11 @@ def refuse_counts(values: Floats, name: str) -> None:
     low, high = values.min(initial=np.inf), values.max(initial=-np.inf)
     if high == low + 1 and low == round(low) and np.all((values == low) | (values == high)):
         raise DataError(
-            f"column {name!r} has two values only, so that its sums are counts",
+            "two_valued_column",
+            "column {name!r} has two values only, so that its sums are counts",
             where="value",
-            fix=f"ask for a frequency table with {name!r} among its variables",
+            fix="ask for a frequency table with {name!r} among its variables",
+            name=name,
         )
 
 
@@ -289,8 +291,11 @@ def require_finite(values: Floats, what: str) -> Floats:
     """Return the numbers; one that is not finite has no meaning."""
     if not np.isfinite(values).all():
         raise DataError(
-            f"{what} is not defined in {int((~np.isfinite(values)).sum())} group(s)",
+            "statistic_undefined_in_groups",
+            "{statistic} is not defined in {n} group(s)",
             where=what,
             fix="leave out groups whose values or weights are all equal or add up to zero",
+            statistic=what,
+            n=int((~np.isfinite(values)).sum()),
         )
     return values

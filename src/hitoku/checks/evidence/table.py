@@ -246,7 +246,10 @@ class MagnitudeEvidence(TableEvidence):
         who = table.contributors
         if who is None or not who.largest.shape[1]:
             raise DataError(
-                "the table does not know its largest contributions", where="table", fix="tabulate the records"
+                "largest_contributions_unknown",
+                "the table does not know its largest contributions",
+                where="table",
+                fix="tabulate the records",
             )
         return super().of(
             table,

@@ -28,14 +28,19 @@ def plain_trees(given: Mapping[str, Any] | None, by: Sequence[str]) -> Trees:
         return {}
     if not isinstance(given, Mapping):
         raise ParameterError(
-            "hierarchies belong to variables", where="hierarchies", fix='such as {"region": tree}'
+            "hierarchies_not_by_variable",
+            "hierarchies belong to variables",
+            where="hierarchies",
+            fix='such as {"region": tree}',
         )
     strangers = [name for name in given if name not in by]
     if strangers:
         raise ParameterError(
-            f"a hierarchy for {strangers[0]!r}, which is not a variable of the table",
+            "hierarchy_of_unknown_variable",
+            "a hierarchy for {variable!r}, which is not a variable of the table",
             where="hierarchies",
             fix="name one of the variables of by",
+            variable=strangers[0],
         )
     return {name: [_plain(name, tree) for tree in _listed(own)] for name, own in given.items()}
 
@@ -50,9 +55,11 @@ def _plain(name: str, tree: Any) -> dict[str, Any]:
     if isinstance(tree, Mapping) and set(tree) == {"codes", "parents"}:
         return {"codes": list(tree["codes"]), "parents": list(tree["parents"])}
     raise ParameterError(
-        f"the hierarchy of {name!r} is not a Hierarchy, nor a list of them",
+        "not_a_hierarchy",
+        "the hierarchy of {variable!r} is not a Hierarchy, nor a list of them",
         where="hierarchies",
         fix="make one with Hierarchy.from_tree, from_parents, from_levels or flat",
+        variable=name,
     )
 
 
@@ -110,9 +117,11 @@ def dimension_of(name: str, codes: Sequence[str], trees: Sequence[Hierarchy] | N
     """Make a variable of a table again from its codes, and its trees where it has some."""
     if trees is not None and (not trees or list(trees[0].leaves) != list(codes)):
         raise DataError(
-            f"the codes of {name!r} are not the leaves of its hierarchy",
+            "codes_not_leaves",
+            "the codes of {variable!r} are not the leaves of its hierarchy",
             where="evidence",
             fix="have the output made again",
+            variable=name,
         )
     return Dimension.of(name, Hierarchy.flat(codes, TOTAL) if trees is None else trees)
 

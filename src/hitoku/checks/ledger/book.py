@@ -124,9 +124,12 @@ class Ledger:
         begun = store.lines[0].body
         if depth not in {None, store.depth}:
             raise ParameterError(
-                f"the ledger tests up to {store.depth} outputs together, not {depth}",
+                "ledger_depth_exceeded",
+                "the ledger tests up to {depth} outputs together, not {n}",
                 where=str(place),
                 fix="leave depth out, or begin another and release everything again",
+                depth=store.depth,
+                n=depth,
             )
         if not begun["by_name"] and (begun["data_hash"] != data_hash or begun["n_units"] != n_units):
             raise other_data(place)
@@ -383,9 +386,11 @@ class Ledger:
         key = _key(self.project, name)
         if key in self._entries:
             raise ParameterError(
-                f"there is an output {name!r} in the ledger already",
+                "output_already_in_ledger",
+                "there is an output {name!r} in the ledger already",
                 where=str(self.path),
                 fix="give the new output a name of its own",
+                name=name,
             )
         return key
 
@@ -394,9 +399,11 @@ class Ledger:
         n = 0 if definition is None else len(definition.parts)
         if definition is not None and list(map(len, definition.parts)) != list(map(len, parts[:n])):
             raise ParameterError(
+                "definition_without_published_cells",
                 "a definition must list the published cells of every partition",
-                where=f"output {key}",
+                where="output {output}",
                 fix="list the groups of each cell, in the order of the cell numbers",
+                output=key,
             )
         if self._made is None or self._made[0] != (key, *parts):
             made = [
@@ -456,5 +463,10 @@ def _tells(parts: Sequence[Partition]) -> frozenset[str]:
 def _key(project: str, name: str) -> str:
     """Name an output among those of all projects."""
     if "/" in project:
-        raise ParameterError("a project's name cannot have a slash", where="ledger", fix="use a dash instead")
+        raise ParameterError(
+            "project_name_has_slash",
+            "a project's name cannot have a slash",
+            where="ledger",
+            fix="use a dash instead",
+        )
     return f"{project}/{name}"

@@ -46,6 +46,7 @@ class Measure:
         array = np.nan_to_num(np.array(values, dtype=np.float64), nan=0.0)
         if array.ndim != 1 or not np.isfinite(array).all() or rounded < 0:
             raise DataError(
+                "measure_invalid",
                 "a measure needs one finite number per unit, and a rounding of 0 or more",
                 where="ledger",
                 fix="give NaN where a unit has none",

@@ -101,7 +101,10 @@ def joined(
     ordered, first, place = np.unique(names, return_index=True, return_inverse=True)
     if len(ordered) < len(names):
         raise DataError(
-            "a unit is listed twice", where="unit numbers", fix="give every unit once, not every record"
+            "unit_listed_twice",
+            "a unit is listed twice",
+            where="unit numbers",
+            fix="give every unit once, not every record",
         )
     found, old = _looked_up(ordered, known)
     if contents is not None and known_contents is not None and len(known):
@@ -192,7 +195,10 @@ def hash_secret(key: bytes) -> int:
 def damaged(path: Path, what: str) -> DataError:
     """Say that a file is not what was written."""
     return DataError(
-        f"{path.name} was changed or damaged: {what}",
+        "ledger_file_changed",
+        "{file} was changed or damaged: {problem}",
         where=str(path.parent),
         fix="restore the ledger from a copy; nothing was read from it",
+        file=path.name,
+        problem=what,
     )

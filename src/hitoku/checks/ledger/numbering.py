@@ -50,6 +50,7 @@ class Numbering:
         """Give numbers to the units of these data: to those known as before, to new ones after them."""
         if units is None:
             raise ParameterError(
+                "ledger_needs_unit_names",
                 "the ledger knows its units by their names",
                 where=str(store.path),
                 fix="say which column names the unit",
@@ -91,9 +92,12 @@ class Numbering:
         """Return the codes of an output's units by the numbers that the ledger gives them."""
         if part.n_units != self.n_own or part.units is not None:
             raise DataError(
-                f"an output covers {part.n_units} units, the ledger {self.n_own}",
+                "output_units_differ",
+                "an output covers {n_output} units, the ledger {n_ledger}",
                 where=str(self.path),
                 fix="number the units of one data set in one order",
+                n_output=part.n_units,
+                n_ledger=self.n_own,
             )
         if self.numbers is None:
             return part.codes
@@ -105,9 +109,13 @@ class Numbering:
         """Return the amounts of a measure by the numbers that the ledger gives to units."""
         if len(measure.values) != self.n_own:
             raise DataError(
-                f"measure {name!r} has {len(measure.values)} values for {self.n_own} units",
+                "measure_length_differs",
+                "measure {measure!r} has {n_values} values for {n_units} units",
                 where=str(self.path),
                 fix="give one value per unit, in the ledger's order of units",
+                measure=name,
+                n_values=len(measure.values),
+                n_units=self.n_own,
             )
         if self.numbers is None:
             return measure.values
@@ -131,6 +139,7 @@ def read_vector(store: LedgerStore, entry: Mapping[str, Any]) -> bytes:
 
 def other_data(place: Path) -> DataError:
     return DataError(
+        "ledger_of_other_data",
         "the ledger is about other data",
         where=str(place),
         fix="open the ledger of this data set, or begin one under another name",

@@ -36,9 +36,11 @@ def implied_tables(name: str, dummies: Sequence[ArrayLike], sample: ArrayLike) -
     used = np.asarray(sample)
     if used.dtype != np.bool_ or used.ndim != 1:
         raise DataError(
+            "estimation_sample_invalid",
             "an estimation sample must be true or false for every unit",
-            where=f"output {name}",
+            where="output {output}",
             fix="mark the units that the model was fitted on",
+            output=name,
         )
     tables = [Partition.published(name, used.astype(np.int64))]
     for place, each in enumerate(dummies, start=1):
@@ -49,9 +51,12 @@ def implied_tables(name: str, dummies: Sequence[ArrayLike], sample: ArrayLike) -
             or (used.any() and given[used].min() < 0)
         ):
             raise DataError(
-                f"dummies {place} must be whole numbers from 0, one per unit",
-                where=f"output {name}",
+                "dummies_invalid",
+                "dummies {dummies} must be whole numbers from 0, one per unit",
+                where="output {output}",
                 fix="number the categories of every set, the reference category included",
+                dummies=place,
+                output=name,
             )
         tables.append(Partition.published(name, np.where(used, given + 1, 0), part=place))
     return tables

@@ -93,7 +93,12 @@ def init(
     """
     place, rules = Path(path), policy_named(policy)
     if checkers < 1 or depth < 1:
-        raise ParameterError("checkers and depth start at 1", where="ledger", fix="2 and 4 are usual")
+        raise ParameterError(
+            "checkers_and_depth_range",
+            "checkers and depth start at 1",
+            where="ledger",
+            fix="2 and 4 are usual",
+        )
     body = {
         "policy": rules.model_dump(mode="json"),
         "policy_hash": rules.hash,
@@ -105,6 +110,7 @@ def init(
     if place.exists():
         if key is not None or depth != read_store(place).depth:
             raise ParameterError(
+                "ledger_has_key_and_depth",
                 "a ledger that exists has its key and depth",
                 where=str(place),
                 fix="leave --key and --depth out",
@@ -112,10 +118,14 @@ def init(
         with locked_store(place) as store:
             if store.of("settings"):
                 raise DataError(
-                    "the ledger has its settings", where=str(place), fix="they are fixed: hitoku ledger show"
+                    "ledger_has_settings",
+                    "the ledger has its settings",
+                    where=str(place),
+                    fix="they are fixed: hitoku ledger show",
                 )
             if store.by_name is not (unit is not None):
                 raise ParameterError(
+                    "ledger_unit_differs",
                     "the ledger was begun with another kind of unit",
                     where=str(place),
                     fix="name the unit's column"
@@ -157,6 +167,7 @@ def required_settings(path: str | Path) -> Settings:
     found = settings(path)
     if found is None:
         raise DataError(
+            "ledger_not_set_up",
             "nobody has fixed policy and unit of the ledger",
             where=str(path),
             fix="hitoku ledger init LEDGER --policy NAME --unit COLUMN",
@@ -173,8 +184,11 @@ def _key(path: Path) -> bytes:
     key = read_file(path, 1000)
     if len(key) < KEY_BYTES:
         raise ParameterError(
-            f"the key has {len(key)} bytes, {KEY_BYTES} at least are needed",
+            "key_too_short",
+            "the key has {n_bytes} bytes, {least} at least are needed",
             where=str(path),
             fix="draw one: head -c 32 /dev/urandom > centre.key, and let nobody else read it",
+            n_bytes=len(key),
+            least=KEY_BYTES,
         )
     return hashlib.sha256(key).digest()

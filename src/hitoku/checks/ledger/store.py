@@ -133,6 +133,7 @@ class LedgerStore:
         with _connected(self.path, 60.0) as database, _transaction(database, self.path):
             if _head(database) != self.head:
                 raise DataError(
+                    "ledger_written_meanwhile",
                     "somebody else has written to the ledger since it was opened",
                     where=str(self.path),
                     fix="open it again and repeat the check",
@@ -239,7 +240,10 @@ def create(
             os.link(draft, path)
         except FileExistsError:
             raise DataError(
-                "there is a ledger already", where=str(path), fix="open it, or choose another name"
+                "ledger_exists",
+                "there is a ledger already",
+                where=str(path),
+                fix="open it, or choose another name",
             ) from None
         except OSError as error:
             raise _cannot_write(path, str(error.strerror)) from error
@@ -301,9 +305,12 @@ def _load(path: Path, database: sqlite3.Connection) -> LedgerStore:
     version = lines[0].body.get("version")
     if version != VERSION:
         raise DataError(
-            f"the ledger is of version {version}, this program reads {VERSION}",
+            "ledger_version_unknown",
+            "the ledger is of version {version}, this program reads {known}",
             where=str(path),
             fix="use the version of hitoku that wrote it, or a newer one",
+            version=version,
+            known=VERSION,
         )
     found = database.execute("select key from secret").fetchone()
     key = _bytes(path, found[0]) if found else b""
@@ -334,6 +341,7 @@ def _chained(head: str, kind: str, body: Mapping[str, Any]) -> LogLine:
         text = json.dumps(body, separators=(",", ":"))
     except (TypeError, ValueError) as error:
         raise ParameterError(
+            "published_values_invalid",
             "published values must be numbers, texts, lists and dictionaries",
             where="ledger",
             fix="give what JSON can hold",
@@ -406,6 +414,7 @@ def _translated(path: Path) -> Iterator[None]:
     except sqlite3.OperationalError as error:
         if "locked" in str(error):
             raise DataError(
+                "ledger_locked",
                 "somebody else is releasing into the ledger",
                 where=str(path),
                 fix="wait until they are done, and try again",
@@ -421,7 +430,10 @@ def _require(path: Path) -> None:
             start = file.read(len(MAGIC))
     except OSError as error:
         raise DataError(
-            "the ledger cannot be read", where=str(path), fix="check that it is a file, and permissions"
+            "ledger_unreadable",
+            "the ledger cannot be read",
+            where=str(path),
+            fix="check that it is a file, and permissions",
         ) from error
     if start != MAGIC:
         raise damaged(path, "it is not a ledger")
@@ -437,7 +449,9 @@ def _is_version_2(path: Path) -> bool:
 
 def _cannot_write(path: Path, why: str) -> OutputError:
     return OutputError(
-        f"cannot write the ledger: {why}",
+        "ledger_not_writable",
+        "cannot write the ledger: {reason}",
         where=str(path),
         fix="nothing was written; make room on the disk, and check permissions",
+        reason=why,
     )

@@ -37,9 +37,12 @@ def read_version_2(path: Path) -> Version2:
         raise damaged(path, "it is not a ledger")
     if whole.get("version") != VERSION:
         raise DataError(
-            f"the ledger is of version {whole.get('version')}, this program reads {VERSION} and 3",
+            "ledger_version_not_supported",
+            "the ledger is of version {version}, this program reads {known} and 3",
             where=str(path),
             fix="use the version of hitoku that wrote it, or a newer one",
+            version=whole.get("version"),
+            known=VERSION,
         )
     body = whole.get("body")
     digest = hashlib.sha256(json.dumps(body, separators=(",", ":")).encode()).hexdigest()

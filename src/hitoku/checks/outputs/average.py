@@ -72,7 +72,13 @@ class Average(GroupStatistic[AmountEvidence]):
         refuse_decimals(self.decimals)
         if self.statistic not in STATISTICS:
             fix = did_you_mean(self.statistic, STATISTICS)
-            raise ParameterError(f"no average {self.statistic!r}", where="statistic", fix=fix)
+            raise ParameterError(
+                "unknown_average",
+                "no average {statistic!r}",
+                where="statistic",
+                fix=fix,
+                statistic=self.statistic,
+            )
 
     @property
     def tells(self) -> frozenset[str]:

@@ -81,7 +81,13 @@ class Concentration(GroupStatistic[AmountEvidence]):
         refuse_decimals(self.decimals)
         if self.statistic not in ("gini", "hhi") and not re.fullmatch(r"cr[1-9]\d?", str(self.statistic)):
             fix = did_you_mean(self.statistic, ["gini", "hhi", "cr4"])
-            raise ParameterError(f"no concentration ratio {self.statistic!r}", where="statistic", fix=fix)
+            raise ParameterError(
+                "unknown_concentration",
+                "no concentration ratio {statistic!r}",
+                where="statistic",
+                fix=fix,
+                statistic=self.statistic,
+            )
 
     @property
     def _n_largest(self) -> int | None:
@@ -100,9 +106,12 @@ class Concentration(GroupStatistic[AmountEvidence]):
         values = records.numbers(self.value)
         if np.any(values < 0):
             raise DataError(
-                f"column {self.value!r} has {int((values < 0).sum())} amount(s) below zero",
+                "amounts_below_zero",
+                "column {column!r} has {n} amount(s) below zero",
                 where="concentration",
                 fix="a share of a total has no meaning then; leave these records out",
+                column=self.value,
+                n=int((values < 0).sum()),
             )
         who, weights = records.contributors(self.holding), records.weights(self.weight)
         amount, weighted, once, total = (

@@ -65,10 +65,20 @@ class CrossTable(CodedTable[TableEvidence]):
     def __post_init__(self) -> None:
         refuse_decimals(self.decimals)
         if self.of not in OF:
-            raise ParameterError(f"no percentage of {self.of!r}", where="of", fix=did_you_mean(self.of, OF))
+            raise ParameterError(
+                "unknown_percentage",
+                "no percentage of {of!r}",
+                where="of",
+                fix=did_you_mean(self.of, OF),
+                of=self.of,
+            )
         if self.of in {"row", "column"} and len(self.by) < 2:
             raise ParameterError(
-                f"percentages of a {self.of} need two variables", where="by", fix='use of="all" for one'
+                "percentages_need_two_variables",
+                "percentages of a {of} need two variables",
+                where="by",
+                fix='use of="all" for one',
+                of=self.of,
             )
 
     def collect(self, records: Records) -> TableEvidence:

@@ -37,15 +37,22 @@ def refuse_formula(formula: str, columns: Sequence[str]) -> None:
         tokens = list(tokenize.generate_tokens(io.StringIO(formula.strip()).readline))
     except (tokenize.TokenError, IndentationError) as error:
         raise ParameterError(
-            "the formula is not complete", where="formula", fix='such as "income ~ age + C(region)"'
+            "formula_incomplete",
+            "the formula is not complete",
+            where="formula",
+            fix='such as "income ~ age + C(region)"',
         ) from error
     for place, token in enumerate(tokens):
         if token.type not in SKIPPED and not _allowed(tokens, place, columns):
             functions = sorted(FUNCTIONS - {"np"})
             raise ParameterError(
-                f"{token.string!r} cannot stand in a formula",
+                "formula_word_not_allowed",
+                "{word!r} cannot stand in a formula",
                 where="formula",
-                fix=f"use columns ({some(columns, 3)}), and of functions {some(functions, 3)}",
+                fix="use columns ({columns}), and of functions {functions}",
+                word=token.string,
+                columns=some(columns, 3),
+                functions=some(functions, 3),
             )
 
 

@@ -82,6 +82,7 @@ class FreeFile(Uncoded[FileEvidence]):
     def __post_init__(self) -> None:
         if not isinstance(self.what, str) or not self.what.strip():
             raise ParameterError(
+                "file_without_description",
                 "nobody says what the file shows",
                 where="what",
                 fix='such as what="map of the three regions, drawn with R"',
@@ -99,7 +100,12 @@ class FreeFile(Uncoded[FileEvidence]):
             What it shows and how it was made.
         """
         if not isinstance(path, str | Path):
-            raise ParameterError("a file is given by its path", where="path", fix='such as "figures/map.png"')
+            raise ParameterError(
+                "file_not_a_path",
+                "a file is given by its path",
+                where="path",
+                fix='such as "figures/map.png"',
+            )
         place = require_path(Path(path))
         content = clean_file(place.name, read_file(place, MOST_PICTURE))
         try:
@@ -108,14 +114,20 @@ class FreeFile(Uncoded[FileEvidence]):
             )
         except ValueError as error:
             raise DataError(
-                f"the file name {place.name!r} cannot be used", where="hand_over_file", fix="rename the file"
+                "file_name_invalid",
+                "the file name {file!r} cannot be used",
+                where="hand_over_file",
+                fix="rename the file",
+                file=place.name,
             ) from error
         return cls(what, evidence)
 
     def collect(self, records: Records) -> FileEvidence:  # noqa: ARG002 - it was made elsewhere
         """Return the file."""
         if self.given is None:
-            raise DataError("a file is not in the data", where=self.kind, fix="hand it over")
+            raise DataError(
+                "file_not_in_data", "a file is not in the data", where=self.kind, fix="hand it over"
+            )
         return self.given
 
     def protect(self, evidence: FileEvidence, policy: Policy) -> FileEvidence:  # noqa: ARG002

@@ -149,7 +149,9 @@ def refuse_decimals(decimals: int | None) -> None:
         return
     if isinstance(decimals, bool) or not isinstance(decimals, int) or abs(decimals) > MOST_DECIMALS:
         raise ParameterError(
-            f"decimals must be a whole number, got {decimals!r}",
+            "decimals_not_whole",
+            "decimals must be a whole number, got {decimals!r}",
             where="decimals",
             fix="2 stands for hundredths, -3 for thousands; leave it out to publish all digits",
+            decimals=decimals,
         )

@@ -84,6 +84,7 @@ class HandedOver(Uncoded[HandedEvidence]):
     def __post_init__(self) -> None:
         if not isinstance(self.method, str) or not self.method.strip():
             raise ParameterError(
+                "numbers_without_method",
                 "nobody says how the numbers were computed",
                 where="method",
                 fix='such as method="fixed effects, R 4.4, plm"',
@@ -113,12 +114,14 @@ class HandedOver(Uncoded[HandedEvidence]):
         """
         if not isinstance(table, Mapping):
             raise ParameterError(
+                "numbers_without_names",
                 "numbers are handed over by their names",
                 where="hand_over",
                 fix='such as {"estimate": [0.2, 1.4], "se": [0.1, 0.3]}; of a frame, frame.to_dict("list")',
             )
         if n is None:
             raise ParameterError(
+                "units_behind_numbers_missing",
                 "the number of units behind the numbers is missing",
                 where="n",
                 fix="such as n=250 for all rows, or n=[120, 130], one for each",
@@ -142,6 +145,7 @@ class HandedOver(Uncoded[HandedEvidence]):
             )
         except (ValueError, TypeError, OverflowError) as error:
             raise DataError(
+                "numbers_table_invalid",
                 "the table is not one of numbers, with one n for each row",
                 where="hand_over",
                 fix="give columns of equal length, or one number for each name",
@@ -152,6 +156,7 @@ class HandedOver(Uncoded[HandedEvidence]):
         """Return what was handed over."""
         if self.given is None:
             raise DataError(
+                "numbers_not_in_data",
                 "numbers that were computed elsewhere are not in the data",
                 where="handed_over",
                 fix="hand them over",

@@ -144,9 +144,11 @@ def edges_of(bins: int | Sequence[float], values: Floats) -> tuple[float, ...]:
         return read_edges(bins, 1, Histogram.kind)
     if not isinstance(bins, int | np.integer) or isinstance(bins, bool) or not 1 <= bins <= MOST_EDGES:
         raise ParameterError(
-            f"a histogram has 1 to {MOST_EDGES} bars",
+            "histogram_bars_range",
+            "a histogram has 1 to {most} bars",
             where="bins",
             fix="say about how many, such as 10, or give the edges, such as [0, 1000, 2000]",
+            most=MOST_EDGES,
         )
     return round_edges(values, int(bins))
 
@@ -160,8 +162,12 @@ def read_edges(given: object, least: int, kind: str) -> tuple[float, ...]:
     fits = edges.ndim == 1 and least <= len(edges) <= MOST_EDGES and np.isfinite(edges).all()
     if not fits or (np.diff(edges) <= 0).any():
         raise ParameterError(
-            f"the edges of a {kind.replace('_', ' ')} are finite numbers in order",
+            "edges_not_ordered",
+            "the edges of a {kind} are finite numbers in order",
             where="edges",
-            fix=f"give {least} to {MOST_EDGES}, such as [0, 12, 24, 36]",
+            fix="give {least} to {most_edges}, such as [0, 12, 24, 36]",
+            kind=kind.replace("_", " "),
+            least=least,
+            most_edges=MOST_EDGES,
         )
     return tuple(edges.tolist())

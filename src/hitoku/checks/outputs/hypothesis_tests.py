@@ -88,13 +88,21 @@ def compare_groups(test: str, values: Floats, groups: Integers, name: str) -> Te
     parts = [values[groups == place] for place in np.unique(groups)]
     if len(parts) != 2 and test in OF_TWO:
         raise DataError(
-            f"column {name!r} has {len(parts)} categories, a {test} test compares two",
+            "test_needs_two_categories",
+            "column {column!r} has {n} categories, a {test} test compares two",
             where="other",
             fix="choose two with where=...",
+            column=name,
+            n=len(parts),
+            test=test,
         )
     if len(parts) < 2 or min(map(len, parts)) < 2:
         raise DataError(
-            f"a group of the {test} test has fewer than 2 records", where="other", fix="use larger ones"
+            "test_group_too_small",
+            "a group of the {test} test has fewer than 2 records",
+            where="other",
+            fix="use larger ones",
+            test=test,
         )
     if test == "t":
         found = stats.ttest_ind(*parts, equal_var=False)
@@ -115,7 +123,12 @@ def compare_categories(values: Integers, groups: Integers) -> Tested:
     np.add.at(counts, (values, groups), 1)
     counts = counts[np.ix_(counts.sum(axis=1) > 0, counts.sum(axis=0) > 0)]
     if min(counts.shape) < 2:
-        raise DataError("a variable has one category only", where="value, other", fix="a test needs two")
+        raise DataError(
+            "single_category",
+            "a variable has one category only",
+            where="value, other",
+            fix="a test needs two",
+        )
     found = stats.chi2_contingency(counts, correction=False)
     fit = float(found.statistic) / (counts.sum() * (min(counts.shape) - 1))
     return Tested((float(found.statistic), float(found.pvalue)), int(found.dof) + 1, fit)

@@ -99,9 +99,12 @@ class LifeTable(TimedEvents[LifeEvidence]):
         early = int((time < self.edges[0]).sum())
         if early:
             raise DataError(
-                f"column {self.value!r} has {early} time(s) before the first edge",
+                "times_before_first_edge",
+                "column {column!r} has {n} time(s) before the first edge",
                 where="edges",
                 fix="begin with 0, or with a time that nobody comes before",
+                column=self.value,
+                n=early,
             )
         n = len(self.edges)
         names = (*groups.names, own_name(TIME, dict.fromkeys(groups.names)))

@@ -81,9 +81,16 @@ class MagnitudeTable(CodedTable[MagnitudeEvidence]):
         object.__setattr__(self, "hierarchies", plain_trees(self.hierarchies, self.by))
         if self.statistic not in STATISTICS:
             fix = did_you_mean(self.statistic, STATISTICS)
-            raise ParameterError(f"no table of {self.statistic!r}", where="statistic", fix=fix)
+            raise ParameterError(
+                "unknown_table_statistic",
+                "no table of {statistic!r}",
+                where="statistic",
+                fix=fix,
+                statistic=self.statistic,
+            )
         if self.statistic == MEAN and self.weight is not None:
             raise ParameterError(
+                "weighted_means_have_no_totals",
                 "weighted means have no totals here",
                 where="weight",
                 fix="ask for them without totals: mean()",

@@ -38,23 +38,34 @@ def withhold_cells(
     own = asked.cells(evidence)
     if own is None:
         raise ParameterError(
-            f"a {asked.kind} has no cells that could be named", where="withhold", fix="leave it out"
+            "output_type_without_cells",
+            "a {type} has no cells that could be named",
+            where="withhold",
+            fix="leave it out",
+            type=asked.kind,
         )
     places = {frozenset(codes.items()): at for at, codes in enumerate(own.named())}
     mask = np.zeros(evidence.n_parts, dtype=np.bool_)
     listed = isinstance(cells, Sequence) and not isinstance(cells, str)
     if not listed or not all(isinstance(cell, Mapping) for cell in cells):
         raise ParameterError(
+            "cells_not_named_by_codes",
             "cells are named by their codes",
             where="withhold",
-            fix=f"a list, such as [{dict.fromkeys(own.codes, '...')}]",
+            fix="a list, such as [{fromkeys}]",
+            fromkeys=dict.fromkeys(own.codes, "..."),
         )
     for cell in cells:
         at = places.get(frozenset((str(name), str(code)) for name, code in cell.items()))
         if at is None:
             said = ", ".join(f"{name}={code}" for name, code in cell.items()) or "the total"
             raise ParameterError(
-                f"there is no cell {said}", where="withhold", fix=f"name codes of {', '.join(own.codes)}"
+                "unknown_cell",
+                "there is no cell {cell}",
+                where="withhold",
+                fix="name codes of {codes}",
+                cell=said,
+                codes=", ".join(own.codes),
             )
         mask[at] = True
     return replace(evidence, withheld=mask)

@@ -84,7 +84,11 @@ class Percentile(GroupStatistic[PercentileEvidence]):
         refuse_decimals(self.decimals)
         if not isinstance(self.percent, Real) or not 0 <= self.percent <= 100:
             raise ParameterError(
-                f"percent must lie in [0, 100], got {self.percent!r}", where="percent", fix="50 is the median"
+                "percent_range",
+                "percent must lie in [0, 100], got {percent!r}",
+                where="percent",
+                fix="50 is the median",
+                percent=self.percent,
             )
         object.__setattr__(self, "percent", float(self.percent))
 

@@ -116,13 +116,22 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
         refuse_decimals(self.decimals)
         if self.statistic not in STATISTICS:
             fix = did_you_mean(self.statistic, STATISTICS)
-            raise ParameterError(f"no statistic {self.statistic!r}", where="statistic", fix=fix)
+            raise ParameterError(
+                "unknown_statistic",
+                "no statistic {statistic!r}",
+                where="statistic",
+                fix=fix,
+                statistic=self.statistic,
+            )
         whole = isinstance(self.n_groups, int) and not isinstance(self.n_groups, bool)
         if not whole or not 2 <= self.n_groups <= MOST_GROUPS:
             raise ParameterError(
-                f"n_groups must lie in [2, {MOST_GROUPS}], got {self.n_groups!r}",
+                "n_groups_range",
+                "n_groups must lie in [2, {most}], got {n_groups!r}",
                 where="n_groups",
                 fix="5 are quintiles, 10 deciles",
+                most=MOST_GROUPS,
+                n_groups=self.n_groups,
             )
 
     @property
@@ -134,6 +143,7 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
         """Put the units of each group in order once."""
         if records.repeated:
             raise DataError(
+                "several_records_per_unit_ranked",
                 "a unit has several records, and has one place only among the others",
                 where="quantile_groups",
                 fix="make one record of every unit, such as its mean or its last",
@@ -142,9 +152,12 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
         refuse_counts(values, self.value)
         if self.statistic != "mean" and np.any(values < 0):
             raise DataError(
-                f"column {self.value!r} has {int((values < 0).sum())} amount(s) below zero",
+                "amounts_below_zero",
+                "column {column!r} has {n} amount(s) below zero",
                 where="quantile_groups",
                 fix='a share of a total has no meaning then; ask for statistic="mean"',
+                column=self.value,
+                n=int((values < 0).sum()),
             )
         placed = self._placed(records, values, weights)
         amounts = values * weights
@@ -154,9 +167,11 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
         )
         if self.statistic != "mean" and not size.sum() > 0:
             raise DataError(
-                f"column {self.value!r} adds up to nothing",
+                "column_sums_to_zero",
+                "column {column!r} adds up to nothing",
                 where="quantile_groups",
                 fix="a share of nothing has no meaning",
+                column=self.value,
             )
         return QuantileEvidence.of(records, placed, largest=largest, size=size, value=total, weight=weight)
 

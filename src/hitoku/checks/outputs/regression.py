@@ -78,7 +78,11 @@ class Regression(Uncoded[ModelEvidence]):
     def __post_init__(self) -> None:
         if self.formula is not None and self.model not in MODELS:
             raise ParameterError(
-                f"no model {self.model!r}", where="model", fix=did_you_mean(self.model, MODELS)
+                "unknown_model",
+                "no model {model!r}",
+                where="model",
+                fix=did_you_mean(self.model, MODELS),
+                model=self.model,
             )
 
     def fit(self, records: Records) -> Any:
@@ -87,6 +91,7 @@ class Regression(Uncoded[ModelEvidence]):
             return self.result
         if self.formula is None:
             raise DataError(
+                "model_not_in_data",
                 "a model that was fitted elsewhere is not in the data",
                 where="regression",
                 fix="give a formula, or the fitted result",
@@ -96,6 +101,7 @@ class Regression(Uncoded[ModelEvidence]):
             formulas = importlib.import_module("statsmodels.formula.api")
         except ImportError as error:
             raise ParameterError(
+                "formula_needs_statsmodels",
                 "a formula needs statsmodels, which is not installed",
                 where="regression",
                 fix="install hitoku[regression], or hand over a fitted model",
@@ -106,9 +112,11 @@ class Regression(Uncoded[ModelEvidence]):
             return fit.fit() if self.model == "ols" else fit.fit(disp=0)
         except Exception as error:  # noqa: BLE001 - of patsy, statsmodels, numpy; texts may show values
             raise ParameterError(
-                f"the formula cannot be fitted: {type(error).__name__}",
+                "formula_not_fitted",
+                "the formula cannot be fitted: {kind}",
                 where="formula",
                 fix="numbers on the left side, 0 and 1 for logit and probit; text columns as C(column)",
+                kind=type(error).__name__,
             ) from None
 
     def _fitted(self, records: Records) -> FittedModel:
@@ -121,9 +129,11 @@ class Regression(Uncoded[ModelEvidence]):
         who = fitted.who(records, formula=self.repeatable)
         if who is None and records.repeated:
             raise DataError(
-                f"the model was fitted on {len(exog)} records, and nobody can tell whose they are",
+                "model_records_unknown",
+                "the model was fitted on {n} records, and nobody can tell whose they are",
                 where="regression",
                 fix="give the formula, or fit on a frame with the session's records and its index",
+                n=len(exog),
             )
         # Where every record is a unit, it does not matter which they are.
         who = np.arange(len(exog)) if who is None else who
@@ -231,7 +241,10 @@ def fit_arrays(model: str, endog: Any, exog: Any, options: Mapping[str, Any]) ->
         models = importlib.import_module("statsmodels.api")
     except ImportError as error:
         raise ParameterError(
-            "models need statsmodels, which is not installed", where=model, fix="install hitoku[regression]"
+            "model_needs_statsmodels",
+            "models need statsmodels, which is not installed",
+            where=model,
+            fix="install hitoku[regression]",
         ) from error
     fitted = getattr(models, names[model])(endog, exog, **options)
     return fitted.fit() if model == "ols" else fitted.fit(disp=0)

@@ -155,21 +155,35 @@ class Statistics(GroupStatistic[StatisticsEvidence]):
             isinstance(s, str) for s in self.statistics
         ):
             raise ParameterError(
-                "statistics are named by words", where="statistics", fix='such as ["count", "mean", "p90"]'
+                "statistics_not_words",
+                "statistics are named by words",
+                where="statistics",
+                fix='such as ["count", "mean", "p90"]',
             )
         object.__setattr__(self, "statistics", tuple(self.statistics))
         if not self.statistics or len(set(self.statistics)) < len(self.statistics):
-            raise ParameterError("statistics named twice, or none", where="statistics", fix="name each once")
+            raise ParameterError(
+                "statistics_repeated_or_none",
+                "statistics named twice, or none",
+                where="statistics",
+                fix="name each once",
+            )
         for each in self.statistics:
             if each in {"min", "max"}:
                 raise ParameterError(
-                    f"the {each} is the value of one unit",
+                    "statistic_of_one_unit",
+                    "the {statistic} is the value of one unit",
                     where="statistics",
                     fix='take a percentile further inside, such as "p5" or "p95"',
+                    statistic=each,
                 )
             if _evidence_of(each) is None:
                 raise ParameterError(
-                    f"no statistic {each!r}", where="statistics", fix=did_you_mean(each, KNOWN)
+                    "unknown_statistic",
+                    "no statistic {statistic!r}",
+                    where="statistics",
+                    fix=did_you_mean(each, KNOWN),
+                    statistic=each,
                 )
 
     @property

@@ -108,15 +108,37 @@ class Summary(GroupStatistic[SummaryEvidence]):
         refuse_decimals(self.decimals)
         if self.statistic not in STATISTICS:
             fix = did_you_mean(self.statistic, STATISTICS, otherwise=f"use one of: {', '.join(STATISTICS)}")
-            raise ParameterError(f"no statistic {self.statistic!r}", where="statistic", fix=fix)
+            raise ParameterError(
+                "unknown_statistic",
+                "no statistic {statistic!r}",
+                where="statistic",
+                fix=fix,
+                statistic=self.statistic,
+            )
         if (self.other is None) == (self.statistic not in ONE):
             more = "needs a second variable" if self.other is None else "takes one variable"
-            raise ParameterError(f"{self.statistic} {more}", where="other", fix="see the list of statistics")
+            raise ParameterError(
+                "statistic_is_like",
+                "{statistic} {likeness}",
+                where="other",
+                fix="see the list of statistics",
+                statistic=self.statistic,
+                likeness=more,
+            )
         if self.structural and self.statistic not in EXTREMES:
-            raise ParameterError("only min and max are structural", where="structural", fix="leave it out")
+            raise ParameterError(
+                "structural_not_min_or_max",
+                "only min and max are structural",
+                where="structural",
+                fix="leave it out",
+            )
         if self.weight is not None and self.statistic in {*EXTREMES, *TESTS}:
             raise ParameterError(
-                f"{self.statistic} takes no weights", where="weight", fix="leave it out: it is about records"
+                "statistic_without_weights",
+                "{statistic} takes no weights",
+                where="weight",
+                fix="leave it out: it is about records",
+                statistic=self.statistic,
             )
 
     def collect(self, records: Records) -> SummaryEvidence:

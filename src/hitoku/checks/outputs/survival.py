@@ -82,9 +82,11 @@ class TimedEvents(GroupStatistic[S]):
         truth = {"0": 0.0, "1": 1.0, "false": 0.0, "true": 1.0}
         if not {code.lower() for code in codes} <= truth.keys():
             raise DataError(
-                f"column {self.event!r} has other values than 0 and 1",
+                "event_not_binary",
+                "column {column!r} has other values than 0 and 1",
                 where="event",
                 fix="1 for the event, else 0",
+                column=self.event,
             )
         return np.array([truth[code.lower()] for code in codes])[place]
 
@@ -112,6 +114,7 @@ def refuse_repeated(records: Records, what: str) -> None:
     """Raise where a unit has several records: it has one time only."""
     if records.repeated:
         raise DataError(
+            "several_records_per_unit_in_curve",
             "a unit has several records, and a curve needs one for each",
             where=what,
             fix="keep the last record of every unit",

@@ -192,7 +192,9 @@ class Policy(Section):
     def population_risk(self, n_units: int) -> float:
         """Bound the chance that the population of a group has fewer units than the minimum."""
         if self.sampling is None:
-            raise ParameterError("the policy knows no sample", where="sampling", fix="add the section")
+            raise ParameterError(
+                "policy_without_sample", "the policy knows no sample", where="sampling", fix="add the section"
+            )
         return population_risk(n_units, self.sampling.fraction, self.units.minimum)
 
     @property
@@ -233,17 +235,27 @@ def policy(name: str | Path | Policy) -> Policy:
     if str(name).endswith(".toml"):
         path = Path(name)
         if not path.is_file():
-            raise ParameterError(f"no policy file {path.name!r}", where=str(path), fix="check the path")
+            raise ParameterError(
+                "no_policy_file",
+                "no policy file {file!r}",
+                where=str(path),
+                fix="check the path",
+                file=path.name,
+            )
         try:
             return parsed(path.read_text("utf-8"), path.name)
         except UnicodeDecodeError:
-            raise ParameterError("not UTF-8 text", where=path.name, fix="save it as UTF-8") from None
+            raise ParameterError(
+                "not_utf8", "not UTF-8 text", where=path.name, fix="save it as UTF-8"
+            ) from None
     known = policy_names()
     if name not in known:
         fix = did_you_mean(
             str(name), known, otherwise=f"use {' or '.join(known)}, or the path of a .toml file"
         )
-        raise ParameterError(f"no policy {str(name)!r}", where="policy", fix=fix)
+        raise ParameterError(
+            "unknown_policy", "no policy {policy!r}", where="policy", fix=fix, policy=str(name)
+        )
     return parsed((FOLDER / f"{name}.toml").read_text("utf-8"), f"{name}.toml")
 
 
@@ -265,7 +277,7 @@ def parsed(text: str, where: str) -> Policy:
         given = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ParameterError(
-            f"not a TOML file: {error}", where=where, fix="correct the line named"
+            "not_toml", "not a TOML file: {error}", where=where, fix="correct the line named", error=error
         ) from error
     try:
         return Policy.model_validate(given)

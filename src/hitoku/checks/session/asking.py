@@ -191,7 +191,11 @@ class Asking:
         """Compute a test statistic and its p value; see :class:`Summary` for the tests there are."""
         if statistic not in TESTS:
             raise ParameterError(
-                f"no test {statistic!r}", where="statistic", fix=did_you_mean(statistic, TESTS)
+                "unknown_test",
+                "no test {statistic!r}",
+                where="statistic",
+                fix=did_you_mean(statistic, TESTS),
+                statistic=statistic,
             )
         return self._ask(Summary, how, statistic=statistic, value=value, other=other)
 
@@ -292,6 +296,7 @@ class Asking:
     def scatter(self, *columns: str, **how: Any) -> Output:  # noqa: ARG002 - whatever is asked for is refused
         """Refuse: every point is somebody; the message says what to draw instead."""
         raise ParameterError(
+            "scatter_plot_shows_units",
             "a scatter plot shows every unit",
             where="scatter",
             fix="means by group (mean(y, by=band)), a histogram, or a regression show the same to the reader",
@@ -302,4 +307,10 @@ def refuse_unknown(options: Iterable[str], known: Sequence[str]) -> None:
     """Raise at an option that nothing takes: a filter with a slip in its name would keep everything."""
     for name in options:
         if name not in known:
-            raise ParameterError(f"no option {name!r}", where="output", fix=did_you_mean(name, known))
+            raise ParameterError(
+                "unknown_option",
+                "no option {option!r}",
+                where="output",
+                fix=did_you_mean(name, known),
+                option=name,
+            )

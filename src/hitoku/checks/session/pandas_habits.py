@@ -79,11 +79,17 @@ class PandasHabits(Asking):
         if values is not None or aggfunc is not None:
             if values is None or aggfunc is None:
                 raise ParameterError(
-                    "values and aggfunc belong together", where="crosstab", fix="give both or none"
+                    "values_without_aggfunc",
+                    "values and aggfunc belong together",
+                    where="crosstab",
+                    fix="give both or none",
                 )
             if normalize:
                 raise ParameterError(
-                    "shares of an aggregate are not published", where="normalize", fix="ask for counts"
+                    "shares_of_aggregate",
+                    "shares of an aggregate are not published",
+                    where="normalize",
+                    fix="ask for counts",
                 )
             value = self._values(values)
             return self.output(
@@ -93,7 +99,11 @@ class PandasHabits(Asking):
             of = NORMALIZED.get(str(normalize))
             if of is None:
                 raise ParameterError(
-                    f"cannot normalize by {normalize!r}", where="normalize", fix='"all", "index" or "columns"'
+                    "unknown_normalize",
+                    "cannot normalize by {normalize!r}",
+                    where="normalize",
+                    fix='"all", "index" or "columns"',
+                    normalize=normalize,
                 )
             return self.output(CrossTable(by, of if len(by) > 1 else "all", missing), **how)
         asked = FrequencyTable(by, missing) if margins else CrossTable(by, "count", missing)
@@ -135,6 +145,7 @@ class PandasHabits(Asking):
         found = self._columns(given)
         if len(found) != 1:
             raise ParameterError(
+                "several_variables",
                 "one variable at a time",
                 where="values",
                 fix="ask for an output of each: they are judged apart",
@@ -185,9 +196,11 @@ def _of_one(aggfunc: Any, value: str) -> Any:
         return aggfunc
     if list(aggfunc) != [value]:
         raise ParameterError(
-            f"aggregations of other variables than {value}",
+            "aggregation_of_other_variables",
+            "aggregations of other variables than {value}",
             where="aggfunc",
             fix="ask for an output of each: they are judged apart",
+            value=value,
         )
     return aggfunc[value]
 
@@ -201,9 +214,11 @@ def _aggregate(
         return MagnitudeTable(by, value, missing=missing, statistic=asked[0])
     if margins:
         raise ParameterError(
-            f"no totals of {', '.join(asked)}",
+            "no_totals_of_output",
+            "no totals of {asked}",
             where="margins",
             fix="totals are for counts without values, sums, or means; ask for others with fewer variables",
+            asked=", ".join(asked),
         )
     if asked == [Mode.kind]:
         return Mode(value, by, missing=missing)
@@ -220,6 +235,7 @@ def _word(aggfunc: Any) -> str:
         name = "count" if aggfunc is len else "sum"
     if not name:
         raise ParameterError(
+            "aggregation_is_a_function",
             "an aggregation of one's own cannot be checked",
             where="aggfunc",
             fix='use a word, such as "mean", "median", "std", "p90"',

@@ -115,6 +115,7 @@ class Session(PandasHabits):
         """
         if not hasattr(asked, "variables"):
             raise ParameterError(
+                "output_without_type",
                 "output asks for a new output, by its type",
                 where="output",
                 fix='Percentile("income", 50), for example; outputs that are here already are in .outputs',
@@ -127,9 +128,11 @@ class Session(PandasHabits):
         taken = {*self._draft.ledger.names, *(each.name for each in kept)}
         if name in taken:
             raise ParameterError(
-                f"there is an output {name!r} already",
+                "output_exists",
+                "there is an output {name!r} already",
                 where="name",
                 fix="give the new output a name of its own, or remove the other",
+                name=name,
             )
         if self.period in asked.variables and hasattr(asked, "period"):
             asked = replace(asked, period=self.period)  # type: ignore[type-var]
@@ -197,7 +200,13 @@ class Session(PandasHabits):
             if each.name == name:
                 return each
         known = [each.name for each in self.outputs]
-        raise ParameterError(f"no output {name!r}", where="output", fix=did_you_mean(name, known))
+        raise ParameterError(
+            "unknown_output",
+            "no output {output!r}",
+            where="output",
+            fix=did_you_mean(name, known),
+            output=name,
+        )
 
     def verdict(self, output: str | Output) -> Verdict:
         """Return the verdict on an output, one row per attacker."""
@@ -215,7 +224,13 @@ class Session(PandasHabits):
         old = self._named(output)
         _refuse_no_text(name, "name")
         if name in {*self._released, *(each.name for each in self.outputs if each is not old)}:
-            raise ParameterError(f"there is an output {name!r} already", where="name", fix="choose another")
+            raise ParameterError(
+                "output_exists",
+                "there is an output {name!r} already",
+                where="name",
+                fix="choose another",
+                name=name,
+            )
         self._again(
             [
                 replace(
@@ -281,11 +296,14 @@ class Session(PandasHabits):
             first = error.errors(include_input=False)[0]
             key = str(first["loc"][0]) if first["loc"] else "request"
             raise ParameterError(
-                f"{'.'.join(map(str, first['loc']))}: {first['msg'].lower()}",
+                "evidence_invalid",
+                "{part}: {problem}",
                 where="request_exception",
                 fix=did_you_mean(principle, [each.value for each in Principle])
                 if key == "principle"
                 else "see the documentation",
+                part=".".join(map(str, first["loc"])),
+                problem=first["msg"].lower(),
             ) from None
         self.requests = [*self.requests, asked]
         return asked
@@ -343,7 +361,13 @@ class Draft:
 
 def _refuse_no_text(given: object, what: str) -> None:
     if given is not None and not isinstance(given, str):
-        raise ParameterError(f"the {what} of an output is no text", where=what, fix="put it into quotes")
+        raise ParameterError(
+            "output_property_not_text",
+            "the {property} of an output is no text",
+            where=what,
+            fix="put it into quotes",
+            property=what,
+        )
 
 
 def _in_order(verdict: PrincipleVerdict, others: Sequence[str]) -> PrincipleVerdict:

@@ -107,6 +107,7 @@ def _evidence(table: Table, withheld: Mask) -> TableEvidence:
     """Take a table as the evidence of a session; nobody says more than one unit per record."""
     if table.frequency is None and not table.integer:
         raise ParameterError(
+            "amounts_without_unit_counts",
             "a table of amounts does not say how many units are in its cells",
             where="frequency",
             fix="name the column with the number of units",

@@ -146,7 +146,10 @@ def _place(output: Output, cell: Cell) -> int:
 
 def _no_cell(output: Output, cell: Cell, fix: str) -> ParameterError:
     return ParameterError(
-        f"a decision names the cell {cell_name(cell)}, which the output does not have",
-        where=f"output {output.name}",
+        "decision_on_unknown_cell",
+        "a decision names the cell {cell}, which the output does not have",
+        where="output {output}",
         fix=fix,
+        cell=cell_name(cell),
+        output=output.name,
     )

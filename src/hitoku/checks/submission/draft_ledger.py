@@ -29,6 +29,7 @@ from hitoku.checks.records import MISSING, Records
 from hitoku.checks.submission.said import judge_together, said_by
 from hitoku.checks.submission.same_variable import measured_alike, told_alike
 from hitoku.errors import ParameterError
+from hitoku.messages import Text
 
 
 class DraftLedger:
@@ -126,9 +127,12 @@ def open_ledger(
         fixed = None if store is None else settings_of(store)
         if fixed is not None and fixed.unit != records.unit_column:
             raise ParameterError(
-                f"the ledger counts by {fixed.unit or 'records'}, not by {records.unit_column or 'records'}",
+                "ledger_counts_other_unit",
+                "the ledger counts by {ledger_unit}, not by {unit}",
                 where=str(path),
-                fix=f"unit={fixed.unit!r}" if fixed.unit else "leave the unit out",
+                fix=Text("unit={unit!r}", unit=fixed.unit) if fixed.unit else "leave the unit out",
+                ledger_unit=fixed.unit or "records",
+                unit=records.unit_column or "records",
             )
         hashes = record_hashes(records.table, records.unit_column)
         if records.names is not None:

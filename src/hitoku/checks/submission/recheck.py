@@ -106,7 +106,9 @@ def recheck(
     """
     submission = read_submission(path)
     if ledger is not None and not Path(ledger).exists() and data is None:
-        raise DataError(f"no ledger {Path(ledger).name!r}", where=str(ledger), fix="check the path")
+        raise DataError(
+            "no_ledger", "no ledger {path!r}", where=str(ledger), fix="check the path", path=Path(ledger).name
+        )
     # With the data at hand a ledger may be begun by what is checked now.
     store = None if ledger is None or not Path(ledger).exists() else read_store(Path(ledger))
     centre = open_centre(submission, store, ledger, policy=policy, data=data, unit=unit)
@@ -129,9 +131,12 @@ def open_centre(
     own = _own_policy(submission, policy, fixed)
     if fixed is not None and unit is not None and unit != fixed.unit:
         raise ParameterError(
-            f"the ledger counts by {fixed.unit or 'records'}, not by {unit}",
+            "ledger_counts_other_unit",
+            "the ledger counts by {ledger_unit}, not by {unit}",
             where="unit",
             fix="leave it out: the ledger says what a unit is",
+            ledger_unit=fixed.unit or "records",
+            unit=unit,
         )
     by = unit if fixed is None else fixed.unit
     records = None if data is None else _open_data(data, by, submission)
@@ -259,9 +264,12 @@ def _refuse_own(submission: Submission, decisions: Sequence[Decision]) -> None:
     for each in decisions:
         if submission.researcher and person(each.who) == person(submission.researcher):
             raise ParameterError(
-                f"{each.who} submitted the outputs, and cannot decide about them",
-                where=f"decision about {each.output}",
+                "submitter_cannot_decide",
+                "{person} submitted the outputs, and cannot decide about them",
+                where="decision about {output}",
                 fix="have somebody else decide",
+                person=each.who,
+                output=each.output,
             )
 
 
@@ -314,7 +322,10 @@ def _open_data(data: Any, unit: str | None, submission: Submission) -> Records:
     records = Records.open(data, unit)
     if records.hash != submission.data:
         raise DataError(
-            "the data are not those of the submission", where="data", fix="give the data set of the session"
+            "data_not_of_submission",
+            "the data are not those of the submission",
+            where="data",
+            fix="give the data set of the session",
         )
     return records
 
@@ -390,9 +401,12 @@ def _own_policy(submission: Submission, policy: str | Path | Policy | None, fixe
     if fixed is not None:
         if policy is not None and policy_named(policy).hash != fixed.policy.hash:
             raise ParameterError(
-                f"the ledger's policy is {fixed.policy.name} {fixed.policy.version}, and this is another",
+                "policy_not_of_ledger",
+                "the ledger's policy is {policy} {version}, and this is another",
                 where="policy",
                 fix="leave it out: the centre's policy is in the ledger",
+                policy=fixed.policy.name,
+                version=fixed.policy.version,
             )
         return fixed.policy
     if policy is not None:
@@ -401,9 +415,11 @@ def _own_policy(submission: Submission, policy: str | Path | Policy | None, fixe
         return policy_named(submission.policy.name)
     except ParameterError as error:
         raise ParameterError(
-            f"the submission's policy {submission.policy.name!r} does not come with hitoku",
+            "policy_not_built_in",
+            "the submission's policy {policy!r} does not come with hitoku",
             where="policy",
             fix="give the centre's own copy of it with --policy",
+            policy=submission.policy.name,
         ) from error
 
 
@@ -411,6 +427,7 @@ def _require_same_data(store: LedgerStore, submission: Submission) -> None:
     # A ledger that knows its units by name serves other extracts of the data, too.
     if not store.by_name and store.lines[0].body["data_hash"] != submission.data:
         raise DataError(
+            "ledger_not_of_submission",
             "the ledger is about other data than the submission",
             where=str(store.path),
             fix="give the ledger of this data set",

@@ -104,9 +104,11 @@ def release(
     submission, place = read_submission(path), Path(ledger)
     if not place.exists():
         raise DataError(
-            f"no ledger {place.name!r}",
+            "no_ledger",
+            "no ledger {path!r}",
             where=str(place),
             fix="begin one: hitoku ledger init LEDGER --policy NAME --unit COLUMN",
+            path=place.name,
         )
     when = now or datetime.now(UTC)
     # The folder's draft gets its name when the ledger is on the disk, for the lock is left first.
@@ -139,7 +141,11 @@ def write_released(ledger: str | Path, number: int, out: str | Path) -> Receipt:
     found = [each for each in receipts_of(store) if each.number == number]
     if not found:
         raise ParameterError(
-            f"there is no receipt {number}", where=str(ledger), fix="hitoku ledger show LEDGER"
+            "unknown_receipt",
+            "there is no receipt {number}",
+            where=str(ledger),
+            fix="hitoku ledger show LEDGER",
+            number=number,
         )
     with new_folder(Path(out), shared=True) as draft:
         _fill(draft, found[0], {}, store)
@@ -150,6 +156,7 @@ def _required(store: LedgerStore) -> Settings:
     fixed = settings_of(store)
     if fixed is None:
         raise DataError(
+            "ledger_not_set_up",
             "nobody has fixed policy and unit of the ledger",
             where=str(store.path),
             fix="hitoku ledger init LEDGER --policy NAME --unit COLUMN",
@@ -163,15 +170,20 @@ def _signed(checkers: Sequence[str], submission: Submission, fixed: Settings) ->
     different = {person(name) for name in names} - {()}
     if len(different) < fixed.checkers:
         raise ParameterError(
-            f"{fixed.checkers} people sign a release, {len(different)} did",
+            "too_few_checkers",
+            "{n_needed} people sign a release, {n_signed} did",
             where="checkers",
             fix="name each of them: --checker NAME --checker NAME",
+            n_needed=fixed.checkers,
+            n_signed=len(different),
         )
     if submission.researcher and person(submission.researcher) in different:
         raise ParameterError(
-            f"{submission.researcher} submitted the outputs, and cannot release them",
+            "submitter_cannot_release",
+            "{person} submitted the outputs, and cannot release them",
             where="checkers",
             fix="have somebody else sign",
+            person=submission.researcher,
         )
     return names
 
@@ -233,7 +245,10 @@ def _remember(
     submission, records = check.submission, centre.records
     if records is None:
         raise ParameterError(
-            "outputs are remembered by who is in their cells", where="data", fix="give the data"
+            "ledger_required_for_release",
+            "outputs are remembered by who is in their cells",
+            where="data",
+            fix="give the data",
         )
     book = open_ledger(submission.name, records, centre.policy, store.path, store=store)
     files: dict[str, bytes] = {}
@@ -284,9 +299,12 @@ def _fill(draft: Path, receipt: Receipt, files: Mapping[str, bytes], store: Ledg
             content = files.get(name) or store.release_file(receipt.number, name)
             if sha256(content) != digest:
                 raise DataError(
-                    f"file {name} of receipt {receipt.number} is not what left",
+                    "receipt_file_changed",
+                    "file {file} of receipt {receipt} is not what left",
                     where=str(store.path),
                     fix="restore the ledger from a copy",
+                    file=name,
+                    receipt=receipt.number,
                 )
             (draft / name).write_bytes(content)
     (draft / RECEIPT).write_text(json.dumps(receipt.to_dict(), indent=1) + "\n", "utf-8")

@@ -298,9 +298,12 @@ def found_files(folder: Path) -> Iterator[str]:
 
 def _refused(folder: Path, name: str, what: str) -> DataError:
     return DataError(
-        f"the submission cannot be trusted: {name} {what}",
+        "submission_not_trusted",
+        "the submission cannot be trusted: {file} {problem}",
         where=str(folder / name),
         fix="ask for the submission again, as the session wrote it",
+        file=name,
+        problem=what,
     )
 
 

@@ -67,14 +67,23 @@ def write_submission(
     """
     target = Path(path)
     if not outputs:
-        raise OutputError("there is no output to submit", where=f"session {name}", fix="make one first")
+        raise OutputError(
+            "nothing_to_submit",
+            "there is no output to submit",
+            where="session {name}",
+            fix="make one first",
+            name=name,
+        )
     names = [output.name for output in outputs]
     twice = sorted({each for each in names if names.count(each) > 1})
     if twice:
         raise OutputError(
-            f"two outputs have the same name: {some(twice)}",
-            where=f"session {name}",
+            "output_names_repeated",
+            "two outputs have the same name: {names}",
+            where="session {name}",
             fix="give each a name of its own",
+            names=some(twice),
+            name=name,
         )
     refuse_occupied(target)
     files: dict[str, bytes] = {POLICY: plain_json(policy.model_dump())}

@@ -115,9 +115,12 @@ def write_apriori(path: str | Path, entries: Iterable[AprioriEntry], separator: 
         for code in codes:
             if separator in quoted(code, "code") or code.startswith("//"):
                 raise OutputError(
-                    f"code {code!r} cannot stand in an a priori file",
+                    "code_not_for_apriori_file",
+                    "code {code!r} cannot stand in an a priori file",
                     where=Path(path).name,
-                    fix=f"codes there neither hold {separator!r} nor start with '//': rename it",
+                    fix="codes there neither hold {separator!r} nor start with '//': rename it",
+                    code=code,
+                    separator=separator,
                 )
         lines.append(separator.join([*codes, entry.action, *(f"{n:.15g}" for n in entry.numbers)]))
     write_text(path, lines, "a priori file")

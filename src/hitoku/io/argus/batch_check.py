@@ -271,26 +271,45 @@ class _Checker:
     def target(self, name: str) -> Path:
         if PureWindowsPath(name).drive and not Path(name).drive:
             raise DataError(
-                f"{name!r} is a place on Windows",
+                "windows_path",
+                "{path!r} is a place on Windows",
                 fix="name files without a drive: they stand beside the batch",
+                path=name,
             )
         path = self.folder / Path(name.replace("\\", "/"))
         refuse_impossible(name)
         if not self.anywhere and not path.resolve().is_relative_to(self.folder.resolve()):
             raise DataError(
-                f"{name!r} stands outside the folder of the batch",
+                "outside_batch_folder",
+                "{path!r} stands outside the folder of the batch",
                 fix="write beside the batch, or allow it with --anywhere",
+                path=name,
             )
         if not self.overwrite and path.exists() and not path.is_dir():
             raise DataError(
-                f"{path.name!r} is there already", fix="move it away, or allow it with --overwrite"
+                "batch_file_exists",
+                "{file!r} is there already",
+                fix="move it away, or allow it with --overwrite",
+                file=path.name,
             )
         if not path.parent.is_dir():
-            raise DataError(f"there is no folder for {path.name!r}", fix="make the folder first")
+            raise DataError(
+                "no_folder_for_file",
+                "there is no folder for {file!r}",
+                fix="make the folder first",
+                file=path.name,
+            )
         if path.is_dir():
-            raise DataError(f"{path.name!r} is a folder", fix="give the file another name")
+            raise DataError(
+                "file_is_folder", "{file!r} is a folder", fix="give the file another name", file=path.name
+            )
         if not os.access(path.parent, os.W_OK):
-            raise DataError(f"{path.name!r} stands in a folder that cannot be written", fix="choose another")
+            raise DataError(
+                "folder_not_writable",
+                "{file!r} stands in a folder that cannot be written",
+                fix="choose another",
+                file=path.name,
+            )
         return path
 
 

@@ -136,7 +136,9 @@ def write_batch(run: BatchRun, checked: Checked, out: Path | None, *, force: boo
             with new_files([(file, target) for file, target, _ in made]):
                 released = _write_releases(run, out) if out is not None and allowed else None
         except OSError as error:
-            raise OutputError(f"cannot write a file: {error.strerror}", where=str(folder)) from error
+            raise OutputError(
+                "cannot_write_file", "cannot write a file: {reason}", where=str(folder), reason=error.strerror
+            ) from error
     files = {target: secret for _, target, secret in made}
     return replace(run, log=tuple(log), files=files, folder=released)
 
@@ -153,9 +155,12 @@ def _proofs(run: BatchRun, draft: Path) -> list[str]:
         answer = verify(draft)
         if not answer.ok:
             raise CertificateError(
-                f"the proof of safety does not hold: {answer.reason}",
-                where=f"proof {number}",
+                "proof_does_not_hold",
+                "the proof of safety does not hold: {reason}",
+                where="proof {number}",
                 fix="report this: the audit and its verifier disagree",
+                reason=answer.reason,
+                number=number,
             )
         lines.append(f"proof {number}: checked by the verifier, it holds")
     return lines

@@ -103,9 +103,11 @@ def written(variable: Variable, layout: Layout) -> list[str]:
     name = variable.name
     if not name or name.startswith(("<", "//")):
         raise OutputError(
-            f"{name!r} cannot be the name of a variable in an .rda file",
+            "name_not_for_rda_file",
+            "{name!r} cannot be the name of a variable in an .rda file",
             where="metadata",
             fix="start it with a letter: '<' and '//' mean something else",
+            name=name,
         )
     blank = any(sign.isspace() or sign == '"' for sign in name)
     places: tuple[int | None, ...] = {
@@ -168,7 +170,9 @@ def separated(text: str, separator: str, names: Sequence[str], where: str) -> li
     """
     lines = [line for line in text.splitlines() if line and not line.isspace()]
     if not lines:
-        raise DataError("the data are empty", where=where, fix="check that this is the right file")
+        raise DataError(
+            "data_empty", "the data are empty", where=where, fix="check that this is the right file"
+        )
     n = len(names)
     if any(line.count(separator) != n - 1 for line in lines):
         lines = [_fitting(line, separator, n) for line in lines]
@@ -178,9 +182,11 @@ def separated(text: str, separator: str, names: Sequence[str], where: str) -> li
     columns = [entries[place::n] for place in range(n)]
     if [bare(column[:1])[0].casefold() for column in columns] == [name.casefold() for name in names]:
         raise DataError(
+            "first_line_is_header",
             "the first line holds the names of the columns",
-            where=f"{where}, line 1",
+            where="{place}, line 1",
             fix="take it away: the names stand in the metadata",
+            place=where,
         )
     return columns
 
@@ -208,9 +214,16 @@ def _refuse_misfits(text: str, separator: str, names: Sequence[str], where: str)
         found = _fitting(line, separator, len(names)).count(separator) + 1
         if line and not line.isspace() and found != len(names):
             raise DataError(
-                f"a line has {found} columns, the metadata name {len(names)}",
-                where=f"{where}, line {number}",
-                fix=f"the columns are {', '.join(names)}, with {separator!r} between them",
+                "line_columns_differ",
+                "a line has {n_found} columns, the metadata name {n_named}",
+                where="{place}, line {line}",
+                fix="the columns are {names}, with {separator!r} between them",
+                n_found=found,
+                n_named=len(names),
+                place=where,
+                line=number,
+                names=", ".join(names),
+                separator=separator,
             )
 
 
@@ -274,9 +287,11 @@ def _patiently(entries: Sequence[str], column: str, where: str, missing: set[str
     if any("," in entry for entry in plain):
         if any("." in entry for entry in plain if entry not in missing):
             raise DataError(
-                f"column {column!r} holds both points and commas in its numbers",
+                "points_and_commas_in_column",
+                "column {column!r} holds both points and commas in its numbers",
                 where=where,
                 fix="use one decimal sign and no sign between thousands",
+                column=column,
             )
         plain = [entry.replace(",", ".") for entry in plain]
     values = np.full(len(plain), np.nan)
@@ -290,9 +305,13 @@ def _patiently(entries: Sequence[str], column: str, where: str, missing: set[str
 
 def _not_a_number(column: str, where: str, row: int) -> DataError:
     return DataError(
-        f"column {column!r} holds text where numbers are due",
-        where=f"{where}, first in record {row + 1}",
+        "text_instead_of_numbers",
+        "column {column!r} holds text where numbers are due",
+        where="{place}, first in record {row}",
         fix="check the metadata: is the column where it says, and numeric?",
+        column=column,
+        place=where,
+        row=row + 1,
     )
 
 

@@ -131,12 +131,14 @@ def _refuse(table: Table, release: Release) -> None:
     withheld = release.withheld
     if not table.dimensions:
         raise OutputError(
+            "linked_tables_not_for_argus",
             "τ-ARGUS reads tables that cross whole variables, which this release does not (linked tables)",
             where="release",
             fix="checker/table.jj.gz is a JJ file with all its cells and relations: use that",
         )
     if not withheld.any() and not Grid.of(table.value).same(release.published).all():
         raise OutputError(
+            "adjusted_release_without_pattern",
             "the release publishes adjusted values: there is no pattern of withheld cells to check",
             where="release",
             fix="compare public/table.csv with the table by hand",

@@ -91,9 +91,11 @@ class Metadata:
     def __post_init__(self) -> None:
         if self.layout not in get_args(Layout):
             raise ParameterError(
-                f"no layout {self.layout!r}",
+                "unknown_layout",
+                "no layout {layout!r}",
                 where="metadata",
                 fix=did_you_mean(self.layout, get_args(Layout)),
+                layout=self.layout,
             )
         object.__setattr__(self, "variables", tuple(self.variables))
 
@@ -103,7 +105,13 @@ class Metadata:
             if variable.name.casefold() == name.casefold():
                 return variable
         known = [variable.name for variable in self.variables]
-        raise DataError(f"no variable {name!r}", where="metadata", fix=did_you_mean(name, known))
+        raise DataError(
+            "unknown_variable",
+            "no variable {variable!r}",
+            where="metadata",
+            fix=did_you_mean(name, known),
+            variable=name,
+        )
 
     @property
     def spanning(self) -> tuple[Variable, ...]:
@@ -147,7 +155,9 @@ def parse_metadata(
     """
     lines = [_Line(name, line.number, words_of(line.text)) for line in lines_of(text)]
     if not lines:
-        raise DataError("the metadata are empty", where=name, fix="name at least one variable")
+        raise DataError(
+            "metadata_empty", "the metadata are empty", where=name, fix="name at least one variable"
+        )
     if kind is None:
         kind = "table" if any(map(_says_table, lines)) else "microdata"
     return _Reader(kind, lines).metadata(Path() if folder is None else folder)
@@ -170,9 +180,11 @@ def write_metadata(path: str | Path, metadata: Metadata) -> None:
     )
     if again != metadata:
         raise OutputError(
+            "metadata_not_for_rda_file",
             "these metadata cannot be written as an .rda file",
             where=Path(path).name,
-            fix=f"the format has no room for {_lost(metadata, again)}",
+            fix="the format has no room for {lost}",
+            lost=_lost(metadata, again),
         )
     write_text(path, lines, "metadata")
 

@@ -44,6 +44,7 @@ def read_microdata(
     path = Path(path)
     if metadata.layout == "table":
         raise ParameterError(
+            "metadata_of_table",
             "these metadata describe a table, not records",
             where=path.name,
             fix="read it with read_table, or read the metadata with kind='microdata'",
@@ -81,14 +82,21 @@ def _fixed(text: str, variables: Sequence[Variable], where: str) -> list[list[st
     kept = ends > starts
     starts, lengths, line = starts[kept], (ends - starts)[kept], line[kept]
     if len(starts) == 0:
-        raise DataError("the data are empty", where=where, fix="check that this is the right file")
+        raise DataError(
+            "data_empty", "the data are empty", where=where, fix="check that this is the right file"
+        )
     needed = max(_place(v).stop for v in variables)
     short = np.flatnonzero(lengths < needed)
     if len(short):
         raise DataError(
-            f"{len(short)} record(s) are shorter than the {needed} columns that the metadata describe",
-            where=f"{where}, first in line {line[short[0]]}",
+            "records_too_short",
+            "{n} record(s) are shorter than the {needed} columns that the metadata describe",
+            where="{place}, first in line {line}",
             fix="check first column and width of the variables; is the file cut off?",
+            n=len(short),
+            needed=needed,
+            place=where,
+            line=line[short[0]],
         )
     columns = []
     for variable in variables:
@@ -102,9 +110,11 @@ def _fixed(text: str, variables: Sequence[Variable], where: str) -> list[list[st
 def _place(variable: Variable) -> slice:
     if variable.start is None or variable.length is None:
         raise DataError(
-            f"variable {variable.name!r} has no place in the record",
+            "variable_without_position",
+            "variable {variable!r} has no place in the record",
             where="metadata",
             fix="give its first column and width",
+            variable=variable.name,
         )
     return slice(variable.start - 1, variable.start - 1 + variable.length)
 
@@ -121,8 +131,13 @@ def _numbers(variable: Variable, entries: Sequence[str], where: str) -> Floats:
     missing = np.isnan(values)
     if missing.any():
         raise DataError(
-            f"variable {variable.name!r} is missing in {int(missing.sum())} record(s)",
-            where=f"{where}, first in record {int(np.argmax(missing)) + 1}",
+            "variable_missing_in_records",
+            "variable {variable!r} is missing in {n} record(s)",
+            where="{place}, first in record {argmax}",
             fix="impute or drop these records: τ-ARGUS would add up the missing code as if it were a number",
+            variable=variable.name,
+            n=int(missing.sum()),
+            place=where,
+            argmax=int(np.argmax(missing)) + 1,
         )
     return values

@@ -81,9 +81,12 @@ class GroupRecode:
         wide = [end for end in ends if len(end) > width]
         if wide:
             raise DataError(
-                f"a rule names a code that is wider than the {width} signs of the variable",
-                where=f"recoding, code {wide[0]!r}",
+                "rule_code_too_wide",
+                "a rule names a code that is wider than the {width} signs of the variable",
+                where="recoding, code {code!r}",
                 fix="name codes as they stand in the data",
+                width=width,
+                code=wide[0],
             )
         return width
 
@@ -92,16 +95,23 @@ class GroupRecode:
         named = [target for target, ranges in self.rules if _covers(ranges, code, width, unknown)]
         if len(named) > 1:
             raise DataError(
-                f"code {code!r} falls under {len(named)} rules",
-                where=f"recoding to {some(repr(name) for name in named)}",
+                "code_under_several_rules",
+                "code {code!r} falls under {n} rules",
+                where="recoding to {named}",
                 fix="let the codes and ranges of the rules not overlap",
+                code=code,
+                n=len(named),
+                named=some(repr(name) for name in named),
             )
         still_unknown = {word.strip() for word in self.missing} or unknown
         if named and code.strip() in unknown and named[0].strip() not in still_unknown:
             raise DataError(
-                f"the missing code {code!r} would become the valid code {named[0]!r}",
+                "missing_code_becomes_valid",
+                "the missing code {missing!r} would become the valid code {code!r}",
                 where="recoding",
                 fix="leave it out, or declare the new code with <MISSING>",
+                missing=code,
+                code=named[0],
             )
         return named[0] if named else code
 
@@ -124,7 +134,11 @@ class TreeRecode:
         """Close a tree below a level; the codes right under the total are level one."""
         if level < 1:
             raise DataError(
-                f"level {level} of a tree", where="recoding", fix="levels below the total start at one"
+                "tree_level_in_recoding",
+                "level {level} of a tree",
+                where="recoding",
+                fix="levels below the total start at one",
+                level=level,
             )
         groups = {code for code, _ in hierarchy.groups()}
         depths = zip(hierarchy.codes, _depths(hierarchy), strict=True)
@@ -144,9 +158,11 @@ class TreeRecode:
         for code in self.closed:
             if code not in by_word and code.strip() not in by_word:
                 raise HierarchyError(
-                    f"a branch {code!r} is to be closed that the tree lacks",
+                    "unknown_branch",
+                    "a branch {code!r} is to be closed that the tree lacks",
                     where="recoding",
                     fix=did_you_mean(code, hierarchy.codes[1:]),
+                    code=code,
                 )
         closed = {by_word.get(code, by_word.get(code.strip(), "")) for code in self.closed}
         target: list[str] = []
@@ -194,21 +210,29 @@ def parse_recode(text: str, *, name: str = "recoding") -> Recode:
                 code_list = values[0]
             else:
                 raise DataError(
-                    f"{keyword} is unknown in a recoding, or lacks its values",
+                    "recoding_word_unknown",
+                    "{word} is unknown in a recoding, or lacks its values",
                     where=where,
                     fix=did_you_mean(keyword, ["<MISSING>", "<CODELIST>", TREE]),
+                    word=keyword,
                 )
             continue
         new, colon, parts = line.partition(":")
         if not colon or not new.strip():
             raise DataError(
+                "rule_without_new_code",
                 "a rule of the recoding has no new code",
                 where=where,
                 fix="write the new code, a colon, and the old codes, such as S: 1-3, 5",
             )
         rules.append((_bare(new), tuple(_range(part, where) for part in parts.split(","))))
     if not rules:
-        raise DataError("the recoding has no rule", where=name, fix="write at least one, such as S: 1-3, 5")
+        raise DataError(
+            "recoding_empty",
+            "the recoding has no rule",
+            where=name,
+            fix="write at least one, such as S: 1-3, 5",
+        )
     return GroupRecode(tuple(rules), missing, code_list)
 
 
@@ -233,6 +257,7 @@ def _range(text: str, where: str) -> Range:
     ends = [_bare(end) or None for end in part.split("-")]
     if any(end is not None and " " in end for end in ends):
         raise DataError(
+            "rule_codes_not_separated",
             "a rule of the recoding has two codes without a comma or hyphen between them",
             where=where,
             fix="put commas between codes; a comment needs a line of its own",
@@ -241,6 +266,7 @@ def _range(text: str, where: str) -> Range:
         return Range(ends[0], ends[0])
     if len(ends) != 2 or ends == [None, None]:
         raise DataError(
+            "rule_without_code",
             "a rule of the recoding names no code, or a range with more than two ends",
             where=where,
             fix="write codes and ranges with commas between them: 1-3, 5, 7-",
@@ -250,9 +276,12 @@ def _range(text: str, where: str) -> Range:
         width = max(len(low), len(high))
         if low.rjust(width) > high.rjust(width):
             raise DataError(
-                f"the range from {low!r} to {high!r} runs backwards",
+                "range_backwards",
+                "the range from {low!r} to {high!r} runs backwards",
                 where=where,
                 fix="codes are compared as text, flush right; put the smaller one first",
+                low=low,
+                high=high,
             )
     return Range(low, high)
 

@@ -74,6 +74,7 @@ class SafeTable:
         table = self.judged.table
         if not table.dimensions:
             raise OutputError(
+                "no_variables_for_safe_file",
                 "a table without variables cannot be written as a safe file",
                 fix="write a JJ file (type 6), which needs no codes",
             )
@@ -103,7 +104,11 @@ def coded(code: str, options: frozenset[str], separator: str = ",") -> str:
         return quoted(code, "code")
     if separator in code or '"' in code:
         raise OutputError(
-            f"code {code!r} cannot be written without quotes", where="option QU-", fix="write QU+"
+            "code_needs_quotes",
+            "code {code!r} cannot be written without quotes",
+            where="option QU-",
+            fix="write QU+",
+            code=code,
         )
     return code
 
@@ -146,6 +151,7 @@ def write_intermediate(
     names = [*source.labels.names, *(variable.name for variable, _ in (*columns, *audit))]
     if len({name.casefold() for name in names}) < len(names):
         raise OutputError(
+            "file_columns_repeated",
             "two columns of the file would have the same name",
             where=path.name,
             fix="rename the variable or the measure that is called like another column",
@@ -226,7 +232,12 @@ def _audit(table: SafeTable) -> list[Column]:
     Where there is no end, and in percent of zero, nothing is written.
     """
     if table.bounds is None:
-        raise OutputError("no attack was run on this table", where="option AR", fix="suppress it first")
+        raise OutputError(
+            "no_attack_on_table",
+            "no attack was run on this table",
+            where="option AR",
+            fix="suppress it first",
+        )
     value = table.judged.table.value
     low, high = table.bounds.lower, table.bounds.upper
     size = np.where(value == 0, np.nan, np.abs(value))
@@ -294,7 +305,13 @@ def write_safe_file(
         return write_intermediate(path, table, options)
     writers = {CSV: _cross_lines, PIVOT: _code_lines, CODE_VALUE: _code_lines, SBS: _sbs_lines}
     if kind not in writers:
-        raise ParameterError(f"no safe file of type {kind}", where="type", fix="types are 1 to 6")
+        raise ParameterError(
+            "unknown_safe_file_type",
+            "no safe file of type {type}",
+            where="type",
+            fix="types are 1 to 6",
+            type=kind,
+        )
     write_text(path, list(writers[kind](table, options)), "safe file")
     return [path]
 

@@ -83,9 +83,11 @@ def read_code_value(path: str | Path, n_variables: int, *, statuses: bool = Fals
     widths = {len(row) for row in rows}
     if len(widths) != 1 or widths.pop() > n_variables + 2:
         raise DataError(
-            f"lines do not hold {n_variables} codes, a value and perhaps a status",
+            "safe_file_line_invalid",
+            "lines do not hold {n} codes, a value and perhaps a status",
             where=path.name,
             fix="give the number of variables of this table",
+            n=n_variables,
         )
     shown = [row[n_variables] for row in rows]
     stated = [row[-1] for row in rows] if len(rows[0]) == n_variables + 2 else ["0"] * len(rows)
@@ -112,7 +114,10 @@ def _rows(path: Path, least: int) -> list[list[str]]:
     except csv.Error:
         # Not "from error": its message may hold a part of the file.
         raise DataError(
-            "a line is no list of entries", where=path.name, fix="take the file as written"
+            "line_not_entries",
+            "a line is no list of entries",
+            where=path.name,
+            fix="take the file as written",
         ) from None
     if not rows or min(map(len, rows)) < least:
         raise DataError(
@@ -137,7 +142,12 @@ def _value(text: str, where: str) -> float:
     number = _number(text)
     if number is None:
         # The text may be a value with another decimal sign: it is not shown.
-        raise DataError("a value is not a number", where=where, fix="write numbers with a decimal point")
+        raise DataError(
+            "value_not_a_number",
+            "a value is not a number",
+            where=where,
+            fix="write numbers with a decimal point",
+        )
     return number
 
 
@@ -145,7 +155,11 @@ def _count(text: str, what: str, where: str) -> int:
     number = _number(text)
     if number is None or number != int(number) or not 0 <= number < MOST:
         raise DataError(
-            f"a {what} is not a whole number", where=where, fix="give the number of variables of this table"
+            "entry_not_whole",
+            "a {what} is not a whole number",
+            where=where,
+            fix="give the number of variables of this table",
+            what=what,
         )
     return int(number)
 
@@ -179,9 +193,12 @@ def read_suppressed_table(path: str | Path, table: Table) -> tuple[Mask, list[Fi
         cell = places.get(tuple(code.strip() for code in codes))
         if cell is None:
             raise TableError(
+                "safe_file_cell_not_in_table",
                 "the safe file has a cell that the table does not have",
-                where=f"{Path(path).name}, cell {', '.join(codes)}",
+                where="{Path}, cell {cell}",
                 fix="compare it with the table it was made from; totals are written as the table writes them",
+                Path=Path(path).name,
+                cell=", ".join(codes),
             )
         withheld[cell] = hidden
         shown = 0.0 if empty else value

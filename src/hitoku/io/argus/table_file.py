@@ -18,6 +18,7 @@ from hitoku.io.argus.columns import Part, bare, parsed_numbers, separated
 from hitoku.io.argus.metadata import Metadata, Variable
 from hitoku.io.argus.text import read_text
 from hitoku.io.argus.tree import tree_of
+from hitoku.messages import Text
 from hitoku.model.arrays import Floats, Integers, Mask
 from hitoku.model.contributors import Contributors
 from hitoku.model.dimension import Dimension, Labels
@@ -152,15 +153,18 @@ def read_table(
 def _refuse_misuse(metadata: Metadata, additivity: str, name: str) -> None:
     if metadata.layout != "table":
         raise ParameterError(
+            "metadata_of_records",
             "these metadata describe records, not a table",
             where=name,
             fix="read it with read_microdata, or read the metadata with kind='table'",
         )
     if additivity not in get_args(Additivity):
         raise ParameterError(
-            f"no way {additivity!r} to treat totals",
+            "unknown_additivity",
+            "no way {additivity!r} to treat totals",
             where="additivity",
             fix=did_you_mean(additivity, get_args(Additivity)),
+            additivity=additivity,
         )
 
 
@@ -185,6 +189,7 @@ class _File:
         signs = {sign for column in figures for entry in column for sign in ",." if sign in entry}
         if len(signs) > 1:
             raise DataError(
+                "points_and_commas_in_file",
                 "the file holds both points and commas in its numbers",
                 where=self.name,
                 fix="use one decimal sign and no sign between thousands",
@@ -195,9 +200,14 @@ class _File:
         blank = np.isnan(values)
         if needed and blank.any():
             raise DataError(
-                f"column {variable.name!r} is blank in {int(blank.sum())} line(s)",
-                where=f"{self.name}, first in record {int(np.argmax(blank)) + 1}",
+                "column_blank",
+                "column {column!r} is blank in {n} line(s)",
+                where="{name}, first in record {argmax}",
                 fix="write 0 for an empty cell, or leave its line out",
+                column=variable.name,
+                n=int(blank.sum()),
+                name=self.name,
+                argmax=int(np.argmax(blank)) + 1,
             )
         return np.where(blank, 0.0, values)
 
@@ -229,9 +239,13 @@ class _Cells:
         twice = np.flatnonzero(times > 1)
         if len(twice):
             raise DataError(
-                f"{len(twice)} cell(s) have more than one line",
-                where=f"{file.name}: {some((self.labels.describe(int(c)) for c in twice[:3]), 3)}",
+                "cells_repeated",
+                "{n} cell(s) have more than one line",
+                where="{file}: {twice}",
                 fix="give every cell one line",
+                n=len(twice),
+                file=file.name,
+                twice=some((self.labels.describe(int(c)) for c in twice[:3]), 3),
             )
         self.given: Mask = times > 0
         inner = np.zeros(self.shape, dtype=bool)
@@ -249,9 +263,13 @@ class _Cells:
         named = self.file.metadata.of_part(part)
         if len(named) > 1:
             raise DataError(
-                f"the metadata have {len(named)} columns with the {part} of cells",
-                where=f"variables {', '.join(variable.name for variable in named)}",
+                "several_columns_for_part",
+                "the metadata have {n} columns with the {part} of cells",
+                where="variables {variables}",
                 fix="keep one of them",
+                n=len(named),
+                part=part,
+                variables=", ".join(variable.name for variable in named),
             )
         return self.spread(self.file.numbers(named[0])) if named else None
 
@@ -287,9 +305,13 @@ class _Cells:
         strange = [place for place, letter in enumerate(letters) if letter not in known]
         if strange:
             raise DataError(
-                f"{len(strange)} cell(s) have a status that the metadata do not name",
-                where=f"{self.file.name}: {self.labels.describe(int(self.cell[strange[0]]))}",
+                "unknown_statuses",
+                "{n} cell(s) have a status that the metadata do not name",
+                where="{file}: {describe}",
                 fix="name the letters with <SAFE>, <UNSAFE> and <PROTECT>",
+                n=len(strange),
+                file=self.file.name,
+                describe=self.labels.describe(int(self.cell[strange[0]])),
             )
         status = np.full(len(self.labels), EMPTY)
         status[self.cell] = [known[letter] for letter in letters]
@@ -305,11 +327,13 @@ def _response(metadata: Metadata, value: str | None, where: str) -> Variable:
         candidates = metadata.of_part("value") or metadata.of_part("frequency")
     if len(candidates) != 1:
         raise DataError(
-            f"the metadata name {len(candidates)} columns that could be the value of cells",
+            "several_value_columns",
+            "the metadata name {n} columns that could be the value of cells",
             where=where,
-            fix=f"choose one with value=: {', '.join(v.name for v in candidates)}"
+            fix=Text("choose one with value=: {candidates}", candidates=", ".join(v.name for v in candidates))
             if candidates
             else "add <NUMERIC>",
+            n=len(candidates),
         )
     return candidates[0]
 
@@ -323,7 +347,10 @@ def _totals_of_others(file: _File, spanning: Sequence[Variable]) -> Integers:
     """Lines that belong to the table: total of every variable that does not span it."""
     if not spanning:
         raise DataError(
-            "the table has no spanning variable", where=file.name, fix="mark one with <RECODEABLE>"
+            "no_spanning_variable",
+            "the table has no spanning variable",
+            where=file.name,
+            fix="mark one with <RECODEABLE>",
         )
     names = {variable.name for variable in spanning}
     others = [variable for variable in file.metadata.spanning if variable.name not in names]
@@ -335,9 +362,12 @@ def _totals_of_others(file: _File, spanning: Sequence[Variable]) -> Integers:
     ]
     if not rows:
         raise DataError(
+            "no_line_with_left_out_totals",
             "no line has the totals of the variables that are left out",
-            where=f"{file.name}, variables {', '.join(variable.name for variable in others)}",
+            where="{file}, variables {variables}",
             fix="name them in by=, or correct <TOTCODE>",
+            file=file.name,
+            variables=", ".join(variable.name for variable in others),
         )
     return np.array(rows, dtype=np.int64)
 
@@ -352,9 +382,12 @@ def _dimension(file: _File, variable: Variable, rows: Integers, *, complete: boo
     codes = set(_codes(file, variable, rows))
     if complete and variable.total not in codes:
         raise DataError(
-            f"no line has the total {variable.total!r} of variable {variable.name!r}",
+            "no_line_with_total",
+            "no line has the total {total!r} of variable {variable!r}",
             where=file.name,
             fix="name the code of its total with <TOTCODE>, or let the totals be recomputed",
+            total=variable.total,
+            variable=variable.name,
         )
     return Dimension.of(variable.name, tree_of(variable, file.metadata, codes))
 
@@ -372,9 +405,11 @@ def _counts(column: Floats, where: str) -> Integers:
     wrong = (column < 0) | (column != np.round(column))
     if wrong.any():
         raise DataError(
-            f"{int(wrong.sum())} cell(s) have a frequency that is no count",
+            "frequency_not_a_count",
+            "{n} cell(s) have a frequency that is no count",
             where=where,
             fix="frequencies are whole numbers, not below zero",
+            n=int(wrong.sum()),
         )
     return column.astype(np.int64)
 
@@ -385,9 +420,13 @@ def _contributors(
     wrong = np.flatnonzero(np.any(np.diff(largest, axis=1) > 0, axis=1) | np.any(largest < 0, axis=1))
     if len(wrong):
         raise DataError(
-            f"{len(wrong)} cell(s) have largest contributions below zero or not in falling order",
-            where=f"{where}: {some((labels.describe(int(c)) for c in wrong[:3]), 3)}",
+            "largest_contributions_invalid",
+            "{n} cell(s) have largest contributions below zero or not in falling order",
+            where="{place}: {wrong}",
             fix="the first <MAXSCORE> column holds the largest, the next one the second largest",
+            n=len(wrong),
+            place=where,
+            wrong=some((labels.describe(int(c)) for c in wrong[:3]), 3),
         )
     count = (largest > 0).sum(axis=1) if frequency is None else frequency
     return Contributors(count=count, largest=largest, total=whole, negative=bool(np.any(whole < 0)))
@@ -426,7 +465,13 @@ def _refuse_broken(cells: _Cells, values: Floats, decimals: int, declared: int, 
         named.append(f"{cross}{absent} does not equal the sum of {cells.labels.names[axis]} {summands}")
     rest = f"; and {len(failing) - MAX_LISTED} more" if len(failing) > MAX_LISTED else ""
     raise TableError(
-        f"the table does not add up: {len(failing)} of {relations.shape[0]} relations fail",
-        where=f"{where}: {'; '.join(named)}{rest}",
+        "table_not_additive",
+        "the table does not add up: {n_failing} of {n_relations} relations fail",
+        where="{place}: {named}{rest}",
         fix="correct these totals or their parts, or let the totals be recomputed (additivity='recompute')",
+        n_failing=len(failing),
+        n_relations=relations.shape[0],
+        place=where,
+        named="; ".join(named),
+        rest=rest,
     )

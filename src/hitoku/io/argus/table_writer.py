@@ -57,13 +57,18 @@ def write_table(
     path = Path(path)
     if not table.dimensions:
         raise OutputError(
+            "no_variables_for_argus_table",
             "a table without variables cannot be written as a τ-ARGUS table",
             where=path.name,
             fix="write a JJ file, which needs no codes",
         )
     if need is not None and len(need) != table.n_cells:
         raise TableError(
-            f"a need of {len(need)} cells for a table of {table.n_cells}", fix="assess this very table"
+            "need_of_other_table",
+            "a need of {n_need} cells for a table of {n_table}",
+            fix="assess this very table",
+            n_need=len(need),
+            n_table=table.n_cells,
         )
     trees = {dimension.name: only_tree(dimension) for dimension in table.dimensions}
     columns = [*_codes(table, path), *_numbers(table), *_judgement(table, need, status)]
@@ -84,9 +89,12 @@ def only_tree(dimension: Dimension) -> Hierarchy:
     """Return the tree of a variable; τ-ARGUS knows one for each."""
     if len(dimension.hierarchies) > 1:
         raise OutputError(
-            f"variable {dimension.name!r} has {len(dimension.hierarchies)} groupings, τ-ARGUS knows one",
-            where=f"variable {dimension.name!r}",
+            "several_groupings",
+            "variable {variable!r} has {n} groupings, τ-ARGUS knows one",
+            where="variable {variable!r}",
             fix="write one table for each grouping; a JJ file holds them all",
+            variable=dimension.name,
+            n=len(dimension.hierarchies),
         )
     return dimension.hierarchies[0]
 
@@ -98,9 +106,13 @@ def _codes(table: Table, path: Path) -> list[_Column]:
         for code in dimension.codes:
             if SEPARATOR in code or (code != dimension.total and code.strip().casefold() == total):
                 raise OutputError(
-                    f"code {code!r} of {dimension.name!r} cannot be written",
+                    "code_not_writable",
+                    "code {code!r} of {variable!r} cannot be written",
                     where=path.name,
-                    fix=f"a code holds no {SEPARATOR!r} and differs from the total in more than case",
+                    fix="a code holds no {separator!r} and differs from the total in more than case",
+                    code=code,
+                    variable=dimension.name,
+                    separator=SEPARATOR,
                 )
         names = [quoted(code, "code") for code in dimension.codes]
         variable = Variable(
@@ -142,7 +154,11 @@ def _judgement(table: Table, need: Need | None, status: Letters | None) -> list[
     letters = np.full(table.n_cells, SAFE) if status is None else np.asarray(status)
     if letters.shape != (table.n_cells,) or not set(letters.tolist()) <= STATUSES:
         raise TableError(
-            "statuses are one letter per cell", where="status", fix=f"use {', '.join(sorted(STATUSES))}"
+            "statuses_invalid",
+            "statuses are one letter per cell",
+            where="status",
+            fix="use {statuses}",
+            statuses=", ".join(sorted(STATUSES)),
         )
     columns = []
     if status is None:

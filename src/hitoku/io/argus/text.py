@@ -60,16 +60,23 @@ def read_text(path: str | Path, what: str) -> str:
         beside = sorted(entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else []
         known = did_you_mean(path.name, beside, otherwise="check the path")
         raise DataError(
-            f"cannot read the {what} {path.name!r}",
+            "cannot_read_named_file",
+            "cannot read the {kind} {file!r}",
             where=str(path.parent),
             fix="it is there, but damaged or not for you to read" if path.name in beside else known,
+            kind=what,
+            file=path.name,
         ) from error
     if b"\0" in plain:
         # Arrays of texts drop it at the end of a code, so that two codes would be one.
         raise DataError(
-            f"the {what} {path.name!r} holds a character that no text has (NUL)",
-            where=f"{path.name}, line {plain[: plain.index(0)].count(10) + 1}",
+            "named_file_has_nul",
+            "the {kind} {file!r} holds a character that no text has (NUL)",
+            where="{file}, line {line}",
             fix="save it as text, in UTF-8 or in the code page of the machine",
+            kind=what,
+            file=path.name,
+            line=plain[: plain.index(0)].count(10) + 1,
         )
     try:
         text = plain.decode("utf-8-sig")
@@ -122,9 +129,12 @@ def quoted(value: str, what: str) -> str:
     """
     if '"' in value or "\n" in value or "\r" in value:
         raise OutputError(
-            f"a {what} holds a double quote or a line break, which τ-ARGUS files cannot hold",
-            where=f"{what} {value!r}",
+            "quote_or_line_break",
+            "a {kind} holds a double quote or a line break, which τ-ARGUS files cannot hold",
+            where="{kind} {value!r}",
             fix="rename it, for example with an apostrophe instead of the quote",
+            kind=what,
+            value=value,
         )
     return f'"{value}"'
 
@@ -140,9 +150,14 @@ def write_text(path: str | Path, lines: Sequence[str], what: str) -> None:
         number, line = next((n, line) for n, line in enumerate(lines, 1) if not line.isascii())
         strange = next(sign for sign in line if not sign.isascii())
         raise OutputError(
-            f"the {what} would hold the character {strange!r}, which τ-ARGUS does not read reliably",
-            where=f"{path.name}, line {number}",
+            "unreliable_character",
+            "the {kind} would hold the character {character!r}, which τ-ARGUS does not read reliably",
+            where="{file}, line {line}",
             fix="write codes, names and labels in ASCII: it reads files in the code page of the machine",
+            kind=what,
+            character=strange,
+            file=path.name,
+            line=number,
         )
     raw = text.encode("ascii")
     if path.suffix == ".gz":
@@ -154,7 +169,11 @@ def write_text(path: str | Path, lines: Sequence[str], what: str) -> None:
 def refuse_impossible(name: str) -> None:
     """Raise when no file can have a name: looking for it would be an error of another kind."""
     if "\0" in name or any(len(part.encode()) > LONGEST_NAME for part in re.split(r"[\\/]", name)):
-        raise DataError("a file cannot have such a name", fix="write a shorter one, letters and digits")
+        raise DataError(
+            "file_name_impossible",
+            "a file cannot have such a name",
+            fix="write a shorter one, letters and digits",
+        )
 
 
 def found_file(name: str, folders: Sequence[Path], what: str) -> Path:
@@ -180,9 +199,12 @@ def found_file(name: str, folders: Sequence[Path], what: str) -> Path:
         if known.casefold() == given.name.casefold():
             return path
     raise DataError(
-        f"the {what} {name!r} is not there",
+        "named_file_missing",
+        "the {kind} {file!r} is not there",
         where=", ".join(str(folder) for folder in folders),
         fix=did_you_mean(given.name, beside, otherwise="put it beside the metadata file"),
+        kind=what,
+        file=name,
     )
 
 
@@ -243,7 +265,11 @@ class StandIns:
         rows = list(read_csv(io.StringIO(read_text(path, "list of stand-ins"))))
         if not rows or tuple(rows[0]) != HEAD or any(len(row) != len(HEAD) for row in rows):
             raise DataError(
-                "this is no list of stand-ins", where=path.name, fix=f"its columns are {', '.join(HEAD)}"
+                "not_stand_ins",
+                "this is no list of stand-ins",
+                where=path.name,
+                fix="its columns are {head}",
+                head=", ".join(HEAD),
             )
         names: dict[str, str] = {}
         codes: dict[str, dict[str, str]] = {}

@@ -63,7 +63,9 @@ def parse_tree(text: str, lead: str = LEAD, total: str = TOTAL, *, name: str = "
     ('Total', 'Total/LU', 'LU', 'BE', 'B1', 'B2')
     """
     if not lead:
-        raise HierarchyError("the tree has no indent sign", where=name, fix="give one, such as '@'")
+        raise HierarchyError(
+            "tree_without_indent", "the tree has no indent sign", where=name, fix="give one, such as '@'"
+        )
     nodes: list[TreeLine] = []
     above = [-1]
     for number, raw in enumerate(text.splitlines(), 1):
@@ -73,24 +75,35 @@ def parse_tree(text: str, lead: str = LEAD, total: str = TOTAL, *, name: str = "
         where = f"{name}, line {number}"
         if not code.strip():
             raise HierarchyError(
-                "an indent without a code", where=where, fix="write the code after the indent"
+                "indent_without_code",
+                "an indent without a code",
+                where=where,
+                fix="write the code after the indent",
             )
         if depth >= len(above):
             raise HierarchyError(
-                f"code {code!r} is {depth} levels deep, the line before it {len(above) - 2}",
+                "indent_too_deep",
+                "code {code!r} is {depth} levels deep, the line before it {n_above}",
                 where=where,
                 fix="a line is at most one level deeper than the one before it",
+                code=code,
+                depth=depth,
+                n_above=len(above) - 2,
             )
         if code == total:
             raise HierarchyError(
-                f"the total {total!r} is listed",
+                "total_is_listed",
+                "the total {total!r} is listed",
                 where=where,
                 fix="take the line away: a tree lists what is below it",
+                total=total,
             )
         above[depth + 1 :] = [len(nodes)]
         nodes.append(TreeLine(code, above[depth], number))
     if not nodes:
-        raise HierarchyError("the tree is empty", where=name, fix="list the codes below the total")
+        raise HierarchyError(
+            "tree_empty", "the tree is empty", where=name, fix="list the codes below the total"
+        )
     names = _tell_apart(nodes, total, name)
     return Hierarchy.from_pairs(
         [
@@ -108,9 +121,14 @@ def _tell_apart(nodes: Sequence[TreeLine], total: str, name: str) -> list[str]:
     for place, node in enumerate(nodes):
         if place not in groups and (other := keeps.setdefault(node.code, place)) != place:
             raise HierarchyError(
-                f"code {node.code!r} occurs twice",
-                where=f"{name}, lines {nodes[other].line} and {node.line}",
+                "code_repeated",
+                "code {code!r} occurs twice",
+                where="{name}, lines {lines} and {node_line}",
                 fix="keep one of them; a second grouping of the same codes is a tree of its own",
+                code=node.code,
+                name=name,
+                lines=nodes[other].line,
+                node_line=node.line,
             )
     for place, node in enumerate(nodes):
         keeps.setdefault(node.code, place)
@@ -122,9 +140,15 @@ def _tell_apart(nodes: Sequence[TreeLine], total: str, name: str) -> list[str]:
             own = f"{names[node.above] if node.above >= 0 else total}/{own}"
             if own in taken:
                 raise HierarchyError(
-                    f"code {node.code!r} occurs twice",
-                    where=f"{name}, lines {nodes[keeps[node.code]].line} and {node.line}",
-                    fix=f"rename one: {own!r}, by which it would be told apart, is a code as well",
+                    "code_repeated",
+                    "code {code!r} occurs twice",
+                    where="{name}, lines {lines} and {node_line}",
+                    fix="rename one: {own!r}, by which it would be told apart, is a code as well",
+                    code=node.code,
+                    name=name,
+                    lines=nodes[keeps[node.code]].line,
+                    node_line=node.line,
+                    own=own,
                 )
             taken.add(own)
         names.append(own)
@@ -142,9 +166,12 @@ def write_tree(path: str | Path, hierarchy: Hierarchy, lead: str = LEAD) -> None
         # A dot starts the program's own level signs; the rest would be read back as something else.
         if unclear or not lead or _split(line, lead) != (depth[place], code):
             raise OutputError(
-                f"code {code!r} cannot be written in an .hrc file indented by {lead!r}",
+                "code_not_for_hrc_file",
+                "code {code!r} cannot be written in an .hrc file indented by {indent!r}",
                 where=Path(path).name,
                 fix="a code starts neither with the indent, a dot nor '//' and does not end in a blank",
+                code=code,
+                indent=lead,
             )
         lines.append(line)
     write_text(path, lines, "tree")
@@ -162,14 +189,21 @@ def tree_by_digits(codes: Iterable[str], levels: Sequence[int], total: str = TOT
     """
     ends = sorted({end for end in accumulate(levels) if end})
     if not ends:
-        raise HierarchyError("the levels have no digits", fix="give the digits of each level, such as 3 1 1")
+        raise HierarchyError(
+            "levels_without_digits",
+            "the levels have no digits",
+            fix="give the digits of each level, such as 3 1 1",
+        )
     parents: dict[str, str] = {}
     given = dict.fromkeys(code.rstrip() for code in codes)
     for code in given:
         if len(code) > ends[-1]:
             raise HierarchyError(
-                f"code {code!r} has more than the {ends[-1]} digits of its levels",
+                "code_too_long",
+                "code {code!r} has more than the {n} digits of its levels",
                 fix="the digits of all levels add up to the width of the codes",
+                code=code,
+                n=ends[-1],
             )
         above = total
         for end in ends:
@@ -181,9 +215,12 @@ def tree_by_digits(codes: Iterable[str], levels: Sequence[int], total: str = TOT
     both = [code for code in given if code in groups]
     if both:
         raise HierarchyError(
-            f"{len(both)} code(s) are a category of the data and the sum of others",
-            where=f"codes {some(repr(code) for code in both)}",
+            "code_is_category_and_sum",
+            "{n} code(s) are a category of the data and the sum of others",
+            where="codes {codes}",
             fix="give these records a code of the finest level, or describe the tree in an .hrc file",
+            n=len(both),
+            codes=some(repr(code) for code in both),
         )
     return Hierarchy.from_pairs(parents.items(), total=total)
 

@@ -36,7 +36,13 @@ def known_format(name: str) -> Format:
     '.parquet'
     """
     if name not in FORMATS:
-        raise ParameterError(f"no format {name!r}", where="formats", fix=did_you_mean(name, FORMATS))
+        raise ParameterError(
+            "unknown_format",
+            "no format {format!r}",
+            where="formats",
+            fix=did_you_mean(name, FORMATS),
+            format=name,
+        )
     return FORMATS[name]
 
 

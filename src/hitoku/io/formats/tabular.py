@@ -91,9 +91,11 @@ def refuse_taken(path: Path, names: Sequence[str]) -> None:
     taken = [name for name in names if name in {*COLUMNS, COMMENT}]
     if taken:
         raise OutputError(
-            f"a variable is called {taken[0]!r}, as a column of SDMX is",
+            "variable_named_like_sdmx_column",
+            "a variable is called {variable!r}, as a column of SDMX is",
             where=path.name,
             fix="rename the variable, or choose another format",
+            variable=taken[0],
         )
 
 

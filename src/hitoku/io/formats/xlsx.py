@@ -67,9 +67,13 @@ def _refuse_oversized(path: Path, publication: Publication, sheets: list[Sheet])
     ):
         if size > most:
             raise OutputError(
-                f"the table does not fit on a sheet of Excel: {size:,} {what}, at most {most:,} are possible",
+                "too_large_for_excel",
+                "the table does not fit on a sheet of Excel: {n:,} {what}, at most {most:,} are possible",
                 where=path.name,
                 fix="leave xlsx out of the formats; sdmx-csv and parquet have no such limit",
+                n=size,
+                what=what,
+                most=most,
             )
 
 

@@ -20,9 +20,11 @@ def read_code_tree(path: str | Path, total: str = TOTAL) -> Hierarchy:
     rows = [dict(zip(columns, row, strict=True)) for row in text.rows()]
     if not {"code", "parent"} <= set(columns):
         raise DataError(
-            f"the hierarchy {path.name!r} lacks a column",
+            "hierarchy_file_lacks_column",
+            "the hierarchy {file!r} lacks a column",
             where=str(path),
             fix="its first line names the columns code and parent; an empty parent means the total",
+            file=path.name,
         )
     # A row that names the total itself says nothing new.
     pairs = [(row["code"], row["parent"] or total) for row in rows if row["code"] != total]

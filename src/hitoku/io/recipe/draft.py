@@ -242,10 +242,12 @@ def _totals(path: Path, columns: Sequence[Column], *, able: bool) -> list[str]:
     told = some(f"{column.total!r} in column {column.name!r}" for column in marked)
     if not able or path.suffix.lower() != ".csv" or len(codes) > 1:
         raise DataError(
-            f"the file seems to be a table with totals, not records: there is {told}",
+            "file_has_totals",
+            "the file seems to be a table with totals, not records: there is {totals}",
             where=path.name,
             fix="leave rows with totals out; or spell totals alike in a CSV file with one row per cell, and "
             "call the column with the number of respondents n or count",
+            totals=told,
         )
     return [f"total = {toml_value(next(iter(codes)))}  # the code of totals: {told}", ""]
 
@@ -253,15 +255,18 @@ def _totals(path: Path, columns: Sequence[Column], *, able: bool) -> list[str]:
 def _refuse_unnamed(path: Path, columns: Sequence[Column], guess: Guess) -> None:
     if all(_is_number(column.name) for column in columns):
         raise DataError(
+            "header_holds_numbers",
             "the first line holds numbers, no names of columns",
             where=path.name,
             fix="add a line with the names of the columns",
         )
     if not guess.codes:
         raise DataError(
+            "no_code_column",
             "no column looks like codes of a variable",
             where=path.name,
-            fix=f"columns of codes are texts that repeat; there are: {some(c.name for c in columns)}",
+            fix="columns of codes are texts that repeat; there are: {columns}",
+            columns=some(c.name for c in columns),
         )
 
 
@@ -420,14 +425,19 @@ def write_draft(data: str | Path, out: str | Path) -> Path:
             file.write(text)
     except FileExistsError:
         raise OutputError(
-            f"the recipe {path.name!r} exists already",
+            "recipe_exists",
+            "the recipe {file!r} exists already",
             where=str(path),
             fix="choose another name with --out, or move the old one away first",
+            file=path.name,
         ) from None
     except OSError as error:
         raise OutputError(
-            f"cannot write {path.name!r}: {error.strerror}",
+            "cannot_write_recipe",
+            "cannot write {file!r}: {reason}",
             where=str(path.parent),
             fix="choose a folder that you may write to",
+            file=path.name,
+            reason=error.strerror,
         ) from error
     return path

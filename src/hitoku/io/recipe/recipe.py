@@ -89,13 +89,20 @@ class Recipe:
             given = tomllib.loads(text)
         except OSError as error:
             raise DataError(
-                f"cannot read the recipe {path.name!r}: {error.strerror}",
+                "cannot_read_recipe",
+                "cannot read the recipe {file!r}: {reason}",
                 where=str(path),
                 fix="check the path; hitoku init writes a recipe for a data file",
+                file=path.name,
+                reason=error.strerror,
             ) from None
         except UnicodeDecodeError:
             raise DataError(
-                f"the recipe {path.name!r} is not UTF-8 text", where=str(path), fix="save it as UTF-8"
+                "recipe_not_utf8",
+                "the recipe {file!r} is not UTF-8 text",
+                where=str(path),
+                fix="save it as UTF-8",
+                file=path.name,
             ) from None
         except tomllib.TOMLDecodeError as error:
             raise _broken(path.name, str(error), text) from None
@@ -173,9 +180,14 @@ def _broken(name: str, message: str, text: str) -> DataError:
     found = re.match(r"line \d+", place)
     line = found[0] if found else f"line {text.rstrip().count(chr(10)) + 1}, the last"
     return DataError(
-        f"the recipe {name!r} is not TOML: {what[:1].lower()}{what[1:]}",
-        where=f"{name}, {line}",
+        "recipe_not_toml",
+        "the recipe {recipe!r} is not TOML: {problem}{hint}",
+        where="{recipe}, {line}",
         fix='a line reads key = value; texts stand in quotes, lists in brackets: by = ["region", "size"]',
+        recipe=name,
+        problem=what[:1].lower(),
+        hint=what[1:],
+        line=line,
     )
 
 

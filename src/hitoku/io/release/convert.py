@@ -53,16 +53,23 @@ def convert(
 def _transmit(release: Path, to: str, file: Path, table: str) -> None:
     if to not in TRANSMITTED:
         raise ParameterError(
-            f"format {to} cannot tell what is confidential",
+            "format_cannot_mark_confidential",
+            "format {format} cannot tell what is confidential",
             where="confidential",
-            fix=f"use {' or '.join(TRANSMITTED)}",
+            fix="use {transmitted}",
+            format=to,
+            transmitted=" or ".join(TRANSMITTED),
         )
     if table != "table":
         raise ParameterError(
-            "a confidential file holds all linked tables together", where="table", fix="leave the table out"
+            "confidential_file_holds_all_tables",
+            "a confidential file holds all linked tables together",
+            where="table",
+            fix="leave the table out",
         )
     if "public" in file.resolve().parts:
         raise OutputError(
+            "true_values_in_public_folder",
             "a file with true values does not go into a folder called public",
             where=str(file),
             fix="write it elsewhere",
@@ -71,6 +78,7 @@ def _transmit(release: Path, to: str, file: Path, table: str) -> None:
     decided = np.array(read_cells(release, shown.labels).get("decision", ()))
     if not decided.size:
         raise DataError(
+            "secondary_cells_unknown",
             "the release does not say which cells are secondary",
             where=str(release / "checker" / "cells.csv"),
             fix="give the folder as hitoku wrote it",

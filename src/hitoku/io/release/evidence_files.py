@@ -40,6 +40,7 @@ def read_fingerprints(folder: Path, n_cells: int) -> list[str]:
         fits = False
     if not fits:
         raise DataError(
+            "fingerprints_of_other_table",
             "the fingerprints are not those of this table",
             where=str(path),
             fix="take the folder as hitoku wrote it, or remove the file: then names, codes and totals decide",
@@ -69,6 +70,7 @@ def read_nested(folder: Path) -> Nested:
         }
     except (OSError, ValueError, AttributeError):
         raise DataError(
+            "grouping_columns_unknown",
             "the file does not say which columns group the codes of a variable",
             where=str(path),
             fix="take the folder as hitoku wrote it, or remove the file: then such columns are not known",
@@ -107,6 +109,7 @@ def read_groups(path: Path, n_cells: int) -> Attributions:
         return Attributions(sums, told["goal"], told["group"])
     except (OSError, ValueError, TypeError, KeyError, HitokuError) as error:
         raise DataError(
+            "groups_request_unreadable",
             "cannot read what is asked for groups",
             where=str(path),
             fix="take the file from the release again",
@@ -142,7 +145,10 @@ def read_hierarchies(path: Path) -> dict[str, tuple[Dimension, ...]]:
         }
     except (OSError, ValueError, TypeError, KeyError, AttributeError, HitokuError) as error:
         raise DataError(
-            "cannot read the code trees", where=str(path), fix="take the file from the release again"
+            "code_trees_unreadable",
+            "cannot read the code trees",
+            where=str(path),
+            fix="take the file from the release again",
         ) from error
 
 

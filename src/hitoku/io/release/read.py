@@ -40,9 +40,12 @@ def read_release(path: str | Path) -> tuple[Table, Need, Release]:
     for file in (table_file, summary_file, public_file):
         if not file.is_file():
             raise DataError(
-                f"{folder.name!r} is not a whole release folder",
-                where=f"{file.relative_to(folder)} is missing",
+                "not_a_release_folder",
+                "{folder!r} is not a whole release folder",
+                where="{relative_to} is missing",
                 fix="give the folder as hitoku wrote it, with public/ and checker/",
+                folder=folder.name,
+                relative_to=file.relative_to(folder),
             )
     summary = _summary(summary_file)
     labels, published = _shown(public_file)
@@ -52,9 +55,13 @@ def read_release(path: str | Path) -> tuple[Table, Need, Release]:
         labels, published, hidden = _with_hidden(folder / "checker" / "cells.csv", labels, published)
     if len(published) != table.n_cells:
         raise DataError(
-            f"{public_file.name} has {len(published)} cells, the audited table {table.n_cells}",
+            "published_cells_differ",
+            "{file} has {n_published} cells, the audited table {n_audited}",
             where=str(public_file),
             fix="take both files from the same release",
+            file=public_file.name,
+            n_published=len(published),
+            n_audited=table.n_cells,
         )
     trees = read_hierarchies(folder / "checker" / "hierarchies.json")
     dimensions = _fitting(trees.get("table") or _flat(labels), labels, table)
@@ -101,13 +108,21 @@ def read_publication(path: str | Path, name: str = "table") -> Publication:
     known = {one: file for one, file in known.items() if not one.endswith(".sdmx")}
     if name not in known:
         fix = did_you_mean(name, list(known))
-        raise DataError(f"the release has no table {name!r}", where=str(folder / "public"), fix=fix)
+        raise DataError(
+            "table_not_in_release",
+            "the release has no table {table!r}",
+            where=str(folder / "public"),
+            fix=fix,
+            table=name,
+        )
     file = folder / known[name]
     if not file.is_file() or sha256(file) != hashes[known[name]]:
         raise OutputError(
-            f"{known[name]} is not the file that was released",
+            "not_the_released_file",
+            "{file} is not the file that was released",
             where=str(file),
             fix="run hitoku protect again; what was changed by hand has not been audited",
+            file=known[name],
         )
     words = summary.get("words", {})
     return Publication(
@@ -136,7 +151,10 @@ def read_cells(folder: Path, labels: Labels) -> dict[str, list[str]]:
     except (OSError, ValueError, LookupError, csv.Error):
         # Not "from error": its message may hold a part of the file.
         raise DataError(
-            "cannot read the cells of the release", where=str(path), fix="take the folder as hitoku wrote it"
+            "release_cells_unreadable",
+            "cannot read the cells of the release",
+            where=str(path),
+            fix="take the folder as hitoku wrote it",
         ) from None
 
 
@@ -147,9 +165,11 @@ def read_numbers(folder: Path, labels: Labels, name: str) -> Floats | None:
         return None if column is None else np.array([float(text or 0.0) for text in column])
     except ValueError:
         raise DataError(
-            f"the cells of the release have a text in column {name}",
+            "release_cells_hold_text",
+            "the cells of the release have a text in column {column}",
             where=str(folder / "checker" / "cells.csv"),
             fix="take the folder as hitoku wrote it",
+            column=name,
         ) from None
 
 
@@ -188,6 +208,7 @@ def _with_hidden(path: Path, labels: Labels, published: Floats) -> tuple[Labels,
         same = False
     if not same:
         raise DataError(
+            "evidence_of_other_cells",
             "the published table and the evidence are not about the same cells",
             where=str(path),
             fix="take both files from the same release",
@@ -225,7 +246,10 @@ def _summary(path: Path) -> dict[str, Any]:
         return dict(json.loads(path.read_text("utf-8")))
     except (OSError, ValueError, TypeError) as error:
         raise DataError(
-            "cannot read the summary", where=str(path), fix="take it from the release again"
+            "summary_unreadable",
+            "cannot read the summary",
+            where=str(path),
+            fix="take it from the release again",
         ) from error
 
 
@@ -240,6 +264,7 @@ def _shown(path: Path) -> tuple[Labels, Floats]:
     except (OSError, ValueError, IndexError, csv.Error):
         # Not "from error": its message may hold a line of the file.
         raise DataError(
+            "published_table_unreadable",
             "cannot read the published table",
             where=str(path),
             fix="it has a column per variable, then value (empty where withheld) and status",

@@ -160,18 +160,25 @@ class Adjust:
             if word not in known:
                 words = [k for k in known if k is not None]
                 raise ParameterError(
-                    f"no {name} named {word!r}", where=name, fix=did_you_mean(str(word), words)
+                    "unknown_name_of_option",
+                    "no {option} named {word!r}",
+                    where=name,
+                    fix=did_you_mean(str(word), words),
+                    option=name,
+                    word=word,
                 )
         must_be(str, self.key, "key")
         must_be_numbers(self, "gap", "penalty", "time_limit_s", "work_limit")
         if not 0 <= self.gap < 1:
             raise ParameterError(
-                "gap must lie in [0, 1)", where="gap", fix="give a share: 0.01 for one percent"
+                "gap_range", "gap must lie in [0, 1)", where="gap", fix="give a share: 0.01 for one percent"
             )
         for name in ("penalty", "time_limit_s"):
             limit = getattr(self, name)
             if limit is not None and not limit > 0:
-                raise ParameterError(f"{name} must be positive", where=name, fix="leave it out")
+                raise ParameterError(
+                    "not_positive", "{name} must be positive", where=name, fix="leave it out", name=name
+                )
 
     @opens_groups
     def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:
@@ -248,6 +255,7 @@ class Adjust:
             return finest(table.value)
         if not RoundingGrid(1).holds(table.value):
             raise ProtectionError(
+                "table_not_whole",
                 "whole numbers are asked for, but the table has others",
                 where="integer",
                 fix="leave integer=False, or round the table first",
@@ -258,22 +266,29 @@ class Adjust:
         if isinstance(self.weights, str):
             if self.weights != "reciprocal":
                 raise ParameterError(
-                    f"no weights named {self.weights!r}",
+                    "unknown_weights",
+                    "no weights named {weights!r}",
                     where="weights",
                     fix=did_you_mean(self.weights, ["reciprocal"]),
+                    weights=self.weights,
                 )
             return reciprocal(table.value, self.norm)
         try:
             weight = np.array(self.weights, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise ParameterError(
-                "weights are neither a word nor numbers", where="weights", fix="use 'reciprocal' or an array"
+                "weights_wrong_kind",
+                "weights are neither a word nor numbers",
+                where="weights",
+                fix="use 'reciprocal' or an array",
             ) from error
         if weight.shape != (table.n_cells,) or not np.all((weight > 0) & np.isfinite(weight)):
             raise ParameterError(
-                f"weights are not {table.n_cells} positive numbers",
+                "weights_invalid",
+                "weights are not {n} positive numbers",
                 where="weights",
                 fix="give one per cell in the order of table.cells; hold cells by keep, not by weight",
+                n=table.n_cells,
             )
         return weight
 
@@ -302,9 +317,11 @@ class Adjust:
             raise not_decided(len(deviation))
         if found is None:
             raise ProtectionError(
+                "no_whole_table_nearby",
                 "no whole numbers near the closest table add up and are safe",
-                where=f"{len(deviation)} cells",
+                where="{n_deviation} cells",
                 fix="leave integer=False, free cells that are kept, or give a longer time limit",
+                n_deviation=len(deviation),
             )
         return found
 
@@ -357,7 +374,9 @@ def _on_grid(levels: AllowedDeviations, grid: RoundingGrid | None) -> AllowedDev
 
 def _moved(found: Closest) -> Floats:
     if found.deviation is None:
-        raise SolverError("an optimum without a point", where="adjust", fix="report this")
+        raise SolverError(
+            "optimum_without_point", "an optimum without a point", where="adjust", fix="report this"
+        )
     return found.deviation
 
 
@@ -374,12 +393,17 @@ def _contradiction(task: AdjustmentProblem, table: Table, sense: Floats) -> Need
     found = conflict(task, sense)
     if found is None:
         return NeedError(
-            "the senses contradict each other", where=f"{int(np.count_nonzero(sense))} unsafe cells"
+            "senses_contradictory",
+            "the senses contradict each other",
+            where="{n_sense} unsafe cells",
+            n_sense=int(np.count_nonzero(sense)),
         )
     return NeedError(
-        f"the senses contradict each other: {len(found.short)} unsafe cell(s) cannot reach their level",
+        "senses_leave_cells_short",
+        "the senses contradict each other: {n} unsafe cell(s) cannot reach their level",
         where=found.describe(table.labels),
         fix="use senses='optimal', repair='senses' or repair='elastic', or free some of the cells named",
+        n=len(found.short),
     )
 
 
@@ -391,7 +415,10 @@ def _refuse_broken(table: Table, deviation: Floats, bounds: tuple[Floats, Floats
     left = np.abs(table.relations @ deviation) > ADDITIVITY * (abs(table.relations) @ size)
     if np.any(outside) or np.any(left):
         raise SolverError(
-            f"the table found breaks {int(outside.sum())} bound(s) and {int(left.sum())} sum(s)",
+            "adjusted_table_invalid",
+            "the table found breaks {n_bounds} bound(s) and {n_sums} sum(s)",
             where="adjust",
             fix="look for values of very different size in one table; report it if there are none",
+            n_bounds=int(outside.sum()),
+            n_sums=int(left.sum()),
         )

@@ -39,7 +39,11 @@ class AllowedDeviations:
         """Read them from a need: ``lower`` and ``upper``, both raised alike until they span ``width``."""
         if len(need) != table.n_cells:
             raise NeedError(
-                f"a need of {len(need)} cells for a table of {table.n_cells}", fix="assess this very table"
+                "need_of_other_table",
+                "a need of {n_need} cells for a table of {n_table}",
+                fix="assess this very table",
+                n_need=len(need),
+                n_table=table.n_cells,
             )
         unsafe = need.unsafe
         missing = np.maximum(need.width - need.lower - need.upper, 0.0) / 2
@@ -84,4 +88,12 @@ def _refuse(table: Table, wrong: Mask, what: str, fix: str) -> None:
     places = np.flatnonzero(wrong)
     if len(places):
         cells = some((table.describe(int(p)) for p in places[:4]), 3)
-        raise NeedError(f"{len(places)} unsafe cell(s) {what}", where=f"cells {cells}", fix=fix)
+        raise NeedError(
+            "unsafe_cells_cannot_deviate",
+            "{n} unsafe cell(s) {reason}",
+            where="cells {cells}",
+            fix=fix,
+            n=len(places),
+            reason=what,
+            cells=cells,
+        )

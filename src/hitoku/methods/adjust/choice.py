@@ -110,9 +110,11 @@ def _best_of(task: AdjustmentProblem, starts: list[Floats]) -> Chosen:
         raise not_decided(int(np.count_nonzero(sense)))
     if not found.optimal:
         raise SolverError(
+            "senses_lead_to_no_table",
             "senses that an integer program found lead to no table",
-            where=f"{int(np.count_nonzero(sense))} unsafe cells",
+            where="{n_sense} unsafe cells",
             fix="look for values of very different size in one table, or ask for repair='elastic'",
+            n_sense=int(np.count_nonzero(sense)),
         )
     return Chosen(sense, found, -np.inf)
 
@@ -120,9 +122,11 @@ def _best_of(task: AdjustmentProblem, starts: list[Floats]) -> Chosen:
 def not_decided(n_unsafe: int) -> SolverError:
     """Make the error for a search that ends without a table."""
     return SolverError(
+        "adjust_work_limit",
         "not decided: the search reached its work limit without a table",
-        where=f"method adjust, {n_unsafe} unsafe cells",
+        where="method adjust, {n_unsafe} unsafe cells",
         fix="raise work_limit, or merge codes",
+        n_unsafe=n_unsafe,
     )
 
 

@@ -91,15 +91,19 @@ def fewest_changes(
     )
     if found.x is None and found.status is SolverStatus.LIMIT:
         raise SolverError(
+            "no_senses_within_limits",
             "not decided: no senses were found within the limits of time and work",
-            where=f"method adjust, {k} unsafe cells",
+            where="method adjust, {k} unsafe cells",
             fix="raise time_limit_s or work_limit, or ask for repair='elastic'",
+            k=k,
         )
     if found.x is None:
         raise ProtectionError(
+            "no_safe_senses",
             "no senses lead to a safe table",
-            where=f"{k} unsafe cells",
+            where="{k} unsafe cells",
             fix="free some of the cells that are kept, widen bounds, or ask for repair='elastic'",
+            k=k,
         )
     turned = np.zeros(n)
     turned[cells] = np.where(found.x[n:] > 0.5, float(UP), float(DOWN))

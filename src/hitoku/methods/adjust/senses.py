@@ -48,7 +48,11 @@ def senses(table: Table, levels: AllowedDeviations, chosen: Any, key: str) -> Fl
             wanted = hashed(table, np.flatnonzero(unsafe), key)
         else:
             raise ParameterError(
-                f"no senses named {chosen!r}", where="senses", fix=did_you_mean(chosen, SENSES)
+                "unknown_senses",
+                "no senses named {senses!r}",
+                where="senses",
+                fix=did_you_mean(chosen, SENSES),
+                senses=chosen,
             )
         # Where only one way is asked for, that is the way.
         wanted = np.where((wanted == UP) & (levels.up == 0) & (levels.down > 0), DOWN, wanted)
@@ -59,7 +63,10 @@ def senses(table: Table, levels: AllowedDeviations, chosen: Any, key: str) -> Fl
         wanted = given(chosen, len(unsafe))
         if np.any(unsafe & (wanted == 0)):
             raise ParameterError(
-                "an unsafe cell has no sense", where="senses", fix="give 1 (up) or -1 (down) for each"
+                "unsafe_cell_without_sense",
+                "an unsafe cell has no sense",
+                where="senses",
+                fix="give 1 (up) or -1 (down) for each",
             )
     return np.where(unsafe, wanted, 0).astype(np.float64)
 
@@ -70,13 +77,20 @@ def given(chosen: Any, n_cells: int) -> Floats:
         array = np.sign(np.array(chosen, dtype=np.float64))
     except (TypeError, ValueError) as error:
         raise ParameterError(
-            "senses are neither a word nor numbers", where="senses", fix=f"use one of: {', '.join(SENSES)}"
+            "senses_wrong_kind",
+            "senses are neither a word nor numbers",
+            where="senses",
+            fix="use one of: {senses}",
+            senses=", ".join(SENSES),
         ) from error
     if array.shape != (n_cells,) or np.isnan(array).any():
         raise ParameterError(
-            f"senses have shape {array.shape}, the table {n_cells} cells",
+            "senses_shape",
+            "senses have shape {shape}, the table {n_cells} cells",
             where="senses",
             fix="give 1 (up) or -1 (down) per cell in the order of table.cells; safe cells do not matter",
+            shape=array.shape,
+            n_cells=n_cells,
         )
     return np.asarray(array)
 

@@ -119,21 +119,30 @@ class Blocks:
     def __post_init__(self) -> None:
         if self.proof not in PROOFS:
             raise ParameterError(
-                f"no proof named {self.proof!r}", where="blocks, proof", fix=did_you_mean(self.proof, PROOFS)
+                "unknown_proof",
+                "no proof named {proof!r}",
+                where="blocks, proof",
+                fix=did_you_mean(self.proof, PROOFS),
+                proof=self.proof,
             )
         must_be_numbers(self, "group", "closure")
         for name, least in (("group", 2), ("closure", 1)):
             if getattr(self, name) < least:
                 raise ParameterError(
-                    f"{name} is less than {least}",
-                    where=f"blocks, {name}",
+                    "below_minimum",
+                    "{name} is less than {least}",
+                    where="blocks, {name}",
                     fix="leave it out for the default",
+                    name=name,
+                    least=least,
                 )
         if self.split not in {"auto", *SPLITS}:
             raise ParameterError(
-                f"no split named {self.split!r}",
+                "unknown_split",
+                "no split named {split!r}",
                 where="blocks, split",
                 fix=did_you_mean(self.split, ("auto", *SPLITS)),
+                split=self.split,
             )
 
     def informed(self, rules: Sequence[Rule], width: ArrayLike | None) -> Blocks:
@@ -158,9 +167,11 @@ class Blocks:
         magnitudes = not of_counts(table)
         if self.rules is None or (self.width is None and not magnitudes):
             raise ParameterError(
+                "method_lacks_rules_and_width",
                 "the method must know how unsafe cells are found, and how wide their intervals must be",
-                where=f"blocks, {'rules' if self.rules is None else 'width'}",
+                where="blocks, {kind}",
                 fix="write Blocks(rules=[MinFrequency(5)], width=9), as for assess, or --width 9",
+                kind="rules" if self.rules is None else "width",
             )
         if len(self.sections) and self.width is not None:
             return self._sections(table, need, self.rules, self.width)
@@ -213,6 +224,7 @@ class Blocks:
         known = None if self.expected is None else np.asarray(self.expected, dtype=np.float64).ravel()
         if known is not None and known.size != table.n_cells:
             raise ParameterError(
+                "expected_not_per_cell",
                 "expected does not have a number for every cell of the table",
                 where="blocks, expected",
                 fix="with sections, give all cells in the order of table.cells; NaN where nothing is known",
@@ -243,6 +255,7 @@ class Blocks:
         inner, lost = magnitude_pattern(tree(expected, split), values, asked)
         if lost.any():
             raise NeedError(
+                "cell_nearly_fills_line",
                 "an unsafe cell nearly fills its row or column: no withholding of inner cells can hide it",
                 where="blocks",
                 fix="merge codes such that its row and its column hold more; publish nothing before that",
@@ -304,16 +317,22 @@ def refuse_other_needs(table: Table, need: Need, width: Integers, unsafe: Mask) 
     """Raise when a need is not the one that the rules and the width give."""
     if len(need) != table.n_cells:
         raise NeedError(
-            f"a need of {len(need)} cells for a table of {table.n_cells}", fix="assess this very table"
+            "need_of_other_table",
+            "a need of {n_need} cells for a table of {n_table}",
+            fix="assess this very table",
+            n_need=len(need),
+            n_table=table.n_cells,
         )
     if not np.array_equal(need.unsafe, unsafe):
         raise ScopeError(
+            "need_not_of_rules_by_cell",
             "the need marks other cells as unsafe than the rules do, cell by cell",
             where="blocks, rules",
             fix="assess with the same rules; each must judge a cell by its count and the totals alone",
         )
     if np.any(need.lower > 0) or np.any(need.upper > 0) or np.any(need.width > width):
         raise ScopeError(
+            "need_wider_than_method",
             "the need asks for more than the width that the method was given",
             where="blocks, width",
             fix="give assess the same width and groups=False, and rules no levels of their own",

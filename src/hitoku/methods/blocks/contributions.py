@@ -49,7 +49,11 @@ def in_units(table: Table) -> tuple[Integers, int]:
     scale = next(whole, None) or max([s for s in scales if largest * s <= FINE], default=1)
     if largest * scale > LARGEST:
         raise ScopeError(
-            f"a total is larger than {LARGEST:_}", where="blocks", fix="publish thousands or millions"
+            "total_too_large",
+            "a total is larger than {most:_}",
+            where="blocks",
+            fix="publish thousands or millions",
+            most=LARGEST,
         )
     return np.rint(table.value[table.inner] * scale).astype(np.int64).reshape(shape), scale
 
@@ -115,6 +119,7 @@ def probe(table: Table, rules: Sequence[Rule], width: ArrayLike | None, unit: fl
         raise judging_together() from error
     if not asked.unsafe[0] or asked.unsafe[1] or len(asked.attributions):
         raise ScopeError(
+            "rules_not_of_contributors",
             "the rules do not call a cell of a single contributor unsafe, and one of many equal ones safe",
             where="blocks, rules",
             fix="use rules such as PPercent, Dominance or FewContributors",
@@ -125,14 +130,21 @@ def probe(table: Table, rules: Sequence[Rule], width: ArrayLike | None, unit: fl
 def refuse_unsafe_totals(table: Table, need: Need) -> None:
     if len(need) != table.n_cells:
         raise NeedError(
-            f"a need of {len(need)} cells for a table of {table.n_cells}", fix="assess this very table"
+            "need_of_other_table",
+            "a need of {n_need} cells for a table of {n_table}",
+            fix="assess this very table",
+            n_need=len(need),
+            n_table=table.n_cells,
         )
     places = np.flatnonzero(need.unsafe & ~table.inner)
     if len(places):
         raise ScopeError(
-            f"{len(places)} total(s) are unsafe themselves, and the method publishes all totals",
-            where=f"cells {some((table.describe(int(p)) for p in places[:4]), 3)}",
+            "totals_unsafe",
+            "{n} total(s) are unsafe themselves, and the method publishes all totals",
+            where="cells {cells}",
             fix="merge their codes with others; publish nothing before that",
+            n=len(places),
+            cells=some((table.describe(int(p)) for p in places[:4]), 3),
         )
 
 
@@ -163,6 +175,7 @@ def refuse_judging_together(table: Table, need: Need, rules: Sequence[Rule], wid
 
 def judging_together() -> ScopeError:
     return ScopeError(
+        "need_not_of_rules_alone",
         "the need is not what the rules say of every cell by itself",
         where="blocks, rules",
         fix="assess with the same rules and width; each must judge a cell by its own contributors",

@@ -59,9 +59,12 @@ def expectation(
 
 def wrong_expectation(shape: Sequence[int]) -> ParameterError:
     return ParameterError(
-        f"expected is not a table of {shape[0]} by {shape[1]} non-negative numbers",
+        "expected_shape",
+        "expected is not a table of {n_rows} by {n_columns} non-negative numbers",
         where="blocks, expected",
         fix="give the inner cells, or all cells of a release over the same codes; NaN where nothing is known",
+        n_rows=shape[0],
+        n_columns=shape[1],
     )
 
 

@@ -101,6 +101,7 @@ def one_rule(table: Table, rules: Sequence[Rule], width: ArrayLike) -> Terms:
     alike = all(len(np.unique(part)) == 1 for part in (first, last, asked))
     if not alike or np.any(large < FAR) or last[0] < first[0]:
         raise ScopeError(
+            "rules_not_uniform_in_hierarchy",
             "with hierarchies, every cell must be judged in the same way: small counts are unsafe, one width",
             where="blocks, rules and width",
             fix="use MinFrequency and one width for all cells",
@@ -125,9 +126,13 @@ def refuse_groups_of_one(table: Table) -> None:
         alone = [code for code, parts in dimension.groups if len(parts) < 2]
         if alone:
             raise ScopeError(
-                f"{len(alone)} group(s) of {dimension.name!r} have a single part, which nothing can hide",
-                where=f"codes {some(alone)}",
+                "single_part_groups",
+                "{n} group(s) of {variable!r} have a single part, which nothing can hide",
+                where="codes {codes}",
                 fix="leave the part out, or merge it with another",
+                n=len(alone),
+                variable=dimension.name,
+                codes=some(alone),
             )
 
 
@@ -138,7 +143,11 @@ def refuse_small_totals(table: Table, values: Integers, terms: Terms) -> None:
     places = np.flatnonzero(small)
     if len(places):
         raise ScopeError(
-            f"{len(places)} total(s) over all codes are too small to be published beside what they hide",
-            where=f"cells {some((table.describe(int(p)) for p in places[:4]), 3)}",
-            fix=f"merge their codes with others, or ask for a smaller width; {PUBLIC}",
+            "overall_totals_too_small",
+            "{n} total(s) over all codes are too small to be published beside what they hide",
+            where="cells {cells}",
+            fix="merge their codes with others, or ask for a smaller width; {public}",
+            n=len(places),
+            cells=some((table.describe(int(p)) for p in places[:4]), 3),
+            public=PUBLIC,
         )

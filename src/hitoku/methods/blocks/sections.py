@@ -64,6 +64,7 @@ def by_sections(
         need_of_it = assess(part, rules, width=asked[own.ravel()], groups=False)
         if not np.array_equal(need_of_it.unsafe, need.unsafe[own.ravel()]):
             raise ScopeError(
+                "need_not_of_rules_by_section",
                 "the need marks other cells as unsafe than the rules do, section by section",
                 where="blocks, rules",
                 fix="assess the whole table with the same rules; each must judge a cell by its count alone",
@@ -91,21 +92,26 @@ def refuse_sections(table: Table, variables: Sequence[str], rules: Sequence[Rule
     for name in variables:
         if name not in names:
             raise ParameterError(
-                f"the table has no variable {name!r}",
+                "variable_not_in_table",
+                "the table has no variable {variable!r}",
                 where="blocks, sections",
                 fix=did_you_mean(name, names),
+                variable=name,
             )
     if len(names) != len(set(variables)) + 2:
         raise ParameterError(
-            f"{len(names) - len(set(variables))} variable(s) are left within a section; it is to have two",
+            "section_variables",
+            "{n} variable(s) are left within a section; it is to have two",
             where="blocks, sections",
             fix="name all variables but two",
+            n=len(names) - len(set(variables)),
         )
     plain = all(
         isinstance(rule, MinFrequency) and not rule.weighted and rule.percent is None for rule in rules
     )
     if not plain or not of_counts(table) or table.fixed is not None:
         raise ScopeError(
+            "sections_need_counts",
             "sections are treated of counts without fixed cells, with rules that call small counts unsafe",
             where="blocks, sections",
             fix="use MinFrequency, or protect two-way tables",

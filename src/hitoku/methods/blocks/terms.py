@@ -148,7 +148,11 @@ def small_counts(
             return first, last
         last[going] = count
     raise ScopeError(
-        f"counts of {LARGEST_THRESHOLD:_} are unsafe", where="blocks, rules", fix="use rules for small counts"
+        "threshold_too_large",
+        "counts of {threshold:_} are unsafe",
+        where="blocks, rules",
+        fix="use rules for small counts",
+        threshold=LARGEST_THRESHOLD,
     )
 
 
@@ -179,8 +183,9 @@ def refuse_other_kinds(table: Table) -> None:
     two_way = len(table.dimensions) == 2 and all(len(d.hierarchies) == 1 for d in table.dimensions)
     if not two_way or np.any(table.value < 0):
         raise ScopeError(
-            "only two-way tables are treated, of values that are not negative, with one hierarchy at most in "
-            "either direction",
+            "only_two_way_tables",
+            "only two-way tables are treated, of values that are not negative, with one hierarchy "
+            "at most in either direction",
             where="blocks",
             fix="of counts with more variables, name all but two: Blocks(sections=['year']); else use "
             "optimal, and measure what the matching attack learns",
@@ -189,13 +194,18 @@ def refuse_other_kinds(table: Table) -> None:
     zeros = known & (table.value == 0) & (table.upper == 0)
     if np.any(known & ~zeros) or np.any(table.lower != 0) or np.any(np.isfinite(table.upper) & ~zeros):
         raise ScopeError(
+            "fixed_cells_not_supported",
             "no fixed cells are treated but structural zeros, and no known bounds other than zero",
             where="blocks",
             fix="use optimal, and measure what the matching attack learns",
         )
     if of_counts(table) and table.value.max() > LARGEST_TOTAL:
         raise ScopeError(
-            f"a total is larger than {LARGEST_TOTAL:_}", where="blocks", fix="split the table, or use optimal"
+            "total_too_large",
+            "a total is larger than {most:_}",
+            where="blocks",
+            fix="split the table, or use optimal",
+            most=LARGEST_TOTAL,
         )
 
 
@@ -203,8 +213,9 @@ def refuse_zeros(table: Table) -> None:
     """Raise where structural zeros are not treated."""
     if table.fixed is not None:
         raise ScopeError(
-            "structural zeros are treated in flat tables of counts alone: with levels or magnitudes it is "
-            "not shown that withheld cells beside them can move far enough",
+            "structural_zeros_not_supported",
+            "structural zeros are treated in flat tables of counts alone: with levels or "
+            "magnitudes it is not shown that withheld cells beside them can move far enough",
             where="blocks",
             fix="publish the finest level with its totals alone, or use another method",
         )
@@ -214,6 +225,7 @@ def refuse_hierarchies(table: Table) -> None:
     """Raise when a table of magnitudes has levels: their sums are judged by contributions, too."""
     if any(len(d.groups) > 1 for d in table.dimensions):
         raise ScopeError(
+            "magnitudes_need_flat_tables",
             "of magnitudes, only flat two-way tables are treated",
             where="blocks",
             fix="publish the finest level with its totals alone, or use another method",
@@ -224,6 +236,7 @@ def refuse_witnesses(table: Table) -> None:
     """Raise unless a table is a flat one of counts: no others are proved by witnesses."""
     if not of_counts(table) or any(len(d.groups) > 1 for d in table.dimensions):
         raise ScopeError(
+            "witnesses_need_flat_counts",
             "proof='witnesses' is for flat tables of counts",
             where="blocks, proof",
             fix="use proof='theorem'",
@@ -234,18 +247,26 @@ def refuse_unsafe_totals(table: Table, unsafe: Mask) -> None:
     places = np.flatnonzero(unsafe & ~table.inner)
     if len(places):
         raise ScopeError(
-            f"{len(places)} total(s) are unsafe themselves, and the method publishes all totals",
-            where=f"cells {some((table.describe(int(p)) for p in places[:4]), 3)}",
-            fix=f"merge their codes with others; {PUBLIC}",
+            "totals_unsafe",
+            "{n} total(s) are unsafe themselves, and the method publishes all totals",
+            where="cells {cells}",
+            fix="merge their codes with others; {public}",
+            n=len(places),
+            cells=some((table.describe(int(p)) for p in places[:4]), 3),
+            public=PUBLIC,
         )
 
 
 def refuse_telling_totals(table: Table, cells: Integers) -> None:
     if len(cells):
         raise ScopeError(
-            f"{len(cells)} cell(s) could be unsafe, and the totals alone tell more about them than allowed",
-            where=f"cells {some((table.describe(int(p)) for p in cells[:4]), 3)}",
-            fix=f"merge their codes with others, or ask for a smaller width; {PUBLIC}",
+            "totals_tell_too_much",
+            "{n} cell(s) could be unsafe, and the totals alone tell more about them than allowed",
+            where="cells {cells}",
+            fix="merge their codes with others, or ask for a smaller width; {public}",
+            n=len(cells),
+            cells=some((table.describe(int(p)) for p in cells[:4]), 3),
+            public=PUBLIC,
         )
 
 
@@ -259,6 +280,7 @@ def refuse_other_rules(
         expected = terms.unsafe(numbers.reshape(terms.first.shape)).ravel()
         if not np.array_equal(judge_counts(table, inner, numbers, rules)[inner], expected):
             raise ScopeError(
+                "rule_asks_for_more",
                 "a rule asks for more than whether a count is small, or large for its totals",
                 where="blocks, rules",
                 fix="use rules such as MinFrequency",

@@ -43,6 +43,7 @@ def witnessed(
     """
     if terms.free is not None or np.any(terms.large < FAR):
         raise ScopeError(
+            "witnesses_need_small_counts",
             "with proof='witnesses', tables have no structural zeros, and only small counts are unsafe",
             where="blocks, proof",
             fix="use proof='theorem'",
@@ -58,6 +59,7 @@ def witnessed(
     walk = WitnessWalk.begin(FlaggedRelease(*sums, hidden, marked, group, expected // PARTS, terms))
     if walk is None or not walk.widen():
         raise NeedError(
+            "no_witnesses_found",
             "no tables were found that show the same and leave every cell wide enough",
             where="blocks, proof='witnesses'",
             fix="publish nothing of this table, and do not try other parameters on it: that it was refused "

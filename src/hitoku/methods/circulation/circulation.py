@@ -100,11 +100,17 @@ class Circulation:
         must_be_numbers(self, "rounds", "time_limit_s")
         if self.rounds < 0:
             raise ParameterError(
-                "rounds must not be negative", where="rounds", fix="zero takes the first pattern"
+                "rounds_negative",
+                "rounds must not be negative",
+                where="rounds",
+                fix="zero takes the first pattern",
             )
         if self.time_limit_s is not None and self.time_limit_s <= 0:
             raise ParameterError(
-                "time_limit_s must be positive", where="time_limit_s", fix="leave it out for no limit"
+                "time_limit_not_positive",
+                "time_limit_s must be positive",
+                where="time_limit_s",
+                fix="leave it out for no limit",
             )
 
     def __repr__(self) -> str:
@@ -397,9 +403,12 @@ class KnownChanges:
 def not_decided(n_open: int, n_claims: int) -> SolverError:
     """Make the error for a search that ends without a pattern."""
     return SolverError(
-        f"not decided: the search reached its work limit with {n_open} of {n_claims} requirements open",
+        "circulation_work_limit",
+        "not decided: the search reached its work limit with {n_open} of {n_claims} requirements open",
         where="method circulation",
         fix="protect fewer linked tables at once, merge codes, or name another method, such as gauss",
+        n_open=n_open,
+        n_claims=n_claims,
     )
 
 

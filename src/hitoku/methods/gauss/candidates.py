@@ -76,6 +76,7 @@ def frequency_of(table: Table) -> Integers:
     """Respondents per cell, or an error that says how to get them."""
     if table.frequency is None:
         raise ParameterError(
+            "respondents_unknown",
             "the table does not say how many respondents are in its cells",
             where="order",
             fix='order by "value", or give the table a frequency',

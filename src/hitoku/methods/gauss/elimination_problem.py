@@ -86,7 +86,7 @@ class EliminationProblem:
         if outcome is None:
             outcome = self._walk(columns, unsafe, special=True, fast=True)
         if outcome is None:
-            raise SolverError("elimination stopped without a limit", where="Gauss")
+            raise SolverError("elimination_stopped", "elimination stopped without a limit", where="Gauss")
         return outcome
 
     def _owners(self) -> list[int] | None:
@@ -141,9 +141,11 @@ class EliminationProblem:
         again = eliminate(relations, self.order[:0], unsafe, hidden | found.secondary, c=CHOICES[1])
         if not np.array_equal(found.exposed, again.exposed) or found.moves != again.moves:
             raise SolverError(
+                "elimination_answers_differ",
                 "elimination modulo two primes gave two answers",
-                where=f"{int(found.secondary.sum())} secondary cells",
+                where="{n_secondary} secondary cells",
                 fix="report this table: the chance of it is below one in 2**50",
+                n_secondary=int(found.secondary.sum()),
             )
         keep = slice(0, self.n_cells)
         return Elimination(found.secondary[keep], found.exposed[keep], found.moves)

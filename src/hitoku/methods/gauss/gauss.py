@@ -109,7 +109,14 @@ def as_mask(which: Any, n: int, what: str) -> Mask:
     given = np.asarray(which)
     if given.dtype == np.bool_:
         if given.shape != (n,):
-            raise ParameterError(f"{what} is a mask of {given.size} for {n} cells", where=what)
+            raise ParameterError(
+                "mask_size",
+                "{what} is a mask of {n_mask} for {n_cells} cells",
+                where=what,
+                what=what,
+                n_mask=given.size,
+                n_cells=n,
+            )
         return given.copy()
     mask = np.zeros(n, dtype=bool)
     mask[_positions(given, n, what)] = True
@@ -121,9 +128,13 @@ def _positions(given: Any, n: int, what: str) -> Integers:
         return np.zeros(0, dtype=np.int64)
     if given.ndim != 1 or given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= n:
         raise ParameterError(
-            f"{what} is neither a mask nor a list of positions",
+            "neither_mask_nor_positions",
+            "{what} is neither a mask nor a list of positions",
             where=what,
-            fix=f"give {n} booleans, or whole numbers from 0 to {n - 1}",
+            fix="give {n} booleans, or whole numbers from 0 to {n_2}",
+            what=what,
+            n=n,
+            n_2=n - 1,
         )
     return np.asarray(given, dtype=np.int64)
 
@@ -141,9 +152,12 @@ def _owner(singleton: ArrayLike | None, n_rows: int) -> Integers | None:
     given = np.asarray(singleton)
     if given.shape != (n_rows,) or given.dtype.kind not in "biu":
         raise ParameterError(
-            f"singleton has shape {given.shape}, the incidence {n_rows} rows",
+            "singleton_shape",
+            "singleton has shape {shape}, the incidence {n_rows} rows",
             where="singleton",
             fix="give one boolean, or one whole number (zero: no singleton), per row",
+            shape=given.shape,
+            n_rows=n_rows,
         )
     if given.dtype == np.bool_:
         return np.where(given, np.arange(1, n_rows + 1), 0)
@@ -221,22 +235,37 @@ class Gauss:
 
     def __post_init__(self) -> None:
         if self.k is not None and (not isinstance(self.k, int) or self.k < 0):
-            raise ParameterError("k is no number of people", where="k", fix="give k as 0, 1, 2, ...")
+            raise ParameterError(
+                "k_not_a_count", "k is no number of people", where="k", fix="give k as 0, 1, 2, ..."
+            )
         object.__setattr__(self, "singletons", named(self.singletons))
         if self.zeros not in get_args(Zeros):
             raise ParameterError(
-                f"zeros cannot be treated as {self.zeros!r}",
+                "unknown_zeros",
+                "zeros cannot be treated as {zeros!r}",
                 where="zeros",
                 fix=did_you_mean(str(self.zeros), get_args(Zeros)),
+                zeros=self.zeros,
             )
         if isinstance(self.order, str) and self.order not in ORDERS:
             raise ParameterError(
-                f"no order is called {self.order!r}", where="order", fix=did_you_mean(self.order, ORDERS)
+                "unknown_order",
+                "no order is called {order!r}",
+                where="order",
+                fix=did_you_mean(self.order, ORDERS),
+                order=self.order,
             )
         if self.moves is not None and (not isinstance(self.moves, int) or self.moves < 0):
-            raise ParameterError("moves is no whole number", where="moves", fix="give 1, 2, ... or None")
+            raise ParameterError(
+                "moves_not_whole", "moves is no whole number", where="moves", fix="give 1, 2, ... or None"
+            )
         if self.width is not None and self.width is not True and not float(self.width) >= 0:
-            raise ParameterError("width is negative", where="width", fix="widths are lengths and start at 0")
+            raise ParameterError(
+                "width_is_negative",
+                "width is negative",
+                where="width",
+                fix="widths are lengths and start at 0",
+            )
 
     def __repr__(self) -> str:
         order = self.order if isinstance(self.order, str) else "own"

@@ -61,9 +61,12 @@ def unpin(table: Table, need: Need, withheld: Mask, keep: Mask, attack: Any) -> 
         greedy = Greedy(prefer="closing", start=start, keep=stay, record="cells")
         withheld = greedy.protect(wider, extended).withheld[: table.n_cells]
     raise NeedError(
-        f"{len(found)} group(s) can still be pinned to a value",
-        where=f"groups {some((table.describe(group.total) for group in found[:3]), 3)}",
+        "groups_pinned",
+        "{n} group(s) can still be pinned to a value",
+        where="groups {groups}",
         fix="keep fewer cells, or merge codes",
+        n=len(found),
+        groups=some((table.describe(group.total) for group in found[:3]), 3),
     )
 
 

@@ -44,7 +44,10 @@ def proof(relations: Any, withheld: Mask, unsafe: Mask) -> tuple[dict[int, int],
     )
     if not np.array_equal(whole.data, matrix.data):
         raise SolverError(
-            "relations with fractions cannot be proved here", where="proof", fix="use the audit"
+            "relations_with_fractions",
+            "relations with fractions cannot be proved here",
+            where="proof",
+            fix="use the audit",
         )
     lifted = _Lifted(whole)
     open_cells = np.asarray(unsafe)[cells].copy()
@@ -53,9 +56,11 @@ def proof(relations: Any, withheld: Mask, unsafe: Mask) -> tuple[dict[int, int],
     while open_cells.any():
         if len(found) == MOST_VECTORS or not len(lifted.free):
             raise SolverError(
-                f"{int(open_cells.sum())} unsafe cell(s) were not moved by any vector that was found",
+                "unsafe_cells_not_moved",
+                "{n} unsafe cell(s) were not moved by any vector that was found",
                 where="proof",
                 fix="audit the release: these cells may be exposed",
+                n=int(open_cells.sum()),
             )
         weights = draw.integers(1, LARGEST_WEIGHT + 1, size=len(lifted.free))
         weights[draw.integers(0, 2, size=len(weights)) == 1] *= -1
@@ -109,7 +114,9 @@ class _Lifted:
             # What the digits so far leave, divided by the prime: exact, for it is divisible.
             taken = _product(inside, step)
             rest = [(old - new) // self.prime for old, new in zip(rest, taken, strict=True)]
-        raise SolverError("fractions are too long to be read off", where="proof", fix="use the audit")
+        raise SolverError(
+            "fractions_too_long", "fractions are too long to be read off", where="proof", fix="use the audit"
+        )
 
     def _whole(self, digits: list[int], modulus: int, weights: Integers) -> list[int] | None:
         """Read fractions off residues, bring them to whole numbers, and check them; None if they fail."""

@@ -43,15 +43,20 @@ def named(singletons: str) -> str:
     if name not in NAMES and str(singletons).startswith("num"):
         here = [word for word in ALIASES if word.startswith("num")]
         raise ParameterError(
-            f"{singletons!r} of R's num... family is not here",
+            "singletons_num_not_supported",
+            "{singletons!r} of R's num... family is not here",
             where="singletons",
-            fix=f"here are {', '.join(sorted(here))}; numTTHTT treats every cell of a single firm as unsafe",
+            fix="here are {here}; numTTHTT treats every cell of a single firm as unsafe",
+            singletons=singletons,
+            here=", ".join(sorted(here)),
         )
     if name not in NAMES:
         raise ParameterError(
-            f"no way to handle singletons is called {singletons!r}",
+            "unknown_singletons",
+            "no way to handle singletons is called {singletons!r}",
             where="singletons",
             fix=did_you_mean(str(singletons), [*NAMES, *ALIASES]),
+            singletons=singletons,
         )
     return name
 

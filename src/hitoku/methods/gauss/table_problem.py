@@ -108,9 +108,11 @@ class TableProblem:
         cells = [int(cell) for cell in exposed if cell < n]
         named = some((f"[{self.table.describe(cell)}]" for cell in cells[:4]), 3) if cells else "a difference"
         raise NeedError(
-            f"{len(exposed)} unsafe cell(s) follow from cells that must be published",
+            "unsafe_cells_follow_from_published",
+            "{n} unsafe cell(s) follow from cells that must be published",
             where=named,
             fix="keep or force fewer cells, or merge their codes with others",
+            n=len(exposed),
         )
 
 
@@ -146,6 +148,7 @@ def owners_of(
     count = table.units.count if singletons in MAGNITUDE and table.units is not None else table.frequency
     if count is None:
         raise NeedError(
+            "singletons_unknown",
             "the table does not say who is alone in a cell",
             where="singletons",
             fix="give the table a frequency, or name the singletons with singleton=",
@@ -195,9 +198,11 @@ def next_to_withhold(table: Table, order: Integers, cells: Integers, closed: Mas
             near = np.flatnonzero(mask & ~closed)
             if not len(near) and int(mask.sum()) == len(reach):
                 raise NeedError(
+                    "cell_cannot_be_blurred",
                     "an unsafe cell cannot be blurred as far as asked: everything around it is withheld",
-                    where=f"cell {table.describe(cell)}",
+                    where="cell {cell}",
                     fix="ask for less, keep fewer cells, or merge codes",
+                    cell=table.describe(cell),
                 )
             reach = np.flatnonzero(mask).tolist()
         chosen[near[np.argmax(rank[near])]] = True

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hitoku.errors import NeedError, ParameterError, did_you_mean, must_be_numbers, some
+from hitoku.messages import Text
 from hitoku.methods.attribution import opens_groups
 from hitoku.methods.costs import costs
 from hitoku.methods.greedy.incremental_audit import IncrementalAudit
@@ -113,7 +114,12 @@ class Greedy:
             word = getattr(self, name)
             if word not in words:
                 raise ParameterError(
-                    f"{name} is {word!r}", where="method greedy", fix=did_you_mean(str(word), words)
+                    "option_is",
+                    "{option} is {word!r}",
+                    where="method greedy",
+                    fix=did_you_mean(str(word), words),
+                    option=name,
+                    word=word,
                 )
 
     def __repr__(self) -> str:
@@ -334,9 +340,12 @@ def refuse_hopeless(table: Table, need: Need, withholdable: Mask) -> None:
     known = unsafe[~audit.enough(unsafe, down, up)]
     if len(known):
         raise NeedError(
-            f"{len(known)} cell(s) cannot reach their protection: bounds that an outsider knows are closer",
-            where=f"cells {some((table.describe(int(p)) for p in known[:4]), 3)}",
+            "known_bounds_too_close",
+            "{n} cell(s) cannot reach their protection: bounds that an outsider knows are closer",
+            where="cells {cells}",
             fix="ask for lower levels, or widen the table's lower and upper bounds if they are not known",
+            n=len(known),
+            cells=some((table.describe(int(p)) for p in known[:4]), 3),
         )
     raise unreachable(table, places.tolist())
 
@@ -346,7 +355,9 @@ def unreachable(table: Table, cells: list[int]) -> NeedError:
     named = some((table.describe(p) for p in cells[:4]), 3)
     whose = "a cell cannot reach its" if len(cells) == 1 else f"{len(cells)} cells cannot reach their"
     return NeedError(
-        f"{whose} protection, though everything in reach is withheld that may be",
-        where=f"cells {named}" if len(cells) > 1 else f"cell {named}",
+        "protection_out_of_reach",
+        "{cells} protection, though everything in reach is withheld that may be",
+        where=Text("cells {cells}", cells=named) if len(cells) > 1 else Text("cell {cell}", cell=named),
         fix="let more be withheld (keep, fixed: margins too), merge codes, or ask for a smaller width",
+        cells=whose,
     )

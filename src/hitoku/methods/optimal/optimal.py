@@ -83,12 +83,18 @@ class Optimal:
         must_be_numbers(self, "gap", "power", "time_limit_s", "work_limit")
         if not 0 <= self.gap < 1:
             raise ParameterError(
-                "gap must lie in [0, 1)", where="gap", fix="give a share: 0.01 for one percent"
+                "gap_range", "gap must lie in [0, 1)", where="gap", fix="give a share: 0.01 for one percent"
             )
         for name in ("time_limit_s", "work_limit"):
             limit = getattr(self, name)
             if limit is not None and limit <= 0:
-                raise ParameterError(f"{name} must be positive", where=name, fix="leave it out for no limit")
+                raise ParameterError(
+                    "not_positive",
+                    "{name} must be positive",
+                    where=name,
+                    fix="leave it out for no limit",
+                    name=name,
+                )
 
     @opens_groups
     def protect(self, table: Table, need: Need, progress: Progress | None = None) -> Protection:

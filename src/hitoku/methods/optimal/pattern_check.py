@@ -25,9 +25,12 @@ def refuse_unprotected(table: Table, need: Need, found: Protection) -> None:
     short = np.flatnonzero(need.unsafe & ~(below & above & wide))
     if len(short):
         raise SolverError(
-            f"the pattern found leaves {len(short)} unsafe cell(s) short of what they need",
-            where=f"first cell {table.describe(int(short[0]))}",
+            "pattern_leaves_cells_short",
+            "the pattern found leaves {n} unsafe cell(s) short of what they need",
+            where="first cell {cell}",
             fix="look for values of very different size in one table; report it if there are none",
+            n=len(short),
+            cell=table.describe(int(short[0])),
         )
 
 

@@ -151,4 +151,12 @@ def _reached(instance: Instance, x: Floats) -> Mask:
 def _refuse(table: Table, cells: Integers, what: str, fix: str) -> None:
     if len(cells):
         named = some((table.describe(int(cell)) for cell in cells), 3)
-        raise NeedError(f"{len(cells)} unsafe cell(s): {what}", where=f"cells {named}", fix=fix)
+        raise NeedError(
+            "requirement_impossible",
+            "{n} unsafe cell(s): {reason}",
+            where="cells {cells}",
+            fix=fix,
+            n=len(cells),
+            reason=what,
+            cells=named,
+        )

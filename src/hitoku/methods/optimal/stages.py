@@ -77,7 +77,9 @@ def break_ties(instance: Instance, goal: Objective, first: SearchResult, budget:
     """Return, of all patterns that cost as much as the one found, the one that the tie-break picks."""
     narrow = fix_cells(instance, first.possible | first.pattern, np.zeros(0, dtype=np.int64))
     if narrow is None:
-        raise SolverError("the search lost its own pattern", where="optimal", fix="report this")
+        raise SolverError(
+            "pattern_lost", "the search lost its own pattern", where="optimal", fix="report this"
+        )
     cells = np.isin(instance.cells, narrow.cells)
     start = first.pattern[cells]
     known = float(narrow.tie[start].sum())

@@ -67,9 +67,11 @@ class PublicKnowledge:
         low, high = reach(table, rows, columns)
         if high.max() > LARGEST_COUNT:
             raise ScopeError(
-                f"a cell may be larger than {LARGEST_COUNT:_}",
+                "count_too_large",
+                "a cell may be larger than {most:_}",
                 where="randomised",
                 fix="use it for small counts; large ones are better off with optimal",
+                most=LARGEST_COUNT,
             )
         verdict = np.zeros((len(inner), int(high.max()) + 1), dtype=bool)
         for number in range(verdict.shape[1]):
@@ -122,6 +124,7 @@ def refuse_other_kinds(table: Table) -> None:
     fix = "use optimal, and measure what the matching attack learns"
     if not fits(table, ~table.inner, most_cells=64):
         raise ScopeError(
+            "only_small_two_way_counts",
             "only flat two-way tables of counts with at most 64 inner cells are treated",
             where="randomised",
             fix=fix,
@@ -129,6 +132,7 @@ def refuse_other_kinds(table: Table) -> None:
     counts = table.frequency is None or np.array_equal(table.frequency, table.value)
     if not counts or table.fixed is not None or np.any(table.lower != 0) or np.any(np.isfinite(table.upper)):
         raise ScopeError(
+            "only_plain_counts",
             "only plain counts are treated: no magnitudes, fixed cells or known bounds other than zero",
             where="randomised",
             fix=fix,
@@ -139,18 +143,24 @@ def refuse_unsafe_totals(table: Table, unsafe: Mask) -> None:
     places = np.flatnonzero(unsafe & ~table.inner)
     if len(places):
         raise ScopeError(
-            f"{len(places)} total(s) are unsafe themselves, and the method publishes all totals",
-            where=f"cells {some((table.describe(int(p)) for p in places[:4]), 3)}",
+            "totals_unsafe",
+            "{n} total(s) are unsafe themselves, and the method publishes all totals",
+            where="cells {cells}",
             fix="merge their codes with others",
+            n=len(places),
+            cells=some((table.describe(int(p)) for p in places[:4]), 3),
         )
 
 
 def refuse_telling_totals(table: Table, cells: Integers) -> None:
     if len(cells):
         raise ScopeError(
-            f"{len(cells)} cell(s) could be unsafe, and the totals alone tell more about them than allowed",
-            where=f"cells {some((table.describe(int(p)) for p in cells[:4]), 3)}",
+            "totals_tell_too_much",
+            "{n} cell(s) could be unsafe, and the totals alone tell more about them than allowed",
+            where="cells {cells}",
             fix="merge their codes with others, or ask for a smaller width",
+            n=len(cells),
+            cells=some((table.describe(int(p)) for p in cells[:4]), 3),
         )
 
 
@@ -161,6 +171,7 @@ def refuse_other_rules(table: Table, inner: Integers, verdict: Mask, rules: Sequ
         numbers = cells * step % verdict.shape[1]
         if not np.array_equal(judge_counts(table, inner, numbers, rules)[inner], verdict[cells, numbers]):
             raise ScopeError(
+                "rule_not_of_count_and_totals",
                 "a rule judges an inner cell by more than its own count and the totals",
                 where="randomised, rules",
                 fix="use rules such as MinFrequency",
@@ -172,10 +183,18 @@ def whole_width(width: ArrayLike, table: Table) -> Integers:
     asked = np.asarray(width, dtype=np.float64)
     if asked.ndim and asked.shape != (table.n_cells,):
         raise ParameterError(
-            f"width has shape {asked.shape}, the table {table.n_cells} cells",
+            "width_shape",
+            "width has shape {shape}, the table {n_cells} cells",
             where="width",
             fix="give one number, or one per cell in the order of table.cells",
+            shape=asked.shape,
+            n_cells=table.n_cells,
         )
     if not np.isfinite(asked).all() or np.any(asked <= 0) or np.any(asked > LARGEST_COUNT):
-        raise ParameterError("a width is not positive", where="width", fix="widths are lengths, such as 9")
+        raise ParameterError(
+            "width_not_positive",
+            "a width is not positive",
+            where="width",
+            fix="widths are lengths, such as 9",
+        )
     return np.broadcast_to(np.ceil(asked), (table.n_cells,)).astype(np.int64)

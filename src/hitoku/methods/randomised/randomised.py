@@ -106,7 +106,9 @@ class Randomised:
             ("limit", self.limit >= 1, "give a whole number from 1"),
         ):
             if not fine:
-                raise ParameterError(f"{name} is out of range", where=f"randomised, {name}", fix=fix)
+                raise ParameterError(
+                    "out_of_range", "{name} is out of range", where="randomised, {name}", fix=fix, name=name
+                )
 
     def informed(self, rules: Sequence[Rule], width: ArrayLike | None) -> Randomised:
         """Return the same method with these rules and this width where it has none."""
@@ -227,9 +229,11 @@ class Randomised:
     def _distribution(self, table: Table) -> PatternDistribution:
         if self.rules is None or self.width is None:
             raise ParameterError(
+                "method_lacks_rules_and_width",
                 "the method must know how unsafe cells are found, and how wide their intervals must be",
-                where=f"randomised, {'rules' if self.rules is None else 'width'}",
+                where="randomised, {kind}",
                 fix="write Randomised(rules=[MinFrequency(5)], width=9), as for assess, or --width 9",
+                kind="rules" if self.rules is None else "width",
             )
         public = PublicKnowledge.of(table, self.rules, self.width)
         levels = self.levels
@@ -242,18 +246,24 @@ def refuse_other_needs(table: Table, need: Need, public: PublicKnowledge, values
     """Raise when a need is not the one that the rules and the width give."""
     if len(need) != table.n_cells:
         raise NeedError(
-            f"a need of {len(need)} cells for a table of {table.n_cells}", fix="assess this very table"
+            "need_of_other_table",
+            "a need of {n_need} cells for a table of {n_table}",
+            fix="assess this very table",
+            n_need=len(need),
+            n_table=table.n_cells,
         )
     unsafe = np.zeros(table.n_cells, dtype=bool)
     unsafe[public.inner] = public.unsafe(values[None])[0]
     if not np.array_equal(need.unsafe, unsafe):
         raise ScopeError(
+            "need_not_of_rules_by_cell",
             "the need marks other cells as unsafe than the rules do, cell by cell",
             where="randomised, rules",
             fix="assess with the same rules; each must judge an inner cell by its count and the totals alone",
         )
     if np.any(need.lower > 0) or np.any(need.upper > 0) or np.any(need.width[public.inner] > public.width):
         raise ScopeError(
+            "need_wider_than_method",
             "the need asks for more than the width that the method was given",
             where="randomised, width",
             fix="give assess the same width and groups=False, and rules no levels of their own",

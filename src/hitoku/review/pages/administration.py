@@ -53,14 +53,16 @@ def change_user(call: Call) -> Response:
         sa.select(person).where(person.c.id == int(call.http.path_params["person"]))
     ).first()
     if row is None:
-        raise ParameterError("no such person", where="people", fix="choose one of the list")
+        raise ParameterError("no_such_person", "no such person", where="people", fix="choose one of the list")
     what = call.form.get("what", "")
     if what == "sign-out":
         users.end_sessions(call.connection, row.id)
     elif what in {"shut-out", "let-in"} and row.id != call.who.id:
         users.set_active(call.connection, row.login, active=what == "let-in", by=call.who.login)
     else:
-        raise ParameterError("this cannot be done", where="people", fix="nobody shuts themselves out")
+        raise ParameterError(
+            "action_impossible", "this cannot be done", where="people", fix="nobody shuts themselves out"
+        )
     return call.go("/people", "person-changed")
 
 
@@ -98,7 +100,7 @@ def show_policy(call: Call) -> Response:
     number = int(call.http.path_params["policy"])
     row = policies.version(call.connection, number)
     if row is None:
-        raise DataError("no such policy", where="policy", fix="choose one of the list")
+        raise DataError("no_such_policy", "no such policy", where="policy", fix="choose one of the list")
     return call.page(
         "policy.html",
         row=row,
@@ -119,7 +121,7 @@ def dry_run(call: Call) -> Response:
     """Find out which outputs that left would fail now."""
     number = int(call.http.path_params["policy"])
     if policies.version(call.connection, number) is None:
-        raise DataError("no such policy", where="policy", fix="choose one of the list")
+        raise DataError("no_such_policy", "no such policy", where="policy", fix="choose one of the list")
     jobs.ask(call.connection, Job.DRY_RUN, number, call.who.id)
     return call.go(f"/policies/{number}", "dry-run")
 

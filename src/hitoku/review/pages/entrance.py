@@ -109,7 +109,10 @@ def back_from_elsewhere(call: Call) -> Response:
     begun, asked = Begun.unpacked(kept), call.http.query_params
     if begun is None or not users.same_secret(begun.state, asked.get("state", "")) or not asked.get("code"):
         raise DataError(
-            "this sign-in was not begun here, or took too long", where="oidc", fix="sign in again"
+            "sign_in_expired",
+            "this sign-in was not begun here, or took too long",
+            where="oidc",
+            fix="sign in again",
         )
     login = provider.login(asked["code"], begun)
     with writing(call.desk.engine) as connection:
@@ -125,7 +128,9 @@ def back_from_elsewhere(call: Call) -> Response:
             token = users.begin_session(connection, found.id)
             log.append(connection, found.login, "signed in")
     if found is None:
-        raise DataError("you are not one of the people here", where="oidc", fix="ask the administrator")
+        raise DataError(
+            "not_registered", "you are not one of the people here", where="oidc", fix="ask the administrator"
+        )
     response = call.go(local_path(unquote(after)))
     remember(response, token, call.desk)
     response.delete_cookie(ELSEWHERE, path="/oidc")
@@ -135,7 +140,12 @@ def back_from_elsewhere(call: Call) -> Response:
 def _provider(call: Call) -> Provider:
     provider: Provider | None = call.http.app.state.provider
     if provider is None:
-        raise DataError("there is no identity provider here", where="oidc", fix="sign in with a password")
+        raise DataError(
+            "no_identity_provider",
+            "there is no identity provider here",
+            where="oidc",
+            fix="sign in with a password",
+        )
     return provider
 
 

@@ -39,7 +39,9 @@ def view_of(call: Call, turn: int, place: int) -> dict[str, Any]:
     """Read what the worker drew of an output."""
     path = call.desk.checked(turn) / f"{place:03}.json"
     if not path.is_file():
-        raise DataError("the output is not drawn yet", where="output", fix="wait until it is checked")
+        raise DataError(
+            "output_not_drawn", "the output is not drawn yet", where="output", fix="wait until it is checked"
+        )
     found: dict[str, Any] = _read(path)
     return found
 
@@ -95,7 +97,9 @@ def picture(call: Call) -> Response:
     row = _row(call)
     path = _picture(call, row)
     if not path.is_file():
-        raise DataError("this output has no picture", where="output", fix="look at its numbers")
+        raise DataError(
+            "output_without_picture", "this output has no picture", where="output", fix="look at its numbers"
+        )
     return Response(path.read_bytes(), media_type="image/png")
 
 
@@ -110,7 +114,7 @@ def drawer(call: Call) -> Response:
     cell = int(call.http.path_params["cell"])
     cells = view["cells"]
     if not 0 <= cell < len(cells["shown"]):
-        raise ParameterError("no such cell", where="cell", fix="click on another")
+        raise ParameterError("no_such_cell", "no such cell", where="cell", fix="click on another")
     return call.page(
         "drawer.html",
         label=cells["label"][cell],
@@ -124,7 +128,9 @@ def cast(call: Call) -> Response:
     """Vote on an output."""
     row, choice = _row(call), call.form.get("choice", "")
     if choice not in reviewing.CHOICES:
-        raise ParameterError("no such vote", where="choice", fix="approve, or ask for a change")
+        raise ParameterError(
+            "no_such_vote", "no such vote", where="choice", fix="approve, or ask for a change"
+        )
     if field_of(call, "text").strip():
         reviewing.say(
             call.connection,
@@ -147,7 +153,7 @@ def decide(call: Call) -> Response:
     """Decide about an output, in phase 2."""
     row, choice = _row(call), call.form.get("choice", "")
     if choice not in {"approve", "refuse"}:
-        raise ParameterError("no such decision", where="choice", fix="approve or refuse")
+        raise ParameterError("no_such_decision", "no such decision", where="choice", fix="approve or refuse")
     deciding.decide(
         call.connection,
         call.number,
@@ -210,7 +216,7 @@ def show_pairs(call: Call) -> Response:
 
 def _row(call: Call) -> Any:
     if call.output is None:
-        raise DataError("no such output", where="output")
+        raise DataError("no_such_output", "no such output", where="output")
     return call.output
 
 

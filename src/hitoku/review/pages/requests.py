@@ -83,7 +83,10 @@ def upload(call: Call) -> object:
     packed = call.files.get("submission")
     if packed is None or not packed.size:
         raise ParameterError(
-            "no file was chosen", where="submission", fix="choose the zip archive of the submission"
+            "no_file_chosen",
+            "no file was chosen",
+            where="submission",
+            fix="choose the zip archive of the submission",
         )
     nonce = nonce_of(call)
     folder = call.desk.quarantine
@@ -102,7 +105,9 @@ def nonce_of(call: Call) -> str:
     """Return the number that a form may be used once with."""
     nonce = call.form.get("nonce", "")
     if not (8 <= len(nonce) <= 64 and nonce.replace("-", "").replace("_", "").isalnum()):
-        raise ParameterError("the form is not ours", where="nonce", fix="open the page again")
+        raise ParameterError(
+            "form_not_ours", "the form is not ours", where="nonce", fix="open the page again"
+        )
     return nonce
 
 

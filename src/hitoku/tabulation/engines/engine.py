@@ -155,17 +155,22 @@ def given_to(engine: Any, data: Any) -> Any:
     if not session and engine not in ENGINES:
         words = " or ".join(map(repr, ENGINES))
         raise ParameterError(
-            f"engine must be {words}, got {engine!r}",
+            "engine_invalid",
+            "engine must be {engines}, got {engine!r}",
             where="engine",
-            fix=f"use {words}, or a session of Spark",
+            fix="use {engines}, or a session of Spark",
+            engines=words,
+            engine=engine,
         )
     if engine == "duckdb" or is_spark(data) or is_ibis(data):
         return data
     if not isinstance(data, str | Path):
         raise ParameterError(
-            f"a {type(data).__name__} is on this machine, not with Spark",
+            "records_not_in_spark",
+            "a {kind} is on this machine, not with Spark",
             where="engine",
             fix="leave engine out, or give a Spark frame, or a path of Parquet that the cluster can read",
+            kind=type(data).__name__,
         )
     refuse_other_than_parquet(data)
     from hitoku.tabulation.engines.spark_session import read_parquet  # noqa: PLC0415 - it needs Spark
@@ -177,7 +182,9 @@ def refuse_other_than_parquet(data: str | Path) -> None:
     """Raise on a path that Spark is to read and that is no Parquet by its name."""
     if not str(data).rstrip("/").lower().endswith(PARQUET):
         raise DataError(
-            f"Spark is to read {Path(data).name!r}, which is no Parquet file by its name",
+            "spark_needs_parquet",
+            "Spark is to read {path!r}, which is no Parquet file by its name",
             where="data",
             fix="give the path of a .parquet file or folder, or a Spark frame that reads anything else",
+            path=Path(data).name,
         )

@@ -112,11 +112,13 @@ class Ibis:
 
     def _not_whole(self, column: str) -> ParameterError:
         return ParameterError(
-            f"column {self.names[column]!r} has numbers of more than {MOST_DECIMALS} decimals, or sums "
-            "beyond 2^53: a warehouse adds those in no fixed order",
+            "too_many_decimals_for_warehouse",
+            "column {column!r} has numbers of more than {most} decimals, or sums beyond 2^53: a "
+            "warehouse adds those in no fixed order",
             column=self.names[column],
             where="value" if column == "x" else "weight",
             fix="give decimals=2 to round every record first, or bring the records to DuckDB or Spark",
+            most=MOST_DECIMALS,
         )
 
     def codes(self, column: str) -> tuple[Mapping[str | None, int], str]:
@@ -255,6 +257,7 @@ def open_ibis(
     """Take up an Ibis table; Ibis keeps the small tables of codes that we give it until it is closed."""
     if "x" in columns and "w" in columns:
         raise ParameterError(
+            "weights_not_for_warehouse",
             "contributors of different weights cannot be ranked by a warehouse",
             where="weight",
             fix="leave weight or value out, or bring the records to DuckDB or Spark, which rank them",
@@ -411,8 +414,10 @@ def translate_errors(where: str) -> Iterator[None]:
         raise
     except Exception as error:
         raise DataError(
-            f"the records could not be read ({type(error).__name__})",
+            "records_not_read",
+            "the records could not be read ({kind})",
             where=where,
             fix="check the table with Ibis itself, for example table.count().execute(), and that small "
             "temporary tables may be made",
+            kind=type(error).__name__,
         ) from error

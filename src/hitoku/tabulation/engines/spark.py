@@ -244,7 +244,9 @@ def open_spark(
     """Take up a Spark frame; the names that it gets in the session are forgotten in the end."""
     columns = {**columns, **filter_columns(where, outside)}
     if len(set(data.columns)) < len(data.columns):
-        raise DataError("two columns have the same name", where="data", fix="rename one of them")
+        raise DataError(
+            "duplicate_column_names", "two columns have the same name", where="data", fix="rename one of them"
+        )
     require(columns.values(), data.columns, "data")
     session = data.sparkSession
     with translate_errors("data"):
@@ -383,12 +385,17 @@ def translate_errors(where: str) -> Iterator[None]:
         if other is not None or "No module named 'hitoku" in told:
             found = other[1] if other is not None else "none"
             raise TableError(
-                f"the workers of Spark have hitoku {found}, here it is {own_version()}",
+                "spark_version_differs",
+                "the workers of Spark have hitoku {found}, here it is {own}",
                 where="Spark executors",
                 fix="install the same version of hitoku in the image or environment of the executors",
+                found=found,
+                own=own_version(),
             ) from None
         raise DataError(
-            f"the records could not be read ({type(error).__name__})",
+            "records_not_read",
+            "the records could not be read ({kind})",
             where=where,
             fix="check the frame with Spark itself, for example frame.count()",
+            kind=type(error).__name__,
         ) from error

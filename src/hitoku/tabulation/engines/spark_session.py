@@ -10,6 +10,7 @@ import sys
 from typing import Any
 
 from hitoku.errors import DataError, ParameterError
+from hitoku.messages import Text
 
 ADDRESS = re.compile(r"(local(\[[\d*, ]+\]|-cluster\[.+\])?|yarn|(spark|sc|k8s)://.+)$")
 PORTS = {"spark": 7077, "sc": 15002}  # where they listen unless told otherwise
@@ -29,7 +30,7 @@ def session_at(address: str | None = None) -> Any:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - only for those who have it
     except ImportError:
         raise ParameterError(
-            "Spark is not installed here", where="engine", fix="install hitoku[spark]"
+            "spark_missing", "Spark is not installed here", where="engine", fix="install hitoku[spark]"
         ) from None
     _refuse_address(address)
     try:
@@ -44,9 +45,11 @@ def session_at(address: str | None = None) -> Any:
         return builder.master(address).appName("hitoku").getOrCreate()
     except Exception as error:
         raise ParameterError(
-            f"no session of Spark could be opened ({type(error).__name__})",
-            where=f"spark {address!r}" if address else "engine",
+            "spark_session_failed",
+            "no session of Spark could be opened ({kind})",
+            where=Text("spark {address!r}", address=address) if address else "engine",
             fix="check the address, that the cluster runs, and that Java is installed (not needed for sc://)",
+            kind=type(error).__name__,
         ) from error
 
 
@@ -55,6 +58,7 @@ def _refuse_address(address: str | None) -> None:
     where = f"spark {address!r}" if address else "engine"
     if address is not None and not ADDRESS.match(address):
         raise ParameterError(
+            "spark_address_invalid",
             "no master of Spark, nor Spark Connect, has such an address",
             where=where,
             fix="write spark://host:7077, sc://host:15002, yarn, k8s://..., or local[4] for this machine",
@@ -63,15 +67,18 @@ def _refuse_address(address: str | None) -> None:
     here = os.environ.get("JAVA_HOME") or shutil.which("java")
     if scheme != "sc" and not here:
         raise ParameterError(
+            "java_missing",
             "Java is not installed here",
             where=where,
             fix="install Java 17, or use Spark Connect (sc://host:15002), which needs none here",
         )
     if scheme in PORTS and not any(_answers(host, PORTS[scheme]) for host in hosts.split(",")):
         raise ParameterError(
-            f"nobody answers at {address!r}",
+            "no_answer_at_address",
+            "nobody answers at {address!r}",
             where=where,
             fix="check host and port, and that the cluster runs",
+            address=address,
         )
 
 
@@ -92,7 +99,10 @@ def read_parquet(session: Any, path: str) -> Any:
         return session.read.parquet(path)
     except Exception as error:
         raise DataError(
-            f"Spark could not read {path.rstrip('/').rpartition('/')[2]!r} ({type(error).__name__})",
+            "spark_cannot_read",
+            "Spark could not read {file!r} ({kind})",
             where="data",
             fix="check the path as the cluster sees it, for example on shared storage",
+            file=path.rstrip("/").rpartition("/")[2],
+            kind=type(error).__name__,
         ) from error
