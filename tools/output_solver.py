@@ -398,11 +398,12 @@ class Attacker:
                         "percentiles alike", f"{about} of {inside:.0f} of {n} in {words(group)}", true=true
                     )
             known = order_statistics(found, n)
-            # The policy counts the people from one percentile to the next with both ends.
+            # The policy counts the people with values from one percentile to the next, both ends included.
             close = [
                 (low, high)
                 for low, high in zip(list(known), list(known)[1:], strict=False)
-                if not np.isclose(known[low], known[high], rtol=CLOSE) and high - low + 1 < self.minimum
+                if not np.isclose(known[low], known[high], rtol=CLOSE)
+                and _n_between(own, known[low], known[high]) < self.minimum
             ]
             ranks = sorted({each for pair in close for each in pair})
             few = [k for k in ranks if 0 < np.isclose(own, known[k], rtol=CLOSE).sum() < self.minimum]
@@ -485,3 +486,9 @@ class Attacker:
                     if had.mean() > self.share:
                         text = f"{1 - curve / height:.0%} of {words(group)} had {event} by {time:g}"
                         self.claim("survival", text, true=True)
+
+
+def _n_between(own: np.ndarray[Any, Any], low: float, high: float) -> int:
+    """Count the values from one number to another, both included."""
+    slack = CLOSE * max(abs(low), abs(high))
+    return int(((own >= low - slack) & (own <= high + slack)).sum())

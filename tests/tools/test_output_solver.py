@@ -81,6 +81,17 @@ def test_percentiles_close_together_are_values_of_people(percents, found):
     assert kinds(INCOMES, [], ("table", asked, columns)) == found
 
 
+@pytest.mark.parametrize(("n_alike", "found"), [(1, {"percentiles close"}), (7, set())])
+def test_percentiles_are_close_by_the_people_between_them(n_alike, found):
+    """From the 51st to the 54th there are four people, or ten where seven people have the value of the 51st."""
+    values = np.arange(101) ** 2 + 1000.0
+    values[50 - n_alike + 1 : 51] = values[50]
+    people = pd.DataFrame({"income": values})
+    columns = {f"p{p}": [float(np.percentile(values, p))] for p in (50, 53)}
+    asked = {"by": (), "value": "income", "statistics": list(columns)}
+    assert kinds(people, [], ("table", asked, columns)) == found
+
+
 def test_more_percentiles_than_people_give_everybody():
     """62 people and 99 percentiles between them: each is an equation with two unknowns."""
     people = INCOMES.iloc[:62]
