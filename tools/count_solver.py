@@ -64,8 +64,15 @@ class CountSystem:
         return kept.astype(float)
 
     def _lines(self, each: Released, group: Group) -> list[Group]:
-        """Return the totals that a cell is a part of: all but one of its codes."""
-        return [group - {(name, code)} for name, code in group if name in each.by]
+        """Return the totals that a cell is a part of: all but one of its codes.
+
+        That all have the only code of a variable is known from the list of its codes.
+        """
+        return [
+            group - {(name, code)}
+            for name, code in group
+            if name in each.by and len(set(self.places[name])) > 1
+        ]
 
     def _whole(self, each: Released, group: Group) -> Group:
         """Return what a percentage is a share of."""

@@ -83,7 +83,7 @@ def test_percentiles_close_together_are_values_of_people(percents, found):
 
 @pytest.mark.parametrize(("n_alike", "found"), [(1, {"percentiles close"}), (7, set())])
 def test_percentiles_are_close_by_the_people_between_them(n_alike, found):
-    """From the 51st to the 54th there are four people, or ten where seven people have the value of the 51st."""
+    """From the 51st to the 54th there are four people; ten where seven have the value of the 51st."""
     values = np.arange(101) ** 2 + 1000.0
     values[50 - n_alike + 1 : 51] = values[50]
     people = pd.DataFrame({"income": values})

@@ -21,8 +21,10 @@ OPTIONAL = {
     "standard_error",
     *("n_values", "other_values", "other_holders", "categories", "entering", "parts", "wholes", "fit"),
     *("few_cells", "few_values", "few_most", "few_least"),
-    *("outcome_groups", "outcome_units", "outcome_values", "outcome_holders"),
+    *("outcome_groups", "outcome_codes", "outcome_units", "outcome_values", "outcome_holders"),
 }
+# Fields of which an entry may be null.
+NULLABLE = {"outcome_codes"}
 # Of a model that cannot be solved for, estimates may be anything.
 ANY_NUMBER = {"coefficient", "standard_error"}
 
@@ -110,7 +112,8 @@ def forgeries(plain):
         if isinstance(value, list):
             wrong += [[*value, value[0] if value else "more"], "x" * len(value), dict(enumerate(value))]
         if isinstance(value, list) and value:
-            wrong += [value[1:], [None, *value[1:]], [{}, *value[1:]]]
+            wrong += [value[1:], [{}, *value[1:]]]
+            wrong += [] if name in NULLABLE else [[None, *value[1:]]]
         if isinstance(value, list) and value and isinstance(value[0], int | float):
             wrong += [["1", *value[1:]], [10**400, *value[1:]]]
             if name not in ANY_NUMBER:

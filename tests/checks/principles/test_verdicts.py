@@ -370,6 +370,7 @@ MODEL = {
     "perfect": False,
     "separated": (),
     "outcome_groups": ("all",),
+    "outcome_codes": ((),),
     "outcome_units": np.array([40]),
     "outcome_values": np.array([2]),
     "outcome_holders": np.array([[30, 10, 0, 0, 0]]),

@@ -264,7 +264,7 @@ def test_statistics_of_three_values_give_their_counts_together(policy, tmp_path)
     assert alone.table((), "cars", ["mean", "std"]).status is Clearance.FAIL
     work = ht.Session("study", cars, policy=policy)
     assert work.mean("cars").status is Clearance.PASS
-    assert reasons(work.summary("std", "cars")) == {"counts_follow"}
+    assert reasons(work.summary("std", "cars")) == {"counts_follow", "few_values"}
     assert check(work, tmp_path, cars) == [FOUND, FOUND]
 
 
@@ -370,3 +370,120 @@ def test_a_survival_curve_does_not_tell_what_nearly_all_had(policy, n, shown, tm
     assert "b" in out.published["group"]
     if not shown:
         assert "group_disclosure" in reasons(opened(work, tmp_path, out.name))
+
+
+# Models and quantile groups are equations about the values of their groups as well.
+def cars():
+    # 60 have none, 35 one, 5 two; of the others more of each.
+    return pd.DataFrame(
+        {
+            "sex": ["f"] * 100 + ["m"] * 60,
+            "cars": [*np.repeat([0, 1, 2], [60, 35, 5]), *np.repeat([0, 1, 2], [20, 20, 20])],
+            "age": np.arange(160) * 7 % 53 + 20,
+        }
+    )
+
+
+@both
+def test_means_of_a_model_beside_deviations_give_counts(policy, tmp_path):
+    work = ht.Session("study", cars(), policy=policy)
+    assert work.regression("cars ~ C(sex)").status is Clearance.PASS
+    out = work.summary("std", "cars", where={"sex": ["f"]})
+    assert reasons(out) == {"counts_follow", "few_values"}
+    assert check(work, tmp_path, cars()) == [FOUND, FOUND]
+    # 100 m = 45 and 99 s² = 35 + 4 · 5 - 45² / 100: two equations for the 35 and the 5.
+    f = cars()[cars()["sex"] == "f"]["cars"]
+    found = np.linalg.solve([[1, 2], [1, 4]], [100 * f.mean(), 99 * f.var() + 100 * f.mean() ** 2])
+    assert np.allclose(found, [35, 5])
+
+
+@both
+def test_a_model_gives_mean_and_deviation_of_all(policy, tmp_path):
+    """Standard errors tell the squares that are left, and the means of groups all others."""
+    few = cars().replace({"cars": {2: 1}})
+    few.loc[:4, "cars"] = 2
+    work = ht.Session("study", few, policy=policy)
+    assert "counts_follow" in reasons(work.regression("cars ~ C(sex)"))
+    assert check(work, tmp_path, few) == [FOUND, FOUND]
+    assert ht.Session("study", few, policy=policy).table((), "cars", ["mean"]).status is Clearance.PASS
+
+
+@both
+def test_a_model_with_a_measurement_gives_no_counts(policy):
+    few = cars().replace({"cars": {2: 1}})
+    few.loc[:4, "cars"] = 2
+    work = ht.Session("study", few, policy=policy)
+    assert work.regression("cars ~ age").status is Clearance.PASS
+    assert work.mean("cars").status is Clearance.PASS
+
+
+@pytest.mark.parametrize(
+    ("n", "policy", "found"),
+    [
+        # Mean, deviation, skewness, kurtosis and a product: units less four, more than 11 in the one policy.
+        (16, "japan-2017", set()),
+        (15, "japan-2017", {"too_few_degrees_of_freedom"}),
+        (15, "essnet-2009", set()),
+    ],
+)
+def test_a_model_takes_its_degrees_of_freedom_from_other_statistics(n, policy, found):
+    people = pd.DataFrame({"a": np.linspace(-1, 1, n), "y": np.arange(n) * 7 % n + 0.5})
+    statistics = ["mean", "std", "skewness", "kurtosis"]
+    work = ht.Session("study", people, policy=policy)
+    assert work.regression("y ~ a").status is Clearance.PASS
+    assert reasons(work.table((), "y", statistics)) == found
+    alone = ht.Session("study", people, policy=policy)
+    assert alone.table((), "y", statistics).status is Clearance.PASS
+
+
+@both
+def test_quantile_groups_beside_deviations_give_counts(policy, tmp_path):
+    # Five different amounts: 30, 30, 20, 15 and 5 have them.
+    people = pd.DataFrame({"x": np.repeat([1.0, 2.0, 5.0, 6.0, 8.0], [30, 30, 20, 15, 5])})
+    work = ht.Session("study", people, policy=policy)
+    first = work.mean("x")
+    assert first.status is Clearance.PASS
+    made = work.quantile_groups("x", 2, statistic="share")
+    assert made.published["to_percent"] == [60.0, 100.0]
+    assert made.status is Clearance.PASS
+    assert reasons(work.summary("std", "x")) == {"counts_follow", "few_values"}
+    assert check(work, tmp_path, people) == [FOUND, FOUND]
+
+
+@both
+def test_a_step_of_two_values_is_a_count(policy, tmp_path):
+    # The upper half has 5.0, and three 9.0: its mean says how many.
+    people = pd.DataFrame({"x": np.r_[np.arange(50) / 60, np.full(47, 5.0), np.full(3, 9.0)]})
+    work = ht.Session("study", people, policy=policy)
+    made = work.quantile_groups("x", 2)
+    assert made.published["to_percent"] == [100.0]
+    assert "two_values" in reasons(opened(work, tmp_path, made.name))
+
+
+@both
+@pytest.mark.parametrize("of", ["row", "column", "all"])
+def test_percentages_all_withheld_fail(policy, of, tmp_path):
+    # Both cells of the small row, so their total, and for each another: nothing remains.
+    people = pd.DataFrame({"r": ["a"] * 9 + ["b"] * 30, "c": (["x"] * 4 + ["y"] * 5) + ["x", "y"] * 15})
+    work = ht.Session("study", people, policy=policy)
+    out = work.percentages(["r", "c"], of)
+    assert out.published["percent"] == [None] * 4
+    assert reasons(out) == {"nothing_left"}
+    assert out.way_out
+    assert check(work, tmp_path, people) == [FOUND, FOUND]
+
+
+@both
+@pytest.mark.parametrize("statistic", ["gini", "hhi", "cr4", "std", "skewness", "kurtosis"])
+def test_counts_of_three_values_that_trying_finds_need_a_look(policy, statistic):
+    # Of 51 people 4 have 3: of the 1,378 ways to divide them one alone gives the statistic, to all digits.
+    people = pd.DataFrame({"rooms": np.repeat([1, 2, 3], [17, 30, 4])})
+    ask = "concentration" if statistic in {"gini", "hhi", "cr4"} else "summary"
+
+    def made(**how):
+        work = ht.Session("study", people, policy=policy)
+        given = {"value": "rooms", "statistic": statistic, **how}
+        return getattr(work, ask)(**given)
+
+    assert reasons(made()) == {"few_values"}
+    assert made(decimals=2).status is Clearance.PASS

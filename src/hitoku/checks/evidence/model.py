@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field, StrictBool
+from pydantic import Field, StrictBool, StrictStr
 from pydantic.dataclasses import dataclass
 
 from hitoku.checks.evidence.evidence import STRICT, CountRows, Counts, Estimates, Evidence, Texts
@@ -16,8 +16,10 @@ from hitoku.checks.evidence.groups import COUNTED, compare_values
 ROUNDING = 1e-6
 
 # Of groups of which coefficients imply the mean of the outcome.
-OUTCOMES = ("outcome_groups", "outcome_units", "outcome_values", "outcome_holders")
+OUTCOMES = ("outcome_groups", "outcome_codes", "outcome_units", "outcome_values", "outcome_holders")
 
+# A column and one of its codes.
+Pair = tuple[StrictStr, StrictStr]
 Count = Annotated[int, Field(ge=0, le=2**53, strict=True)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 
@@ -48,10 +50,10 @@ class ModelEvidence(Evidence):
     residual, influence
         The largest share that one unit has of the residual sum of squares, and of what adds up to some
         coefficient; None for outcomes with two values.
-    outcome_groups, outcome_units, outcome_values, outcome_holders
+    outcome_groups, outcome_codes, outcome_units, outcome_values, outcome_holders
         Where every regressor is a category: the groups of which coefficients imply the mean of the outcome,
-        their units, how many different outcomes they have, and how many units have the most frequent ones.
-        None in evidence of before this was asked for.
+        their codes (None where codes do not say who is in one), their units, how many different outcomes they
+        have, and how many units have the most frequent ones. None in evidence of before this was asked for.
     perfect, binary, separated
         Whether every outcome is predicted; whether there are two; terms of which one value has one outcome.
     """
@@ -77,6 +79,7 @@ class ModelEvidence(Evidence):
     residual: Number | None = None
     influence: Number | None = None
     outcome_groups: Texts | None = None
+    outcome_codes: tuple[tuple[Pair, ...] | None, ...] | None = None
     outcome_units: Counts | None = None
     outcome_values: Counts | None = None
     outcome_holders: CountRows | None = None

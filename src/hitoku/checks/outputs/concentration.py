@@ -32,7 +32,13 @@ from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import groups as principles
 from hitoku.checks.principles.squares import square_verdicts, withheld_for_squares
 from hitoku.checks.principles.together import Said
-from hitoku.checks.principles.values import alike, counts_told, few_values, nearly_all_equal
+from hitoku.checks.principles.values import (
+    alike,
+    counts_told,
+    few_values,
+    many_digits,
+    nearly_all_equal,
+)
 from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Records, per_contributor
 from hitoku.errors import DataError, ParameterError, did_you_mean
@@ -186,7 +192,9 @@ class Concentration(GroupStatistic[AmountEvidence]):
         found = (
             principles.units(evidence, policy),
             principles.dominance(evidence, policy),
-            *few_values(evidence, evidence.n_values, evidence.holders, policy),
+            *few_values(
+                evidence, evidence.n_values, evidence.holders, policy, exact=many_digits(self.decimals)
+            ),
             *(() if evidence.n_values is None else nearly_all_equal(evidence, policy)),
         )
         shares = self._squares(evidence)

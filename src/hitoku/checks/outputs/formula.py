@@ -69,6 +69,18 @@ def columns_of(formula: str, columns: Sequence[str]) -> list[str]:
     return [name for name in columns if name in named]
 
 
+def named_column(side: str) -> str:
+    """Return the column that one side of a formula is, or its text where it is more than a column.
+
+    Examples
+    --------
+    >>> named_column(" income "), named_column("Q('my age')"), named_column("np.log(income)")
+    ('income', 'my age', 'np.log(income)')
+    """
+    found = re.fullmatch(r"Q\(\s*(['\"])(.*)\1\s*\)", side.strip())
+    return found[2] if found else side.strip()
+
+
 def _allowed(tokens: Sequence[tokenize.TokenInfo], place: int, columns: Sequence[str]) -> bool:
     kind, text = tokens[place].type, tokens[place].string
     before = tokens[place - 1].string if place else ""

@@ -18,11 +18,13 @@ from hitoku.checks.evidence.cells import CodedCells
 from hitoku.checks.evidence.consistency import compare_contributions, compare_ranks, compare_sums
 from hitoku.checks.evidence.evidence import STRICT, Evidence, Numbers
 from hitoku.checks.evidence.groups import (
+    COUNTED,
     TOP,
     AmountEvidence,
     rank_contributions,
     refuse_counts,
     slices,
+    values_of,
 )
 from hitoku.checks.ledger import Measure
 from hitoku.checks.outputs.facts import Fact
@@ -33,6 +35,8 @@ from hitoku.checks.outputs.steps import Step, choose_ends, close_ends, curves, p
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import groups as principles
 from hitoku.checks.principles.groups import judge_mask
+from hitoku.checks.principles.together import MEAN, Determined, Said, determined_verdict, problems
+from hitoku.checks.principles.values import held_by_few, unknown
 from hitoku.checks.principles.verdict import Principle, PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Groups, Records
 from hitoku.errors import DataError, ParameterError, did_you_mean
@@ -74,7 +78,15 @@ class QuantileEvidence(AmountEvidence):
             size=added(self.size),
             value=added(self.value),
             weight=added(self.weight),
+            **self._values_of(places),
         )
+
+    def _values_of(self, places: Integers) -> dict[str, Integers]:
+        """Return what is known of the values of some groups as one: no value is in two of them."""
+        if self.n_values is None or self.holders is None:
+            return {}
+        most = np.sort(self.holders[places], axis=None)[::-1][:COUNTED]
+        return {"n_values": self.n_values[places].sum(keepdims=True), "holders": most[None, :]}
 
 
 @dataclass(frozen=True)
@@ -173,7 +185,10 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
                 fix="a share of nothing has no meaning",
                 column=self.value,
             )
-        return QuantileEvidence.of(records, placed, largest=largest, size=size, value=total, weight=weight)
+        known = values_of(records, placed, values)
+        return QuantileEvidence.of(
+            records, placed, largest=largest, size=size, value=total, weight=weight, **known
+        )
 
     def _placed(self, records: Records, values: Floats, weights: Floats) -> Groups:
         """Divide the records of each group by the quantiles of their amounts."""
@@ -199,15 +214,23 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
         """Merge neighbours until every step may leave; what cannot be merged so stays behind as a whole."""
         kept = np.zeros(evidence.n_parts, dtype=np.bool_)
         for own in curves(evidence):
-            fits = _fits(evidence, own, policy)
-            kept[own[close_ends(len(own), choose_ends(len(own), fits), fits)]] = True
-            if _alike(evidence, own, policy):
+            kept[own[_ends(evidence, own, policy)]] = True
+            if _alike(evidence, own, policy) or self._together(evidence, own, ~kept, policy):
                 kept[own] = False
         return withhold(evidence, ~kept)
 
+    def _together(
+        self, evidence: QuantileEvidence, own: Integers, withheld: Mask, policy: Policy
+    ) -> set[Determined]:
+        """Find what the steps of a curve give away together; of one that is withheld, those it would have."""
+        if withheld[own].all():
+            withheld = withheld.copy()
+            withheld[own[_ends(evidence, own, policy)]] = False
+        return problems(self._said_of(evidence, own, withheld), policy)
+
     def judge(self, evidence: QuantileEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
         """Look at every step between two published ends, and at what follows for the rest."""
-        few, dominated, alike = (np.zeros(evidence.n_parts, dtype=np.bool_) for _ in range(3))
+        few, dominated, alike, two = (np.zeros(evidence.n_parts, dtype=np.bool_) for _ in range(4))
         fewest, share = int(evidence.n_units.sum()), 0.0
         for own in curves(evidence):
             steps = published_steps(evidence.withheld[own])
@@ -218,6 +241,7 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
                 joined, end = evidence.joined(own, step), own[step[1]]
                 few[end] = bool(principles.few_units(joined, policy)[0])
                 dominated[end] = bool(principles.dominated(joined, policy)[0])
+                two[end] = _two_values(joined, policy)
                 fewest = min(fewest, int(joined.n_units[0]))
                 share = max(share, float(joined.largest[0, 0] / joined.size[0]) if joined.size[0] else 0.0)
         # What fails at the end of the rest, which is withheld, fails all the same.
@@ -257,6 +281,40 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
                 f"no value that of more than {policy.group.share:.0%} of the units",
                 {"share": policy.group.share},
                 "take larger groups, or leave these groups out",
+            ),
+            *self._counts(evidence, two, hidden, policy),
+            *self._determined(evidence, policy),
+        )
+
+    def _determined(self, evidence: QuantileEvidence, policy: Policy) -> Iterator[PrincipleVerdict]:
+        """Say what the steps of a curve give away together."""
+        found = {problem: np.zeros(evidence.n_parts, dtype=np.bool_) for problem in Determined}
+        for own in curves(evidence):
+            shown = own[~evidence.withheld[own]]
+            for problem in self._together(evidence, own, evidence.withheld, policy):
+                found[problem][shown[-1] if shown.size else own[-1]] = True
+        for problem, unsafe in found.items():
+            if unsafe.any():
+                yield determined_verdict(problem, evidence, unsafe, policy)
+
+    def _counts(
+        self, evidence: QuantileEvidence, two: Mask, hidden: Mask, policy: Policy
+    ) -> tuple[PrincipleVerdict, ...]:
+        """Judge the steps in which there are two values, so that their mean is a count."""
+        if evidence.n_values is None:
+            return (unknown(),)
+        if not two.any():
+            return ()
+        return (
+            judge_mask(
+                Principle.GROUP,
+                "two_values",
+                two,
+                hidden,
+                evidence.labels.__getitem__,
+                f"two values in a step, so a count: each that of at least {policy.least_units} units",
+                {"minimum": policy.least_units},
+                "take fewer quantile groups, or ask for a frequency table",
             ),
         )
 
@@ -323,6 +381,38 @@ class QuantileGroups(GroupStatistic[QuantileEvidence]):
                 yield Fact(codes, ("sum", self.value), float(evidence.value[own].sum()), size)
                 yield Fact(codes, ("contributions", self.value, None), size, size)
 
+    def said(self, evidence: QuantileEvidence) -> Iterator[Said]:
+        """Say what the steps of each curve say of all units of its group."""
+        for own in curves(evidence):
+            yield from self._said_of(evidence, own, evidence.withheld)
+
+    def _said_of(self, evidence: QuantileEvidence, own: Integers, withheld: Mask) -> Iterator[Said]:
+        """Say two things of every published end but the last: the share of units, and of amounts, up to it.
+
+        Means of all steps give the mean of all as well.
+        """
+        steps = published_steps(withheld[own])
+        whole, last = evidence.joined(own, (0, len(own) - 1)), len(own) - 1
+        by = "" if self.weight is None else f" by {self.weight}"
+        statistics = [
+            f"{what} up to {float(evidence.weight[own[: end + 1]].sum()):g}{by}"
+            for _, end in steps
+            if end < last
+            for what in ("units", "amounts")
+        ]
+        if self.statistic == "mean" and steps and steps[-1][1] == last:
+            statistics.append(f"{MEAN}{by}")
+        values, holders = whole.n_values, whole.holders
+        for each in statistics:
+            yield Said(
+                codes=dict(zip(evidence.by[:-1], evidence.labels[own[0]][:-1], strict=True)),
+                variable=self.value,
+                statistic=each,
+                n_units=int(whole.n_units[0]),
+                n_values=0 if values is None else int(values[0]),
+                holders=() if holders is None else tuple(holders[0].tolist()),
+            )
+
     def cells(self, evidence: QuantileEvidence) -> CodedCells | None:  # noqa: ARG002 - for coded groups
         """Return nothing: places in an order are no codes of a variable."""
         return None
@@ -354,9 +444,26 @@ def _alike(evidence: QuantileEvidence, own: Integers, policy: Policy) -> bool:
     return len(own) > 1 and most - policy.group.share * whole > LIMIT * whole
 
 
+def _two_values(joined: QuantileEvidence, policy: Policy) -> bool:
+    """Return whether a step has two values, of which its mean says that one is that of too few units."""
+    if joined.n_values is None or joined.holders is None or joined.n_values[0] != 2:
+        return False
+    return bool(held_by_few(joined.n_units, joined.holders, policy)[0])
+
+
+def _ends(evidence: QuantileEvidence, own: Integers, policy: Policy) -> list[int]:
+    """Return the ends of the steps of a curve that may leave, each by itself."""
+    fits = _fits(evidence, own, policy)
+    return close_ends(len(own), choose_ends(len(own), fits), fits)
+
+
 def _fits(evidence: QuantileEvidence, own: Integers, policy: Policy) -> Callable[[int, int], bool]:
     def fits(first: int, last: int) -> bool:
         joined = evidence.joined(own, (first, last))
-        return not (principles.few_units(joined, policy)[0] or principles.dominated(joined, policy)[0])
+        return not (
+            principles.few_units(joined, policy)[0]
+            or principles.dominated(joined, policy)[0]
+            or _two_values(joined, policy)
+        )
 
     return fits

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -18,7 +18,7 @@ from hitoku.checks.evidence.left_out import LeftOut
 from hitoku.checks.evidence.model import ModelEvidence
 from hitoku.checks.ledger import Measure
 from hitoku.checks.outputs.facts import Fact
-from hitoku.checks.outputs.formula import columns_of, has_terms, refuse_formula
+from hitoku.checks.outputs.formula import columns_of, has_terms, named_column, refuse_formula
 from hitoku.checks.outputs.membership import Membership, model_membership
 from hitoku.checks.outputs.output_type import NOT_WRITTEN
 from hitoku.checks.outputs.uncoded import Uncoded
@@ -26,10 +26,11 @@ from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.fit import UNEXPLAINED
 from hitoku.checks.principles.models import judge_model
 from hitoku.checks.principles.squares import largest_share
+from hitoku.checks.principles.together import MEAN, SPREAD, Said, own_verdicts
 from hitoku.checks.principles.verdict import Clearance, PrincipleVerdict, worst
-from hitoku.checks.records import Records
+from hitoku.checks.records import CODE, Records
 from hitoku.errors import DataError, ParameterError, did_you_mean
-from hitoku.model.arrays import Integers
+from hitoku.model.arrays import Integers, Mask
 
 MODELS = ("ols", "logit", "probit")
 # Models whose normal equations hold the sums of the outcome over every dummy.
@@ -165,9 +166,20 @@ class Regression(Uncoded[ModelEvidence]):
             separated=predicted.separated,
             residual=None if not linear else _residual_share(fitted, who, records),
             influence=None if not linear else _influence(fitted, who, records),
-            **(_outcomes(fitted, who) if crossing.categorical else {}),
+            **(_outcomes(fitted, who, self._coded(records, fitted)) if crossing.categorical else {}),
             left_out=self._left_out(records, len(exog)),
         )
+
+    def _coded(self, records: Records, fitted: FittedModel) -> dict[str, tuple[list[str], Integers]]:
+        """Return the codes of the regressors of a formula, for the records that it was fitted on."""
+        rows = fitted.rows(records, formula=True) if self.repeatable else None
+        if rows is None:
+            return {}
+        right = (self.formula or "").partition("~")[2]
+        coded = {
+            name: records.coded(name, CODE) for name in columns_of(f"~{right}", records.table.column_names)
+        }
+        return {name: (codes, place[rows]) for name, (codes, place) in coded.items()}
 
     def _left_out(self, records: Records, n_used: int) -> LeftOut | None:
         """Say which records the model left out, and which columns of the formula they lack."""
@@ -184,7 +196,43 @@ class Regression(Uncoded[ModelEvidence]):
 
     def judge(self, evidence: ModelEvidence, policy: Policy) -> tuple[PrincipleVerdict, ...]:
         """Apply the principles; coefficients that are withheld have failed all the same."""
-        return judge_model(evidence, policy)
+        return (*judge_model(evidence, policy), *own_verdicts(self._said(evidence), policy))
+
+    def said(self, evidence: ModelEvidence) -> Iterator[Said]:
+        """Say which moments of its outcome follow, where the coefficients leave."""
+        return iter(()) if evidence.withheld[0] else self._said(evidence)
+
+    def _said(self, evidence: ModelEvidence) -> Iterator[Said]:
+        """Say which moments of the outcome of a formula follow from the coefficients.
+
+        With categories only these are the means of groups, and by the standard errors of least squares the
+        deviation of all. With measurements every coefficient is a product of the outcome with a regressor.
+        """
+        if self.formula is None:
+            return
+        outcome = named_column(self.formula.partition("~")[0])
+        terms = [f"product with {name}" for name in evidence.names if name != "Intercept"]
+        errors = self.model == "ols" and evidence.standard_error is not None
+        if not evidence.categorical:
+            for each in (MEAN, *terms, *([SPREAD] if errors else [])):
+                yield Said(codes={}, variable=outcome, statistic=each, n_units=evidence.n_units, joint=True)
+            return
+        codes, units = evidence.outcome_codes, evidence.outcome_units
+        values, holders = evidence.outcome_values, evidence.outcome_holders
+        if codes is None or units is None or values is None or holders is None:
+            return
+        for place, own in enumerate(codes):
+            if own is None:
+                continue
+            for each in (MEAN, SPREAD) if errors and not own else (MEAN,):
+                yield Said(
+                    codes=dict(own),
+                    variable=outcome,
+                    statistic=each,
+                    n_units=int(units[place]),
+                    n_values=int(values[place]),
+                    holders=tuple(holders[place].tolist()),
+                )
 
     def publish(self, evidence: ModelEvidence) -> dict[str, list[Any]]:
         """Return what leaves."""
@@ -200,12 +248,18 @@ class Regression(Uncoded[ModelEvidence]):
         yield from evidence.contradictions(formula=self.repeatable, ols=self.model == "ols")
         if self.formula is not None and not has_terms(self.formula, evidence.names):
             yield "terms that the formula does not have"
+        pairs = [pair for own in evidence.outcome_codes or () for pair in own or ()]
+        if any(name not in columns_of(self.formula or "", [name]) for name, _ in pairs):
+            yield "outcome_codes: of a column that the formula does not have"
 
     def facts(self, evidence: ModelEvidence) -> Iterator[Fact]:
         """Say how many records and units there are, where the model used all of them."""
         if evidence.sample == "all records":
             yield Fact({}, ("records",), evidence.n_records)
             yield Fact({}, ("units",), evidence.n_units)
+            if evidence.outcome_codes is not None and evidence.outcome_units is not None:
+                groups = zip(evidence.outcome_codes, evidence.outcome_units.tolist(), strict=True)
+                yield from (Fact(dict(codes), ("units",), n) for codes, n in groups if codes)
 
     def membership(
         self,
@@ -250,10 +304,13 @@ def fit_arrays(model: str, endog: Any, exog: Any, options: Mapping[str, Any]) ->
     return fitted.fit() if model == "ols" else fitted.fit(disp=0)
 
 
-def _outcomes(fitted: FittedModel, who: Integers) -> dict[str, Any]:
+def _outcomes(
+    fitted: FittedModel, who: Integers, coded: Mapping[str, tuple[list[str], Integers]]
+) -> dict[str, Any]:
     """Count the different outcomes of the groups whose means follow, as fields of the evidence."""
-    labels, units, values, holders = [], [], [], []
+    labels, codes, units, values, holders = [], [], [], [], []
     for name, own in design.implied_groups(fitted.exog, fitted.names):
+        codes.append(_codes_of(own, coded))
         counted = count_values(np.zeros(int(own.sum()), dtype=np.int64), who[own], fitted.endog[own], 1)
         labels.append(name)
         units.append(len(np.unique(who[own])))
@@ -261,10 +318,31 @@ def _outcomes(fitted: FittedModel, who: Integers) -> dict[str, Any]:
         holders.append(counted.holders[0])
     return {
         "outcome_groups": tuple(labels),
+        "outcome_codes": tuple(codes),
         "outcome_units": np.array(units),
         "outcome_values": np.array(values),
         "outcome_holders": np.array(holders),
     }
+
+
+def _codes_of(
+    own: Mask, coded: Mapping[str, tuple[list[str], Integers]]
+) -> tuple[tuple[str, str], ...] | None:
+    """Return the codes that all records of a group have, and no others; None where there are none."""
+    alike = {name: int(place[own][0]) for name, (_, place) in coded.items() if np.ptp(place[own]) == 0}
+
+    def holds(names: Collection[str]) -> bool:
+        inside = np.ones(len(own), dtype=np.bool_)
+        for name in names:
+            inside &= coded[name][1] == alike[name]
+        return np.array_equal(inside, own)
+
+    if not holds(alike):
+        return None
+    for name in list(alike):
+        if holds(rest := [each for each in alike if each != name]):
+            alike = {each: alike[each] for each in rest}
+    return tuple((name, coded[name][0][place]) for name, place in alike.items())
 
 
 class _Prediction(NamedTuple):

@@ -12,7 +12,7 @@ from typing import Any
 from hitoku.checks.evidence.evidence import Evidence
 from hitoku.checks.outputs.output_type import OutputType
 from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
+from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict, worst
 from hitoku.checks.records import MISSING
 from hitoku.errors import some
 
@@ -21,7 +21,24 @@ def judge(
     asked: OutputType[Any], evidence: Evidence, where: Mapping[str, Any], policy: Policy
 ) -> tuple[PrincipleVerdict, ...]:
     """Apply the principles to what leaves, and the policy's segmentations to its codes and its filter."""
-    return (*asked.judge(evidence, policy), *_segmented(asked, evidence, where, policy))
+    found = (*asked.judge(evidence, policy), *_segmented(asked, evidence, where, policy))
+    return found if worst(found) is Clearance.FAIL else (*found, *_nothing_left(asked, evidence))
+
+
+def _nothing_left(asked: OutputType[Any], evidence: Evidence) -> tuple[PrincipleVerdict, ...]:
+    """Fail an output of which every number is withheld: it passes by saying nothing."""
+    columns = [column for name, column in asked.publish(evidence).items() if name not in asked.variables]
+    if not any(all(entry is None for entry in column) for column in columns):
+        return ()
+    return (
+        PrincipleVerdict(
+            principle=Principle.UNITS,
+            status=Clearance.FAIL,
+            reason="nothing_left",
+            text="every number is withheld, by itself or with what it is a share of",
+            remedy="merge categories, or take fewer variables",
+        ),
+    )
 
 
 def _segmented(

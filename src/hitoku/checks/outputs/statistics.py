@@ -30,8 +30,8 @@ from hitoku.checks.outputs.moments import ONE
 from hitoku.checks.outputs.percentile import Percentile, PercentileEvidence
 from hitoku.checks.outputs.summary import Summary
 from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.groups import few_units, judge_mask, units
-from hitoku.checks.principles.together import PRINCIPLES, REMEDIES, Determined, Said, problems, rules
+from hitoku.checks.principles.groups import few_units, units
+from hitoku.checks.principles.together import Determined, Said, determined_verdict, problems
 from hitoku.checks.principles.verdict import PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Records
 from hitoku.errors import HitokuError, ParameterError, did_you_mean
@@ -258,18 +258,8 @@ class Statistics(GroupStatistic[StatisticsEvidence]):
         for name, part in evidence.parts.items():
             own = evidence.withheld if isinstance(part, GroupEvidence) else part.withheld
             found += types[name].judge(replace(part, withheld=own), policy)
-        asked = rules(policy)
         found += [
-            judge_mask(
-                PRINCIPLES[problem],
-                str(problem),
-                unsafe,
-                evidence.withheld,
-                evidence.labels.__getitem__,
-                asked[problem],
-                {},
-                REMEDIES[problem],
-            )
+            determined_verdict(problem, evidence, unsafe, policy)
             for problem, unsafe in self._together(evidence, policy).items()
             if unsafe.any()
         ]

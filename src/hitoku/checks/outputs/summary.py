@@ -48,7 +48,6 @@ from hitoku.checks.outputs.moments import (
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles import groups as principles
 from hitoku.checks.principles.compared import (
-    MOST_SAFE_DECIMALS,
     ComparedGroups,
     entering_masks,
     entering_verdicts,
@@ -56,7 +55,7 @@ from hitoku.checks.principles.compared import (
 from hitoku.checks.principles.fit import fit_verdicts, perfect
 from hitoku.checks.principles.squares import largest_share, square_verdicts, withheld_for_squares
 from hitoku.checks.principles.together import MEAN, SPREAD, Said
-from hitoku.checks.principles.values import counts_told, determined, few_values
+from hitoku.checks.principles.values import counts_told, determined, few_values, many_digits
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.checks.records import COMPLETE, Groups, Records
 from hitoku.errors import ParameterError, did_you_mean
@@ -272,8 +271,7 @@ class Summary(GroupStatistic[SummaryEvidence]):
         """Return the groups that enter a test; None for other statistics, and where they were not counted."""
         if evidence.entering is None or evidence.parts is None or evidence.wholes is None:
             return None
-        exact = self.decimals is None or self.decimals > MOST_SAFE_DECIMALS
-        cells = self.statistic == "chi2"
+        cells, exact = self.statistic == "chi2", many_digits(self.decimals)
         return ComparedGroups(evidence.entering, evidence.parts, evidence.wholes, cells, exact)
 
     def _constant(self, evidence: SummaryEvidence) -> Mask:
@@ -305,7 +303,8 @@ class Summary(GroupStatistic[SummaryEvidence]):
     def _told(self, evidence: SummaryEvidence, policy: Policy) -> Iterator[PrincipleVerdict]:
         """Judge what the statistic determines: counts of few values, groups of a test, a perfect fit."""
         if self.statistic in COUNTS_OF_FEW:
-            yield from few_values(evidence, evidence.n_values, evidence.holders, policy)
+            exact = self.statistic in ONE and many_digits(self.decimals)
+            yield from few_values(evidence, evidence.n_values, evidence.holders, policy, exact=exact)
         if self.statistic in TWO and evidence.n_values is not None:
             values, holders = evidence.other_values, evidence.other_holders
             yield from few_values(evidence, values, holders, policy, "a second variable")

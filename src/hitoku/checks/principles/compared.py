@@ -15,12 +15,10 @@ import numpy as np
 from hitoku.checks.evidence.groups import GroupEvidence
 from hitoku.checks.policies.policy import Policy
 from hitoku.checks.principles.groups import judge_mask
+from hitoku.checks.principles.values import MOST_SAFE_DECIMALS
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.model.arrays import Integers, Mask
 from hitoku.model.tolerance import LIMIT
-
-# With so few decimals a chi square is that of many tables.
-MOST_SAFE_DECIMALS = 3
 
 
 class ComparedGroups(NamedTuple):

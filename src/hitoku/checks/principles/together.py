@@ -18,10 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from hitoku.checks.evidence.groups import COUNTED
+from hitoku.checks.evidence.groups import COUNTED, GroupEvidence
 from hitoku.checks.policies.policy import Policy
+from hitoku.checks.principles.groups import judge_mask
 from hitoku.checks.principles.values import counts_told
-from hitoku.checks.principles.verdict import Principle
+from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
+from hitoku.errors import some
+from hitoku.model.arrays import Mask
 
 MEAN, SPREAD = "mean", "spread"
 
@@ -64,6 +67,9 @@ class Said:
         most frequent ones.
     percent, low, high
         Of a percentile: which, and the units with a value of at most, and of at least, it.
+    joint
+        It is about values of other variables as well, which readers may not know: it takes a degree of
+        freedom, and gives no counts.
     """
 
     codes: Mapping[str, str]
@@ -75,6 +81,7 @@ class Said:
     percent: float | None = None
     low: int = 0
     high: int = 0
+    joint: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
@@ -114,7 +121,7 @@ def problems(said: Iterable[Said], policy: Policy) -> set[Determined]:
     found: set[Determined] = set()
     if nearest(every) < policy.least_between:
         found.add(Determined.NEAR)
-    n_equations = sum(each.percent is None for each in every)
+    n_equations = sum(each.percent is None and not each.joint for each in every)
     counted = max(every, key=lambda each: each.n_values, default=None)
     if n_equations > 1 and counted is not None and counted.n_values:
         units, values = np.array([counted.n_units]), np.array([counted.n_values])
@@ -124,6 +131,65 @@ def problems(said: Iterable[Said], policy: Policy) -> set[Determined]:
     if len(every) > 1 and not policy.freedom.met(min(each.n_units for each in every) - (len(every) - 1)):
         found.add(Determined.FREEDOM)
     return found
+
+
+def determined_verdict(
+    problem: Determined, evidence: GroupEvidence, unsafe: Mask, policy: Policy
+) -> PrincipleVerdict:
+    """Judge groups whose own statistics give something away together."""
+    return judge_mask(
+        PRINCIPLES[problem],
+        str(problem),
+        unsafe,
+        evidence.withheld,
+        evidence.labels.__getitem__,
+        rules(policy)[problem],
+        {},
+        REMEDIES[problem],
+    )
+
+
+def own_verdicts(said: Iterable[Said], policy: Policy) -> tuple[PrincipleVerdict, ...]:
+    """Find what the statistics of one output that leaves as a whole give away together.
+
+    Parameters
+    ----------
+    said
+        All its statistics, of any variables and groups.
+    policy
+        What is asked of them.
+    """
+    places: dict[tuple[frozenset[tuple[str, str]], str], list[Said]] = {}
+    for each in said:
+        places.setdefault((frozenset(each.codes.items()), each.variable), []).append(each)
+    found: dict[Determined, list[str]] = {}
+    for (group, variable), own in places.items():
+        for problem in problems(own, policy):
+            found.setdefault(problem, []).append(named(group, variable))
+    asked = rules(policy)
+    return tuple(
+        PrincipleVerdict(
+            principle=PRINCIPLES[problem],
+            status=Clearance.FAIL,
+            reason=str(problem),
+            text=f"{asked[problem]}: not met by {some(sorted(found[problem]), 3)}",
+            numbers={"unsafe": len(found[problem])},
+            remedy=REMEDIES[problem],
+        )
+        for problem in Determined
+        if problem in found
+    )
+
+
+def named(group: Iterable[tuple[str, str]], variable: str) -> str:
+    """Name a variable in a group.
+
+    Examples
+    --------
+    >>> named([("region", "N")], "income"), named([], "income")
+    ('income in region=N', 'income in all')
+    """
+    return f"{variable} in {', '.join(f'{key}={code}' for key, code in sorted(group)) or 'all'}"
 
 
 def nearest(said: Sequence[Said]) -> float:

@@ -21,6 +21,13 @@ from hitoku.model.tolerance import LIMIT
 
 # A variable with at most so many values counts things, and its sum bounds how many units differ from most.
 FEW = 10
+# With so few decimals a statistic is that of many tables of counts.
+MOST_SAFE_DECIMALS = 3
+
+
+def many_digits(decimals: int | None) -> bool:
+    """Return whether a statistic is published with so many digits that counts can be found by trying."""
+    return decimals is None or decimals > MOST_SAFE_DECIMALS
 
 
 def nearly_alike(n_units: Integers, holders: Integers, policy: Policy) -> Mask:
@@ -48,9 +55,14 @@ def counts_told(
     """
     if n_values is None or holders is None:
         return np.zeros(len(n_units), dtype=np.bool_)
-    alike = nearly_alike(n_units, holders, policy)
-    few = ((holders > 0) & (holders < policy.least_units)).any(axis=1) & (n_units >= policy.least_units)
+    alike, few = nearly_alike(n_units, holders, policy), held_by_few(n_units, holders, policy)
     return np.asarray(determined(n_values, equations) & (few | alike) | (n_values <= FEW) & alike)
+
+
+def held_by_few(n_units: Integers, holders: Integers, policy: Policy) -> Mask:
+    """Return the groups of enough units in which a frequent value is that of too few units."""
+    few = ((holders > 0) & (holders < policy.least_units)).any(axis=1)
+    return np.asarray(few & (n_units >= policy.least_units))
 
 
 def determined(n_values: Integers, equations: int) -> Mask:
@@ -64,6 +76,8 @@ def few_values(
     holders: Integers | None,
     policy: Policy,
     word: str = "a variable",
+    *,
+    exact: bool = False,
 ) -> tuple[PrincipleVerdict, ...]:
     """Hold a variable with few values to what is asked of the table of counts that its average is.
 
@@ -75,13 +89,16 @@ def few_values(
         As in :func:`counts_told`.
     word
         What the variable is called, where the statistic is about several.
+    exact
+        It is not a sum of values, and published with nearly all digits: whole numbers that give it are few.
     """
     if n_values is None or holders is None:
         return (unknown(),)
     unsafe = counts_told(evidence.n_units, n_values, holders, policy)
     two = determined(n_values, 1)
+    tried = _by_trying(evidence, n_values, holders, policy) if exact else ()
     if not (two | unsafe).any():
-        return ()
+        return tried
     counted = holders[two] if two.any() else holders
     return (
         judge_mask(
@@ -98,6 +115,29 @@ def few_values(
                 "smallest": int(counted[counted > 0].min()),
             },
             "take larger groups, or ask for a frequency table, which withholds less",
+        ),
+        *tried,
+    )
+
+
+def _by_trying(
+    evidence: GroupEvidence, n_values: Integers, holders: Integers, policy: Policy
+) -> tuple[PrincipleVerdict, ...]:
+    """Have a person look where counts of few values are the only whole numbers that give a statistic."""
+    n_units = evidence.n_units
+    told = (n_values > 2) & (n_values <= COUNTED) & held_by_few(n_units, holders, policy)
+    open_ = int((told & ~evidence.withheld).sum())
+    if not open_:
+        return ()
+    return (
+        PrincipleVerdict(
+            principle=Principle.GROUP,
+            status=Clearance.LOOK,
+            reason="few_values",
+            text=f"up to {COUNTED} different values, one that of fewer than {policy.least_units} units, in "
+            f"{open_} of {len(told)}: with all digits of the statistic the counts can be found by trying",
+            numbers={"minimum": policy.least_units, "most": COUNTED, "groups": open_},
+            remedy=f"decimals={MOST_SAFE_DECIMALS}, or take larger groups",
         ),
     )
 

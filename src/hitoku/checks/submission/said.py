@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from hitoku.checks.outputs.output import Output
 from hitoku.checks.policies.policy import Policy
-from hitoku.checks.principles.together import REMEDIES, Determined, Said, problems, rules
+from hitoku.checks.principles.together import REMEDIES, Determined, Said, named, problems, rules
 from hitoku.checks.principles.verdict import Clearance, Principle, PrincipleVerdict
 from hitoku.checks.records import Records
 from hitoku.checks.submission.agreement import group_of
@@ -91,13 +91,12 @@ def _verdict(
 ) -> PrincipleVerdict:
     ordered = sorted(places, key=lambda each: (sorted(each[0][0]), each[0][1]))
     (group, variable), others = ordered[0]
-    told = ", ".join(f"{key}={code}" for key, code in sorted(group)) or "all"
     more = f"; {len(ordered) - 1} more" if len(ordered) > 1 else ""
     return PrincipleVerdict(
         principle=Principle.DIFFERENCING,
         status=Clearance.FAIL,
         reason=str(problem),
-        text=f"{rule}: not met by {variable} in {told}, from {' and '.join([*others, name])}{more}",
+        text=f"{rule}: not met by {named(group, variable)}, from {' and '.join([*others, name])}{more}",
         numbers={"outputs": len(others) + 1, "groups": len(ordered)},
         remedy=REMEDIES[problem],
     )
