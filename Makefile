@@ -15,7 +15,7 @@ PYTEST ?= -n 2 --dist loadfile
 DOORS ?=
 RUNS ?= 100000
 GUIDE := .bench/atheris
-# Mutants that make mutants tries of each file (ALL=1: every one), and of which groups (tests/mutants/groups.toml).
+# Mutants that make mutants tries of each file (ALL=1: every one), and of which groups (tools/mutants/groups.toml).
 MOST ?= 30
 PACKAGES ?=
 MUTATOR := .bench/mutants/tool
@@ -83,12 +83,12 @@ test-min: dist  ## part of the tests with the oldest versions allowed, or with a
 	PYTHONPATH= $(OLDEST)/bin/python -m pytest -W default -p no:cacheprovider $(PART)
 
 fuzz: $(VENV)/.installed-dev $(GUIDE)/.installed  ## other examples, mutated files at every door: MINUTES=10 PYTEST=tests/rules
-	PYTHONPATH=$(GUIDE) $(BIN)/python -m tests.doors $(DOORS) --minutes $(MINUTES) --runs $(RUNS) $(if $(SEED),--seed $(SEED))
-	$(BIN)/python -m tests.mutations --minutes $(MINUTES) $(if $(SEED),--seed $(SEED) --most 1)
-	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(PYTEST)
+	PYTHONPATH=$(GUIDE) $(BIN)/python -m tools.doors $(DOORS) --minutes $(MINUTES) --runs $(RUNS) $(if $(SEED),--seed $(SEED))
+	$(BIN)/python -m tools.mutations --minutes $(MINUTES) $(if $(SEED),--seed $(SEED) --most 1)
+	$(BIN)/python -m tools.fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(PYTEST)
 
 campaign: $(VENV)/.installed-dev  ## random tables held against independent programs; MINUTES=60, goes on where it stopped
-	$(BIN)/python -m tests.campaign --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+	$(BIN)/python -m tools.campaign --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 golden: $(VENV)/.installed-dev  ## compare answers with the recorded ones (tools/golden.json); after a change that is meant, record them: RECORD=1
 	$(BIN)/python -m tools.golden $(if $(RECORD),--record)
@@ -97,7 +97,7 @@ output-campaign: $(VENV)/.installed-dev  ## random research outputs under attack
 	$(BIN)/python -m tools.output_campaign --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 mutants: $(VENV)/.installed-dev $(MUTATOR)/.installed  ## one thing changed in what must not be wrong: does a test notice? MOST=30, ALL=1
-	$(BIN)/python -m tests.mutants $(PACKAGES) --most $(MOST) $(if $(ALL),--all)
+	$(BIN)/python -m tools.mutants $(PACKAGES) --most $(MOST) $(if $(ALL),--all)
 
 bench: $(VENV)/.installed-dev  ## speed and memory, beside a baseline measured in the same run
 	@set -e; for file in bench/*.py; do \

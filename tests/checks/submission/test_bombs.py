@@ -7,11 +7,11 @@ import sys
 
 import pytest
 from tests.checks.submissions import reseal, session
-from tests.mutations import TRACEBACK, fuzz
+from tools.mutations import TRACEBACK, fuzz
 
 from hitoku.checks.submission.recheck import recheck
 from hitoku.evidence.verify import verify
-from tests import mutations
+from tools import mutations
 
 
 @pytest.fixture

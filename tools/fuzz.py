@@ -1,6 +1,6 @@
 """Run property tests with other examples, round after round, and print how to replay what fails.
 
-python -m tests.fuzz --minutes 10 tests/rules -n 2
+python -m tools.fuzz --minutes 10 tests/rules -n 2
 
 A round draws everything from one seed. The first round that fails is the last one.
 """

@@ -6,9 +6,9 @@ import random
 from contextlib import suppress
 
 import pytest
-from tests.doors.__main__ import mutated
-from tests.doors.doors import DOORS
-from tests.doors.seeds import FOLDER, kept, make
+from tools.doors.__main__ import mutated
+from tools.doors.doors import DOORS
+from tools.doors.seeds import FOLDER, kept, make
 
 from hitoku.errors import HitokuError
 

@@ -6,9 +6,9 @@ import importlib.util
 from importlib.machinery import SourceFileLoader
 
 import pytest
-from tests.mutants.__main__ import ROOT, equals
-from tests.mutants.judged import put_in
-from tests.mutants.proposed import Mutant, constants_of, functions_of
+from tools.mutants.__main__ import ROOT, equals
+from tools.mutants.judged import put_in
+from tools.mutants.proposed import Mutant, constants_of, functions_of
 
 TOY = """LIMIT = 3
 

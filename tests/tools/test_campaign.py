@@ -6,7 +6,8 @@ import json
 
 import numpy as np
 import pytest
-from tests.campaign.__main__ import (
+from tests.oracles.enumeration import enumerated_bounds
+from tools.campaign.__main__ import (
     asked,
     attacked,
     audited,
@@ -18,9 +19,8 @@ from tests.campaign.__main__ import (
     protected,
     shown,
 )
-from tests.campaign.families import FAMILIES, Instance, drawn
-from tests.campaign.judge import cheapest, ends, worked_out
-from tests.oracles.enumeration import enumerated_bounds
+from tools.campaign.families import FAMILIES, Instance, drawn
+from tools.campaign.judge import cheapest, ends, worked_out
 
 from hitoku.attacks.interval import Interval
 from hitoku.methods import METHODS
@@ -87,7 +87,7 @@ def test_a_wrong_verdict_is_found(monkeypatch):
     assert audited(instance, need, release, generator)["wrong"] == []
     assert attacked(instance, release, generator)["wrong"] == []
 
-    monkeypatch.setattr("tests.campaign.__main__.is_met", lambda *_: True)
+    monkeypatch.setattr("tools.campaign.__main__.is_met", lambda *_: True)
     assert audited(instance, need, release, generator)["wrong"] != []
 
 

@@ -1,7 +1,7 @@
 """Hold methods, attacks and audits against independent programs, table after table, for as long as one likes.
 
-python -m tests.campaign --minutes 60            goes on where the last run stopped
-python -m tests.campaign --seed 4711             one table again
+python -m tools.campaign --minutes 60            goes on where the last run stopped
+python -m tools.campaign --seed 4711             one table again
 
 What was tried is kept in .campaign/tried.jsonl, a line per trial. Exit 1 when something was wrong.
 """
@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.campaign.families import FAMILIES, Instance, drawn
-from tests.campaign.judge import UnansweredError, cheapest, ends, worked_out
+from tools.campaign.families import FAMILIES, Instance, drawn
+from tools.campaign.judge import UnansweredError, cheapest, ends, worked_out
 
 from hitoku.attacks.interval import Interval
 from hitoku.errors import NeedError, ScopeError

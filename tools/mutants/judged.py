@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.mutants.proposed import Mutant, constants_of, functions_of
+from tools.mutants.proposed import Mutant, constants_of, functions_of
 
 import hitoku
 

@@ -1,7 +1,7 @@
 """Throw mutated bytes at every door, guided by what they reach.
 
-python -m tests.doors [DOOR ...] --runs 100000 --minutes 2
-python -m tests.doors --up-to 100000 --minutes 2      doors that have had fewer, over all runs
+python -m tools.doors [DOOR ...] --runs 100000 --minutes 2
+python -m tools.doors --up-to 100000 --minutes 2      doors that have had fewer, over all runs
 
 With atheris (``make fuzz`` installs it beside the environment) inputs that reach new lines are kept and
 mutated further; without it they are mutations of the seeds alone. Each door runs in a process of its own,
@@ -37,7 +37,7 @@ SECONDS, MEGABYTES, LONGEST = 20, 3_000, 4_096
 
 def main() -> int:
     """Read the command line."""
-    words = argparse.ArgumentParser(prog="python -m tests.doors", description=__doc__)
+    words = argparse.ArgumentParser(prog="python -m tools.doors", description=__doc__)
     words.add_argument("doors", nargs="*", help="all of them by default")
     words.add_argument("--runs", type=int, default=100_000, help="inputs for each door")
     words.add_argument("--up-to", type=int, help="as many as are missing, over all runs that were counted")
@@ -48,8 +48,8 @@ def main() -> int:
     given = words.parse_args()
     if given.here:
         return throw(given.doors[0], given.here, given)
-    from tests.doors.doors import DOORS  # noqa: PLC0415 - elsewhere atheris comes first
-    from tests.doors.seeds import kept, make  # noqa: PLC0415
+    from tools.doors.doors import DOORS  # noqa: PLC0415 - elsewhere atheris comes first
+    from tools.doors.seeds import kept, make  # noqa: PLC0415
 
     names = given.doors or list(DOORS)
     missing = dict.fromkeys(names, given.runs)
@@ -102,7 +102,7 @@ def apart(name: str, house: Path, seeds: list[bytes], given: argparse.Namespace,
         corpus.mkdir()
         for place, each in enumerate(seeds):
             (corpus / f"seed-{place:03}").write_bytes(each)
-        command = [sys.executable, "-m", "tests.doors", name, "--here", scratch, "--runs", str(runs)]
+        command = [sys.executable, "-m", "tools.doors", name, "--here", scratch, "--runs", str(runs)]
         command += ["--minutes", str(given.minutes), "--seed", str(given.seed)]
         command += ["--replay", str(given.replay)] if given.replay else []
         begun = time.monotonic()
@@ -136,12 +136,12 @@ def throw(name: str, scratch: Path, given: argparse.Namespace) -> int:
     except ImportError:
         atheris = None
     if atheris is None or given.replay:
-        from tests.doors.doors import DOORS  # noqa: PLC0415
+        from tools.doors.doors import DOORS  # noqa: PLC0415
     else:
         # Not the kernels: numba compiles them, and cannot what was put into them.
         with atheris.instrument_imports(include=["hitoku"], exclude=["hitoku.kernels"]):
-            from tests.doors.doors import DOORS  # noqa: PLC0415
-    from tests.doors.one_database import share  # noqa: PLC0415
+            from tools.doors.doors import DOORS  # noqa: PLC0415
+    from tools.doors.one_database import share  # noqa: PLC0415
 
     from hitoku.errors import HitokuError  # noqa: PLC0415
 

@@ -1,6 +1,6 @@
 """Submissions that somebody mutated: every one ends in our error or in findings, never in a traceback.
 
-``python -m tests.mutations --minutes 5`` changes honest submissions at random places, makes the hashes fit as
+``python -m tools.mutations --minutes 5`` changes honest submissions at random places, makes the hashes fit as
 a clever forger would, and checks them, until so much CPU time is over; ``--most 100000 --minutes 60`` until
 there were so many (about 20 CPU minutes). It goes on after a traceback, prints how to replay it, and leaves
 with exit code 1. Ended by Ctrl-C or a signal it says how far it came, and with which seed to go on.
@@ -175,7 +175,7 @@ def fuzz(n_most: int, minutes: float, seed: int) -> Counter[str]:
             except Exception:  # noqa: BLE001 - whatever it is, it is what is looked for
                 found[TRACEBACK] += 1
                 traceback.print_exc()
-                sys.stderr.write(f"replay: python -m tests.mutations --seed {seed + number} --most 1\n")
+                sys.stderr.write(f"replay: python -m tools.mutations --seed {seed + number} --most 1\n")
     return found
 
 
@@ -192,7 +192,7 @@ def main() -> int:
     told = ", ".join(f"{n} {what}" for what, n in found.most_common()) or "none"
     sys.stdout.write(f"{found.total()} mutated submissions from seed {given.seed}: {told}\n")
     if found.total() < given.most:
-        sys.stdout.write(f"to go on: python -m tests.mutations --seed {given.seed + found.total()}\n")
+        sys.stdout.write(f"to go on: python -m tools.mutations --seed {given.seed + found.total()}\n")
     return int(found[TRACEBACK] > 0)
 
 

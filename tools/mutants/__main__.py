@@ -1,6 +1,6 @@
 """Change one thing in what must not be wrong, run its tests, and list what nobody noticed.
 
-python -m tests.mutants [GROUP ...] --most 30 [--all] [--minutes 60]
+python -m tools.mutants [GROUP ...] --most 30 [--all] [--minutes 60]
 
 Operators are cosmic-ray's (``make mutants`` installs it beside the environment); groups.toml says which
 files and which tests, equal.toml which mutants cannot be told from the original, and why. A seeded sample of
@@ -22,7 +22,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from tests.mutants.proposed import Mutant, sample
+from tools.mutants.proposed import Mutant, sample
 
 ROOT = Path(__file__).resolve().parents[2]
 OUT = ROOT / ".bench" / "mutants"
@@ -32,7 +32,7 @@ SEED = "hitoku"
 
 def main() -> int:
     """Read the command line."""
-    words = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
+    words = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__)
     words.add_argument("groups", nargs="*", help="of groups.toml; all of them by default")
     words.add_argument("--most", type=int, default=30, help="mutants of a file")
     words.add_argument("--all", action="store_true", help="every mutant of every file")
@@ -54,7 +54,7 @@ def main() -> int:
         command = [
             sys.executable,
             "-m",
-            "tests.mutants",
+            "tools.mutants",
             name,
             "--here",
             "--most",
@@ -106,7 +106,7 @@ def source_of(path: str) -> str:
 
 def try_out(name: str, group: dict[str, Any], given: argparse.Namespace) -> int:
     """Judge what is not known of a group's mutants."""
-    from tests.mutants.judged import Judge, judge  # noqa: PLC0415
+    from tools.mutants.judged import Judge, judge  # noqa: PLC0415
 
     group = {**group, "tests": given.by or group["tests"]}
     before, tests, equal = known(name), tests_of(group), equals()
